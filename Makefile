@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every CI step is a target of this file. Needed beforehand: Python 3.10+ with its venv module, and
+# a JDK of version 17 or later; each target sets up the rest by itself.
+
+# The Python that .venv is made with.
+PYTHON ?= python3
+# For pytest, e.g. PYTEST_ARGS='-k rename -x'.
+PYTEST_ARGS ?=
+# For the JUnit run, e.g. MVN_ARGS='-Dtest=DeltaHooksTest'.
+MVN_ARGS ?=
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+# A repository of its own: Spark looks into ~/.m2, and would trip over what Maven left half there.
+MVN := $(BIN)/python jars/maven.py -B -ntp -Dmaven.repo.local=$(CURDIR)/.maven/repository -f jars/pom.xml
+
+JAR := spark_ext/jars/spark-ext.jar
+# The jar carries the Python rules as well, so an edited rule makes a new jar.
+JAR_SOURCES := jars/pom.xml jars/maven.py \
+	$(shell find jars/src/main -type f 2>/dev/null) \
+	$(shell find spark_ext -name '*.py' -o -name py.typed 2>/dev/null)
+
+##@ Use it
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make <target>\n"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*##/ {printf "  %-18s%s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: demo
+demo: venv jar ## Run the main job on a real table, from nothing
+	$(BIN)/python examples/demo.py
+
+.PHONY: bench
+bench: venv jar ## Time this project against plain delta-spark
+	$(BIN)/python bench/run.py
+
+##@ Set-up
+
+.PHONY: venv
+venv: $(INSTALLED) ## Create .venv with the package and the development tools
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+		|| { echo "Cannot create $(VENV): $(PYTHON) is older than 3.10. Set PYTHON=<a newer one>." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+.PHONY: jar
+jar: $(JAR) ## Build the JVM half of the plugin
+
+$(JAR): $(JAR_SOURCES) | $(INSTALLED)
+	@echo "Building $@ (the first time fetches Maven and its plugins)"
+	@rm -rf jars/target/classes  # else classes and rules whose source is gone stay in the jar
+	@$(MVN) -q -DskipTests package
+	@mkdir -p $(@D)
+	@cp jars/target/spark-ext.jar $@.new && mv $@.new $@  # a running session never sees half a jar
+
+##@ Check it
+
+.PHONY: test
+test: venv jar test-java ## Run all tests: JUnit, then everything under tests/
+	$(BIN)/python -m pytest tests $(PYTEST_ARGS)
+
+.PHONY: test-unit
+test-unit: venv ## Run the Python tests that need no JVM (seconds)
+	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
+
+.PHONY: test-java
+test-java: venv jar ## Run the JUnit tests of the hooks
+	$(MVN) test $(MVN_ARGS)
+
+.PHONY: test-integration
+test-integration: venv jar ## Run the tests on a real Spark session
+	$(BIN)/python -m pytest tests/integration $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: venv ## Check style and types: ruff, mypy, google-java-format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict spark_ext
+	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:check
+
+.PHONY: format
+format: venv ## Rewrite the sources the way `lint` wants them
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:format
+
+##@ Tidy up
+
+.PHONY: clean
+clean: ## Remove what was built (.venv and .maven stay)
+	rm -rf jars/target $(JAR) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
