@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every property, metadata key and feature name that the rules read or write.
+
+Source:
+    "Protocol" is Delta's PROTOCOL.md, "RFC" is *Column Mapping Usage Tracking* (delta-io/delta,
+    issue 2682), "Delta" is delta-spark 4.4.0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# RFC, "Usage Tracking".
+FEATURE_NAME: Final = "columnMappingUsageTracking"
+HAS_DROPPED_OR_RENAMED: Final = "delta.columnMapping.hasDroppedOrRenamed"
+
+# Delta, TableFeature.scala: a property with this prefix adds a feature to the protocol. Delta
+# lower-cases the feature's name when it validates the property, and not in session defaults.
+FEATURE_PREFIX: Final = "delta.feature."
+FEATURE_PROPERTY: Final = FEATURE_PREFIX + FEATURE_NAME.lower()
+FEATURE_SUPPORTED: Final = "supported"
+
+# Protocol, "Column Mapping".
+COLUMN_MAPPING_FEATURE: Final = "columnMapping"
+COLUMN_MAPPING_MODE: Final = "delta.columnMapping.mode"
+MAX_COLUMN_ID: Final = "delta.columnMapping.maxColumnId"
+MODE_NONE: Final = "none"
+MODE_NAME: Final = "name"
+MODE_ID: Final = "id"
+
+# Protocol, "Column Mapping": metadata of a field.
+COLUMN_ID: Final = "delta.columnMapping.id"
+PHYSICAL_NAME: Final = "delta.columnMapping.physicalName"
+
+# Protocol, "Writer Requirements for IcebergCompatV2": ids of array elements, map keys and values.
+NESTED_COLUMN_IDS: Final = "delta.columnMapping.nested.ids"
+
+# Delta, DeltaColumnMapping.scala: what is written into Parquet's own schema.
+PARQUET_FIELD_ID: Final = "parquet.field.id"
+PARQUET_NESTED_FIELD_IDS: Final = "parquet.field.nested.ids"
+
+# Delta, DeltaColumnMapping.scala, `COLUMN_MAPPING_METADATA_KEYS`.
+COLUMN_MAPPING_METADATA_KEYS: Final = frozenset(
+    {COLUMN_ID, PHYSICAL_NAME, NESTED_COLUMN_IDS, PARQUET_FIELD_ID, PARQUET_NESTED_FIELD_IDS}
+)
+
+# Delta Kernel, TableFeatures.java, `ICEBERG_WRITER_COMPAT_V1`, and TableConfig.java.
+ICEBERG_WRITER_COMPAT_V1_FEATURE: Final = "icebergWriterCompatV1"
+ICEBERG_WRITER_COMPAT_V1_ENABLED: Final = "delta.enableIcebergWriterCompatV1"
+
+# Delta, DeltaColumnMapping.scala, `DELTA_INTERNAL_COLUMNS`: columns that Delta and Spark add while
+# they read and write. No table schema has them.
+INTERNAL_COLUMNS: Final = frozenset(
+    {
+        "__is_cdc",
+        "_change_type",
+        "_commit_version",
+        "_commit_timestamp",
+        "_tmp_metadata_row_index",
+        "__delta_internal_is_row_deleted",
+        "__delta_internal_row_index",
+    }
+)

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rules know of a commit, and the JSON in which it travels between the two halves.
+
+Shape:
+    A request is one JSON object, and so is its answer::
+
+        {"old": M, "proposed": M, "new": M,
+         "commit": {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7,
+                                 "readerFeatures": null, "writerFeatures": ["appendOnly"]},
+                    "creatingTable": false, "overwritingSchema": false,
+                    "enabledByDefault": false, "featureDefault": false, "flagDefault": null}}
+
+        {"configuration": {"delta.columnMapping.mode": "name"}, "schema": null}
+
+    `M` is `{"schema": .., "partitionColumns": [..], "configuration": {..}, "createdTime": ..}`.
+    `old` is the table before the transaction, `proposed` what the command asked for, `new` what
+    Delta made of it. A schema is a StructType's JSON object; null for none; `"=old"` or
+    `"=proposed"` where it is the same text as that one, since wide schemas are megabytes. The
+    answer's `schema` is null where the schema stays as `new` had it. `protocol` is the
+    transaction's, `enabledByDefault` the session's `spark.sparkext.usageTracking.enabledByDefault`;
+    `featureDefault` tells whether the session's defaults for new tables name the feature,
+    `flagDefault` is their value of the flag.
+
+    A refusal is answered as data, since py4j hands the JVM only the text of an error::
+
+        {"error": {"condition": "..", "sqlState": "..", "parameters": {..}, "message": ".."}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from spark_ext.errors import MalformedRequestError, SparkExtError
+from spark_ext.schema import EMPTY_SCHEMA, Schema
+
+_EMPTY_CONFIGURATION: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class TableMetadata:
+    """The part of a table's `metaData` action that the rules read.
+
+    Units:
+        `created_time`: ms since the epoch, None where the action has none.
+
+    Source:
+        Protocol, "Change Metadata".
+    """
+
+    schema: Schema = field(default_factory=lambda: EMPTY_SCHEMA)
+    partition_columns: tuple[str, ...] = ()
+    configuration: Mapping[str, str] = field(default_factory=lambda: _EMPTY_CONFIGURATION)
+    created_time: int | None = None
+
+    def with_property(self, key: str, value: str) -> TableMetadata:
+        """This metadata with one property set; itself where it is set so already."""
+        if self.configuration.get(key) == value:
+            return self
+        return replace(self, configuration=MappingProxyType({**self.configuration, key: value}))
+
+    def without_property(self, key: str) -> TableMetadata:
+        """This metadata without one property; itself where it has it not."""
+        if key not in self.configuration:
+            return self
+        kept = {name: value for name, value in self.configuration.items() if name != key}
+        return replace(self, configuration=MappingProxyType(kept))
+
+    def with_schema(self, schema: Schema) -> TableMetadata:
+        """This metadata with another schema; itself where it is the same object."""
+        return self if schema is self.schema else replace(self, schema=schema)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A table's `protocol` action.
+
+    Source:
+        Protocol, "Protocol Evolution". Features are None below reader 3 or writer 7.
+    """
+
+    min_reader_version: int = 1
+    min_writer_version: int = 2
+    reader_features: frozenset[str] | None = None
+    writer_features: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
+class CommitContext:
+    """What the rules must know of a transaction besides the old and the new metadata."""
+
+    proposed: TableMetadata
+    protocol: Protocol = field(default_factory=Protocol)
+    creating_table: bool = False
+    overwriting_schema: bool = False
+    enabled_by_default: bool = False
+    feature_default: bool = False
+    flag_default: str | None = None
+
+
+@dataclass(frozen=True)
+class MetadataRequest:
+    """A whole request: the three arguments of the rules."""
+
+    old: TableMetadata
+    new: TableMetadata
+    commit: CommitContext
+
+
+def parse_request(text: str) -> MetadataRequest:
+    """The request in a JSON text.
+
+    Raises:
+        MalformedRequestError: USAGE_TRACKING_RULE_FAILED, where the text has another shape.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise MalformedRequestError(path="$", problem=f"is no JSON: {error}") from error
+    request = _object(value, "$", _REQUEST)
+    old = _metadata(request["old"], "old", {})
+    proposed = _metadata(request["proposed"], "proposed", {"=old": old.schema})
+    earlier = {"=old": old.schema, "=proposed": proposed.schema}
+    new = _metadata(request["new"], "new", earlier)
+    return MetadataRequest(old, new, _commit(request["commit"], proposed))
+
+
+def render_answer(result: TableMetadata, new: TableMetadata) -> str:
+    """The answer to a request whose `new` became `result`."""
+    schema = None if result.schema is new.schema else result.schema
+    return json.dumps(
+        {"configuration": dict(result.configuration), "schema": schema}, separators=(",", ":")
+    )
+
+
+def render_error(error: SparkExtError) -> str:
+    """The answer that refuses a request."""
+    fields = {
+        "condition": error.condition,
+        "sqlState": error.sql_state,
+        "parameters": error.params,
+        "message": str(error),
+    }
+    return json.dumps({"error": fields}, separators=(",", ":"))
+
+
+_REQUEST = {"old": (dict,), "proposed": (dict,), "new": (dict,), "commit": (dict,)}
+_METADATA = {
+    "schema": (dict, str, type(None)),
+    "partitionColumns": (list,),
+    "configuration": (dict,),
+    "createdTime": (int, type(None)),
+}
+_COMMIT = {
+    "protocol": (dict,),
+    "creatingTable": (bool,),
+    "overwritingSchema": (bool,),
+    "enabledByDefault": (bool,),
+    "featureDefault": (bool,),
+    "flagDefault": (str, type(None)),
+}
+_PROTOCOL = {
+    "minReaderVersion": (int,),
+    "minWriterVersion": (int,),
+    "readerFeatures": (list, type(None)),
+    "writerFeatures": (list, type(None)),
+}
+
+
+def _object(value: Any, path: str, shape: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    # An unknown key is refused: it may be a fact that would change a rule's decision.
+    if not isinstance(value, dict) or value.keys() != shape.keys():
+        raise MalformedRequestError(path=path, problem=f"is no object of {sorted(shape)}")
+    for key, types in shape.items():
+        if type(value[key]) not in types:
+            expected = " or ".join(accepted.__name__ for accepted in types)
+            raise MalformedRequestError(path=f"{path}.{key}", problem=f"is no {expected}")
+    return value
+
+
+def _metadata(value: Any, path: str, earlier: Mapping[str, Schema]) -> TableMetadata:
+    fields = _object(value, path, _METADATA)
+    configuration = fields["configuration"]
+    _strings(configuration.values(), f"{path}.configuration")
+    return TableMetadata(
+        schema=_schema(fields["schema"], f"{path}.schema", earlier),
+        partition_columns=_strings(fields["partitionColumns"], f"{path}.partitionColumns"),
+        configuration=MappingProxyType(configuration),
+        created_time=fields["createdTime"],
+    )
+
+
+def _schema(value: Any, path: str, earlier: Mapping[str, Schema]) -> Schema:
+    if value is None:
+        return EMPTY_SCHEMA
+    if isinstance(value, str):
+        if value not in earlier:
+            raise MalformedRequestError(path=path, problem=f"names no earlier schema: {value!r}")
+        return earlier[value]
+    if value.get("type") != "struct" or not isinstance(value.get("fields"), list):
+        raise MalformedRequestError(path=path, problem="is no struct with fields")
+    schema: Schema = value
+    return schema
+
+
+def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
+    fields = _object(value, "commit", _COMMIT)
+    protocol = _object(fields["protocol"], "commit.protocol", _PROTOCOL)
+    return CommitContext(
+        proposed=proposed,
+        protocol=Protocol(
+            min_reader_version=protocol["minReaderVersion"],
+            min_writer_version=protocol["minWriterVersion"],
+            reader_features=_features(protocol, "readerFeatures"),
+            writer_features=_features(protocol, "writerFeatures"),
+        ),
+        creating_table=fields["creatingTable"],
+        overwriting_schema=fields["overwritingSchema"],
+        enabled_by_default=fields["enabledByDefault"],
+        feature_default=fields["featureDefault"],
+        flag_default=fields["flagDefault"],
+    )
+
+
+def _features(protocol: Mapping[str, Any], key: str) -> frozenset[str] | None:
+    features = protocol[key]
+    return None if features is None else frozenset(_strings(features, f"commit.protocol.{key}"))
+
+
+def _strings(values: Any, path: str) -> tuple[str, ...]:
+    strings = tuple(values)
+    if not all(type(value) is str for value in strings):
+        raise MalformedRequestError(path=path, problem="has a value that is no string")
+    return strings

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The highest column id never goes down while mapping stays on."""
+
+from __future__ import annotations
+
+from spark_ext.column_mapping import is_mapped, max_column_id
+from spark_ext.keys import MAX_COLUMN_ID
+from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.rules.situation import existed, is_tracked
+
+
+def keep_max_column_id(
+    *, old: TableMetadata, new: TableMetadata, commit: CommitContext
+) -> TableMetadata:
+    """Restores the old highest id where the commit has a lower one, or none.
+
+    Delta's own assignment does so already; a RESTORE or CLONE that evades it would hand out the
+    id of a dropped column again.
+
+    Source:
+        Protocol, "Writer Requirements for Column Mapping": it "must increase monotonically".
+
+    Example:
+        >>> highest = "delta.columnMapping.maxColumnId"
+        >>> new = TableMetadata(configuration={"delta.columnMapping.mode": "name", highest: "4",
+        ...     "delta.feature.columnmappingusagetracking": "supported"})
+        >>> old = new.with_property(highest, "7")
+        >>> kept = keep_max_column_id(old=old, new=new, commit=CommitContext(new))
+        >>> kept.configuration[highest]
+        '7'
+    """
+    if not is_tracked(old, new, commit) or not existed(old):
+        return new
+    if not is_mapped(old) or not is_mapped(new) or MAX_COLUMN_ID not in old.configuration:
+        return new
+    if max_column_id(new) >= max_column_id(old):
+        return new
+    return new.with_property(MAX_COLUMN_ID, old.configuration[MAX_COLUMN_ID])

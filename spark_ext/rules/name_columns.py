@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New columns get their logical name as physical name while nothing was dropped or renamed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from spark_ext.column_mapping import (
+    column_id,
+    has_column_id,
+    has_physical_name,
+    is_mapped,
+    physical_name,
+    with_physical_name,
+)
+from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.rules.situation import flag, is_tracked
+from spark_ext.schema import Field, Path, Schema, differing, map_fields, walk
+
+
+def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContext) -> TableMetadata:
+    """Replaces the `col-<uuid>` of each column that this commit adds by its logical name.
+
+    New is a column that Delta gave a physical name in this commit, other than one it reused from
+    the table (overwriteSchema, REPLACE) or took from its files (enabling on an existing table).
+
+    A UUID stays where the flag is true, and where the name is that of a sibling in the files: the
+    RFC wants unique names, and Parquet readers ignore letter case. A name is used whatever its
+    characters; names in different structs may be equal, since Delta compares whole paths.
+
+    Returns:
+        `new` with the names in its schema, and in the keys of nested ids, which start with them.
+
+    Source:
+        RFC, "Writer Requirements for Column Mapping".
+
+    Example:
+        >>> from spark_ext.keys import COLUMN_ID, PHYSICAL_NAME
+        >>> column = {"name": "a", "type": "long", "metadata": {}}
+        >>> assigned = {**column, "metadata": {COLUMN_ID: 1, PHYSICAL_NAME: "col-5d2c"}}
+        >>> configuration = {"delta.columnMapping.mode": "name",
+        ...     "delta.columnMapping.hasDroppedOrRenamed": "false"}
+        >>> new = TableMetadata({"type": "struct", "fields": [assigned]}, (), configuration)
+        >>> proposed = new.with_schema({"type": "struct", "fields": [column]})
+        >>> named = name_columns(old=TableMetadata(), new=new, commit=CommitContext(proposed))
+        >>> named.schema["fields"][0]["metadata"][PHYSICAL_NAME]
+        'a'
+    """
+    if not is_tracked(old, new, commit) or flag(new) is not False or not is_mapped(new):
+        return new
+    if new.schema is old.schema or _takes_names_of_files(old, commit):
+        return new
+    columns = _new_columns(old.schema, new.schema, commit.proposed.schema)
+    names = _names(columns, new.schema)
+
+    def named(path: Path, field: Field) -> Field:
+        return with_physical_name(field, names[path]) if path in names else field
+
+    return new.with_schema(map_fields(new.schema, named)) if names else new
+
+
+def _takes_names_of_files(old: TableMetadata, commit: CommitContext) -> bool:
+    # Enabling on an existing table: Delta took the names that the columns have in the files.
+    return not commit.creating_table and not is_mapped(old) and bool(old.schema["fields"])
+
+
+def _new_columns(old: Schema, new: Schema, proposed: Schema) -> Mapping[Path, Field]:
+    asked, assigned = differing(proposed, new)
+    before, after = differing(old, assigned)
+    arrived = {path for path, field in walk(asked) if has_physical_name(field)}
+    reused = {column_id(field) for _, field in walk(before) if has_column_id(field)}
+    return {
+        path: field
+        for path, field in walk(after)
+        if path not in arrived and column_id(field) not in reused
+    }
+
+
+def _names(columns: Mapping[Path, Field], schema: Schema) -> Mapping[Path, str]:
+    """The physical names to give, by path: logical names that no sibling has in the files."""
+    if not columns:
+        return {}
+    parents = {path[:-1] for path in columns}
+    taken: dict[Path, set[str]] = defaultdict(set)
+    for path, field in walk(schema):
+        if path[:-1] in parents and path not in columns:
+            taken[path[:-1]].add(physical_name(field).lower())
+    names = {}
+    for path, field in columns.items():
+        name = field["name"]
+        siblings = taken[path[:-1]]
+        if name.lower() not in siblings:
+            siblings.add(name.lower())
+            names[path] = name
+    return names

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Usage tracking and IcebergWriterCompatV1 exclude each other."""
+
+from __future__ import annotations
+
+from spark_ext.errors import IcebergWriterCompatError
+from spark_ext.keys import (
+    FEATURE_NAME,
+    ICEBERG_WRITER_COMPAT_V1_ENABLED,
+    ICEBERG_WRITER_COMPAT_V1_FEATURE,
+)
+from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.rules.situation import is_feature_requested, is_tracked
+
+
+def refuse_iceberg_compat_v1(
+    *, old: TableMetadata, new: TableMetadata, commit: CommitContext
+) -> TableMetadata:
+    """Refuses a tracked table that asks for IcebergWriterCompatV1.
+
+    That feature demands the physical name `col-<id>` of every column, tracking the logical name.
+
+    Raises:
+        IcebergWriterCompatError: DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE.
+
+    Source:
+        Delta Kernel 4.4.0, ColumnMapping.java, `assignColumnIdAndPhysicalName`; Delta 4.4.0,
+        IcebergCompat.scala, for the condition.
+
+    Example:
+        >>> wanted = {"delta.feature.columnmappingusagetracking": "supported",
+        ...           "delta.enableIcebergWriterCompatV1": "true"}
+        >>> new = TableMetadata(configuration=wanted)
+        >>> refuse_iceberg_compat_v1(old=TableMetadata(), new=new, commit=CommitContext(new))
+        Traceback (most recent call last):
+        ...
+        spark_ext.errors.IcebergWriterCompatError: Cannot support the feature ...
+    """
+    if is_tracked(old, new, commit) and demands_iceberg_names(new, commit):
+        raise IcebergWriterCompatError(version=1, feature=FEATURE_NAME)
+    return new
+
+
+def demands_iceberg_names(new: TableMetadata, commit: CommitContext) -> bool:
+    """Whether a table asks for IcebergWriterCompatV1 or has it."""
+    enabled = ICEBERG_WRITER_COMPAT_V1_ENABLED.lower()
+    return (
+        ICEBERG_WRITER_COMPAT_V1_FEATURE in (commit.protocol.writer_features or ())
+        or is_feature_requested(new.configuration, ICEBERG_WRITER_COMPAT_V1_FEATURE)
+        or any(
+            key.lower() == enabled and value.lower() == "true"
+            for key, value in new.configuration.items()
+        )
+    )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hypothesis strategies: column names, schemas, tables, and commits on them.
+
+A new kind of schema or commit that the rules learn about is added here first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import fake_delta
+from hypothesis import strategies as st
+from tables import TRACKED, commit
+
+from spark_ext.column_mapping import drop_column_mapping_metadata
+from spark_ext.keys import (
+    COLUMN_MAPPING_MODE,
+    FEATURE_PROPERTY,
+    HAS_DROPPED_OR_RENAMED,
+)
+from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.schema import Schema
+
+# Case twins, Delta's special characters, segments of paths, letters whose case is not ASCII.
+NAMES = (
+    "a",
+    "A",
+    "b",
+    "B",
+    "x y",
+    "p.q",
+    "`",
+    "col-1",
+    "element",
+    "key",
+    "ß",
+    "É",
+    "é",
+    "日",
+    ",;{}",
+)
+FLAGS = ("false", "False", "true", "yes", None)
+MODES = ("none", "name", "id")
+
+
+@cache
+def names() -> st.SearchStrategy[str]:
+    return st.sampled_from(NAMES) | st.text(min_size=1, max_size=4)
+
+
+@cache
+def data_types() -> st.SearchStrategy[Any]:
+    return st.recursive(
+        st.sampled_from(["long", "string", "decimal(10,2)"]),
+        lambda inner: st.one_of(
+            structs(inner),
+            inner.map(lambda t: {"type": "array", "elementType": t, "containsNull": True}),
+            st.tuples(inner, inner).map(_map_type),
+        ),
+        max_leaves=4,
+    )
+
+
+def _map_type(types: tuple[Any, Any]) -> dict[str, Any]:
+    key, value = types
+    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+
+
+def fields(types: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {
+            "name": names(),
+            "type": types,
+            "nullable": st.booleans(),
+            "metadata": st.sampled_from([{}, {"comment": "why"}]),
+        }
+    )
+
+
+@cache
+def structs(types: st.SearchStrategy[Any], *, min_size: int = 1) -> st.SearchStrategy[Schema]:
+    """Structs whose names differ in more than letter case, as Delta wants them."""
+    listed = st.lists(
+        fields(types), min_size=min_size, max_size=3, unique_by=lambda field: field["name"].lower()
+    )
+    return listed.map(lambda chosen: {"type": "struct", "fields": chosen})
+
+
+@cache
+def schemas(*, min_size: int = 0) -> st.SearchStrategy[Schema]:
+    """Schemas without column mapping."""
+    return structs(data_types(), min_size=min_size)
+
+
+@st.composite
+def tables(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> TableMetadata:
+    """Existing tables; a mapped one has UUIDs or logical names, as history has it."""
+    mode = draw(st.sampled_from(modes))
+    flag = draw(st.sampled_from(FLAGS))
+    table = TableMetadata(draw(schemas(min_size=1)), (), {COLUMN_MAPPING_MODE: mode})
+    before = table.with_property(COLUMN_MAPPING_MODE, "none")
+    old = draw(st.sampled_from([TableMetadata(), before]))
+    assigned = fake_delta.assigned(old, table, creating_table=old is not before)
+    return assigned if flag is None else assigned.with_property(HAS_DROPPED_OR_RENAMED, flag)
+
+
+@dataclass(frozen=True)
+class Change:
+    """The arguments of the rules."""
+
+    old: TableMetadata
+    new: TableMetadata
+    commit: CommitContext
+
+
+@st.composite
+def changes(
+    draw: st.DrawFn, features: tuple[str, ...] = TRACKED, *, requested: bool | None = None
+) -> Change:
+    """Commits that keep, drop, rename, reorder and add columns at every level, in any mode."""
+    old = draw(tables() | st.just(TableMetadata()))
+    creating = not old.schema["fields"] or draw(st.booleans())
+    overwriting = draw(st.booleans())
+    configuration = dict(old.configuration)
+    if draw(st.booleans()):
+        configuration[COLUMN_MAPPING_MODE] = draw(st.sampled_from(MODES))
+    if draw(st.booleans()):
+        flag = draw(st.sampled_from(FLAGS))
+        configuration.pop(HAS_DROPPED_OR_RENAMED, None)
+        configuration |= {} if flag is None else {HAS_DROPPED_OR_RENAMED: flag}
+    if draw(st.booleans()) if requested is None else requested:
+        configuration[FEATURE_PROPERTY] = "supported"
+    schema = draw(evolved(old.schema))
+    remaps = old.configuration.get(COLUMN_MAPPING_MODE) != configuration.get(COLUMN_MAPPING_MODE)
+    if overwriting or remaps:
+        schema = drop_column_mapping_metadata(schema)
+    proposed = TableMetadata(schema, (), configuration)
+    new = fake_delta.assigned(
+        old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps
+    )
+    context = commit(proposed, features, creating_table=creating, overwriting_schema=overwriting)
+    return Change(old, new, context)
+
+
+@st.composite
+def evolved(draw: st.DrawFn, data_type: Any) -> Any:
+    """A data type after an ALTER or a merge."""
+    if isinstance(data_type, str):
+        return data_type
+    if data_type["type"] != "struct":
+        inner = {key: draw(evolved(value)) for key, value in data_type.items() if _is_nested(value)}
+        return {**data_type, **inner}
+    kept = [field for field in data_type["fields"] if draw(st.integers(0, 5))]
+    changed = [draw(_evolved_field(field)) for field in draw(st.permutations(kept))]
+    added = draw(structs(data_types(), min_size=0))["fields"]
+    unique: dict[str, Any] = {}
+    for field in [*changed, *added]:
+        unique.setdefault(field["name"].lower(), field)
+    return {**data_type, "fields": list(unique.values())}
+
+
+@st.composite
+def _evolved_field(draw: st.DrawFn, field: Mapping[str, Any]) -> dict[str, Any]:
+    name = field["name"] if draw(st.integers(0, 5)) else draw(names())
+    return {**field, "name": name, "type": draw(evolved(field["type"]))}
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables in a few words, for case files and tests.
+
+A table is `{"columns": {..}, "mode": "name", "flag": "false", "properties": {..}, "created": 1}`,
+where `created` is its created time. A column is
+the text `"<id> <physical name>"`, empty for an unmapped one, or an object: `{"column": "2 s",
+"struct": {..}}`, or with `array` or `map` for one whose elements or values are structs. An object
+may have a `type` and further `metadata`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from spark_ext.column_mapping import find_max_column_id, has_physical_name
+from spark_ext.keys import (
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
+    FEATURE_NAME,
+    HAS_DROPPED_OR_RENAMED,
+    MAX_COLUMN_ID,
+    PHYSICAL_NAME,
+)
+from spark_ext.metadata import CommitContext, Protocol, TableMetadata
+
+MAPPING_KEYS = (COLUMN_ID, PHYSICAL_NAME)
+TRACKED = ("columnMapping", FEATURE_NAME)
+
+
+def table(
+    columns: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+    flag: str | None = None,
+    properties: Mapping[str, str] | None = None,
+    created: int | None = None,
+) -> TableMetadata:
+    schema = struct(columns or {})
+    configuration = dict(properties or {})
+    if mode is not None:
+        configuration[COLUMN_MAPPING_MODE] = mode
+    if flag is not None:
+        configuration[HAS_DROPPED_OR_RENAMED] = flag
+    highest = find_max_column_id(schema)
+    if highest:
+        configuration.setdefault(MAX_COLUMN_ID, str(highest))
+    return TableMetadata(schema, (), configuration, created)
+
+
+def struct(columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "struct", "fields": [_field(name, words) for name, words in columns.items()]}
+
+
+def _field(name: str, words: Any) -> dict[str, Any]:
+    details: Mapping[str, Any] = {"column": words} if isinstance(words, str) else words
+    metadata = dict(details.get("metadata", {}))
+    if details.get("column"):
+        number, physical = details["column"].split(" ", 1)
+        metadata |= {COLUMN_ID: int(number), PHYSICAL_NAME: physical}
+    return {"name": name, "type": _type(details), "nullable": True, "metadata": metadata}
+
+
+def _type(details: Mapping[str, Any]) -> Any:
+    if "struct" in details:
+        return struct(details["struct"])
+    if "array" in details:
+        return {"type": "array", "elementType": struct(details["array"]), "containsNull": True}
+    if "map" in details:
+        value = struct(details["map"])
+        return {"type": "map", "keyType": "string", "valueType": value, "valueContainsNull": True}
+    return details.get("type", "long")
+
+
+def columns(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The same words for a schema: `columns(struct(words)) == words` for the shortest words."""
+    return {field["name"]: _words(field) for field in schema["fields"]}
+
+
+def _words(field: Mapping[str, Any]) -> Any:
+    mapped = f"{field['metadata'][COLUMN_ID]} " if COLUMN_ID in field["metadata"] else ""
+    mapped += field["metadata"][PHYSICAL_NAME] if has_physical_name(field) else ""
+    details: dict[str, Any] = {"column": mapped}
+    rest = {key: field["metadata"][key] for key in field["metadata"] if key not in MAPPING_KEYS}
+    if rest:
+        details["metadata"] = rest
+    data_type = field["type"]
+    if data_type == "long":
+        return details if rest else mapped
+    if isinstance(data_type, str):
+        return details | {"type": data_type}
+    inner = {"struct": "fields", "array": "elementType", "map": "valueType"}[data_type["type"]]
+    child = data_type if inner == "fields" else data_type[inner]
+    return details | {data_type["type"]: columns(child)}
+
+
+def protocol(features: tuple[str, ...] | list[str] = TRACKED) -> Protocol:
+    return Protocol(2, 7, None, frozenset(features))
+
+
+def commit(
+    proposed: TableMetadata, features: tuple[str, ...] | list[str] = TRACKED, **facts: Any
+) -> CommitContext:
+    return CommitContext(proposed=proposed, protocol=protocol(features), **facts)

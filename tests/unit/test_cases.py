@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every file under `cases/` is one commit and what the rules make of it.
+
+`tables.py` tells how tables are written. `old` is null for a table that does not exist; `new` is
+what Delta assigned, by `fake_delta` where the case has none. `expected` is the committed table's
+columns and flag, and any `properties` that the rules changed; or an `error`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import fake_delta
+import pytest
+from tables import columns, table
+
+from spark_ext.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
+from spark_ext.metadata import TableMetadata
+from spark_ext.rules import RULES
+from spark_ext.worker import RuleService
+
+CASES = Path(__file__).parent / "cases"
+FILES = sorted(CASES.glob("*/*.json"))
+COMMIT = {
+    "creatingTable": False,
+    "overwritingSchema": False,
+    "enabledByDefault": False,
+    "featureDefault": False,
+    "flagDefault": None,
+}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_case(file: Path) -> None:
+    case = json.loads(file.read_text())
+    new, request = _request(case)
+
+    answer = json.loads(RuleService().next_metadata(json.dumps(request)))
+
+    if "error" in case["expected"]:
+        expected = case["expected"]["error"]
+        assert expected == {key: answer["error"][key] for key in expected}
+        return
+    assert "error" not in answer
+    result = answer["configuration"]
+    assert case["expected"]["flag"] == result.get(HAS_DROPPED_OR_RENAMED)
+    assert case["expected"]["columns"] == columns(answer["schema"] or new.schema)
+    changed = dict(set(result.items()) - set(new.configuration.items()))
+    changed.pop(HAS_DROPPED_OR_RENAMED, None)
+    assert case["expected"].get("properties", {}) == changed
+    assert new.configuration.keys() <= result.keys()
+
+
+def test_every_rule_has_cases() -> None:
+    assert {rule.__module__.rsplit(".", 1)[1] for rule in RULES} == {
+        file.parent.name for file in FILES
+    }
+
+
+def _request(case: Mapping[str, Any]) -> tuple[TableMetadata, dict[str, Any]]:
+    facts = dict(case.get("commit", {}))
+    features = facts.pop("features", [])
+    if facts.pop("requested", False):
+        case["proposed"].setdefault("properties", {})[FEATURE_PROPERTY] = "supported"
+    old = table(**case["old"] or {})
+    proposed = table(**case["proposed"])
+    if "new" in case:
+        new = table(**case["new"])
+    else:
+        new = fake_delta.assigned(
+            old,
+            proposed,
+            creating_table=facts.get("creatingTable", False),
+            overwriting_schema=facts.get("overwritingSchema", False),
+        )
+    protocol = {
+        "minReaderVersion": 2,
+        "minWriterVersion": 7,
+        "readerFeatures": None,
+        "writerFeatures": features,
+    }
+    request = {"old": _wire(old), "proposed": _wire(proposed), "new": _wire(new)}
+    return new, request | {"commit": COMMIT | {"protocol": protocol} | facts}
+
+
+def _wire(metadata: TableMetadata) -> dict[str, Any]:
+    return {
+        "schema": metadata.schema,
+        "partitionColumns": [],
+        "createdTime": metadata.created_time,
+        "configuration": dict(metadata.configuration),
+    }

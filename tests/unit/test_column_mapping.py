@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+import strategies
+from hypothesis import given
+from tables import columns, struct, table
+
+from spark_ext.column_mapping import (
+    SUPPORTED_MODES,
+    check_ids_and_physical_names,
+    column_id,
+    drop_column_mapping_metadata,
+    find_max_column_id,
+    has_column_id,
+    has_physical_name,
+    is_mode_change_allowed,
+    mode_of,
+    physical_name,
+    physical_schema,
+    rename_to_physical,
+    satisfies_column_mapping_protocol,
+    schema_has_column_mapping_metadata,
+    with_physical_name,
+)
+from spark_ext.errors import (
+    ColumnNotResolvedError,
+    DuplicatedColumnIdError,
+    DuplicatedPhysicalNameError,
+    MaxColumnIdNotSetError,
+    MaxColumnIdTooLowError,
+    MissingColumnIdError,
+    MissingPhysicalNameError,
+    SparkExtError,
+    UnsupportedModeError,
+)
+from spark_ext.keys import (
+    COLUMN_MAPPING_MODE,
+    MAX_COLUMN_ID,
+    NESTED_COLUMN_IDS,
+    PARQUET_FIELD_ID,
+    PARQUET_NESTED_FIELD_IDS,
+)
+from spark_ext.metadata import Protocol, TableMetadata
+from spark_ext.schema import Schema
+
+NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
+
+
+class TestModeOf:
+    def test_an_unknown_mode_is_refused(self) -> None:
+        with pytest.raises(UnsupportedModeError) as refusal:
+            mode_of({COLUMN_MAPPING_MODE: "Nom"})
+
+        assert refusal.value.condition == "DELTA_MODE_NOT_SUPPORTED"
+        assert refusal.value.params == {"mode": "Nom", "supportedModes": "none, name, id"}
+
+    @pytest.mark.parametrize("mode", SUPPORTED_MODES)
+    def test_letter_case_does_not_matter(self, mode: str) -> None:
+        assert mode_of({COLUMN_MAPPING_MODE: mode.upper()}) == mode
+
+    def test_the_default_is_none(self) -> None:
+        assert mode_of({}) == "none"
+
+
+@pytest.mark.parametrize("removal_allowed", [False, True])
+@pytest.mark.parametrize("new", SUPPORTED_MODES)
+@pytest.mark.parametrize("old", SUPPORTED_MODES)
+def test_mode_changes_that_are_allowed(old: str, new: str, removal_allowed: bool) -> None:
+    allowed = {("none", "none"), ("name", "name"), ("id", "id"), ("none", "name")}
+    if removal_allowed:
+        allowed |= {("name", "none"), ("id", "none")}
+
+    assert is_mode_change_allowed(old, new, removal_allowed=removal_allowed) == (
+        (old, new) in allowed
+    )
+
+
+BOTH = frozenset({"columnMapping"})
+
+
+@pytest.mark.parametrize(
+    ("protocol", "satisfies"),
+    [
+        (Protocol(2, 5), True),
+        (Protocol(2, 6), True),
+        (Protocol(1, 5), False),
+        (Protocol(2, 4), False),
+        (Protocol(3, 7, BOTH, BOTH), True),
+        (Protocol(2, 7, None, BOTH), True),
+        (Protocol(1, 7, None, BOTH), False),
+        (Protocol(3, 7, BOTH, frozenset()), False),
+        (Protocol(3, 7, frozenset(), BOTH), False),
+        (Protocol(3, 7), False),
+    ],
+)
+def test_protocols_that_allow_column_mapping(protocol: Protocol, satisfies: bool) -> None:
+    assert satisfies_column_mapping_protocol(protocol) == satisfies
+
+
+class TestFields:
+    def test_a_field_without_metadata_is_unmapped(self) -> None:
+        field = {"name": "a", "type": "long"}
+
+        assert not has_column_id(field)
+        assert not has_physical_name(field)
+        assert physical_name(field) == "a"
+
+    def test_a_mapped_field_has_both(self) -> None:
+        field = struct({"a": "7 col-7"})["fields"][0]
+
+        assert (column_id(field), physical_name(field)) == (7, "col-7")
+
+    def test_nested_ids_follow_the_physical_name(self) -> None:
+        ids = {"col-2.element": 4, "col-2.element.key": 5, "col-22.element": 6}
+        words = {"column": "2 col-2", "metadata": {NESTED_COLUMN_IDS: ids}, "array": {"x": ""}}
+        field = struct({"l": words})["fields"][0]
+
+        renamed = with_physical_name(field, "l")
+
+        assert renamed["metadata"][NESTED_COLUMN_IDS] == {
+            "l.element": 4,
+            "l.element.key": 5,
+            "col-22.element": 6,
+        }
+        assert field["metadata"][NESTED_COLUMN_IDS] is ids
+
+
+class TestFindMaxColumnId:
+    def test_nested_fields_count(self) -> None:
+        assert find_max_column_id(NESTED) == 3
+
+    def test_nested_ids_count(self) -> None:
+        words = {"column": "2 l", "metadata": {NESTED_COLUMN_IDS: {"l.element": 9}}}
+
+        assert find_max_column_id(struct({"l": words})) == 9
+
+    def test_no_ids_give_zero(self) -> None:
+        assert find_max_column_id(struct({"a": ""})) == 0
+
+
+class TestSchemas:
+    def test_dropping_mapping_metadata_keeps_the_rest(self) -> None:
+        schema = struct({"a": {"column": "1 col-1", "metadata": {"comment": "why"}}})
+
+        dropped = drop_column_mapping_metadata(schema)
+
+        assert columns(dropped) == {"a": {"column": "", "metadata": {"comment": "why"}}}
+        assert not schema_has_column_mapping_metadata(dropped)
+        assert schema_has_column_mapping_metadata(schema)
+
+    def test_renaming_reaches_every_level(self) -> None:
+        assert columns(rename_to_physical(NESTED)) == {
+            "col-1": "1 col-1",
+            "col-2": {"column": "2 col-2", "array": {"col-3": "3 col-3"}},
+        }
+
+    @given(strategies.schemas())
+    def test_an_unmapped_schema_stays_the_same_object(self, schema: Schema) -> None:
+        assert drop_column_mapping_metadata(schema) is schema
+        assert rename_to_physical(schema) is schema
+        assert physical_schema(schema, schema, "none") is schema
+
+
+class TestPhysicalSchema:
+    def test_a_column_that_the_table_has_not_is_refused(self) -> None:
+        with pytest.raises(ColumnNotResolvedError) as refusal:
+            physical_schema(struct({"b": ""}), NESTED, "name")
+
+        assert refusal.value.condition == "DELTA_CANNOT_RESOLVE_COLUMN"
+        assert refusal.value.params["columnName"] == "b"
+
+    def test_names_and_ids_come_from_the_reference(self) -> None:
+        logical = struct({"A": "", "l": {"array": {"X": ""}}})
+
+        physical = physical_schema(logical, NESTED, "name")
+
+        assert [field["name"] for field in physical["fields"]] == ["col-1", "col-2"]
+        assert physical["fields"][0]["metadata"][PARQUET_FIELD_ID] == 1
+        assert physical["fields"][1]["type"]["elementType"]["fields"][0]["name"] == "col-3"
+
+    def test_nested_ids_go_to_parquet_too(self) -> None:
+        words = {"column": "2 l", "metadata": {NESTED_COLUMN_IDS: {"l.element": 9}}}
+        reference = struct({"l": words})
+
+        physical = physical_schema(struct({"l": ""}), reference, "id")
+
+        assert physical["fields"][0]["metadata"][PARQUET_NESTED_FIELD_IDS] == {"l.element": 9}
+
+    def test_internal_columns_need_no_mapping(self) -> None:
+        internal = struct({"_CHANGE_TYPE": ""})
+
+        assert physical_schema(internal, NESTED, "name") is internal
+
+
+ID_ONLY = struct({"a": {"metadata": {"delta.columnMapping.id": 1}}})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "error", "params"),
+    [
+        (table({"a": ""}, "name"), MissingColumnIdError, {"columnName": "a", "mode": "name"}),
+        (
+            TableMetadata(ID_ONLY, (), {COLUMN_MAPPING_MODE: "id", MAX_COLUMN_ID: "1"}),
+            MissingPhysicalNameError,
+            {"columnName": "a", "mode": "id"},
+        ),
+        (
+            table({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "1 x"}}}, "name"),
+            DuplicatedColumnIdError,
+            {"columnName": "s.x", "columnId": "1", "mode": "name"},
+        ),
+        (
+            table({"a": "1 p", "b": "2 p"}, "name"),
+            DuplicatedPhysicalNameError,
+            {"columnName": "b", "physicalPath": "p", "mode": "name"},
+        ),
+        (
+            table({"a": "1 a"}, "name").without_property(MAX_COLUMN_ID),
+            MaxColumnIdNotSetError,
+            {"prop": MAX_COLUMN_ID},
+        ),
+        (
+            table({"a": "5 a"}, "name", properties={MAX_COLUMN_ID: "4"}),
+            MaxColumnIdTooLowError,
+            {"prop": MAX_COLUMN_ID, "tableMax": "4", "fieldMax": "5"},
+        ),
+    ],
+)
+def test_an_incomplete_mapping_is_refused(
+    metadata: TableMetadata, error: type[SparkExtError], params: dict[str, str]
+) -> None:
+    with pytest.raises(error) as refusal:
+        check_ids_and_physical_names(metadata)
+
+    assert refusal.value.params == params
+
+
+def test_one_physical_name_in_two_structs_is_accepted() -> None:
+    one = {"column": "1 s", "struct": {"x": "2 x"}}
+    other = {"column": "3 u", "struct": {"x": "4 x"}}
+
+    check_ids_and_physical_names(table({"s": one, "u": other}, "name"))
+
+
+def test_a_name_with_a_dot_is_no_path() -> None:
+    nested = {"column": "1 a", "struct": {"b": "2 b"}}
+
+    check_ids_and_physical_names(table({"a": nested, "a.b": "3 a.b"}, "name"))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registry: an error that is left out of this list, or of the Java half, fails here."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+
+import pytest
+
+from spark_ext import errors
+from spark_ext.errors import SparkExtError
+
+CLASSES = [
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, SparkExtError) and value is not SparkExtError
+]
+
+
+def test_the_registry_is_complete() -> None:
+    assert {error.__name__: error.condition for error in CLASSES} == {
+        "FlagNotModifiableError": "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+        "IcebergWriterCompatError": "DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE",
+        "RuleFailedError": "USAGE_TRACKING_RULE_FAILED",
+        "MalformedRequestError": "USAGE_TRACKING_RULE_FAILED",
+        "RulesUnavailableError": "USAGE_TRACKING_RULES_UNAVAILABLE",
+        "UnsupportedDeltaVersionError": "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION",
+        "ExtensionJarMissingError": "USAGE_TRACKING_JAR_MISSING",
+        "SessionAlreadyRunningError": "USAGE_TRACKING_SESSION_ALREADY_RUNNING",
+        "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
+        "UnsupportedModeError": "DELTA_MODE_NOT_SUPPORTED",
+        "ColumnNotResolvedError": "DELTA_CANNOT_RESOLVE_COLUMN",
+        "MissingColumnIdError": "USAGE_TRACKING_MISSING_COLUMN_ID",
+        "MissingPhysicalNameError": "USAGE_TRACKING_MISSING_PHYSICAL_NAME",
+        "DuplicatedColumnIdError": "USAGE_TRACKING_DUPLICATED_COLUMN_ID",
+        "DuplicatedPhysicalNameError": "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME",
+        "MaxColumnIdNotSetError": "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET",
+        "MaxColumnIdTooLowError": "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY",
+    }
+
+
+@pytest.mark.parametrize("error", CLASSES)
+class TestEveryError:
+    def test_it_has_a_condition_and_an_sql_state(self, error: type[SparkExtError]) -> None:
+        assert re.fullmatch(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?", error.condition)
+        assert re.fullmatch(r"[0-9A-Z]{5}", error.sql_state)
+
+    def test_it_derives_from_a_builtin(self, error: type[SparkExtError]) -> None:
+        builtins = [base for base in error.__mro__ if base.__module__ == "builtins"]
+
+        assert builtins[0] not in (Exception, BaseException, object)
+
+    def test_its_text_says_what_cannot_be_done_and_what_to_do(
+        self, error: type[SparkExtError]
+    ) -> None:
+        assert re.match(r"Cannot [a-z]+ .+: .+\. [A-Z]", error.template)
+
+    def test_its_params_fill_the_template(self, error: type[SparkExtError]) -> None:
+        names = {name for _, name, _, _ in Formatter().parse(error.template) if name}
+        params = {name: f"<{name}>" for name in names} or {"prop": "p"}
+
+        raised = error(**params)
+
+        assert raised.params == params
+        assert all(value in str(raised) for value in params.values() if names)
+
+
+def test_params_are_text() -> None:
+    assert errors.MaxColumnIdTooLowError(prop="p", tableMax=1, fieldMax=2).params == {
+        "prop": "p",
+        "tableMax": "1",
+        "fieldMax": "2",
+    }

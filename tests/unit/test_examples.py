@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples in docstrings do what they show, and every rule has one."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+from spark_ext.rules import RULES
+
+MODULES = ["spark_ext.changes", "spark_ext.column_mapping", "spark_ext.rules", "spark_ext.schema"]
+MODULES += [rule.__module__ for rule in RULES]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+
+    assert results.attempted > 0
+    assert results.failed == 0

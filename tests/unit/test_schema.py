@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import strategies
+from hypothesis import given
+from tables import struct
+
+from spark_ext.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, walk
+
+NESTED = struct({"s": {"struct": {"x": ""}}, "l": {"array": {"y": ""}}, "m": {"map": {"z": ""}}})
+
+
+class TestWalk:
+    def test_paths_go_through_structs_arrays_and_maps(self) -> None:
+        assert [path for path, _ in walk(NESTED)] == [
+            ("s",),
+            ("s", "x"),
+            ("l",),
+            ("l", "element", "y"),
+            ("m",),
+            ("m", "value", "z"),
+        ]
+
+    def test_map_keys_and_nested_collections_are_walked(self) -> None:
+        inner = {"type": "array", "elementType": struct({"x": ""}), "containsNull": True}
+        outer = {"type": "map", "keyType": struct({"k": ""}), "valueType": inner}
+
+        schema = struct({"m": {"type": outer}})
+
+        assert [path for path, _ in walk(schema)][1:] == [
+            ("m", "key", "k"),
+            ("m", "value", "element", "x"),
+        ]
+
+    def test_user_defined_types_are_leaves(self) -> None:
+        udt = {"type": "udt", "class": "org.example.Point", "sqlType": struct({"x": ""})}
+
+        assert [path for path, _ in walk(struct({"p": {"type": udt}}))] == [("p",)]
+
+    def test_the_empty_schema_has_no_fields(self) -> None:
+        assert list(walk(EMPTY_SCHEMA)) == []
+
+    @given(strategies.schemas())
+    def test_renaming_keeps_the_tree(self, schema: Schema) -> None:
+        renamed = [field for _, field in walk(schema, name=lambda field: "n")]
+
+        assert [field for _, field in walk(schema)] == renamed
+
+
+class TestMapFields:
+    def test_it_rebuilds_only_what_leads_to_a_change(self) -> None:
+        result = map_fields(
+            NESTED, lambda path, field: {**field, "name": "q"} if path[-1] == "y" else field
+        )
+
+        assert [path for path, _ in walk(result)][3] == ("l", "element", "q")
+        assert result["fields"][0] is NESTED["fields"][0]
+        assert [path for path, _ in walk(NESTED)][3] == ("l", "element", "y")
+
+    def test_paths_are_those_before_the_change(self) -> None:
+        seen = []
+
+        def rename(path: Path, field: Field) -> Field:
+            seen.append(path)
+            return {**field, "name": "q"}
+
+        map_fields(NESTED, rename)
+
+        assert [path for path, _ in walk(NESTED)] == seen
+
+    @given(strategies.schemas())
+    def test_no_change_returns_the_same_object(self, schema: Schema) -> None:
+        assert map_fields(schema, lambda _, field: field) is schema
