@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext;
+
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.sql.RuntimeConfig;
+
+/** Whether the session has Delta's own half of the configuration. */
+public final class DeltaConfiguration {
+  private static final String EXTENSIONS = "spark.sql.extensions";
+  private static final String DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension";
+  private static final String CATALOG = "spark.sql.catalog.spark_catalog";
+
+  private DeltaConfiguration() {}
+
+  /** Refuses a session whose configuration names our extension without Delta's. */
+  static void requireExtension() {
+    SparkEnv env = SparkEnv.get();
+    if (env == null) {
+      return;
+    }
+    List<String> extensions =
+        Arrays.stream(env.conf().get(EXTENSIONS, "").split(",")).map(String::trim).toList();
+    // A session built with withExtensions(..) names neither of the two.
+    boolean named = extensions.contains(UsageTrackingExtension.class.getName());
+    if (named && !extensions.contains(DELTA_EXTENSION)) {
+      throw UsageTrackingErrors.deltaNotConfigured().sneak();
+    }
+  }
+
+  /** Refuses statements of a session without a session catalog: Delta's, or one in front of it. */
+  public static void requireCatalog(RuntimeConfig conf) {
+    if (conf.getOption(CATALOG).isEmpty()) {
+      throw UsageTrackingErrors.deltaNotConfigured().sneak();
+    }
+  }
+}

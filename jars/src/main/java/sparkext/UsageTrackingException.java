@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext;
+
+import java.util.Map;
+import org.apache.spark.QueryContext;
+import org.apache.spark.SparkThrowable;
+import org.apache.spark.sql.AnalysisException;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The one exception of the JVM side: a condition of {@code spark_ext/errors.py} or one of Delta's.
+ *
+ * <p>An {@link AnalysisException}, because only that family reaches PySpark with its condition,
+ * SQLSTATE and parameters. The SQLSTATE is held here: Spark would look it up in its own list.
+ */
+public final class UsageTrackingException extends AnalysisException {
+  private static final long serialVersionUID = 1L;
+
+  private final String sqlState;
+
+  public UsageTrackingException(
+      String condition,
+      String sqlState,
+      Map<String, String> parameters,
+      String message,
+      Throwable cause) {
+    super(
+        "[" + condition + "] " + message + " SQLSTATE: " + sqlState,
+        Option.empty(),
+        Option.empty(),
+        Option.apply(cause),
+        Option.apply(condition),
+        scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(parameters)),
+        new QueryContext[0]);
+    this.sqlState = sqlState;
+  }
+
+  /** The same error as {@code error}, one of Delta's, in the family that reaches PySpark. */
+  public static <T extends Throwable & SparkThrowable> UsageTrackingException of(T error) {
+    return new UsageTrackingException(
+        error.getCondition(),
+        error.getSqlState(),
+        error.getMessageParameters(),
+        withoutCondition(error.getMessage(), error.getCondition()),
+        error);
+  }
+
+  @Override
+  public String getSqlState() {
+    return sqlState;
+  }
+
+  /** Throws this from code whose signature, given by a JDK type, allows no checked exception. */
+  public RuntimeException sneak() {
+    return sneak(this);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> RuntimeException sneak(Throwable error) throws T {
+    throw (T) error;
+  }
+
+  private static String withoutCondition(String message, String condition) {
+    String prefix = "[" + condition + "] ";
+    return message.startsWith(prefix) ? message.substring(prefix.length()) : message;
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext;
+
+import java.util.List;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaConfig;
+import org.apache.spark.sql.delta.DeltaConfigs$;
+import org.apache.spark.sql.delta.PreDowngradeStatus;
+import org.apache.spark.sql.delta.PreDowngradeTableFeatureCommand;
+import org.apache.spark.sql.delta.RemovableFeature;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.WriterFeature;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The writer table feature {@code columnMappingUsageTracking}.
+ *
+ * <p>Delta's {@code RemovableFeature} (TableFeature.scala, 4.4.0) asks four things of it: (a)
+ * nothing has to be done before the downgrade; (b) so every snapshot may be downgraded; (c) a
+ * writer feature leaves no trace that a reader could misread, so history needs no protection; (d)
+ * hence no action is ever asked whether it uses the feature. The flag goes in the downgrade commit
+ * itself.
+ *
+ * <p>A singleton also after serialization: Delta sends features to executors and compares them by
+ * identity.
+ */
+public final class UsageTrackingFeature extends WriterFeature implements RemovableFeature {
+  public static final String NAME = "columnMappingUsageTracking";
+  public static final String FLAG = "delta.columnMapping.hasDroppedOrRenamed";
+  public static final UsageTrackingFeature INSTANCE = new UsageTrackingFeature();
+
+  private static final long serialVersionUID = 1L;
+
+  private UsageTrackingFeature() {
+    super(NAME);
+  }
+
+  /**
+   * Makes the flag a property that Delta knows. It is editable in Delta's eyes, since CREATE TABLE
+   * LIKE copies it and Delta validates the copy; users are refused at the statement.
+   */
+  public static void registerFlag() {
+    scala.Function1<String, String> asWritten = value -> value;
+    scala.Function1<String, Object> anyValue = value -> true;
+    DeltaConfig<String> flag =
+        new DeltaConfig<>(
+            FLAG,
+            "false",
+            asWritten,
+            anyValue,
+            "is set by the writer",
+            /* editable= */ true,
+            CollectionConverters.asScala(List.<String>of()).toList());
+    String entry = FLAG.substring("delta.".length()).toLowerCase(java.util.Locale.ROOT);
+    DeltaConfigs$.MODULE$.entries().put(entry, flag);
+  }
+
+  @Override
+  public PreDowngradeTableFeatureCommand preDowngradeCommand(DeltaTableV2 table) {
+    return new NothingToPrepare();
+  }
+
+  @Override
+  public boolean validateDropInvariants(DeltaTableV2 table, Snapshot snapshot) {
+    return true;
+  }
+
+  @Override
+  public boolean actionUsesFeature(Action action) {
+    // Asked only of features with history protection.
+    throw new UnsupportedOperationException(NAME);
+  }
+
+  @Override
+  public Seq<String> tablePropertiesToRemoveAtDowngradeCommit() {
+    return CollectionConverters.asScala(List.of(FLAG)).toList();
+  }
+
+  private Object readResolve() {
+    return INSTANCE;
+  }
+
+  private static final class NothingToPrepare extends PreDowngradeTableFeatureCommand {
+    @Override
+    public PreDowngradeStatus removeFeatureTracesIfNeeded(SparkSession session) {
+      return PreDowngradeStatus.DID_NOT_PERFORM_CHANGES();
+    }
+  }
+}

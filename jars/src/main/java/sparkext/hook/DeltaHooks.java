@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.hook;
+
+import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.BiFunction;
+import java.util.function.UnaryOperator;
+import net.bytebuddy.dynamic.ClassFileLocator;
+import sparkext.UsageTrackingErrors;
+import sparkext.UsageTrackingFeature;
+import sparkext.rule.MetadataRules;
+
+/** The hooks, and their one-time installation into a JVM's Delta. */
+public final class DeltaHooks {
+  static final List<DeltaHook> ALL =
+      List.of(new SupportedFeaturesHook(), new AssignedMetadataHook());
+
+  static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
+
+  /**
+   * A class in the package of the woven types whose loading loads none of them: it says which
+   * loader Delta has, and lends the right to define classes in its package.
+   */
+  private static final String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
+
+  private DeltaHooks() {}
+
+  /**
+   * Weaves every hook and sets the bridge's functions; does nothing when that is done already.
+   *
+   * <p>All hooks are matched against Delta's class files before the first is woven, and the bridge
+   * changes nothing until the last is: there is no half-woven session.
+   *
+   * @throws sparkext.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
+   */
+  public static synchronized void install() {
+    // Spark swallows linkage errors of an extension with a warning, and would go on without it.
+    try {
+      installInto(neighbour());
+    } catch (LinkageError | ReflectiveOperationException | IOException error) {
+      throw UsageTrackingErrors.unsupportedDeltaVersion(
+              deltaVersion(), List.of(error.toString()), error)
+          .sneak();
+    }
+  }
+
+  private static void installInto(Class<?> neighbour)
+      throws ReflectiveOperationException, IOException {
+    MethodHandles.Lookup lookup = MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup());
+    ClassFileLocator classFiles =
+        new ClassFileLocator.Compound(
+            ClassFileLocator.ForClassLoader.of(DeltaHooks.class.getClassLoader()),
+            ClassFileLocator.ForClassLoader.of(neighbour.getClassLoader()));
+    Class<?> bridge = bridge(neighbour, lookup, classFiles);
+    synchronized (bridge) {
+      if (bridge.getField("woven").getBoolean(null)) {
+        return;
+      }
+      HookWeaver weaver = new HookWeaver(classFiles, lookup);
+      List<String> mismatches = weaver.mismatches(ALL);
+      if (!mismatches.isEmpty()) {
+        throw UsageTrackingErrors.unsupportedDeltaVersion(deltaVersion(), mismatches, null).sneak();
+      }
+      for (DeltaHook hook : ALL) {
+        weaver.weave(hook);
+      }
+      UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
+      BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
+      bridge.getField("supportedFeatures").set(null, supportedFeatures);
+      bridge.getField("assignedMetadata").set(null, assignedMetadata);
+      UsageTrackingFeature.registerFlag();
+      bridge.getField("woven").setBoolean(null, true);
+    }
+  }
+
+  /** The bridge in Delta's loader. Never named in code: that could load a second one in ours. */
+  private static Class<?> bridge(
+      Class<?> neighbour, MethodHandles.Lookup lookup, ClassFileLocator classFiles)
+      throws IllegalAccessException, IOException {
+    try {
+      return Class.forName(BRIDGE, true, neighbour.getClassLoader());
+    } catch (ClassNotFoundException notYetDefined) {
+      return lookup.defineClass(classFiles.locate(BRIDGE).resolve());
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Object withUsageTracking(Object features) {
+    return ((scala.collection.immutable.Map<String, Object>) features)
+        .updated(UsageTrackingFeature.NAME.toLowerCase(Locale.ROOT), UsageTrackingFeature.INSTANCE);
+  }
+
+  private static Class<?> neighbour() {
+    try {
+      return Class.forName(NEIGHBOUR, false, DeltaHooks.class.getClassLoader());
+    } catch (ClassNotFoundException absent) {
+      throw UsageTrackingErrors.unsupportedDeltaVersion(
+              "(none)",
+              List.of(
+                  "delta-spark is not on the class path of sparkext.UsageTrackingExtension; give"
+                      + " both by the same means, such as --packages and --jars"),
+              absent)
+          .sneak();
+    }
+  }
+
+  private static String deltaVersion() {
+    try {
+      Class<?> delta = Class.forName("io.delta.package$", true, DeltaHooks.class.getClassLoader());
+      return (String) delta.getMethod("VERSION").invoke(delta.getField("MODULE$").get(null));
+    } catch (ReflectiveOperationException | LinkageError unknown) {
+      return "(unknown version)";
+    }
+  }
+}

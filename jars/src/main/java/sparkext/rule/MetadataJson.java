@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.rule;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
+import scala.Option;
+import scala.collection.immutable.Set;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.UsageTrackingErrors;
+import sparkext.UsageTrackingException;
+
+/** Metadata changes and answers as JSON; {@code spark_ext/metadata.py} describes the shape. */
+final class MetadataJson {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final JsonFactory FACTORY = MAPPER.getFactory();
+
+  private MetadataJson() {}
+
+  static String request(MetadataChange change) {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = FACTORY.createGenerator(text)) {
+      json.writeStartObject();
+      writeMetadata(json, "old", change.old(), null, null);
+      writeMetadata(json, "proposed", change.proposed(), change.old(), null);
+      writeMetadata(json, "new", change.assigned(), change.old(), change.proposed());
+      json.writeObjectFieldStart("commit");
+      writeProtocol(json, change.protocol());
+      json.writeBooleanField("creatingTable", change.creatingTable());
+      json.writeBooleanField("overwritingSchema", change.overwritingSchema());
+      json.writeBooleanField("enabledByDefault", change.enabledByDefault());
+      json.writeBooleanField("featureDefault", change.featureDefault());
+      json.writeStringField("flagDefault", change.flagDefault());
+      json.writeEndObject();
+      json.writeEndObject();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+    return text.toString();
+  }
+
+  /** A schema equal to an earlier one's is named, not repeated: wide schemas are megabytes. */
+  private static void writeMetadata(
+      JsonGenerator json, String name, Metadata metadata, Metadata old, Metadata proposed)
+      throws IOException {
+    json.writeObjectFieldStart(name);
+    json.writeFieldName("schema");
+    String schema = metadata.schemaString();
+    if (schema == null) {
+      json.writeNull();
+    } else if (old != null && schema.equals(old.schemaString())) {
+      json.writeString("=old");
+    } else if (proposed != null && schema.equals(proposed.schemaString())) {
+      json.writeString("=proposed");
+    } else {
+      json.writeRawValue(schema);
+    }
+    json.writeFieldName("createdTime");
+    json.writePOJO(metadata.createdTime().getOrElse(() -> null));
+    json.writeArrayFieldStart("partitionColumns");
+    for (String column : CollectionConverters.asJava(metadata.partitionColumns())) {
+      json.writeString(column);
+    }
+    json.writeEndArray();
+    json.writeObjectFieldStart("configuration");
+    for (Map.Entry<String, String> property :
+        CollectionConverters.asJava(metadata.configuration()).entrySet()) {
+      json.writeStringField(property.getKey(), property.getValue());
+    }
+    json.writeEndObject();
+    json.writeEndObject();
+  }
+
+  private static void writeProtocol(JsonGenerator json, Protocol protocol) throws IOException {
+    json.writeObjectFieldStart("protocol");
+    json.writeNumberField("minReaderVersion", protocol.minReaderVersion());
+    json.writeNumberField("minWriterVersion", protocol.minWriterVersion());
+    writeFeatures(json, "readerFeatures", protocol.readerFeatures());
+    writeFeatures(json, "writerFeatures", protocol.writerFeatures());
+    json.writeEndObject();
+  }
+
+  private static void writeFeatures(JsonGenerator json, String name, Option<Set<String>> features)
+      throws IOException {
+    json.writeFieldName(name);
+    if (features.isEmpty()) {
+      json.writeNull();
+      return;
+    }
+    json.writeStartArray();
+    for (String feature : CollectionConverters.asJava(features.get())) {
+      json.writeString(feature);
+    }
+    json.writeEndArray();
+  }
+
+  /**
+   * {@code assigned} with the answer's configuration and, where it has one, schema.
+   *
+   * @throws UsageTrackingException the refusal in the answer; USAGE_TRACKING_RULE_FAILED for text
+   *     that is no answer
+   */
+  static Metadata answer(String text, Metadata assigned) throws UsageTrackingException {
+    JsonNode answer = parse(text);
+    if (answer.path("error").isObject()) {
+      throw refusal(answer.get("error"));
+    }
+    JsonNode schema = answer.path("schema");
+    JsonNode configuration = answer.path("configuration");
+    if (!hasTextsOnly(configuration) || !(schema.isNull() || schema.isObject())) {
+      throw noAnswer(text, null);
+    }
+    Metadata decided =
+        assigned.copy(
+            assigned.id(),
+            assigned.name(),
+            assigned.description(),
+            assigned.format(),
+            schema.isNull() ? assigned.schemaString() : schema.toString(),
+            assigned.partitionColumns(),
+            scala.collection.immutable.Map$.MODULE$.from(
+                CollectionConverters.asScala(strings(configuration))),
+            assigned.createdTime());
+    try {
+      // Delta reads it next and keeps it, so this costs nothing.
+      decided.schema();
+      return decided;
+    } catch (RuntimeException noSchema) {
+      throw noAnswer(text, noSchema);
+    }
+  }
+
+  private static boolean hasTextsOnly(JsonNode object) {
+    return object.isObject() && object.valueStream().allMatch(JsonNode::isTextual);
+  }
+
+  private static JsonNode parse(String text) throws UsageTrackingException {
+    try {
+      JsonNode node = MAPPER.readTree(text);
+      if (node.isObject()) {
+        return node;
+      }
+      throw noAnswer(text, null);
+    } catch (JsonProcessingException notJson) {
+      throw noAnswer(text, notJson);
+    }
+  }
+
+  private static UsageTrackingException noAnswer(String text, Throwable cause) {
+    String start = text.length() <= 200 ? text : text.substring(0, 200) + "..";
+    return UsageTrackingErrors.ruleFailed("the rules answered `" + start + "`", cause);
+  }
+
+  private static UsageTrackingException refusal(JsonNode error) {
+    return new UsageTrackingException(
+        error.path("condition").asText(UsageTrackingErrors.RULE_FAILED),
+        error.path("sqlState").asText("XX000"),
+        strings(error.path("parameters")),
+        error.path("message").asText("the rules gave no reason"),
+        null);
+  }
+
+  private static Map<String, String> strings(JsonNode object) {
+    Map<String, String> values = new LinkedHashMap<>();
+    object.properties().forEach(field -> values.put(field.getKey(), field.getValue().asText()));
+    return values;
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.rule;
+
+import java.util.List;
+import java.util.Locale;
+import org.apache.spark.network.util.JavaUtils;
+import org.apache.spark.sql.RuntimeConfig;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
+import sparkext.UsageTrackingException;
+import sparkext.UsageTrackingFeature;
+
+/**
+ * Hands a metadata change that concerns usage tracking to the Python rules.
+ *
+ * <p>Decides only whether the rules are asked; what they decide stands in {@code spark_ext/rules}.
+ */
+public final class MetadataRules {
+  /** What the Python process serves. */
+  public interface Service {
+    /** From the request to the answer of {@link MetadataJson}; whatever comes, it is no cast. */
+    Object next_metadata(String request);
+  }
+
+  static final String TIMEOUT = "spark.sparkext.worker.timeout";
+  private static final String ENABLED_BY_DEFAULT = "spark.sparkext.usageTracking.enabledByDefault";
+  private static final String DELTA_DEFAULTS = "spark.databricks.delta.properties.defaults.";
+  private static final String FEATURE_DEFAULT =
+      DELTA_DEFAULTS + "feature." + UsageTrackingFeature.NAME;
+  private static final String FLAG_DEFAULT = DELTA_DEFAULTS + "columnMapping.hasDroppedOrRenamed";
+  private static final String FEATURE_PROPERTY =
+      ("delta.feature." + UsageTrackingFeature.NAME).toLowerCase(Locale.ROOT);
+
+  private static final RuleWorkers WORKERS = new RuleWorkers();
+
+  private MetadataRules() {}
+
+  /**
+   * The metadata to commit.
+   *
+   * @param arguments those of {@code DeltaColumnMapping.verifyAndUpdateMetadataChange}
+   * @param assigned what that method returned
+   * @throws UsageTrackingException a refusal, or a failure of the rules; the commit fails with it
+   */
+  public static Object nextMetadata(Object[] arguments, Object assigned) {
+    SparkSession session = (SparkSession) arguments[0];
+    MetadataChange change =
+        new MetadataChange(
+            (Protocol) arguments[2],
+            (Metadata) arguments[3],
+            (Metadata) arguments[4],
+            (Metadata) assigned,
+            (boolean) arguments[5],
+            (boolean) arguments[6],
+            isTrue(session.conf(), ENABLED_BY_DEFAULT),
+            session.conf().getOption(FEATURE_DEFAULT).isDefined(),
+            session.conf().getOption(FLAG_DEFAULT).getOrElse(() -> null));
+    if (!concernsTracking(change)) {
+      return assigned;
+    }
+    try {
+      RuntimeConfig conf = session.conf();
+      long timeoutMillis = JavaUtils.timeStringAsMs(conf.get(TIMEOUT, "30s"));
+      List<String> command = RuleWorker.command(session);
+      String answer = WORKERS.call(command, MetadataJson.request(change), timeoutMillis);
+      return MetadataJson.answer(answer, change.assigned());
+    } catch (UsageTrackingException refused) {
+      throw refused.sneak();
+    }
+  }
+
+  private static boolean concernsTracking(MetadataChange change) {
+    return (change.enabledByDefault() && change.creatingTable())
+        || (change.protocol().writerFeatures().isDefined()
+            && change.protocol().writerFeatures().get().contains(UsageTrackingFeature.NAME))
+        || namesTracking(change.assigned())
+        || namesTracking(change.old());
+  }
+
+  private static boolean namesTracking(Metadata metadata) {
+    return metadata.configuration().contains(UsageTrackingFeature.FLAG)
+        || metadata
+            .configuration()
+            .keysIterator()
+            .exists(key -> key.toLowerCase(Locale.ROOT).equals(FEATURE_PROPERTY));
+  }
+
+  private static boolean isTrue(RuntimeConfig conf, String key) {
+    return Boolean.parseBoolean(conf.get(key, "false"));
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.rule;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
+import sparkext.UsageTrackingErrors;
+import sparkext.UsageTrackingException;
+
+/**
+ * The JVM's one rule process: started at the first call, replaced after any failure.
+ *
+ * <p>Calls run one after the other, so that a failure ends no process that another call asked. A
+ * call takes about a millisecond.
+ */
+final class RuleWorkers {
+  private final ReentrantLock turn = new ReentrantLock(/* fair= */ true);
+
+  /** The process that gave the last answer. Guarded by {@link #turn}. */
+  private RuleWorker worker;
+
+  /**
+   * The answer of the Python rules to {@code request}.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
+   */
+  String call(List<String> command, String request, long timeoutMillis)
+      throws UsageTrackingException {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+    boolean ours = false;
+    RuleWorker asked = null;
+    try {
+      ours = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
+      if (!ours) {
+        throw new TimeoutException("other calls were before this one");
+      }
+      asked = running(command);
+      // Until it has answered: whatever fails from here on, the next call starts a fresh one.
+      worker = null;
+      String answer = asked.call(request, deadline - System.nanoTime());
+      worker = asked;
+      return answer;
+    } catch (TimeoutException late) {
+      throw unavailable("it gave no answer in " + timeoutMillis + " ms", asked, command, late);
+    } catch (ExecutionException failed) {
+      throw unavailable(failed.getCause().getMessage(), asked, command, failed.getCause());
+    } catch (IOException notStarted) {
+      throw unavailable(notStarted.getMessage(), asked, command, notStarted);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      throw unavailable("the call was interrupted", asked, command, interrupted);
+    } finally {
+      if (ours) {
+        turn.unlock();
+      }
+    }
+  }
+
+  private RuleWorker running(List<String> command) throws IOException {
+    if (worker != null && worker.serves(command)) {
+      return worker;
+    }
+    if (worker != null) {
+      worker.stop();
+    }
+    return new RuleWorker(command);
+  }
+
+  private static UsageTrackingException unavailable(
+      String reason, RuleWorker asked, List<String> command, Throwable cause) {
+    if (asked == null) {
+      return UsageTrackingErrors.rulesUnavailable(reason, command, "none", "", cause);
+    }
+    String exitCode = asked.exitCode();
+    String stderr = asked.stderr();
+    asked.stop();
+    return UsageTrackingErrors.rulesUnavailable(reason, command, exitCode, stderr, cause);
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import java.util.stream.Stream;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OptionList;
+import org.apache.spark.sql.catalyst.plans.logical.TableSpec;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.plans.logical.UnsetTableProperties;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.delta.commands.AlterTableUnsetPropertiesDeltaCommand;
+import org.apache.spark.sql.execution.command.SetCommand;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterable;
+import scala.collection.Map;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.DeltaConfiguration;
+import sparkext.UsageTrackingErrors;
+import sparkext.UsageTrackingFeature;
+
+/**
+ * Refuses statements and builders that name the flag, before anything is resolved.
+ *
+ * <p>At the statement, because the metadata change cannot tell: RESTORE, CLONE and CREATE TABLE
+ * LIKE rightly bring other values of the flag. Changes no plan.
+ */
+public final class StatementCheck extends Rule<LogicalPlan> {
+  private static final String DEFAULTS = "spark.databricks.delta.properties.defaults.";
+  private static final String SESSION_DEFAULT =
+      DEFAULTS + UsageTrackingFeature.FLAG.substring("delta.".length());
+
+  /** {@code CREATE TABLE .. OPTIONS} reaches Delta's catalog as properties with this prefix. */
+  private static final String OPTION_PREFIX = "option.";
+
+  private final SparkSession session;
+
+  public StatementCheck(SparkSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    if (plan instanceof SetCommand set) {
+      refuseSessionDefault(set);
+      return plan;
+    }
+    DeltaConfiguration.requireCatalog(session.conf());
+    plan.foreach(
+        node -> {
+          namedKeys(node).filter(StatementCheck::isFlag).findFirst().ifPresent(this::refuse);
+          return null;
+        });
+    return plan;
+  }
+
+  /** The property and option names that a command carries, as the user wrote them. */
+  private static Stream<String> namedKeys(LogicalPlan node) {
+    if (node instanceof UnsetTableProperties unset) {
+      return CollectionConverters.asJava(unset.propertyKeys()).stream();
+    }
+    if (node instanceof AlterTableUnsetPropertiesDeltaCommand unset) {
+      return CollectionConverters.asJava(unset.propKeys()).stream();
+    }
+    if (node instanceof Command || isDeltaStatement(node)) {
+      return CollectionConverters.asJava(node.productIterator().toSeq()).stream()
+          .flatMap(StatementCheck::keysOf);
+    }
+    return Stream.empty();
+  }
+
+  private static Stream<String> keysOf(Object element) {
+    if (element instanceof Map<?, ?> map) {
+      return strings(map.keys());
+    }
+    if (element instanceof UnresolvedTableSpec spec) {
+      return Stream.concat(keysOf(spec.properties()), keysOf(spec.optionExpression()));
+    }
+    if (element instanceof OptionList options) {
+      return CollectionConverters.asJava(options.options()).stream().map(Tuple2::_1);
+    }
+    if (element instanceof TableSpec spec) {
+      return Stream.concat(keysOf(spec.properties()), keysOf(spec.options()));
+    }
+    return Stream.empty();
+  }
+
+  private static Stream<String> strings(Iterable<?> values) {
+    return CollectionConverters.asJava(values.toSeq()).stream()
+        .filter(String.class::isInstance)
+        .map(String.class::cast);
+  }
+
+  private static boolean isDeltaStatement(LogicalPlan node) {
+    return node.getClass().getName().startsWith("org.apache.spark.sql.delta.")
+        || node.getClass()
+            .getName()
+            .startsWith("org.apache.spark.sql.catalyst.plans.logical.Clone");
+  }
+
+  private static boolean isFlag(String key) {
+    return key.equalsIgnoreCase(UsageTrackingFeature.FLAG)
+        || key.equalsIgnoreCase(OPTION_PREFIX + UsageTrackingFeature.FLAG);
+  }
+
+  private static void refuseSessionDefault(SetCommand set) {
+    Option<Tuple2<String, Option<String>>> assignment = set.kv();
+    if (assignment.isDefined()
+        && assignment.get()._2().isDefined()
+        && assignment.get()._1().equalsIgnoreCase(SESSION_DEFAULT)) {
+      throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
+    }
+  }
+
+  private void refuse(String key) {
+    throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
+  }
+}
