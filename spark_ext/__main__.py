@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m spark_ext jars | submit-args`: what a command line needs of us."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from spark_ext.errors import SparkExtError
+from spark_ext.session import jar, submit_args
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m spark_ext", description="Column mapping usage tracking for Delta Lake."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("jars", help="print the jar's path, for --jars")
+    commands.add_parser(
+        "submit-args", help="print all arguments that spark-submit, spark-sql or pyspark need"
+    )
+    chosen = parser.parse_args(arguments).command
+    try:
+        print(jar() if chosen == "jars" else " ".join(submit_args()))
+    except SparkExtError as error:
+        print(f"[{error.condition}] {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

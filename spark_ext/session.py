@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Spark session with Delta Lake and usage tracking: the options, and who needs them how."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+
+from delta import configure_spark_with_delta_pip
+from pyspark import SparkContext
+from pyspark.errors.exceptions.captured import install_exception_handler
+from pyspark.sql import SparkSession
+
+from spark_ext.errors import (
+    ExtensionJarMissingError,
+    SessionAlreadyRunningError,
+    UnquotableArgumentError,
+)
+
+PACKAGES = "spark.jars.packages"
+JARS = "spark.jars"
+EXTENSIONS = "spark.sql.extensions"
+CATALOG = "spark.sql.catalog.spark_catalog"
+DRIVER_PYTHON = "spark.pyspark.driver.python"
+
+USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+
+
+def configure(
+    builder: SparkSession.Builder, extra_packages: list[str] | None = None
+) -> SparkSession.Builder:
+    """Adds Delta Lake, our jar, the extensions and the catalog to a session builder.
+
+    What the builder already has is kept: packages, jars and extensions are added to, a session
+    catalog or driver Python of its own stays.
+
+    Args:
+        builder: A `SparkSession.builder`.
+        extra_packages: Further Maven coordinates, as in `configure_spark_with_delta_pip`.
+
+    Returns:
+        The same builder.
+
+    Raises:
+        TypeError: `builder` is not a session builder.
+        ExtensionJarMissingError: The jar was not built.
+        SessionAlreadyRunningError: A Spark context runs already, without the extension.
+
+    Source:
+        Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
+    """
+    if not isinstance(builder, SparkSession.Builder):
+        raise TypeError(f"Cannot configure {type(builder)!r}: it is not a SparkSession.Builder.")
+    _require_configurable_context()
+    # PySpark does this after the first session is up; our refusals come while it starts.
+    install_exception_handler()
+    chosen: dict[str, str] = builder._options
+    options = submit_options()
+    for key in (PACKAGES, JARS, EXTENSIONS):
+        builder.config(key, _joined(chosen.get(key, ""), options[key]))
+    builder.config(PACKAGES, _joined(chosen[PACKAGES], ",".join(extra_packages or [])))
+    for key in (CATALOG, DRIVER_PYTHON):
+        builder.config(key, chosen.get(key, options[key]))
+    return builder
+
+
+def jar() -> Path:
+    """The path of our jar.
+
+    Raises:
+        ExtensionJarMissingError: It was not built.
+    """
+    path = Path(str(files("spark_ext") / "jars" / "spark-ext.jar"))
+    if not path.is_file():
+        raise ExtensionJarMissingError(path=str(path))
+    return path
+
+
+def submit_options() -> dict[str, str]:
+    """Every Spark option that the plugin needs, by its key."""
+    delta = configure_spark_with_delta_pip(SparkSession.Builder())
+    return {
+        PACKAGES: delta._options[PACKAGES],
+        JARS: str(jar()),
+        EXTENSIONS: f"{DELTA_EXTENSION},{USAGE_TRACKING_EXTENSION}",
+        CATALOG: DELTA_CATALOG,
+        DRIVER_PYTHON: sys.executable,
+    }
+
+
+def submit_args() -> list[str]:
+    """The same options as arguments of spark-submit, spark-sql or pyspark.
+
+    Raises:
+        ExtensionJarMissingError: The jar was not built.
+        UnquotableArgumentError: An argument has white space, which a shell's `$(..)` would split.
+    """
+    options = submit_options()
+    arguments = ["--packages", options.pop(PACKAGES), "--jars", options.pop(JARS)]
+    for key, value in options.items():
+        arguments += ["--conf", f"{key}={value}"]
+    for argument in arguments:
+        if any(character.isspace() for character in argument):
+            raise UnquotableArgumentError(argument=argument)
+    return arguments
+
+
+def _joined(present: str, added: str) -> str:
+    """Two comma-separated lists as one, each entry once, in order."""
+    entries = (entry.strip() for entry in f"{present},{added}".split(","))
+    return ",".join(_unique(entry for entry in entries if entry))
+
+
+def _unique(values: Iterable[str]) -> Iterable[str]:
+    return dict.fromkeys(values)
+
+
+def _require_configurable_context() -> None:
+    # Extensions and jars are read when the JVM's context starts; later ones are ignored in silence.
+    context = SparkContext._active_spark_context
+    if context is None:
+        return
+    extensions = context.getConf().get(EXTENSIONS, "") or ""
+    if USAGE_TRACKING_EXTENSION not in extensions.split(","):
+        raise SessionAlreadyRunningError(extensions=extensions)
