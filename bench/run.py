@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make bench`: tracked tables beside plain delta-spark, as ratios measured in one run.
+
+Every figure is a median over pairs: the same statement on a tracked table in a session with the
+plugin, and on an untracked name-mode table in one with plain delta-spark, one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+PAIRS = 30
+STARTS = 5
+FILES = 20
+TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
+NAME_MODE = "'delta.columnMapping.mode' = 'name'"
+
+
+class Remote:
+    """A `session.py` process."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.stderr = folder / f"{kind}.stderr"
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).parent / "session.py"), kind, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.stderr.open("w"),
+            text=True,
+        )
+        self.start_seconds = self._answer()
+
+    def sql(self, statement: str) -> float:
+        return self._call(do="sql", statement=statement)
+
+    def rule_call(self, path: Path) -> float:
+        return self._call(do="rule_call", path=str(path))
+
+    def stop(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _call(self, **command: Any) -> float:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> float:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait()
+            raise RuntimeError(f"the session ended with {code}: {self.stderr.read_text()[-2000:]}")
+        return float(json.loads(line))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row of the result."""
+
+    what: str
+    ours: str
+    plain: str
+    measured: float
+    limit: float
+    unit: str = "x"
+
+    @property
+    def verdict(self) -> str:
+        return "ok" if self.measured <= self.limit else "MISSED"
+
+
+def main() -> int:
+    """Measures, prints the table; the exit code is 1 where a limit is missed."""
+    folder = Path(tempfile.mkdtemp(prefix="spark-ext-bench-"))
+    try:
+        figures = [session_start(folder), *with_sessions(folder)]
+    finally:
+        shutil.rmtree(folder)
+    report(figures)
+    return any(figure.verdict != "ok" for figure in figures)
+
+
+def session_start(folder: Path) -> Figure:
+    """How much longer a session takes to its first answer."""
+    seconds: dict[str, list[float]] = {"plugin": [], "plain": []}
+    for number in range(STARTS):
+        for kind, measured in seconds.items():
+            remote = Remote(kind, folder / f"start-{kind}-{number}")
+            measured.append(remote.start_seconds)
+            remote.stop()
+    ours, plain = (statistics.median(seconds[kind]) for kind in ("plugin", "plain"))
+    return Figure(
+        "session start to first answer", f"{ours:.2f} s", f"{plain:.2f} s", ours - plain, 0.5, "s"
+    )
+
+
+def with_sessions(folder: Path) -> list[Figure]:
+    """All that is measured between two running sessions."""
+    ours, plain = Remote("plugin", folder), Remote("plain", folder)
+    try:
+        return [
+            *statements(ours, plain, folder),
+            wide_table(ours, folder / "wide"),
+            *log_bytes(ours, folder),
+        ]
+    finally:
+        ours.stop()
+        plain.stop()
+
+
+def statements(ours: Remote, plain: Remote, folder: Path) -> list[Figure]:
+    """ALTER, CREATE and append; the first call of each kind is left out."""
+    sessions = (
+        (ours, folder / "tracked", f"{TRACKED}, {NAME_MODE}"),
+        (plain, folder / "plain", NAME_MODE),
+    )
+    limits = {"CREATE TABLE": 1.05, "ADD COLUMN": 1.05, "RENAME COLUMN": 1.05, "append": 1.01}
+    seconds: dict[str, tuple[list[float], list[float]]] = {what: ([], []) for what in limits}
+    for number in range(PAIRS + 1):
+        for side, (session, path, properties) in enumerate(sessions):
+            table, spare = f"delta.`{path}`", f"delta.`{path}-{number}`"
+            if number == 0:
+                session.sql(create(table, "a INT, c0 INT", properties))
+            timed = {
+                "CREATE TABLE": create(spare, "a INT, b STRING", properties),
+                "append": f"INSERT INTO {spare} VALUES (1, 'x')",
+                "ADD COLUMN": f"ALTER TABLE {table} ADD COLUMN b{number} INT",
+                "RENAME COLUMN": f"ALTER TABLE {table} RENAME COLUMN c{number} TO c{number + 1}",
+            }
+            for what, statement in timed.items():
+                elapsed = session.sql(statement)
+                if number > 0:
+                    seconds[what][side].append(elapsed)
+    return [
+        Figure(
+            what,
+            milliseconds(statistics.median(seconds[what][0])),
+            milliseconds(statistics.median(seconds[what][1])),
+            statistics.median(a / b for a, b in zip(*seconds[what], strict=True)),
+            limit,
+        )
+        for what, limit in limits.items()
+    ]
+
+
+def wide_table(ours: Remote, path: Path) -> Figure:
+    """The rule call's share of an ALTER on 10,000 columns at three levels."""
+    groups = ", ".join(
+        f"g{g} STRUCT<{', '.join(f's{s}: STRUCT<{leaves(19)}>' for s in range(5))}>"
+        for g in range(100)
+    )
+    ours.sql(create(f"delta.`{path}`", groups, f"{TRACKED}, {NAME_MODE}"))
+    alters = [ours.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN x{n} INT") for n in range(4)]
+    calls = [ours.rule_call(path) for _ in range(7)]
+    call, alter = statistics.median(calls[1:]), statistics.median(alters[1:])
+    return Figure(
+        "rule call in an ALTER, 10,000 columns",
+        milliseconds(call),
+        milliseconds(alter - call),
+        call / (alter - call),
+        0.25,
+    )
+
+
+def leaves(count: int) -> str:
+    """Fields of a struct."""
+    return ", ".join(f"f{number}: INT" for number in range(count))
+
+
+def log_bytes(ours: Remote, folder: Path) -> list[Figure]:
+    """Bytes of log per added file at 32 indexed columns, against no column mapping."""
+    kinds = {"tracked": (TRACKED, NAME_MODE), "delta": (NAME_MODE,), "none": ()}
+    sizes: dict[str, float] = {}
+    for kind, properties in kinds.items():
+        path = folder / f"bytes-{kind}"
+        columns = ", ".join(f"column_{number:02} BIGINT" for number in range(32))
+        ours.sql(create(f"delta.`{path}`", columns, ", ".join(properties)))
+        values = ", ".join(f"id + {number}" for number in range(32))
+        ours.sql(
+            f"INSERT INTO delta.`{path}` SELECT /*+ REPARTITION({FILES}) */ {values}"
+            f" FROM range({FILES * 10})"
+        )
+        lines = (path / "_delta_log" / f"{1:020}.json").read_text().splitlines()
+        adds = [line for line in lines if line.startswith('{"add"')]
+        sizes[kind] = sum(map(len, adds)) / len(adds)
+    return [
+        Figure(
+            f"log bytes per file: {label}",
+            f"{sizes[kind]:.0f}",
+            f"{sizes['none']:.0f}",
+            sizes[kind] / sizes["none"],
+            limit,
+        )
+        for kind, label, limit in (
+            ("tracked", "tracked / no mapping", 1.02),
+            ("delta", "Delta's names / no mapping", float("inf")),
+        )
+    ]
+
+
+def create(table: str, columns: str, properties: str) -> str:
+    """A CREATE TABLE statement."""
+    clause = f"TBLPROPERTIES ({properties})" if properties else ""
+    return f"CREATE TABLE {table} ({columns}) USING delta {clause}"
+
+
+def milliseconds(seconds: float) -> str:
+    """Seconds as text."""
+    return f"{seconds * 1000:.0f} ms"
+
+
+def report(figures: list[Figure]) -> None:
+    """Prints the table."""
+    table = Table(box=box.SIMPLE_HEAD, title=f"{platform.machine()}, {PAIRS} pairs, medians")
+    for heading in ("what", "ours", "plain", "ratio", "limit", ""):
+        table.add_column(heading, justify="left" if heading in ("what", "") else "right")
+    for figure in figures:
+        table.add_row(
+            figure.what,
+            figure.ours,
+            figure.plain,
+            f"{figure.measured:.3f} {figure.unit}",
+            f"{figure.limit:g} {figure.unit}",
+            figure.verdict,
+        )
+    Console(width=110, highlight=False).print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Spark session in a process of its own that times statements for `run.py`.
+
+Reads one JSON command a line from standard input and answers with one JSON line. Two of these, one
+with the plugin and one with plain delta-spark, take turns, so that both see the same machine.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from delta import configure_spark_with_delta_pip
+from pyspark.sql import SparkSession
+
+import spark_ext
+
+
+class Session:
+    """The commands; each returns something that JSON can hold."""
+
+    def __init__(self, folder: Path, *, plugin: bool) -> None:
+        builder = (
+            SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.databricks.delta.snapshotPartitions", "2")
+            .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        )
+        builder = spark_ext.configure(builder) if plugin else plain(builder)
+        # The JVM starts with the context; what the plugin adds comes with the session.
+        context = builder.config("spark.sql.extensions", builder._options["spark.sql.extensions"])
+        started = time.perf_counter()
+        self.spark = context.getOrCreate()
+        self.spark.sql("SELECT 1").collect()
+        self.start_seconds = time.perf_counter() - started
+        self.spark.sparkContext.setLogLevel("ERROR")
+
+    def started(self) -> float:
+        """Seconds until the first query was answered."""
+        return self.start_seconds
+
+    def sql(self, statement: str) -> float:
+        """Seconds that a statement took."""
+        started = time.perf_counter()
+        self.spark.sql(statement).collect()
+        return time.perf_counter() - started
+
+    def rule_call(self, path: str) -> float:
+        """Seconds of one rule call, JVM to worker and back, for a table's newest column."""
+        jvm = self.spark._jvm
+        delta = jvm.org.apache.spark.sql.delta
+        hook = delta.UsageTrackingBridge.assignedMetadata
+        log = delta.DeltaLog.forTable(self.spark._jsparkSession, path)
+        newest = log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
+        before = log.getSnapshotAt(
+            newest.version() - 1, jvm.scala.Option.empty(), jvm.scala.Option.empty(), False
+        )
+        assigned = newest.metadata()
+        proposed = with_schema(assigned, without_last_mapping(assigned.schemaString()))
+        values = [self.spark._jsparkSession, log, newest.protocol(), before.metadata(), proposed]
+        arguments = self.spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 7)
+        for index, value in enumerate([*values, False, False]):
+            arguments[index] = value
+        started = time.perf_counter()
+        hook.apply(arguments, assigned)
+        return time.perf_counter() - started
+
+
+def without_last_mapping(schema: str) -> str:
+    """The schema as ADD COLUMN proposes it: the new column, the last, is not yet mapped."""
+    fields = json.loads(schema)["fields"]
+    fields[-1]["metadata"] = {}
+    return json.dumps({"type": "struct", "fields": fields}, separators=(",", ":"))
+
+
+def with_schema(metadata: Any, schema: str) -> Any:
+    """A copy of Delta's `Metadata` with another schema."""
+    return metadata.copy(
+        metadata.id(),
+        metadata.name(),
+        metadata.description(),
+        metadata.format(),
+        schema,
+        metadata.partitionColumns(),
+        metadata.configuration(),
+        metadata.createdTime(),
+    )
+
+
+def plain(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Delta Lake as its own documentation sets it up."""
+    return configure_spark_with_delta_pip(
+        builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension").config(
+            "spark.sql.catalog.spark_catalog",
+            "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        )
+    )
+
+
+def serve(session: Session) -> None:
+    """Answers commands until standard input ends."""
+    for line in sys.stdin:
+        command: dict[str, Any] = json.loads(line)
+        call: Callable[..., float] = getattr(session, command.pop("do"))
+        print(json.dumps(call(**command)), file=ANSWERS, flush=True)
+
+
+if __name__ == "__main__":
+    # Spark prints to standard output; answers go to a copy of it that only we know.
+    ANSWERS = sys.stdout
+    sys.stdout = sys.stderr
+    spark_session = Session(Path(sys.argv[2]), plugin=sys.argv[1] == "plugin")
+    print(json.dumps(spark_session.started()), file=ANSWERS, flush=True)
+    serve(spark_session)
+    spark_session.spark.stop()
