@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from conftest import Table
+from delta_table import Table
 from pyspark.errors import AnalysisException
 from table_log import is_uuid_name
 

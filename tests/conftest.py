@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One Spark session with the plugin for all tests that want it, and a fresh table for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from delta_table import Table
+from pyspark.sql import SparkSession
+from sessions import small_session
+
+import spark_ext
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    builder = small_session(SparkSession.builder, tmp_path_factory.mktemp("warehouse"))
+    session = spark_ext.configure(builder).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def conf(spark: SparkSession) -> Iterator[object]:
+    """Sets session confs for one test; afterwards they are as before."""
+    changed: dict[str, str | None] = {}
+
+    def put(key: str, value: str) -> None:
+        changed.setdefault(key, spark.conf.get(key, None))
+        spark.conf.set(key, value)
+
+    yield put
+    for key, value in changed.items():
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)
+
+
+@pytest.fixture
+def table(spark: SparkSession, tmp_path: Path) -> Table:
+    return Table(spark, tmp_path / "t")

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes: what a JVM has started, read from /proc, and functions in a process of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+from pyspark.sql import SparkSession
+
+Result = TypeVar("Result")
+
+
+def jvm_pid(spark: SparkSession) -> int:
+    return int(spark._jvm.java.lang.ProcessHandle.current().pid())
+
+
+def rule_workers(jvm: int) -> set[int]:
+    """The rule processes that a JVM started, itself or through a script."""
+    parents = {pid: _parent(pid) for pid in _pids()}
+    return {pid for pid in parents if is_rule_worker(pid) and jvm in _ancestors(pid, parents)}
+
+
+def is_rule_worker(pid: int) -> bool:
+    """Whether the process lives; one that has ended has no command line, even unreaped."""
+    return "spark_ext.worker" in command_line(pid)
+
+
+def command_line(pid: int) -> str:
+    return _text(pid, "cmdline")
+
+
+def environment(pid: int) -> str:
+    return _text(pid, "environ")
+
+
+def listening_addresses(pid: int) -> set[str]:
+    """The local addresses, in hexadecimal, on which a process accepts TCP connections."""
+    sockets = {os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+    listening = "0A"
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if state == listening and f"socket:[{inode}]" in sockets:
+                found.add(local.split(":")[0])
+    return found
+
+
+def in_new_process(function: Callable[..., Result], *arguments: object) -> Result:
+    """What a function of a module returns in a fresh Python, where no JVM runs yet."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(function, *arguments).result()
+
+
+def _pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def _parent(pid: int) -> int:
+    stat = _text(pid, "stat")
+    return int(stat.rpartition(")")[2].split()[1]) if stat else 0
+
+
+def _ancestors(pid: int, parents: dict[int, int]) -> set[int]:
+    found = set()
+    while pid in parents and pid not in found:
+        found.add(pid)
+        pid = parents[pid]
+    return found
+
+
+def _text(pid: int, file: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{file}").read_text().replace("\0", " ")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
