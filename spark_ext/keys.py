@@ -20,6 +20,10 @@ FEATURE_PREFIX: Final = "delta.feature."
 FEATURE_PROPERTY: Final = FEATURE_PREFIX + FEATURE_NAME.lower()
 FEATURE_SUPPORTED: Final = "supported"
 
+# Delta, DeltaConfig.scala, `mergeGlobalConfigs`: a new table with it takes no feature from the
+# session's defaults.
+IGNORE_PROTOCOL_DEFAULTS: Final = "delta.ignoreProtocolDefaults"
+
 # Protocol, "Column Mapping".
 COLUMN_MAPPING_FEATURE: Final = "columnMapping"
 COLUMN_MAPPING_MODE: Final = "delta.columnMapping.mode"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pytest
 from delta_table import Table
@@ -43,3 +44,11 @@ def conf(spark: SparkSession) -> Iterator[object]:
 @pytest.fixture
 def table(spark: SparkSession, tmp_path: Path) -> Table:
     return Table(spark, tmp_path / "t")
+
+
+@pytest.fixture
+def named_table(spark: SparkSession) -> Iterator[Table]:
+    """A table of the catalog, yet to be created."""
+    warehouse = Path(urlparse(spark.conf.get("spark.sql.warehouse.dir")).path)
+    yield Table(spark, warehouse / "named", "named")
+    spark.sql("DROP TABLE IF EXISTS named")

@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 from spark_ext.column_mapping import is_mapped, schema_has_column_mapping_metadata
-from spark_ext.keys import FEATURE_PROPERTY, FEATURE_SUPPORTED, HAS_DROPPED_OR_RENAMED
+from spark_ext.keys import (
+    FEATURE_PROPERTY,
+    FEATURE_SUPPORTED,
+    HAS_DROPPED_OR_RENAMED,
+    IGNORE_PROTOCOL_DEFAULTS,
+)
 from spark_ext.metadata import CommitContext, TableMetadata
 from spark_ext.rules.refuse_iceberg_compat_v1 import demands_iceberg_names
 from spark_ext.rules.situation import (
@@ -62,7 +67,8 @@ def _gets_feature_by_default(old: TableMetadata, new: TableMetadata, commit: Com
     """Whether a new table turns column mapping on, in a session that tracks all of these.
 
     Not a table whose columns arrive with a mapping: nobody asked for column mapping there. Nor
-    one of IcebergWriterCompatV1, which a mere default must not make fail.
+    one of IcebergWriterCompatV1, which a mere default must not make fail. Nor one that wants no
+    feature from a default.
     """
     return (
         commit.enabled_by_default
@@ -72,6 +78,7 @@ def _gets_feature_by_default(old: TableMetadata, new: TableMetadata, commit: Com
         and not is_tracked(old, new, commit)
         and not arrives_mapped(commit)
         and not demands_iceberg_names(new, commit)
+        and new.configuration.get(IGNORE_PROTOCOL_DEFAULTS, "").lower() != "true"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from delta_table import Table
 from py4j.protocol import Py4JJavaError
@@ -56,8 +57,8 @@ def failure_of(action: Callable[[], object]) -> Failure | None:
 
 def resolved_jars(spark: SparkSession) -> list[str]:
     """The paths of Delta's jars as a running session found them, so that no other looks again."""
-    paths = [path.removeprefix("file:") for path in spark.conf.get("spark.jars").split(",")]
-    return [path for path in paths if Path(path).name.startswith("io.delta_")]
+    urls = spark.sparkContext.getConf().get("spark.repl.local.jars", "").split(",")
+    return [urlsplit(url).path for url in urls if "/io.delta_" in url]
 
 
 def our_jar() -> str:

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from table_log import TableLog
 
@@ -13,12 +18,12 @@ NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 
 
 class Table:
-    """A Delta table at a path: SQL on it through Spark, everything else from its files."""
+    """A Delta table: SQL on it through Spark, everything else from its files."""
 
-    def __init__(self, spark: SparkSession, path: Path) -> None:
+    def __init__(self, spark: SparkSession, path: Path, name: str | None = None) -> None:
         self.spark = spark
         self.path = path
-        self.name = f"delta.`{path}`"
+        self.name = name or f"delta.`{path}`"
 
     @property
     def log(self) -> TableLog:
@@ -39,7 +44,38 @@ class Table:
     def insert(self, values: str) -> None:
         self.spark.sql(f"INSERT INTO {self.name} VALUES {values}")
 
-    def rows(self) -> list[tuple[object, ...]]:
+    def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
         """The rows as plain tuples, sorted."""
-        collected = self.spark.sql(f"SELECT * FROM {self.name}").collect()
+        collected = self.spark.sql(f"SELECT {columns} FROM {self.name}").collect()
         return sorted((tuple(row) for row in collected), key=repr)
+
+    @contextmanager
+    def one_commit(self) -> Iterator[None]:
+        """The body makes exactly one commit: what the log says anew afterwards stands in it."""
+        version = self.log.version
+        yield
+        assert self.log.version == version + 1
+
+    @contextmanager
+    def no_commit(self) -> Iterator[None]:
+        """The body leaves the table's version as it is."""
+        version = self.log.version
+        yield
+        assert self.log.version == version
+
+    @contextmanager
+    def refusal(self, condition: str) -> Iterator[None]:
+        """The body fails with this condition, and commits nothing."""
+        with self.no_commit(), refusal(condition):
+            yield
+
+
+@contextmanager
+def refusal(condition: str) -> Iterator[None]:
+    """The body fails with this condition."""
+    with pytest.raises((PySparkException, Py4JJavaError)) as refused:
+        yield
+    error = refused.value
+    # An error of Delta that is no AnalysisException comes as it is in the JVM.
+    thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
+    assert thrown.getCondition() == condition

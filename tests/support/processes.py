@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -30,6 +31,11 @@ def is_rule_worker(pid: int) -> bool:
     return "spark_ext.worker" in command_line(pid)
 
 
+def processes_that_name(text: str) -> set[int]:
+    """The processes with a text in their command line."""
+    return {pid for pid in _pids() if text in command_line(pid)}
+
+
 def command_line(pid: int) -> str:
     return _text(pid, "cmdline")
 
@@ -54,7 +60,15 @@ def listening_addresses(pid: int) -> set[str]:
 def in_new_process(function: Callable[..., Result], *arguments: object) -> Result:
     """What a function of a module returns in a fresh Python, where no JVM runs yet."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(function, *arguments).result()
+        return process.submit(_with_plain_errors, function, *arguments).result()
+
+
+def _with_plain_errors(function: Callable[..., Result], *arguments: object) -> Result:
+    try:
+        return function(*arguments)
+    except Exception:
+        # An error of py4j's holds a connection, which cannot travel between processes.
+        raise AssertionError(traceback.format_exc()) from None
 
 
 def _pids() -> list[int]:

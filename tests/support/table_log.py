@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,16 @@ class TableLog:
         raise AssertionError(f"no {kind} in {self.path}")
 
     @property
+    def metadata(self) -> dict[str, Any]:
+        return self._newest("metaData")
+
+    @property
+    def protocol(self) -> dict[str, Any]:
+        return self._newest("protocol")
+
+    @property
     def configuration(self) -> dict[str, str]:
-        return self._newest("metaData")["configuration"]
+        return self.metadata["configuration"]
 
     @property
     def flag(self) -> str | None:
@@ -69,7 +78,7 @@ class TableLog:
 
     @property
     def writer_features(self) -> set[str]:
-        return set(self._newest("protocol").get("writerFeatures", []))
+        return set(self.protocol.get("writerFeatures", []))
 
     @property
     def is_tracked(self) -> bool:
@@ -82,7 +91,7 @@ class TableLog:
     @property
     def fields(self) -> dict[str, Field]:
         """Every column at every level by its dotted logical path."""
-        schema = json.loads(self._newest("metaData")["schemaString"])
+        schema = json.loads(self.metadata["schemaString"])
         found: dict[str, Field] = {}
         _collect(schema, (), found)
         return found
@@ -102,6 +111,21 @@ class TableLog:
             schema = pyarrow.parquet.read_schema(self.path / unquote(add["path"]))
             columns += _leaves(schema)
         return sorted(set(columns))
+
+    def parquet_field_ids(self) -> dict[str, int]:
+        """The ids of the top-level columns in the same footers."""
+        return {
+            field.name: int(field.metadata[b"PARQUET:field_id"])
+            for add in self.actions("add")
+            for field in pyarrow.parquet.read_schema(self.path / unquote(add["path"]))
+        }
+
+    def append_foreign(self, *actions: dict[str, Any]) -> None:
+        """Writes the next commit, as another engine would; of a table yet to be made, the first."""
+        file = self.path / "_delta_log" / f"{self.version + 1:020}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        commit = [{"commitInfo": {"timestamp": 0, "operation": "FOREIGN"}}, *actions]
+        file.write_text("".join(f"{json.dumps(action)}\n" for action in commit))
 
 
 def is_uuid_name(name: str | None) -> bool:
@@ -129,12 +153,16 @@ def _collect(data_type: Any, prefix: tuple[str, ...], found: dict[str, Field]) -
         _collect(data_type["valueType"], (*prefix, "value"), found)
 
 
-def _leaves(schema: pyarrow.Schema, prefix: str = "") -> list[str]:
-    leaves: list[str] = []
-    for field in schema:
-        path = f"{prefix}{field.name}"
-        if pyarrow.types.is_struct(field.type):
-            leaves += _leaves(field.type.fields, f"{path}.")
-        else:
-            leaves.append(path)
-    return leaves
+def _leaves(fields: Iterable[pyarrow.Field], prefix: str = "") -> list[str]:
+    return [leaf for field in fields for leaf in _leaves_of(field.type, f"{prefix}{field.name}")]
+
+
+def _leaves_of(data_type: pyarrow.DataType, path: str) -> list[str]:
+    if pyarrow.types.is_struct(data_type):
+        return _leaves(data_type.fields, f"{path}.")
+    if pyarrow.types.is_list(data_type):
+        return _leaves_of(data_type.value_type, f"{path}.element")
+    if pyarrow.types.is_map(data_type):
+        keys = _leaves_of(data_type.key_type, f"{path}.key")
+        return keys + _leaves_of(data_type.item_type, f"{path}.value")
+    return [path]

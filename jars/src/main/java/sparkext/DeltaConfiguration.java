@@ -12,6 +12,9 @@ public final class DeltaConfiguration {
   private static final String DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension";
   private static final String CATALOG = "spark.sql.catalog.spark_catalog";
 
+  /** What Spark says of a session catalog that nobody set. */
+  private static final String BUILT_IN = "builtin";
+
   private DeltaConfiguration() {}
 
   /** Refuses a session whose configuration names our extension without Delta's. */
@@ -31,7 +34,7 @@ public final class DeltaConfiguration {
 
   /** Refuses statements of a session without a session catalog: Delta's, or one in front of it. */
   public static void requireCatalog(RuntimeConfig conf) {
-    if (conf.getOption(CATALOG).isEmpty()) {
+    if (conf.get(CATALOG, BUILT_IN).equalsIgnoreCase(BUILT_IN)) {
       throw UsageTrackingErrors.deltaNotConfigured().sneak();
     }
   }

@@ -54,7 +54,7 @@ public final class MetadataRules {
             (boolean) arguments[5],
             (boolean) arguments[6],
             isTrue(session.conf(), ENABLED_BY_DEFAULT),
-            session.conf().getOption(FEATURE_DEFAULT).isDefined(),
+            isNamed(session.conf(), FEATURE_DEFAULT),
             session.conf().getOption(FLAG_DEFAULT).getOrElse(() -> null));
     if (!concernsTracking(change)) {
       return assigned;
@@ -84,6 +84,11 @@ public final class MetadataRules {
             .configuration()
             .keysIterator()
             .exists(key -> key.toLowerCase(Locale.ROOT).equals(FEATURE_PROPERTY));
+  }
+
+  /** Delta takes the feature's name in a session default in any letter case. */
+  private static boolean isNamed(RuntimeConfig conf, String key) {
+    return conf.getAll().keysIterator().exists(key::equalsIgnoreCase);
   }
 
   private static boolean isTrue(RuntimeConfig conf, String key) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.rule;
 
-import java.io.Closeable;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -14,7 +13,8 @@ import javax.net.SocketFactory;
  * Sockets without Nagle's algorithm: py4j sends a call in small writes, each of which would wait 40
  * ms for a delayed acknowledgement.
  *
- * <p>They can be closed from outside: py4j waits for an answer under a lock that its shutdown takes.
+ * <p>They can be closed from outside: py4j waits for an answer under a lock that its shutdown
+ * takes.
  */
 final class NoDelaySocketFactory extends SocketFactory {
   private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();

@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CREATE TABLE and the DeltaTable builder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from delta.tables import DeltaTable, DeltaTableBuilder
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from pyspark.sql import SparkSession
+from table_log import FEATURE, TableLog, is_uuid_name
+
+NO_MODE = "'delta.columnMapping.mode' = 'none'"
+ID_MODE = "'delta.columnMapping.mode' = 'id'"
+IGNORE_DEFAULTS = "'delta.ignoreProtocolDefaults' = 'true'"
+
+DEFAULTS = "spark.databricks.delta.properties.defaults"
+FEATURE_DEFAULT = f"{DEFAULTS}.feature.{FEATURE}"
+TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"
+
+NESTED = (
+    "a INT, s STRUCT<x: INT, t: STRUCT<y: INT>>, r ARRAY<STRUCT<x: INT>>,"
+    " m MAP<STRUCT<x: INT>, ARRAY<STRUCT<y: INT>>>"
+)
+ODD_NAMES = [
+    "a b",
+    "a,b",
+    "a.b",
+    "a`b",
+    "größe",
+    "日本",
+    "Capital",
+    "q=1;{}()",
+    "tab\tline\n",
+    "col-1",
+]
+
+SetConf = Callable[[str, str], None]
+
+
+def as_columns(names: list[str]) -> str:
+    return ", ".join(f"`{name.replace('`', '``')}` INT" for name in names)
+
+
+def tracked(builder: DeltaTableBuilder, *columns: str) -> DeltaTableBuilder:
+    """The builder of a tracked table with INT columns."""
+    for column in columns:
+        builder = builder.addColumn(column, "INT")
+    builder = builder.property("delta.columnMapping.mode", "name")
+    return builder.property(f"delta.feature.{FEATURE}", "supported")
+
+
+def is_untracked(log: TableLog) -> bool:
+    return not log.is_tracked and log.flag is None
+
+
+def has_uuid_names(log: TableLog) -> bool:
+    return all(is_uuid_name(name) for name in log.physical_names.values())
+
+
+# Refusals: no table comes to be.
+
+
+@pytest.mark.parametrize(
+    ("columns", "properties", "condition"),
+    [
+        ("a INT", f"'delta.feature.{FEATURE}' = 'no'", "DELTA_UNSUPPORTED_FEATURE_STATUS"),
+        ("a INT, A INT", f"{TRACKED}, {NAME_MODE}", "COLUMN_ALREADY_EXISTS"),
+        (
+            "a INT",
+            f"{TRACKED}, {NAME_MODE}, 'delta.columnMapping.maxColumnId' = '7'",
+            "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+        ),
+    ],
+)
+def test_a_refused_table_leaves_nothing(
+    table: Table, columns: str, properties: str, condition: str
+) -> None:
+    with refusal(condition):
+        table.create(columns, properties)
+
+    assert not table.path.exists()
+
+
+def test_tracking_and_iceberg_writer_compat_v1_exclude_each_other(
+    table: Table, conf: SetConf
+) -> None:
+    # Delta for Spark does not know the property, but lets it through where it is told to.
+    conf("spark.databricks.delta.allowArbitraryProperties.enabled", "true")
+
+    with refusal("DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE"):
+        table.create("a INT", TRACKED, NAME_MODE, "'delta.enableIcebergWriterCompatV1' = 'true'")
+
+    assert not table.path.exists()
+
+
+def test_create_of_a_table_that_exists_changes_nothing(named_table: Table) -> None:
+    named_table.create_tracked("a INT")
+
+    with named_table.refusal("TABLE_OR_VIEW_ALREADY_EXISTS"):
+        named_table.create_tracked("b INT")
+
+    assert named_table.log.physical_names == {"a": "a"}
+
+
+# Tracked from the start.
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_a_mapped_table_starts_with_the_flag_false_and_logical_names(
+    table: Table, mode: str
+) -> None:
+    table.create(NESTED, TRACKED, f"'delta.columnMapping.mode' = '{mode}'")
+    created = table.log
+    table.insert(
+        "(1, struct(2, struct(3)), array(struct(4)), map(struct(5), array(struct(6)))),"
+        " (NULL, NULL, NULL, NULL)"
+    )
+
+    assert (created.version, created.operation) == (0, "CREATE TABLE")
+    assert (created.is_tracked, created.flag) == (True, "false")
+    assert {"columnMapping", FEATURE} <= created.writer_features
+    assert created.configuration["delta.columnMapping.mode"] == mode
+    assert created.physical_names == {
+        "a": "a",
+        "s": "s",
+        "s.x": "x",
+        "s.t": "t",
+        "s.t.y": "y",
+        "r": "r",
+        "r.element.x": "x",
+        "m": "m",
+        "m.key.x": "x",
+        "m.value.element.y": "y",
+    }
+    assert sorted(created.ids.values()) == list(range(1, 11))
+    assert created.max_column_id == 10
+    assert table.log.flag == "false"
+    assert table.log.parquet_columns() == [
+        "a",
+        "m.key.x",
+        "m.value.element.y",
+        "r.element.x",
+        "s.t.y",
+        "s.x",
+    ]
+    assert table.rows("a, s.t.y, r[0].x, map_values(m)[0][0].y") == [
+        (1, 3, 4, 6),
+        (None, None, None, None),
+    ]
+
+
+@pytest.mark.parametrize("properties", [[TRACKED], [TRACKED, NO_MODE]])
+def test_an_unmapped_table_starts_with_the_flag_false_and_no_names(
+    table: Table, properties: list[str]
+) -> None:
+    table.create("a INT, s STRUCT<x: INT>", *properties)
+    created = table.log
+    table.insert("(1, struct(2))")
+
+    assert (created.is_tracked, created.flag) == (True, "false")
+    assert "columnMapping" not in created.writer_features
+    assert set(created.physical_names.values()) == {None}
+    assert set(created.ids.values()) == {None}
+    assert table.rows("a, s.x") == [(1, 2)]
+
+
+def test_a_table_of_the_catalog_is_tracked_as_one_of_a_path_is(named_table: Table) -> None:
+    named_table.create_tracked("a INT, b STRING")
+    named_table.insert("(1, 'x')")
+
+    assert (named_table.log.is_tracked, named_table.log.flag) == (True, "false")
+    assert named_table.log.physical_names == {"a": "a", "b": "b"}
+    assert named_table.rows() == [(1, "x")]
+
+
+@pytest.mark.parametrize("feature", [FEATURE.lower(), FEATURE.upper()])
+def test_the_feature_may_be_asked_for_in_any_letter_case(table: Table, feature: str) -> None:
+    table.create("a INT", f"'delta.feature.{feature}' = 'supported'", NAME_MODE)
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")
+    assert table.log.physical_names == {"a": "a"}
+
+
+def test_a_partitioned_table_has_logical_names_in_its_partition_values(table: Table) -> None:
+    table.create_tracked("a INT, `part, 1` INT", partitioned_by="`part, 1`")
+    table.insert("(1, 2), (3, NULL)")
+
+    assert table.log.flag == "false"
+    assert table.log.physical_names == {"a": "a", "part, 1": "part, 1"}
+    assert {add["partitionValues"]["part, 1"] for add in table.log.actions("add")} == {"2", None}
+    assert table.rows() == [(1, 2), (3, None)]
+
+
+def test_names_of_any_characters_are_physical_names_as_they_are(table: Table) -> None:
+    columns = as_columns(ODD_NAMES)
+    table.create_tracked(f"{columns}, `s t` STRUCT<{columns.replace('` INT', '`: INT')}>")
+    created = table.log
+    numbers = range(len(ODD_NAMES))
+    values = ", ".join(map(str, numbers))
+    table.insert(f"({values}, struct({values}))")
+
+    nested = [f"s t.{name}" for name in ODD_NAMES]
+    statistics = json.loads(table.log.actions("add")[0]["stats"])["minValues"]
+    assert created.flag == "false"
+    assert created.physical_names == dict(
+        zip([*ODD_NAMES, "s t", *nested], [*ODD_NAMES, "s t", *ODD_NAMES], strict=True)
+    )
+    assert table.log.parquet_columns() == sorted(ODD_NAMES + nested)
+    assert statistics == {
+        **dict(zip(ODD_NAMES, numbers, strict=True)),
+        "s t": dict(zip(ODD_NAMES, numbers, strict=True)),
+    }
+    assert table.rows() == [(*numbers, tuple(numbers))]
+
+
+def test_the_nested_ids_of_iceberg_compat_v2_start_with_the_physical_names(table: Table) -> None:
+    table.create_tracked("a INT, `m m` MAP<INT, STRUCT<r: ARRAY<INT>>>")
+    table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
+    table.alter("ADD COLUMN n ARRAY<ARRAY<INT>>")
+
+    nested_ids = {
+        path: set(field.metadata["delta.columnMapping.nested.ids"])
+        for path, field in table.log.fields.items()
+    }
+    assert table.log.flag == "false"
+    assert nested_ids["m m"] == {"m m.key", "m m.value"}
+    assert nested_ids["m m.value.r"] == {"r.element"}
+    assert nested_ids["n"] == {"n.element", "n.element.element"}
+
+
+def test_columns_with_a_meaning_of_their_own_are_tracked_too(table: Table) -> None:
+    table.create(
+        "a INT NOT NULL, v VARCHAR(5) COMMENT 'text', g INT GENERATED ALWAYS AS (a + 1),"
+        " i BIGINT GENERATED ALWAYS AS IDENTITY, d INT DEFAULT 3",
+        TRACKED,
+        NAME_MODE,
+        "'delta.feature.allowColumnDefaults' = 'supported'",
+    )
+    created = table.log
+    table.spark.sql(f"INSERT INTO {table.name} (a, v) VALUES (1, 'x')")
+
+    assert created.flag == "false"
+    assert created.physical_names == {name: name for name in ("a", "v", "g", "i", "d")}
+    assert created.fields["v"].metadata["comment"] == "text"
+    assert table.rows() == [(1, "x", 2, 1, 3)]
+
+
+# IF NOT EXISTS and the builder.
+
+
+def test_if_not_exists_creates_a_tracked_table_once(spark: SparkSession, table: Table) -> None:
+    create = "CREATE TABLE IF NOT EXISTS {t} ({columns}) USING delta TBLPROPERTIES ({properties})"
+    properties = f"{TRACKED}, {NAME_MODE}"
+    spark.sql(create.format(t=table.name, columns="a INT", properties=properties))
+
+    with table.no_commit():
+        spark.sql(create.format(t=table.name, columns="b INT", properties=properties))
+
+    assert (table.log.version, table.log.flag) == (0, "false")
+    assert table.log.physical_names == {"a": "a"}
+
+
+@pytest.mark.parametrize(
+    "start", [DeltaTable.create, DeltaTable.createIfNotExists, DeltaTable.createOrReplace]
+)
+def test_the_builder_creates_a_tracked_table(
+    spark: SparkSession, table: Table, start: Callable[[SparkSession], DeltaTableBuilder]
+) -> None:
+    tracked(start(spark).location(str(table.path)), "a", "b c").execute()
+
+    assert (table.log.version, table.log.flag) == (0, "false")
+    assert table.log.is_tracked
+    assert table.log.physical_names == {"a": "a", "b c": "b c"}
+
+
+def test_the_builder_leaves_a_table_that_exists(spark: SparkSession, table: Table) -> None:
+    table.create("a INT", NAME_MODE)
+
+    with table.no_commit():
+        tracked(DeltaTable.createIfNotExists(spark).location(str(table.path)), "b").execute()
+
+    assert is_untracked(table.log)
+
+
+def test_create_or_replace_with_more_columns_keeps_the_flag_false(
+    spark: SparkSession, named_table: Table
+) -> None:
+    named_table.create_tracked("a INT")
+
+    with named_table.one_commit():
+        tracked(DeltaTable.createOrReplace(spark).tableName("named"), "a", "b").execute()
+
+    assert named_table.log.flag == "false"
+    assert named_table.log.physical_names == {"a": "a", "b": "b"}
+    assert named_table.log.ids == {"a": 1, "b": 2}
+
+
+def test_create_or_replace_that_drops_a_column_sets_the_flag_and_gives_uuid_names(
+    spark: SparkSession, named_table: Table
+) -> None:
+    named_table.create_tracked("a INT, b INT")
+
+    with named_table.one_commit():
+        tracked(DeltaTable.createOrReplace(spark).tableName("named"), "a", "c").execute()
+
+    assert named_table.log.flag == "true"
+    assert named_table.log.physical_names["a"] == "a"
+    assert is_uuid_name(named_table.log.physical_names["c"])
+
+
+def test_create_or_replace_keeps_a_true_flag(spark: SparkSession, named_table: Table) -> None:
+    named_table.create_tracked("a INT, b INT")
+    named_table.alter("DROP COLUMN b")
+
+    with named_table.one_commit():
+        tracked(DeltaTable.createOrReplace(spark).tableName("named"), "a", "b").execute()
+
+    assert named_table.log.flag == "true"
+    assert is_uuid_name(named_table.log.physical_names["b"])
+    assert named_table.log.ids["b"] == named_table.log.max_column_id == 3
+
+
+# Defaults of the session.
+
+
+@pytest.mark.parametrize(("mode", "names"), [("name", {"a": "a"}), ("none", {"a": None})])
+def test_the_default_for_the_feature_tracks_every_new_table(
+    table: Table, conf: SetConf, mode: str, names: dict[str, str | None]
+) -> None:
+    conf(FEATURE_DEFAULT, "supported")
+
+    table.create("a INT", f"'delta.columnMapping.mode' = '{mode}'")
+
+    assert (table.log.version, table.log.flag) == (0, "false")
+    assert table.log.is_tracked
+    assert table.log.physical_names == names
+
+
+def test_a_table_that_ignores_protocol_defaults_is_not_tracked(table: Table, conf: SetConf) -> None:
+    conf(FEATURE_DEFAULT, "supported")
+
+    table.create("a INT", NAME_MODE, IGNORE_DEFAULTS)
+    table.alter("ADD COLUMN b INT")
+
+    assert is_untracked(table.log)
+    assert has_uuid_names(table.log)
+
+
+def test_a_table_that_ignores_protocol_defaults_is_tracked_where_it_says_so(
+    table: Table, conf: SetConf
+) -> None:
+    conf(FEATURE_DEFAULT, "supported")
+
+    table.create("a INT", NAME_MODE, IGNORE_DEFAULTS, TRACKED)
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")
+    assert table.log.physical_names == {"a": "a"}
+
+
+@pytest.mark.parametrize("default", [(FEATURE_DEFAULT, "supported"), (TRACK_MAPPED, "true")])
+def test_defaults_do_not_track_tables_that_exist(
+    table: Table, conf: SetConf, default: tuple[str, str]
+) -> None:
+    table.create("a INT", NAME_MODE)
+    conf(*default)
+
+    table.alter("ADD COLUMN b INT")
+
+    assert is_untracked(table.log)
+    assert has_uuid_names(table.log)
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_enabled_by_default_tracks_new_tables_that_turn_mapping_on(
+    table: Table, conf: SetConf, mode: str
+) -> None:
+    conf(TRACK_MAPPED, "true")
+
+    table.create("a INT", f"'delta.columnMapping.mode' = '{mode}'")
+
+    assert (table.log.version, table.log.flag) == (0, "false")
+    assert table.log.is_tracked
+    assert table.log.physical_names == {"a": "a"}
+
+
+def test_enabled_by_default_tracks_new_tables_that_are_mapped_by_default(
+    table: Table, conf: SetConf
+) -> None:
+    conf(TRACK_MAPPED, "true")
+    conf(f"{DEFAULTS}.columnMapping.mode", "name")
+
+    table.create("a INT")
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")
+    assert table.log.physical_names == {"a": "a"}
+
+
+def test_enabled_by_default_leaves_tables_without_mapping_alone(
+    table: Table, conf: SetConf
+) -> None:
+    conf(TRACK_MAPPED, "true")
+
+    table.create("a INT")
+    created = table.log
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+    assert is_untracked(created)
+    assert created.protocol == {"minReaderVersion": 1, "minWriterVersion": 2}
+    assert is_untracked(table.log)
+
+
+def test_enabled_by_default_leaves_tables_that_ignore_protocol_defaults_alone(
+    table: Table, conf: SetConf
+) -> None:
+    conf(TRACK_MAPPED, "true")
+
+    table.create("a INT", NAME_MODE, IGNORE_DEFAULTS)
+
+    assert is_untracked(table.log)
+
+
+# Untracked.
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_an_untracked_table_gets_deltas_names_and_no_flag(table: Table, mode: str) -> None:
+    table.create(NESTED, f"'delta.columnMapping.mode' = '{mode}'")
+
+    assert is_untracked(table.log)
+    assert has_uuid_names(table.log)
+
+
+# CREATE TABLE LIKE.
+
+
+@pytest.fixture
+def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
+    """What CREATE TABLE LIKE makes of `named_table`, once it is run."""
+    yield Table(spark, named_table.path.with_name("copied"), "copied")
+    spark.sql("DROP TABLE IF EXISTS copied")
+
+
+def test_create_table_like_of_a_table_whose_flag_is_false(named_table: Table, copy: Table) -> None:
+    named_table.create_tracked("a INT, s STRUCT<x: INT>")
+    with named_table.no_commit():
+        copy.spark.sql("CREATE TABLE copied LIKE named")
+    created = copy.log
+    copy.alter("ADD COLUMN s.y INT")
+    copy.insert("(1, struct(2, 3))")
+
+    assert (created.version, created.flag) == (0, "false")
+    assert created.is_tracked
+    assert created.physical_names == {"a": "a", "s": "s", "s.x": "x"}
+    assert created.ids == named_table.log.ids
+    assert created.max_column_id == 3
+    assert copy.log.flag == "false"
+    assert copy.log.physical_names["s.y"] == "y"
+    assert copy.rows("a, s.x, s.y") == [(1, 2, 3)]
+
+
+def test_create_table_like_of_a_table_whose_flag_is_true(named_table: Table, copy: Table) -> None:
+    named_table.create_tracked("a INT, b INT")
+    named_table.alter("RENAME COLUMN a TO c")
+    copy.spark.sql("CREATE TABLE copied LIKE named")
+    created = copy.log
+    copy.alter("ADD COLUMN a INT")
+    copy.insert("(1, 2, 3)")
+
+    assert (created.version, created.flag) == (0, "true")
+    assert created.is_tracked
+    assert created.physical_names == {"c": "a", "b": "b"}
+    assert is_uuid_name(copy.log.physical_names["a"])
+    assert copy.rows() == [(1, 2, 3)]
+
+
+def test_create_table_like_of_an_unmapped_table_is_tracked(named_table: Table, copy: Table) -> None:
+    named_table.create("a INT", TRACKED)
+    copy.spark.sql("CREATE TABLE copied LIKE named")
+    created = copy.log
+    copy.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+    assert (created.is_tracked, created.flag) == (True, "false")
+    assert copy.log.flag == "false"
+    assert copy.log.physical_names == {"a": "a"}
+
+
+def test_create_table_like_of_an_untracked_table_is_untracked(
+    named_table: Table, copy: Table, conf: SetConf
+) -> None:
+    named_table.create("a INT", NAME_MODE)
+    conf(TRACK_MAPPED, "true")
+
+    copy.spark.sql("CREATE TABLE copied LIKE named")
+
+    assert is_untracked(copy.log)
+    assert copy.log.physical_names == named_table.log.physical_names
+
+
+@pytest.mark.xfail(reason="Delta puts the source's protocol in place after the rules have run")
+@pytest.mark.parametrize("asked_by", ["property", "default"])
+def test_a_feature_that_create_table_like_ignores_leaves_no_flag(
+    named_table: Table, copy: Table, conf: SetConf, asked_by: str
+) -> None:
+    named_table.create("a INT", NAME_MODE)
+    if asked_by == "default":
+        conf(FEATURE_DEFAULT, "supported")
+
+    properties = f"TBLPROPERTIES ({TRACKED})" if asked_by == "property" else ""
+    copy.spark.sql(f"CREATE TABLE copied LIKE named {properties}")
+
+    assert not copy.log.is_tracked  # Delta does so with every feature.
+    assert copy.log.flag is None
+
+
+# CREATE TABLE over a location that has a table.
+
+
+def test_a_tracked_table_can_be_registered_by_its_location(
+    spark: SparkSession, table: Table, named_table: Table
+) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+
+    with table.no_commit():
+        spark.sql(f"CREATE TABLE named USING delta LOCATION '{table.path}'")
+
+    assert named_table.rows() == [(1,)]
+
+
+@pytest.mark.xfail(reason="Delta compares the properties, and no statement may name the flag")
+def test_a_tracked_table_can_be_registered_with_its_own_properties(
+    spark: SparkSession, table: Table, named_table: Table
+) -> None:
+    table.create_tracked("a INT")
+
+    spark.sql(
+        f"CREATE TABLE named (a INT) USING delta LOCATION '{table.path}'"
+        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    )
+
+    assert named_table.rows() == []

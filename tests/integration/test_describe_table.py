@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a table tells of its tracking: DESCRIBE, SHOW and `UsageTracking`."""
+
+from __future__ import annotations
+
+import pytest
+from delta.tables import DeltaTable
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from pyspark.sql import SparkSession
+from table_log import FEATURE, FLAG
+
+from spark_ext import UsageTracking
+
+
+def tracking_by_both_means(table: Table) -> list[UsageTracking]:
+    return [
+        UsageTracking.forName(table.spark, table.name),
+        UsageTracking.forPath(table.spark, str(table.path)),
+    ]
+
+
+def table_properties(table: Table) -> dict[str, str]:
+    rows = table.spark.sql(f"SHOW TBLPROPERTIES {table.name}").collect()
+    return {row["key"]: row["value"] for row in rows}
+
+
+# Refusals.
+
+
+def test_the_tracking_of_what_is_no_table_is_deltas_error(
+    spark: SparkSession, table: Table
+) -> None:
+    with refusal("DELTA_MISSING_DELTA_TABLE"):
+        UsageTracking.forPath(spark, str(table.path))
+    with refusal("DELTA_MISSING_DELTA_TABLE"):
+        UsageTracking.forName(spark, "no_such_table")
+
+
+# The feature and the flag.
+
+
+@pytest.mark.parametrize("properties", [[TRACKED], [TRACKED, NAME_MODE]])
+def test_describe_detail_lists_the_feature_and_the_flag(
+    table: Table, properties: list[str]
+) -> None:
+    table.create("a INT", *properties)
+
+    detail = table.spark.sql(f"DESCRIBE DETAIL {table.name}").first()
+    same = DeltaTable.forPath(table.spark, str(table.path)).detail().first()
+
+    assert detail == same
+    assert FEATURE in detail["tableFeatures"]
+    assert detail["properties"][FLAG] == "false"
+
+
+def test_show_tblproperties_follows_feature_and_flag(named_table: Table) -> None:
+    named_table.create("a INT, b INT", NAME_MODE)
+    untracked = table_properties(named_table)
+    named_table.alter(f"SET TBLPROPERTIES ({TRACKED})")
+    tracked = table_properties(named_table)
+
+    assert FLAG not in untracked
+    assert f"delta.feature.{FEATURE}" not in untracked
+    assert tracked[FLAG] == "true"
+    assert tracked[f"delta.feature.{FEATURE}"] == "supported"
+    assert {key: tracked[key] for key in untracked} == untracked
+
+
+def test_one_property_can_be_shown(table: Table) -> None:
+    table.create_tracked("a INT")
+
+    (row,) = table.spark.sql(f"SHOW TBLPROPERTIES {table.name} ('{FLAG}')").collect()
+
+    assert row["value"] == "false"
+
+
+# UsageTracking.has_dropped_or_renamed.
+
+
+def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
+    named_table.create("a INT, b INT")
+    both = tracking_by_both_means(named_table)
+
+    def answers() -> list[bool | None]:
+        return [tracking.has_dropped_or_renamed for tracking in both]
+
+    assert answers() == [None, None]
+
+    named_table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
+    assert answers() == [False, False]
+
+    named_table.alter("DROP COLUMN b")
+    assert answers() == [True, True]
+
+    both[0].disable()
+    assert answers() == [None, None]
+
+    both[1].enable()
+    assert answers() == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("left", "answer"),
+    [(None, True), ("", True), ("maybe", True), ("FALSE", False), ("True", True)],
+)
+def test_a_flag_of_another_writer_is_true_unless_it_says_false(
+    table: Table, left: str | None, answer: bool
+) -> None:
+    table.create_tracked("a INT")
+    metadata = table.log.metadata
+    metadata["configuration"].pop(FLAG)
+    if left is not None:
+        metadata["configuration"][FLAG] = left
+    table.log.append_foreign({"metaData": metadata})
+
+    tracking = UsageTracking.forPath(table.spark, str(table.path))
+
+    assert tracking.has_dropped_or_renamed is answer
+
+
+def test_a_stale_flag_of_an_untracked_table_says_nothing(table: Table) -> None:
+    table.create("a INT", NAME_MODE)
+    metadata = table.log.metadata
+    metadata["configuration"][FLAG] = "false"
+    table.log.append_foreign({"metaData": metadata})
+
+    assert UsageTracking.forPath(table.spark, str(table.path)).has_dropped_or_renamed is None
+
+
+# Nothing else changes.
+
+
+def test_history_tells_of_no_other_operations(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.alter("ADD COLUMN c INT")
+    table.alter("RENAME COLUMN a TO d")
+    table.alter("DROP COLUMN b")
+    UsageTracking.forPath(table.spark, str(table.path)).disable()
+
+    history = table.spark.sql(f"DESCRIBE HISTORY {table.name}").collect()
+
+    assert [(row["version"], row["operation"]) for row in reversed(history)] == [
+        (0, "CREATE TABLE"),
+        (1, "ADD COLUMNS"),
+        (2, "RENAME COLUMN"),
+        (3, "DROP COLUMNS"),
+        (4, "DROP FEATURE"),
+    ]
+
+
+def test_describe_table_shows_columns_by_their_logical_names(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("ADD COLUMN a INT")
+
+    described = table.spark.sql(f"DESCRIBE TABLE {table.name}").collect()
+
+    assert [row["col_name"] for row in described] == ["c", "b", "a"]

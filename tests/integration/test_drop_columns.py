@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ALTER TABLE DROP COLUMN and DROP COLUMNS."""
+
+from __future__ import annotations
+
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table
+from table_log import is_uuid_name
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    ("column", "condition"),
+    [
+        ("p", "DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN"),
+        ("s.x", "DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA"),
+        ("nope", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
+    ],
+)
+def test_a_refused_drop_leaves_the_flag_false(table: Table, column: str, condition: str) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT>, p INT", partitioned_by="p")
+
+    with table.refusal(condition):
+        table.alter(f"DROP COLUMN {column}")
+
+    assert table.log.flag == "false"
+
+
+def test_an_unmapped_table_refuses_a_drop_and_keeps_the_flag_false(table: Table) -> None:
+    table.create("a INT, b INT", TRACKED)
+
+    with table.refusal("DELTA_UNSUPPORTED_DROP_COLUMN"):
+        table.alter("DROP COLUMN b")
+
+    assert table.log.flag == "false"
+
+
+def test_a_missing_column_that_may_be_missing_leaves_the_flag_false(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+
+    with table.no_commit():
+        table.alter("DROP COLUMN IF EXISTS c")
+
+    assert table.log.flag == "false"
+
+
+# Drops.
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_drop_sets_the_flag_in_the_commit_of_the_drop(table: Table, mode: str) -> None:
+    table.create("a INT, b STRING", TRACKED, f"'delta.columnMapping.mode' = '{mode}'")
+    table.insert("(1, 'x')")
+    before = table.log
+
+    with table.one_commit():
+        table.alter("DROP COLUMN b")
+
+    assert before.flag == "false"
+    assert table.log.operation == "DROP COLUMNS"
+    assert table.log.flag == "true"
+    assert table.log.physical_names == {"a": "a"}
+    assert table.log.actions("add") == table.log.actions("remove") == []
+    assert table.rows() == [(1,)]
+    assert table.spark.sql(f"SELECT b FROM {table.name} VERSION AS OF 1").first()["b"] == "x"
+
+
+def test_drop_of_several_columns_sets_the_flag_in_one_commit(table: Table) -> None:
+    table.create_tracked("a INT, b INT, c INT, s STRUCT<x: INT, y: INT>")
+    table.insert("(1, 2, 3, struct(4, 5))")
+
+    with table.one_commit():
+        table.alter("DROP COLUMNS (a, c, s.x)")
+
+    assert table.log.flag == "true"
+    assert table.log.physical_names == {"b": "b", "s": "s", "s.y": "y"}
+    assert table.rows() == [(2, (5,))]
+
+
+@pytest.mark.parametrize(
+    ("columns", "dropped"),
+    [
+        ("s STRUCT<x: INT, y: INT>", "s.x"),
+        ("s STRUCT<t: STRUCT<x: INT, y: INT>>", "s.t.x"),
+        ("s ARRAY<STRUCT<x: INT, y: INT>>", "s.element.x"),
+        ("s MAP<STRUCT<x: INT, y: INT>, INT>", "s.key.x"),
+        ("s MAP<INT, STRUCT<x: INT, y: INT>>", "s.value.x"),
+    ],
+)
+def test_drop_of_a_nested_field_sets_the_flag(table: Table, columns: str, dropped: str) -> None:
+    table.create_tracked(f"a INT, {columns}")
+    before = table.log
+
+    with table.one_commit():
+        table.alter(f"DROP COLUMN {dropped}")
+
+    assert before.flag == "false"
+    assert table.log.flag == "true"
+    assert table.log.physical_names == {
+        path: name for path, name in before.physical_names.items() if path != dropped
+    }
+    assert table.rows() == []
+
+
+def test_the_flag_stays_true_through_further_drops(table: Table) -> None:
+    table.create_tracked("a INT, b INT, c INT")
+
+    for column in ("b", "c"):
+        with table.one_commit():
+            table.alter(f"DROP COLUMN {column}")
+        assert table.log.flag == "true"
+
+    assert table.log.physical_names == {"a": "a"}
+
+
+def test_the_id_of_a_dropped_column_is_not_used_again(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+
+    with table.one_commit():
+        table.alter("DROP COLUMN b")
+    dropped = table.log
+    table.alter("ADD COLUMN c INT")
+
+    assert dropped.max_column_id == 2
+    assert table.log.ids == {"a": 1, "c": 3}
+    assert table.log.max_column_id == 3
+    assert is_uuid_name(table.log.physical_names["c"])
+
+
+def test_drop_of_a_column_that_no_file_has_sets_the_flag(table: Table) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    table.alter("ADD COLUMN b INT")
+
+    with table.one_commit():
+        table.alter("DROP COLUMN b")
+
+    assert table.log.flag == "true"
+    assert table.rows() == [(1,)]
+
+
+def test_an_untracked_table_gets_no_flag(table: Table) -> None:
+    table.create("a INT, b INT", NAME_MODE)
+
+    with table.one_commit():
+        table.alter("DROP COLUMN b")
+
+    assert table.log.flag is None

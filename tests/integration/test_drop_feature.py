@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracking given up: DROP FEATURE columnMappingUsageTracking, by all its means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from delta.tables import DeltaTable
+from delta_table import NAME_MODE, TRACKED, Table
+from table_log import FEATURE, is_uuid_name
+
+from spark_ext import UsageTracking
+
+
+def by_statement(table: Table) -> None:
+    table.alter(f"DROP FEATURE {FEATURE}")
+
+
+def by_delta_table(table: Table) -> None:
+    DeltaTable.forPath(table.spark, str(table.path)).dropFeatureSupport(FEATURE)
+
+
+def by_usage_tracking(table: Table) -> None:
+    UsageTracking.forPath(table.spark, str(table.path)).disable()
+
+
+Disable = Callable[[Table], None]
+
+WAYS = [by_statement, by_delta_table, by_usage_tracking]
+
+# Refusals.
+
+
+@pytest.mark.parametrize("disable", WAYS)
+def test_an_untracked_table_has_no_feature_to_drop(table: Table, disable: Disable) -> None:
+    table.create("a INT", NAME_MODE)
+
+    with table.refusal("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"):
+        disable(table)
+
+
+def test_there_is_no_history_to_truncate(table: Table) -> None:
+    table.create_tracked("a INT")
+
+    with table.refusal("DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED"):
+        table.alter(f"DROP FEATURE {FEATURE} TRUNCATE HISTORY")
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")
+
+
+# The drop.
+
+
+@pytest.mark.parametrize("disable", WAYS)
+def test_the_feature_and_the_flag_go_in_one_commit(table: Table, disable: Disable) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 2)")
+    before = table.log
+
+    with table.one_commit():
+        disable(table)
+
+    assert table.log.operation == "DROP FEATURE"
+    assert before.writer_features - table.log.writer_features == {FEATURE}
+    assert not table.log.is_tracked
+    assert table.log.flag is None
+    assert table.log.configuration == {
+        key: value for key, value in before.configuration.items() if not key.endswith("Renamed")
+    }
+    assert table.log.metadata["schemaString"] == before.metadata["schemaString"]
+    assert table.log.actions("add") == table.log.actions("remove") == []
+    assert table.rows() == [(1, 2)]
+
+
+def test_a_true_flag_goes_with_the_feature(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.alter("DROP COLUMN b")
+
+    with table.one_commit():
+        by_statement(table)
+
+    assert not table.log.is_tracked
+    assert table.log.flag is None
+    assert table.log.physical_names == {"a": "a"}
+
+
+def test_afterwards_columns_have_deltas_names(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 2)")
+    by_statement(table)
+
+    table.alter("ADD COLUMN c INT")
+    table.alter("RENAME COLUMN b TO d")
+
+    assert table.log.flag is None
+    assert is_uuid_name(table.log.physical_names.pop("c"))
+    assert table.log.physical_names["d"] == "b"
+    assert table.rows() == [(1, 2, None)]
+
+
+def test_a_table_without_mapping_is_as_it_was_before_tracking(table: Table) -> None:
+    table.create("a INT")
+    before = table.log
+    table.alter(f"SET TBLPROPERTIES ({TRACKED})")
+
+    with table.one_commit():
+        by_statement(table)
+
+    assert table.log.protocol == before.protocol
+    assert table.log.configuration == before.configuration == {}
+    assert table.log.physical_names == {"a": None}
+
+
+def test_another_writer_can_write_where_only_tracking_kept_it_out(table: Table) -> None:
+    table.create("a INT", TRACKED)
+    tracked = table.log.protocol
+    by_usage_tracking(table)
+
+    assert tracked["minWriterVersion"] == 7
+    assert table.log.protocol == {"minReaderVersion": 1, "minWriterVersion": 2}
+
+
+# Tracking again.
+
+
+def test_a_mapped_table_tracked_again_has_the_flag_true(table: Table) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    by_statement(table)
+
+    with table.one_commit():
+        table.alter(f"SET TBLPROPERTIES ({TRACKED})")
+    table.alter("ADD COLUMN b INT")
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "true")
+    assert is_uuid_name(table.log.physical_names["b"])
+    assert table.rows() == [(1, None)]
+
+
+def test_an_unmapped_table_tracked_again_has_the_flag_false(table: Table) -> None:
+    table.create("a INT", TRACKED)
+    by_statement(table)
+
+    with table.one_commit():
+        table.alter(f"SET TBLPROPERTIES ({TRACKED})")
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracking a table that exists, and tables whose flag another writer left behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from delta.tables import DeltaTable
+from delta_table import NAME_MODE, TRACKED, Table
+from table_log import FEATURE, FLAG, TableLog, is_uuid_name
+
+from spark_ext import UsageTracking
+
+
+def by_property(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({TRACKED})")
+
+
+def by_delta_table(table: Table) -> None:
+    DeltaTable.forPath(table.spark, str(table.path)).addFeatureSupport(FEATURE)
+
+
+def by_usage_tracking(table: Table) -> None:
+    UsageTracking.forPath(table.spark, str(table.path)).enable()
+
+
+Enable = Callable[[Table], None]
+
+WAYS = [by_property, by_delta_table, by_usage_tracking]
+
+
+def configure_foreign(log: TableLog, **changes: str | None) -> None:
+    """Another engine commits the flag that it likes, or none."""
+    configuration = {**log.configuration, **changes}
+    kept = {key: value for key, value in configuration.items() if value is not None}
+    log.append_foreign({"metaData": {**log.metadata, "configuration": kept}})
+
+
+# Refusals.
+
+
+def test_a_status_other_than_supported_is_refused(table: Table) -> None:
+    table.create("a INT")
+
+    with table.refusal("DELTA_UNSUPPORTED_FEATURE_STATUS"):
+        table.alter(f"SET TBLPROPERTIES ('delta.feature.{FEATURE}' = 'no')")
+
+
+# Tables without column mapping.
+
+
+@pytest.mark.parametrize("enable", WAYS)
+def test_a_plain_table_starts_with_the_flag_false(table: Table, enable: Enable) -> None:
+    table.create("a INT")
+    table.insert("(1)")
+
+    with table.one_commit():
+        enable(table)
+    enabled = table.log
+    with table.one_commit():
+        table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    mapped = table.log
+    table.alter("ADD COLUMN b INT")
+
+    assert enabled.actions("protocol")
+    assert enabled.actions("metaData")
+    assert (enabled.is_tracked, enabled.flag) == (True, "false")
+    assert enabled.physical_names == {"a": None}
+    assert mapped.flag == table.log.flag == "false"
+    assert mapped.physical_names == {"a": "a"}
+    assert table.log.physical_names == {"a": "a", "b": "b"}
+    assert table.rows() == [(1, None)]
+
+
+def test_tracking_and_mapping_in_one_statement_start_with_the_flag_false(table: Table) -> None:
+    table.create("a INT, s STRUCT<x: INT>")
+    table.insert("(1, struct(2))")
+
+    with table.one_commit():
+        table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
+    enabled = table.log
+    table.alter("ADD COLUMNS (s.y INT, b INT)")
+
+    assert (enabled.is_tracked, enabled.flag) == (True, "false")
+    assert enabled.physical_names == {"a": "a", "s": "s", "s.x": "x"}
+    assert enabled.max_column_id == 3
+    assert table.log.flag == "false"
+    assert table.log.physical_names["s.y"] == "y"
+    assert table.log.physical_names["b"] == "b"
+    assert table.rows() == [(1, (2, None), None)]
+
+
+def test_a_table_without_mapping_can_be_dropped_from_after_mapping_is_on(table: Table) -> None:
+    table.create("a INT, b INT")
+    table.insert("(1, 2)")
+    table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
+
+    with table.one_commit():
+        table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b INT")
+
+    assert table.log.flag == "true"
+    assert is_uuid_name(table.log.physical_names["b"])
+    assert table.rows() == [(1, None)]
+
+
+# Tables with column mapping.
+
+
+@pytest.mark.parametrize("enable", WAYS)
+def test_a_mapped_table_starts_with_the_flag_true(table: Table, enable: Enable) -> None:
+    table.create("a INT", NAME_MODE)
+    table.insert("(1)")
+    before = table.log
+
+    with table.one_commit():
+        enable(table)
+    enabled = table.log
+    table.alter("ADD COLUMN b INT")
+
+    assert (enabled.is_tracked, enabled.flag) == (True, "true")
+    assert enabled.actions("protocol")
+    assert enabled.physical_names == before.physical_names
+    assert table.log.flag == "true"
+    assert is_uuid_name(table.log.physical_names["b"])
+    assert table.rows() == [(1, None)]
+
+
+def test_a_table_mapped_by_id_starts_with_the_flag_true(table: Table) -> None:
+    table.create("a INT", "'delta.columnMapping.mode' = 'id'")
+
+    with table.one_commit():
+        by_property(table)
+    table.alter("ADD COLUMN b INT")
+
+    assert table.log.flag == "true"
+    assert is_uuid_name(table.log.physical_names["b"])
+
+
+def test_a_table_mapped_after_its_creation_starts_with_the_flag_true(table: Table) -> None:
+    # Its names are its columns' own, and nothing says that none was dropped since.
+    table.create("a INT")
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+    with table.one_commit():
+        by_property(table)
+
+    assert table.log.physical_names == {"a": "a"}
+    assert table.log.flag == "true"
+
+
+# Tables that are tracked already.
+
+
+@pytest.mark.parametrize("columns", ["a INT", "a INT, b INT"])
+def test_enabling_twice_makes_no_commit(named_table: Table, columns: str) -> None:
+    named_table.create(columns)
+    tracking = UsageTracking.forName(named_table.spark, "named")
+    with named_table.one_commit():
+        tracking.enable()
+
+    with named_table.no_commit():
+        tracking.enable()
+        UsageTracking.forPath(named_table.spark, str(named_table.path)).enable()
+
+    assert named_table.log.flag == "false"
+
+
+@pytest.mark.parametrize("enable", [by_property, by_delta_table])
+@pytest.mark.parametrize("flag", ["false", "true"])
+def test_enabling_again_by_deltas_own_means_keeps_the_flag(
+    table: Table, enable: Enable, flag: str
+) -> None:
+    table.create_tracked("a INT, b INT")
+    if flag == "true":
+        table.alter("DROP COLUMN b")
+
+    enable(table)
+
+    assert (table.log.is_tracked, table.log.flag) == (True, flag)
+
+
+# A flag that nobody kept right, in a table without the feature.
+
+
+@pytest.mark.parametrize("enable", WAYS)
+def test_a_stale_flag_of_a_mapped_table_becomes_true(table: Table, enable: Enable) -> None:
+    table.create("a INT", NAME_MODE)
+    configure_foreign(table.log, **{FLAG: "false"})
+
+    with table.one_commit():
+        enable(table)
+    table.alter("ADD COLUMN b INT")
+
+    assert table.log.flag == "true"
+    assert is_uuid_name(table.log.physical_names["b"])
+
+
+@pytest.mark.parametrize(("stale", "flag"), [("false", "false"), ("true", "true"), ("?", "true")])
+def test_a_stale_flag_of_a_plain_table_counts_unless_it_is_false(
+    table: Table, stale: str, flag: str
+) -> None:
+    table.create("a INT")
+    configure_foreign(table.log, **{FLAG: stale})
+
+    with table.one_commit():
+        by_property(table)
+
+    assert table.log.flag == flag
+
+
+def test_a_stale_flag_changes_nothing_in_an_untracked_table(table: Table) -> None:
+    table.create("a INT, b INT", NAME_MODE)
+    configure_foreign(table.log, **{FLAG: "false"})
+
+    table.alter("ADD COLUMN c INT")
+    table.alter("DROP COLUMN b")
+
+    assert not table.log.is_tracked
+    assert table.log.flag == "false"
+    assert is_uuid_name(table.log.physical_names["c"])
+
+
+# A tracked table whose flag another writer lost or spoiled.
+
+
+@pytest.mark.parametrize("left", [None, "", "maybe", "1"])
+def test_a_flag_that_is_no_boolean_becomes_true_at_the_next_change(
+    table: Table, left: str | None
+) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    configure_foreign(table.log, **{FLAG: left})
+
+    with table.one_commit():
+        table.alter("ADD COLUMN b INT")
+
+    assert table.log.flag == "true"
+    assert table.log.physical_names["a"] == "a"
+    assert is_uuid_name(table.log.physical_names["b"])
+    assert table.rows() == [(1, None)]
+
+
+def test_a_missing_flag_becomes_true_at_a_change_of_properties(table: Table) -> None:
+    table.create_tracked("a INT")
+    configure_foreign(table.log, **{FLAG: None})
+
+    with table.one_commit():
+        table.alter("SET TBLPROPERTIES ('delta.appendOnly' = 'true')")
+
+    assert table.log.flag == "true"
+    assert table.log.physical_names == {"a": "a"}
+
+
+def test_a_missing_flag_of_an_unmapped_table_becomes_true(table: Table) -> None:
+    table.create("a INT", TRACKED)
+    configure_foreign(table.log, **{FLAG: None})
+
+    with table.one_commit():
+        table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    mapped = table.log
+    table.alter("ADD COLUMN b INT")
+
+    assert mapped.flag == "true"
+    assert mapped.physical_names == {"a": "a"}
+    assert is_uuid_name(table.log.physical_names["b"])
+
+
+def test_appends_leave_a_missing_flag_to_the_next_change(table: Table) -> None:
+    table.create_tracked("a INT")
+    configure_foreign(table.log, **{FLAG: None})
+
+    with table.one_commit():
+        table.insert("(1)")
+
+    assert table.log.actions("metaData") == []
+    assert table.log.flag is None
+
+
+@pytest.mark.parametrize(("left", "name_is_uuid"), [("FALSE", False), ("True", True)])
+def test_a_boolean_in_other_letter_case_is_a_boolean(
+    table: Table, left: str, name_is_uuid: bool
+) -> None:
+    table.create_tracked("a INT")
+    configure_foreign(table.log, **{FLAG: left})
+
+    with table.one_commit():
+        table.alter("ADD COLUMN b INT")
+
+    assert table.log.flag == left.lower()
+    assert is_uuid_name(table.log.physical_names["b"]) == name_is_uuid
+
+
+@pytest.mark.parametrize(("flag", "name_is_uuid"), [("false", False), ("true", True)])
+def test_the_flag_of_a_table_that_another_writer_created_counts(
+    table: Table, flag: str, name_is_uuid: bool
+) -> None:
+    mapping = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "a"}
+    column = {"name": "a", "type": "integer", "nullable": True, "metadata": mapping}
+    configuration = {
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": "1",
+        FLAG: flag,
+    }
+    table.log.append_foreign(
+        {
+            "protocol": {
+                "minReaderVersion": 2,
+                "minWriterVersion": 7,
+                "writerFeatures": ["columnMapping", FEATURE],
+            }
+        },
+        {
+            "metaData": {
+                "id": "5d2c6a3e-8b0f-4f6e-9b1e-2f7a0c9d4e11",
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": json.dumps({"type": "struct", "fields": [column]}),
+                "partitionColumns": [],
+                "configuration": configuration,
+            }
+        },
+    )
+    table.insert("(1)")
+
+    with table.one_commit():
+        table.alter("ADD COLUMN b INT")
+
+    assert table.log.flag == flag
+    assert is_uuid_name(table.log.physical_names["b"]) == name_is_uuid
+    assert table.log.ids == {"a": 1, "b": 2}
+    assert table.rows() == [(1, None)]

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a session starts with the extension, and where it must not."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from custom_sessions import (
+    CATALOG,
+    DELTA,
+    OURS,
+    Failure,
+    failure_of,
+    our_jar,
+    resolved_jars,
+    session,
+    stop,
+    track_a_table,
+)
+from delta_table import NAME_MODE, TRACKED, Table
+from processes import in_new_process
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+from table_log import TableLog, is_uuid_name
+
+import spark_ext
+from spark_ext.errors import SessionAlreadyRunningError
+
+
+@pytest.fixture(scope="module")
+def delta_jars(spark: SparkSession) -> list[str]:
+    return resolved_jars(spark)
+
+
+def assert_tracked(path: Path) -> None:
+    """`track_a_table` did its work there."""
+    log = TableLog(path)
+    assert log.version == 2
+    assert log.is_tracked
+    assert log.at(1).flag == "false"
+    assert log.flag == "true"
+    assert log.physical_names == {"d": "a", "b": "b", "c": "c"}
+
+
+# Sessions that must not start, or must not work.
+
+
+def half_configured_sessions(home: Path, jars: list[str]) -> dict[str, Failure | None]:
+    found = {}
+    # This one first: the JVM keeps the catalog of its first session for all.
+    spark = session(home, jars, catalog=None).getOrCreate()
+    found["catalog missing"] = failure_of(lambda: track_a_table(spark, home / "no-catalog"))
+    found["catalog missing, read"] = failure_of(lambda: spark.range(1).collect())
+    stop()
+    found["extension missing"] = failure_of(session(home, extensions=[OURS]).getOrCreate)
+    stop()
+    track_a_table(session(home).getOrCreate(), home / "whole")
+    return found
+
+
+def test_half_of_deltas_configuration_is_refused(tmp_path: Path, delta_jars: list[str]) -> None:
+    found = in_new_process(half_configured_sessions, tmp_path, [*delta_jars, our_jar()])
+
+    assert set(found) == {"catalog missing", "catalog missing, read", "extension missing"}
+    for failure in found.values():
+        assert failure is not None
+        assert failure.condition == "DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG"
+        assert failure.sql_state == "56038"
+    assert not (tmp_path / "no-catalog").exists()
+    assert_tracked(tmp_path / "whole")
+
+
+def sessions_without_delta(home: Path, jar: str) -> list[Failure | None]:
+    found = [failure_of(session(home, [jar], extensions=[OURS], catalog=None).getOrCreate)]
+    stop()
+    found.append(failure_of(session(home, extensions=[DELTA, OURS], catalog=None).getOrCreate))
+    stop()
+    spark = session(home, extensions=[], catalog=None).getOrCreate()
+    assert spark.range(3).count() == 3
+    return found
+
+
+def test_without_delta_the_session_does_not_start(tmp_path: Path) -> None:
+    for failure in in_new_process(sessions_without_delta, tmp_path, our_jar()):
+        assert failure is not None
+        assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
+        assert failure.sql_state == "0A000"
+        assert failure.parameters["version"] == "(none)"
+        assert failure.parameters["supported"] == "4.4.0"
+
+
+def other_delta(jar: Path, changed: Path) -> str:
+    """A copy of Delta's jar in which the method of one hook has another name."""
+    entry = "org/apache/spark/sql/delta/DeltaColumnMapping$.class"
+    method = b"verifyAndUpdateMetadataChange"
+    constant = b"\x01" + len(method).to_bytes(2, "big") + method
+    with zipfile.ZipFile(jar) as original, zipfile.ZipFile(changed, "w") as copy:
+        for item in original.infolist():
+            content = original.read(item)
+            if item.filename == entry:
+                assert content.count(constant) == 1
+                content = content.replace(constant, constant[:-6] + b"Chance")
+            copy.writestr(item, content)
+    return str(changed)
+
+
+def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | None, bool, bool]:
+    builder = spark_ext.configure(session(home, jars)).config("spark.jars.packages", "")
+    failure = failure_of(builder.getOrCreate)
+    started = SparkSession.getActiveSession() is not None
+    stop()
+    spark = session(home, extensions=[DELTA]).getOrCreate()
+    plain = Table(spark, home / "plain").create("a INT", NAME_MODE)
+    plain.alter("ADD COLUMN b INT")
+    plain.insert("(1, 2)")
+    assert plain.rows() == [(1, 2)]
+    tracked = failure_of(lambda: Table(spark, home / "tracked").create("a INT", TRACKED))
+    return failure, started, tracked is not None
+
+
+def test_a_delta_that_the_hooks_do_not_fit_is_refused_whole(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    jars = [our_jar()]
+    for jar in delta_jars:
+        is_delta = Path(jar).name.startswith("io.delta_delta-spark")
+        jars.append(other_delta(Path(jar), tmp_path / "delta.jar") if is_delta else jar)
+
+    failure, started, feature_is_unknown = in_new_process(sessions_on_another_delta, tmp_path, jars)
+
+    assert failure is not None
+    assert failure.type == "AnalysisException"
+    assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
+    assert failure.sql_state == "0A000"
+    assert failure.parameters["version"] == "4.4.0"
+    assert failure.parameters["supported"] == "4.4.0"
+    assert "AssignedMetadataHook" in failure.parameters["mismatches"]
+    assert "SupportedFeaturesHook" not in failure.parameters["mismatches"]
+    assert not started
+    assert feature_is_unknown
+    assert is_uuid_name(TableLog(tmp_path / "plain").physical_names["b"])
+
+
+# Sessions that must work.
+
+
+def sessions_in_one_jvm(home: Path, jars: list[str]) -> None:
+    first = session(home, jars, extensions=[OURS, DELTA]).getOrCreate()
+    track_a_table(first, home / "ours-first")
+    track_a_table(first.newSession(), home / "new-session")
+    stop()
+    track_a_table(session(home, extensions=[DELTA, OURS]).getOrCreate(), home / "ours-last")
+
+
+def test_the_order_of_the_extensions_and_the_number_of_sessions_do_not_matter(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    in_new_process(sessions_in_one_jvm, tmp_path, [*delta_jars, our_jar()])
+
+    for path in ("ours-first", "new-session", "ours-last"):
+        assert_tracked(tmp_path / path)
+
+
+def session_on_a_class_path(home: Path, delta_jars: list[str], jar: str) -> str:
+    builder = session(home, [jar])
+    builder.config("spark.driver.extraClassPath", ":".join(delta_jars))
+    spark = builder.getOrCreate()
+    track_a_table(spark, home / "t")
+    delta = spark._jvm.java.lang.Class.forName("io.delta.tables.DeltaTable")
+    return str(delta.getClassLoader().getClass().getName())
+
+
+def test_delta_may_be_on_the_class_path_and_our_jar_not(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    loader = in_new_process(session_on_a_class_path, tmp_path, delta_jars, our_jar())
+
+    assert "AppClassLoader" in loader
+    assert_tracked(tmp_path / "t")
+
+
+def session_after_a_plain_one(home: Path, jars: list[str]) -> dict[str, str] | None:
+    plain = session(home, jars, extensions=[DELTA]).getOrCreate()
+    Table(plain, home / "plain").create("a INT", NAME_MODE).alter("ADD COLUMN b INT")
+    refused = None
+    try:
+        spark_ext.configure(SparkSession.builder)
+    except SessionAlreadyRunningError as error:
+        refused = {"condition": error.condition, "sql_state": error.sql_state, **error.params}
+    stop()
+    track_a_table(spark_ext.configure(session(home)).getOrCreate(), home / "t")
+    # The context that runs now has the extension.
+    spark_ext.configure(SparkSession.builder).getOrCreate()
+    return refused
+
+
+def test_delta_may_be_loaded_before_the_extension(tmp_path: Path, delta_jars: list[str]) -> None:
+    refused = in_new_process(session_after_a_plain_one, tmp_path, [*delta_jars, our_jar()])
+
+    assert refused == {
+        "condition": "USAGE_TRACKING_SESSION_ALREADY_RUNNING",
+        "sql_state": "55000",
+        "extensions": DELTA,
+    }
+    assert is_uuid_name(TableLog(tmp_path / "plain").physical_names["b"])
+    assert_tracked(tmp_path / "t")
+
+
+# configure(), which starts no session.
+
+
+def options_of(builder: SparkSession.Builder) -> dict[str, str]:
+    return dict(builder._options)
+
+
+def test_configure_refuses_what_is_no_builder(spark: SparkSession) -> None:
+    for not_a_builder in (None, "local[2]", spark, spark.sparkContext.getConf()):
+        with pytest.raises(TypeError):
+            spark_ext.configure(not_a_builder)
+
+
+def test_configure_accepts_the_running_session() -> None:
+    assert SparkContext._active_spark_context is not None
+    assert spark_ext.configure(SparkSession.Builder()) is not None
+
+
+def test_configure_sets_all_that_a_session_needs() -> None:
+    options = options_of(spark_ext.configure(SparkSession.Builder()))
+
+    assert options["spark.jars.packages"].startswith("io.delta:delta-spark_")
+    assert Path(options["spark.jars"]).name == "spark-ext.jar"
+    assert options["spark.sql.extensions"] == f"{DELTA},{OURS}"
+    assert options["spark.sql.catalog.spark_catalog"] == CATALOG
+
+
+def test_configure_keeps_what_the_builder_has() -> None:
+    plain = options_of(spark_ext.configure(SparkSession.Builder()))
+    builder = SparkSession.Builder()
+    builder.config("spark.jars.packages", "org.example:a:1,org.example:b:2")
+    builder.config("spark.jars", "/jars/a.jar,/jars/b.jar")
+    builder.config("spark.sql.extensions", "org.example.Extension")
+    builder.config("spark.sql.catalog.spark_catalog", "org.example.Catalog")
+    builder.config("spark.pyspark.driver.python", "/opt/python")
+    builder.config("spark.app.name", "kept")
+
+    options = options_of(spark_ext.configure(builder))
+
+    assert options == {
+        "spark.jars.packages": "org.example:a:1,org.example:b:2," + plain["spark.jars.packages"],
+        "spark.jars": "/jars/a.jar,/jars/b.jar," + plain["spark.jars"],
+        "spark.sql.extensions": f"org.example.Extension,{DELTA},{OURS}",
+        "spark.sql.catalog.spark_catalog": "org.example.Catalog",
+        "spark.pyspark.driver.python": "/opt/python",
+        "spark.app.name": "kept",
+    }
+
+
+def test_configure_adds_nothing_twice() -> None:
+    builder = SparkSession.Builder().config("spark.sql.extensions", f"{OURS}, {DELTA}")
+
+    once = options_of(spark_ext.configure(builder))
+    twice = options_of(spark_ext.configure(builder))
+
+    assert once["spark.sql.extensions"] == f"{OURS},{DELTA}"
+    assert twice == once
+
+
+def test_configure_adds_extra_packages() -> None:
+    plain = options_of(spark_ext.configure(SparkSession.Builder()))
+    extra = ["org.example:a:1", "org.example:b:2"]
+
+    options = options_of(spark_ext.configure(SparkSession.Builder(), extra_packages=extra))
+
+    assert options["spark.jars.packages"] == ",".join([plain["spark.jars.packages"], *extra])
