@@ -6,6 +6,8 @@
 PYTHON ?= python3
 # For pytest, e.g. PYTEST_ARGS='-k rename -x'.
 PYTEST_ARGS ?=
+# How many random histories `make soak` runs, e.g. HISTORIES=10000.
+HISTORIES ?= 100
 # For the JUnit run, e.g. MVN_ARGS='-Dtest=DeltaHooksTest'.
 MVN_ARGS ?=
 
@@ -81,6 +83,10 @@ test-java: venv jar ## Run the JUnit tests of the hooks
 .PHONY: test-integration
 test-integration: venv jar ## Run the tests on a real Spark session
 	$(BIN)/python -m pytest tests/integration $(PYTEST_ARGS)
+
+.PHONY: soak
+soak: venv jar ## Run HISTORIES random histories against the model, and print how many steps
+	$(BIN)/python -m tests.model.soak --histories $(HISTORIES)
 
 .PHONY: lint
 lint: venv ## Check style and types: ruff, mypy, google-java-format

@@ -15,14 +15,22 @@ import fake_delta
 from hypothesis import strategies as st
 from tables import TRACKED, commit
 
-from spark_ext.column_mapping import drop_column_mapping_metadata
+from spark_ext.column_mapping import (
+    column_id,
+    drop_column_mapping_metadata,
+    find_max_column_id,
+    max_column_id,
+)
 from spark_ext.keys import (
+    COLUMN_ID,
     COLUMN_MAPPING_MODE,
     FEATURE_PROPERTY,
     HAS_DROPPED_OR_RENAMED,
+    MAX_COLUMN_ID,
+    PHYSICAL_NAME,
 )
 from spark_ext.metadata import CommitContext, TableMetadata
-from spark_ext.schema import Schema
+from spark_ext.schema import Field, Path, Schema, map_fields, walk
 
 # Case twins, Delta's special characters, segments of paths, letters whose case is not ASCII.
 NAMES = (
@@ -42,13 +50,17 @@ NAMES = (
     "日",
     ",;{}",
 )
+# Characters that only mapped tables may have in names. Delta 4.4.0, SchemaUtils.scala,
+# `findInvalidColumnNames`.
+INVALID_CHARACTERS = " ,;{}()\n\t="
 FLAGS = ("false", "False", "true", "yes", None)
 MODES = ("none", "name", "id")
 
 
 @cache
 def names() -> st.SearchStrategy[str]:
-    return st.sampled_from(NAMES) | st.text(min_size=1, max_size=4)
+    odd = st.text(alphabet=INVALID_CHARACTERS + "`", min_size=1, max_size=3)
+    return st.sampled_from(NAMES) | odd | st.text(min_size=1, max_size=4)
 
 
 @cache
@@ -95,6 +107,37 @@ def schemas(*, min_size: int = 0) -> st.SearchStrategy[Schema]:
     return structs(data_types(), min_size=min_size)
 
 
+@cache
+def deep_schemas() -> st.SearchStrategy[Schema]:
+    """Schemas with columns of up to ten levels of structs, arrays and maps."""
+    return structs(_towers() | data_types())
+
+
+@st.composite
+def _towers(draw: st.DrawFn) -> Any:
+    data_type = draw(structs(data_types()))
+    for level in draw(st.lists(st.sampled_from("sakv"), min_size=2, max_size=9)):
+        if level == "s":
+            data_type = draw(structs(st.just(data_type)))
+        elif level == "a":
+            data_type = {"type": "array", "elementType": data_type, "containsNull": True}
+        else:
+            pair = (data_type, "long") if level == "k" else ("long", data_type)
+            data_type = _map_type(pair)
+    return data_type
+
+
+@st.composite
+def recased(draw: st.DrawFn, schema: Schema) -> Schema:
+    """The same columns in other letter case, as users may write them."""
+
+    def written(path: Path, field: Field) -> Field:
+        change = draw(st.sampled_from([str, str.lower, str.upper, str.swapcase]))
+        return {**field, "name": change(field["name"])}
+
+    return map_fields(schema, written)
+
+
 @st.composite
 def tables(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> TableMetadata:
     """Existing tables; a mapped one has UUIDs or logical names, as history has it."""
@@ -105,6 +148,49 @@ def tables(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> TableMetadata:
     old = draw(st.sampled_from([TableMetadata(), before]))
     assigned = fake_delta.assigned(old, table, creating_table=old is not before)
     return assigned if flag is None else assigned.with_property(HAS_DROPPED_OR_RENAMED, flag)
+
+
+@st.composite
+def reidentified(draw: st.DrawFn, schema: Schema) -> Schema:
+    """The same names over other columns: a few have a new id, or none."""
+    highest = find_max_column_id(schema)
+
+    def changed(path: Path, field: Field) -> Field:
+        new_id = draw(st.sampled_from(["same", "same", "new", "none"]))
+        if new_id == "same":
+            return field
+        metadata = {key: field["metadata"][key] for key in field["metadata"] if key != COLUMN_ID}
+        metadata |= {COLUMN_ID: column_id(field) + highest} if new_id == "new" else {}
+        return {**field, "metadata": metadata}
+
+    return map_fields(schema, changed)
+
+
+FAULTS = ("no id", "no name", "same id", "same name", "no max", "low max")
+
+
+@st.composite
+def faulty(draw: st.DrawFn, table: TableMetadata) -> TableMetadata:
+    """A mapped table with one thing more wrong, if it has two columns that can be mixed up."""
+    paths = [path for path, _ in walk(table.schema)]
+    victim, other = draw(st.sampled_from(paths)), draw(st.sampled_from(paths))
+    fault = draw(st.sampled_from(FAULTS))
+    if fault == "no max":
+        return table.without_property(MAX_COLUMN_ID)
+    if fault == "low max":
+        lower = st.integers(0, max_column_id(table))
+        return table.with_property(MAX_COLUMN_ID, str(draw(lower)))
+    key = COLUMN_ID if fault.endswith("id") else PHYSICAL_NAME
+    value = dict(walk(table.schema))[other]["metadata"].get(key)
+
+    def spoilt(path: Path, field: Field) -> Field:
+        if path != victim:
+            return field
+        metadata = {name: field["metadata"][name] for name in field["metadata"] if name != key}
+        metadata |= {key: value} if fault.startswith("same") and value is not None else {}
+        return {**field, "metadata": metadata}
+
+    return table.with_schema(map_fields(table.schema, spoilt))
 
 
 @dataclass(frozen=True)
@@ -118,15 +204,29 @@ class Change:
 
 @st.composite
 def changes(
-    draw: st.DrawFn, features: tuple[str, ...] = TRACKED, *, requested: bool | None = None
+    draw: st.DrawFn,
+    features: tuple[str, ...] = TRACKED,
+    *,
+    requested: bool | None = None,
+    old: TableMetadata | None = None,
+    modes: tuple[str, ...] = MODES,
 ) -> Change:
-    """Commits that keep, drop, rename, reorder and add columns at every level, in any mode."""
-    old = draw(tables() | st.just(TableMetadata()))
+    """Commits that keep, drop, rename, reorder and add columns at every level, in any mode.
+
+    Args:
+        draw: Of Hypothesis.
+        features: The writer features of the transaction's protocol.
+        requested: Whether the commit adds the tracking feature; either where it is None.
+        old: The table; any where it is None.
+        modes: The modes before and after, where the table is not given.
+    """
+    if old is None:
+        old = draw(tables(modes) | st.just(TableMetadata()))
     creating = not old.schema["fields"] or draw(st.booleans())
     overwriting = draw(st.booleans())
     configuration = dict(old.configuration)
     if draw(st.booleans()):
-        configuration[COLUMN_MAPPING_MODE] = draw(st.sampled_from(MODES))
+        configuration[COLUMN_MAPPING_MODE] = draw(st.sampled_from(modes))
     if draw(st.booleans()):
         flag = draw(st.sampled_from(FLAGS))
         configuration.pop(HAS_DROPPED_OR_RENAMED, None)

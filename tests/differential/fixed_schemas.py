@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schemas that every comparison must have seen, next to the generated ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import strategies
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from spark_ext.schema import Schema
+
+# Deterministic whichever folders run with this one.
+COMPARISON = settings(derandomize=True, deadline=None, database=None, max_examples=60)
+
+
+def _field(name: str, data_type: Any = "long", **metadata: Any) -> dict[str, Any]:
+    return {"name": name, "type": data_type, "nullable": True, "metadata": metadata}
+
+
+def _struct(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(fields)}
+
+
+def _array(element: Any) -> dict[str, Any]:
+    return {"type": "array", "elementType": element, "containsNull": True}
+
+
+def _map(key: Any, value: Any) -> dict[str, Any]:
+    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+
+
+# A user-defined type in Python: a struct inside, whose fields are no columns of the table.
+_VECTOR = {
+    "type": "udt",
+    "pyClass": "vectors.VectorUDT",
+    "serializedClass": "",
+    "sqlType": _struct(_field("size", "integer"), _field("values", _array("double"))),
+}
+_X = _struct(_field("x"))
+
+EMPTY = _struct()
+WIDE = _struct(*(_field(f"column {i}", ("long", "string")[i % 2]) for i in range(1000)))
+DEEP = _X
+for level in range(12):
+    DEEP = _struct(_field(f"l{level}", (DEEP, _array(DEEP), _map(DEEP, DEEP))[level % 3]))
+FIXED = (
+    EMPTY,
+    WIDE,
+    DEEP,
+    # Every character that Delta calls invalid, alone and within a name, at two levels.
+    _struct(
+        *(_field(character) for character in strategies.INVALID_CHARACTERS),
+        *(_field(f"a{character}b", _X) for character in strategies.INVALID_CHARACTERS),
+        _field("s", _struct(*(_field(f"{c}x") for c in strategies.INVALID_CHARACTERS))),
+    ),
+    # Dots and backticks, which a path in one text would have to quote.
+    _struct(_field("a", _struct(_field("b"))), _field("a.b"), _field("`a`.b"), _field("``", _X)),
+    # Names of segments, and one leaf name in several structs.
+    _struct(
+        _field("element", _array(_struct(_field("element", _array(_X))))),
+        _field("key", _map(_X, _struct(_field("key"), _field("x")))),
+        _field("value", _map(_array(_X), _map("long", _X))),
+    ),
+    # Twins in letter case, in different structs.
+    _struct(_field("x"), _field("S", _struct(_field("X"), _field("ß", _struct(_field("x")))))),
+    # Letters whose case is not ASCII, one that is two letters in lower case, an astral one.
+    _struct(
+        _field("É"), _field("İ"), _field("ΑΣ", _struct(_field("ΣΑΣ"))), _field("日"), _field("𐐀")
+    ),
+    _struct(
+        *(
+            _field(data_type, data_type, comment="why", n=1, list=[1, 2], inner={"a": None})
+            for data_type in ("variant", "void", "timestamp_ntz", "time(6)", "char(3)", "binary")
+        ),
+        _field("vector", _VECTOR),
+    ),
+)
+
+
+def on_schemas(test: Callable[..., None]) -> Callable[..., None]:
+    """Runs a test on the fixed schemas and on generated ones; none of them is mapped."""
+    for schema in FIXED:
+        test = example(schema=schema)(test)
+    generated: st.SearchStrategy[Schema] = strategies.schemas() | strategies.deep_schemas()
+    return COMPARISON(given(schema=generated)(test))

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`check_ids_and_physical_names` against `checkColumnIdAndPhysicalNameAssignments` of Delta.
+
+The oracle is Delta. Delta gives four of its refusals no condition; ours have one of our own, whose
+last words `delta_functions` repeats.
+"""
+
+from __future__ import annotations
+
+import pytest
+import strategies
+from delta_functions import DeltaFunctions, DeltaRefusal, Metadata
+from fixed_schemas import COMPARISON, on_schemas
+from hypothesis import given
+from tables import struct, table
+
+from spark_ext.column_mapping import check_ids_and_physical_names
+from spark_ext.errors import SparkExtError
+from spark_ext.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
+from spark_ext.metadata import TableMetadata
+from spark_ext.schema import Schema
+
+MAPPED_TABLES = strategies.tables(modes=("name", "id"))
+
+
+def our_answer(metadata: TableMetadata) -> str | None:
+    """The condition of the refusal; None where the table passes."""
+    try:
+        check_ids_and_physical_names(metadata)
+    except SparkExtError as refusal:
+        return refusal.condition.removeprefix("USAGE_TRACKING_")
+    return None
+
+
+def deltas_answer(delta: DeltaFunctions, metadata: TableMetadata) -> str | None:
+    table = Metadata(metadata.schema, metadata.configuration)
+    try:
+        delta.check_column_id_and_physical_name_assignments(table)
+    except DeltaRefusal as refusal:
+        return str(refusal.condition)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "condition"),
+    [
+        (table({"a": ""}, "name"), "MISSING_COLUMN_ID"),
+        (
+            table({"a": {"metadata": {"delta.columnMapping.id": 1}}}, "name"),
+            "MISSING_PHYSICAL_NAME",
+        ),
+        (
+            table({"a": "1 a", "s": {"column": "2 s", "map": {"x": "1 x"}}}, "name"),
+            "DUPLICATED_COLUMN_ID",
+        ),
+        (
+            table({"s": {"column": "3 s", "array": {"a": "1 p", "b": "2 p"}}}, "name"),
+            "DUPLICATED_PHYSICAL_NAME",
+        ),
+        (
+            table({"a": "1 a"}, "id").without_property(MAX_COLUMN_ID),
+            "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET",
+        ),
+        (
+            table({"a": "5 a"}, "id", properties={MAX_COLUMN_ID: "4"}),
+            "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY",
+        ),
+    ],
+)
+def test_each_fault_is_refused_with_one_condition_on_both_sides(
+    delta: DeltaFunctions, metadata: TableMetadata, condition: str
+) -> None:
+    assert deltas_answer(delta, metadata) == condition
+    assert our_answer(metadata) == condition
+
+
+@COMPARISON
+@given(metadata=MAPPED_TABLES.flatmap(strategies.faulty))
+def test_a_table_with_a_fault_gets_the_same_answer_from_both(
+    delta: DeltaFunctions, metadata: TableMetadata
+) -> None:
+    assert our_answer(metadata) == deltas_answer(delta, metadata)
+
+
+@COMPARISON
+@given(metadata=MAPPED_TABLES.flatmap(strategies.faulty).flatmap(strategies.faulty))
+def test_a_table_with_two_faults_is_refused_by_both_or_neither(
+    delta: DeltaFunctions, metadata: TableMetadata
+) -> None:
+    assert (our_answer(metadata) is None) == (deltas_answer(delta, metadata) is None)
+
+
+@on_schemas
+def test_what_delta_assigned_passes_both(delta: DeltaFunctions, schema: Schema) -> None:
+    before = Metadata(struct({}), {})
+    wanted = {COLUMN_MAPPING_MODE: "name", "delta.enableIcebergCompatV2": "true"}
+    assigned = delta.assign_column_id_and_physical_name(before, Metadata(schema, wanted))
+    metadata = TableMetadata(assigned.schema, (), assigned.configuration)
+
+    assert deltas_answer(delta, metadata) is None
+    assert our_answer(metadata) is None
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        # One leaf name in two structs; two names that differ in letter case only.
+        {
+            "s": {"column": "1 s", "struct": {"x": "2 x"}},
+            "u": {"column": "3 u", "struct": {"x": "4 x"}},
+        },
+        {"a": "1 p", "b": "2 P"},
+        # A dot in a name is no path.
+        {"a": {"column": "1 a", "struct": {"b": "2 b"}}, "a.b": "3 a.b"},
+        {"`a": {"column": "1 `a", "struct": {"b": "2 b"}}, "`a.b": "3 `a.b"},
+    ],
+)
+def test_physical_names_that_only_look_alike_pass_both(
+    delta: DeltaFunctions, columns: dict[str, object]
+) -> None:
+    metadata = table(columns, "name")
+
+    assert deltas_answer(delta, metadata) is None
+    assert our_answer(metadata) is None
+
+
+class TestDifferences:
+    """Where the two differ: both answers, and why."""
+
+    def test_of_two_faults_each_names_its_own(self, delta: DeltaFunctions) -> None:
+        # Delta looks for missing ids in the whole schema first, we go through it once.
+        metadata = table({"a": "1 a", "b": "1 b", "c": ""}, "name")
+
+        assert deltas_answer(delta, metadata) == "MISSING_COLUMN_ID"
+        assert our_answer(metadata) == "DUPLICATED_COLUMN_ID"
+
+    def test_twins_in_letter_case_have_different_ids_for_us_only(
+        self, delta: DeltaFunctions
+    ) -> None:
+        # Delta looks columns up by name in lower case and finds the second twin twice. No table
+        # has twins: Delta refuses them earlier, DELTA_DUPLICATE_COLUMNS_FOUND.
+        metadata = table({"a": "1 p", "A": "2 q"}, "name")
+
+        assert deltas_answer(delta, metadata) == "DUPLICATED_COLUMN_ID"
+        assert our_answer(metadata) is None
+
+    def test_backticks_in_names_make_no_path_for_us(self, delta: DeltaFunctions) -> None:
+        # Delta quotes a name with a dot and does not escape the backticks within others: a field
+        # "b`" of "`a", and a column "a.b", are both `a.b` in backticks. No table can have both: by
+        # their logical names they are refused in the same way, COLUMN_ALREADY_EXISTS.
+        metadata = table(
+            {"`a": {"column": "1 `a", "struct": {"b`": "2 b`"}}, "a.b": "3 a.b"}, "name"
+        )
+
+        assert deltas_answer(delta, metadata) == "DUPLICATED_PHYSICAL_NAME"
+        assert our_answer(metadata) is None

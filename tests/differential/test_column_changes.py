@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`spark_ext.changes` against Delta's own functions. The oracle is Delta.
+
+Delta knows a column again by its physical path alone, we by its id and its physical path. So we
+call a column dropped that kept its path and lost its id, and Delta does not; nothing else differs.
+"""
+
+from __future__ import annotations
+
+import pytest
+import strategies
+from delta_functions import DeltaFunctions, Metadata
+from fixed_schemas import COMPARISON, EMPTY, FIXED, WIDE, on_schemas
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tables import struct
+
+from spark_ext.changes import ColumnChanges, column_changes, dropped_paths
+from spark_ext.column_mapping import column_id, has_column_id, is_mapped, physical_name
+from spark_ext.keys import COLUMN_ID
+from spark_ext.metadata import TableMetadata
+from spark_ext.schema import Path, Schema, map_fields, walk
+
+CHANGES = strategies.changes(modes=("name", "id")).filter(lambda change: is_mapped(change.old))
+
+
+def assert_same_changes(delta: DeltaFunctions, old: Schema, new: Schema) -> None:
+    """All that Delta can be asked about two schemas, where no column lost its id."""
+    ours = column_changes(old, new)
+
+    assert set(ours.dropped) == delta.collect_dropped_columns(old, new)
+    assert set(ours.renamed) == delta.collect_renamed_columns(old, new)
+    # What is added is what is dropped on the way back; Delta has no function for it.
+    assert set(ours.added) == delta.collect_dropped_columns(new, old)
+    assert bool(ours.dropped) == delta.is_drop_column_operation(old, new)
+    assert bool(ours.renamed) == delta.is_rename_column_operation(old, new)
+    assert len(set(ours.dropped)) == len(ours.dropped)
+    assert len(set(ours.renamed)) == len(ours.renamed)
+
+
+class TestMappedTables:
+    @COMPARISON
+    @given(change=CHANGES)
+    def test_drops_and_renames_are_deltas_where_paths_keep_their_ids(
+        self, delta: DeltaFunctions, change: strategies.Change
+    ) -> None:
+        assume(not with_another_id(change.old.schema, change.new.schema))
+
+        assert_same_changes(delta, change.old.schema, change.new.schema)
+
+    @COMPARISON
+    @given(change=CHANGES, data=st.data())
+    def test_only_columns_that_lost_their_id_are_dropped_for_us_and_kept_for_delta(
+        self, delta: DeltaFunctions, change: strategies.Change, data: st.DataObject
+    ) -> None:
+        old, new = change.old.schema, data.draw(strategies.reidentified(change.new.schema))
+        lost = with_another_id(old, new)
+
+        ours = column_changes(old, new)
+
+        assert set(ours.dropped) == delta.collect_dropped_columns(old, new) | lost
+        assert set(ours.renamed) == {
+            (before, after)
+            for before, after in delta.collect_renamed_columns(old, new)
+            if before not in lost
+        }
+
+    @COMPARISON
+    @given(schema=strategies.deep_schemas(), data=st.data(), overwrites=st.booleans())
+    def test_drops_and_renames_are_deltas_after_delta_itself_gave_ids_and_names(
+        self, delta: DeltaFunctions, schema: Schema, data: st.DataObject, overwrites: bool
+    ) -> None:
+        properties = {"delta.columnMapping.mode": "name", "delta.enableIcebergCompatV2": "true"}
+        nothing = Metadata(EMPTY, {})
+        old = delta.assign_column_id_and_physical_name(nothing, Metadata(schema, properties))
+        proposed = data.draw(strategies.evolved(old.schema))
+        if overwrites:
+            proposed = delta.drop_column_mapping_metadata(proposed)
+        new = delta.assign_column_id_and_physical_name(
+            old, Metadata(proposed, old.configuration), overwrites=overwrites
+        )
+
+        assert_same_changes(delta, old.schema, new.schema)
+
+    @on_schemas
+    def test_a_schema_has_no_changes_to_itself(self, delta: DeltaFunctions, schema: Schema) -> None:
+        mapped = delta.mapped(schema)
+
+        # Not the same object, nor columns in the same order, so that nothing is skipped.
+        again = {**mapped, "fields": list(reversed(delta.mapped(mapped)["fields"]))}
+
+        assert column_changes(mapped, again) == ColumnChanges()
+        assert_same_changes(delta, mapped, again)
+
+    @on_schemas
+    def test_all_columns_are_dropped_for_the_empty_schema(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
+        mapped = delta.mapped(schema)
+
+        assert_same_changes(delta, mapped, EMPTY)
+        assert_same_changes(delta, EMPTY, mapped)
+
+    @pytest.mark.parametrize("schema", FIXED[1:])
+    def test_every_column_of_a_schema_can_be_renamed(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
+        mapped = delta.mapped(schema)
+        renamed = map_fields(mapped, lambda _, field: {**field, "name": field["name"] + "`.x"})
+
+        assert len(column_changes(mapped, renamed).renamed) == len(walk(mapped))
+        assert_same_changes(delta, mapped, renamed)
+
+    def test_a_few_of_a_thousand_columns_are_found(self, delta: DeltaFunctions) -> None:
+        mapped = delta.mapped(WIDE)
+        first, second, third, *rest = mapped["fields"]
+        swapped = [{**first, "name": second["name"]}, {**second, "name": first["name"]}]
+        new = delta.mapped(
+            {**mapped, "fields": [*rest[::-1], *swapped, *struct({"n": ""})["fields"]]}
+        )
+
+        assert column_changes(mapped, new) == ColumnChanges(
+            added=(("n",),),
+            dropped=((third["name"],),),
+            renamed=(
+                ((first["name"],), (second["name"],)),
+                ((second["name"],), (first["name"],)),
+            ),
+        )
+        assert_same_changes(delta, mapped, new)
+
+
+class TestUnmappedTables:
+    @COMPARISON
+    @given(old=strategies.schemas() | strategies.deep_schemas(), data=st.data())
+    def test_dropped_paths_are_deltas_for_schemas_without_mapping(
+        self, delta: DeltaFunctions, old: Schema, data: st.DataObject
+    ) -> None:
+        new = data.draw(strategies.evolved(old))
+
+        dropped = dropped_paths(old, new)
+
+        assert set(dropped) == delta.collect_dropped_columns(old, new)
+        assert set(dropped_paths(new, old)) == delta.collect_dropped_columns(new, old)
+        assert len(set(dropped)) == len(dropped)
+
+    @COMPARISON
+    @given(table=strategies.tables(modes=("name",)), data=st.data())
+    def test_dropped_paths_of_a_mapped_table_are_those_of_the_table_unmapped(
+        self, delta: DeltaFunctions, table: TableMetadata, data: st.DataObject
+    ) -> None:
+        old = table.schema
+        new = delta.drop_column_mapping_metadata(data.draw(strategies.evolved(old)))
+
+        bare = delta.drop_column_mapping_metadata(old)
+
+        assert set(dropped_paths(old, new)) == delta.collect_dropped_columns(bare, new)
+
+    @pytest.mark.parametrize("old", FIXED)
+    @pytest.mark.parametrize("new", [EMPTY, *FIXED[3:6]])
+    def test_dropped_paths_are_deltas_for_fixed_schemas(
+        self, delta: DeltaFunctions, old: Schema, new: Schema
+    ) -> None:
+        assert set(dropped_paths(old, new)) == delta.collect_dropped_columns(old, new)
+
+
+class TestAgreements:
+    """Cases in which one could expect another answer; Delta gives ours."""
+
+    def test_a_change_of_letter_case_is_a_rename_for_delta_too(self, delta: DeltaFunctions) -> None:
+        old, new = struct({"a": "1 a"}), struct({"A": "1 a"})
+
+        assert delta.is_rename_column_operation(old, new)
+        assert column_changes(old, new).renamed == ((("a",), ("A",)),)
+        assert_same_changes(delta, old, new)
+
+    def test_the_fields_of_a_renamed_struct_are_not_renamed(self, delta: DeltaFunctions) -> None:
+        old = struct({"s": {"column": "1 s", "struct": {"x": "2 x"}}})
+        new = struct({"t": {"column": "1 s", "struct": {"x": "2 x"}}})
+
+        assert delta.collect_renamed_columns(old, new) == {(("s",), ("t",))}
+        assert_same_changes(delta, old, new)
+
+    def test_a_column_that_leaves_its_struct_is_dropped(self, delta: DeltaFunctions) -> None:
+        old = struct({"s": {"column": "1 s", "struct": {"x": "2 x", "y": "3 y"}}})
+        new = struct({"s": {"column": "1 s", "struct": {"x": "2 x"}}, "y": "3 y"})
+
+        assert delta.collect_dropped_columns(old, new) == {("s", "y")}
+        assert_same_changes(delta, old, new)
+
+    def test_an_element_of_an_array_and_a_field_of_that_name_have_one_path(
+        self, delta: DeltaFunctions
+    ) -> None:
+        # Neither side would notice; but Delta gives a column whose type changed so a new id.
+        inner = {"column": "3 x", "type": "long"}
+        old = struct({"l": {"column": "1 l", "array": {"x": inner}}})
+        field = {"column": "2 element", "struct": {"x": inner}}
+        new = struct({"l": {"column": "1 l", "struct": {"element": field}}})
+
+        assert column_changes(old, new) == ColumnChanges(added=(("l", "element"),))
+        assert_same_changes(delta, old, new)
+
+
+class TestDifferences:
+    """Where the two differ on purpose: both answers, and why."""
+
+    def test_another_id_under_the_same_path_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
+        # While the flag is false new columns get their logical names, so a path can come again.
+        # Its old files hold the column of the other id.
+        old, new = struct({"a": "1 a"}), struct({"a": "2 a"})
+
+        assert delta.collect_dropped_columns(old, new) == set()
+        assert column_changes(old, new) == ColumnChanges(added=(("a",),), dropped=(("a",),))
+
+    def test_another_id_under_another_name_is_a_drop_for_us_and_a_rename_for_delta(
+        self, delta: DeltaFunctions
+    ) -> None:
+        old, new = struct({"a": "1 p"}), struct({"b": "2 p"})
+
+        assert delta.collect_renamed_columns(old, new) == {(("a",), ("b",))}
+        assert column_changes(old, new) == ColumnChanges(added=(("b",),), dropped=(("a",),))
+
+    def test_a_lost_id_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
+        # A foreign writer left it out. What can't be compared may be another column.
+        old = struct({"a": "1 a"})
+        new = struct({"a": {"metadata": {"delta.columnMapping.physicalName": "a"}}})
+
+        assert delta.collect_dropped_columns(old, new) == set()
+        assert column_changes(old, new).dropped == (("a",),)
+
+    def test_a_column_dropped_while_mapping_is_switched_off_is_a_drop_for_us(
+        self, delta: DeltaFunctions
+    ) -> None:
+        # Delta does not compare a mapped schema with an unmapped one: it looks for changes that
+        # a stream can't follow. The files written under mapping may keep the column.
+        old, new = struct({"a": "1 a", "b": "2 b"}), struct({"a": ""})
+
+        assert not delta.is_drop_column_operation(old, new, both_mapped=False)
+        assert dropped_paths(old, new) == (("b",),)
+
+    def test_a_column_renamed_while_mapping_is_switched_off_is_a_drop_for_us(
+        self, delta: DeltaFunctions
+    ) -> None:
+        old, new = struct({"a": "1 a"}), struct({"A": ""})
+
+        assert not delta.is_rename_column_operation(old, new, both_mapped=False)
+        assert dropped_paths(old, new) == (("a",),)
+
+
+def with_another_id(old: Schema, new: Schema) -> set[Path]:
+    """The logical paths of columns whose physical path another id, or none, has now."""
+    after = {
+        path: field["metadata"].get(COLUMN_ID) for path, field in walk(new, name=physical_name)
+    }
+    columns = zip(walk(old), walk(old, name=physical_name), strict=True)
+    return {
+        logical
+        for (logical, field), (physical, _) in columns
+        if physical in after and not (has_column_id(field) and after[physical] == column_id(field))
+    }

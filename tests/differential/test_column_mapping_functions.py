@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`spark_ext.column_mapping` against Delta's own functions. The oracle is Delta."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import strategies
+from delta_functions import ALLOW_REMOVAL, DeltaFunctions, DeltaRefusal
+from fixed_schemas import COMPARISON, EMPTY, on_schemas
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import struct
+
+from spark_ext.column_mapping import (
+    SUPPORTED_MODES,
+    drop_column_mapping_metadata,
+    find_max_column_id,
+    is_mode_change_allowed,
+    mode_of,
+    physical_name,
+    physical_schema,
+    rename_to_physical,
+    satisfies_column_mapping_protocol,
+    schema_has_column_mapping_metadata,
+)
+from spark_ext.errors import SparkExtError, UnsupportedModeError
+from spark_ext.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MODE
+from spark_ext.metadata import Protocol, TableMetadata
+from spark_ext.schema import Path, Schema, map_fields, walk
+
+MAPPED_TABLES = strategies.tables(modes=("name", "id"))
+NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}
+
+
+def both_forms(delta: DeltaFunctions, schema: Schema) -> tuple[Schema, Schema]:
+    """A schema as it is, and as Delta maps it, nested ids included."""
+    return schema, delta.mapped(schema, NESTED_IDS)
+
+
+def outcome(function: Callable[..., Schema], *arguments: Any) -> Schema | tuple[str, str]:
+    """What a function returns; of a refusal, its condition and column."""
+    try:
+        return function(*arguments)
+    except (SparkExtError, DeltaRefusal) as refusal:
+        condition = (refusal.condition or "").removeprefix("USAGE_TRACKING_")
+        return condition, refusal.params.get("columnName", "")
+
+
+def without_column(result: Schema | tuple[str, str]) -> Schema | str:
+    return result[0] if isinstance(result, tuple) else result
+
+
+class TestRefusals:
+    """Both sides refuse the same, with the same condition."""
+
+    @COMPARISON
+    @given(table=MAPPED_TABLES, other=strategies.schemas())
+    def test_columns_that_the_table_has_not_have_no_physical_schema(
+        self, delta: DeltaFunctions, table: TableMetadata, other: Schema
+    ) -> None:
+        ours = outcome(physical_schema, other, table.schema, "name")
+        theirs = outcome(delta.create_physical_schema, other, table.schema, "name")
+
+        if isinstance(theirs, tuple):
+            # Delta quotes a name with a dot, within a path of several names.
+            theirs = theirs[0], theirs[1].replace("`", "")
+            ours = ours[0], ours[1].replace("`", "")
+        assert ours == theirs
+
+    @COMPARISON
+    @given(table=MAPPED_TABLES.flatmap(strategies.faulty))
+    def test_columns_without_id_or_name_have_no_physical_schema(
+        self, delta: DeltaFunctions, table: TableMetadata
+    ) -> None:
+        ours = outcome(physical_schema, table.schema, table.schema, "name")
+        theirs = outcome(delta.create_physical_schema, table.schema, table.schema, "name")
+
+        # Delta says which column in its text only.
+        assert without_column(ours) == without_column(theirs)
+
+    @pytest.mark.parametrize("mode", ["nom", "", "names"])
+    def test_a_mode_that_is_none_of_deltas_is_refused(
+        self, delta: DeltaFunctions, mode: str
+    ) -> None:
+        with pytest.raises(DeltaRefusal) as theirs:
+            delta.mode_of({COLUMN_MAPPING_MODE: mode})
+        with pytest.raises(UnsupportedModeError) as ours:
+            mode_of({COLUMN_MAPPING_MODE: mode})
+
+        # Delta has no condition here, and this one where the mode is null.
+        assert theirs.value.condition is None
+        assert ours.value.condition == "DELTA_MODE_NOT_SUPPORTED"
+
+
+class TestSchemas:
+    @on_schemas
+    def test_columns_have_deltas_logical_and_physical_paths(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
+        for form in both_forms(delta, schema):
+            physical = walk(form, name=physical_name)
+            pairs = zip(walk(form), physical, strict=True)
+            paths = {logical: path for (logical, _), (path, _) in pairs}
+
+            assert paths == delta.physical_paths(form)
+
+    @on_schemas
+    def test_columns_have_deltas_physical_names(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
+        for form in both_forms(delta, schema):
+            for _, field in walk(form)[:20]:
+                assert physical_name(field) == delta.physical_name(field)
+
+    @on_schemas
+    def test_rename_to_physical_is_rename_columns(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
+        for form in both_forms(delta, schema):
+            assert rename_to_physical(form) == delta.rename_columns(form)
+
+    @on_schemas
+    def test_mapping_metadata_is_dropped_as_by_delta(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
+        for form in both_forms(delta, schema):
+            dropped = drop_column_mapping_metadata(form)
+
+            assert dropped == delta.drop_column_mapping_metadata(form) == schema
+
+    @on_schemas
+    def test_the_highest_column_id_is_deltas(self, delta: DeltaFunctions, schema: Schema) -> None:
+        for form in both_forms(delta, schema):
+            assert find_max_column_id(form) == delta.find_max_column_id(form)
+
+    @on_schemas
+    def test_mapping_metadata_is_found_as_by_delta(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
+        for form in both_forms(delta, schema):
+            ours = schema_has_column_mapping_metadata(form)
+
+            assert ours == delta.schema_has_column_mapping_metadata(form)
+
+    @COMPARISON
+    @given(schema=strategies.schemas(min_size=1), data=st.data())
+    def test_one_key_left_at_any_level_is_found_and_dropped_as_by_delta(
+        self, delta: DeltaFunctions, schema: Schema, data: st.DataObject
+    ) -> None:
+        chosen = data.draw(st.sampled_from([path for path, _ in walk(schema)]))
+        key = data.draw(st.sampled_from([*sorted(COLUMN_MAPPING_METADATA_KEYS), "parquet.field"]))
+        left = map_fields(
+            schema,
+            lambda path, field: {**field, "metadata": {key: 1}} if path == chosen else field,
+        )
+
+        has_metadata = delta.schema_has_column_mapping_metadata(left)
+
+        assert schema_has_column_mapping_metadata(left) == has_metadata
+        assert drop_column_mapping_metadata(left) == delta.drop_column_mapping_metadata(left)
+
+    @pytest.mark.parametrize("mode", SUPPORTED_MODES)
+    @on_schemas
+    def test_the_physical_schema_is_deltas(
+        self, delta: DeltaFunctions, mode: str, schema: Schema
+    ) -> None:
+        reference = delta.mapped(schema, NESTED_IDS)
+
+        ours = physical_schema(schema, reference, mode)
+
+        assert ours == delta.create_physical_schema(schema, reference, mode)
+
+    @COMPARISON
+    @given(schema=strategies.schemas() | strategies.deep_schemas(), data=st.data())
+    def test_the_physical_schema_of_names_in_another_case_is_deltas(
+        self, delta: DeltaFunctions, schema: Schema, data: st.DataObject
+    ) -> None:
+        reference = delta.mapped(schema)
+        written = data.draw(strategies.recased(schema))
+
+        ours = outcome(physical_schema, written, reference, "name")
+        theirs = outcome(delta.create_physical_schema, written, reference, "name")
+
+        # Both may refuse: the upper case of ß is SS, whose lower case is another name.
+        assert without_column(ours) == without_column(theirs)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "__is_cdc",
+            "_change_type",
+            "_COMMIT_VERSION",
+            "_commit_timestamp",
+            "_tmp_metadata_row_index",
+            "__delta_internal_is_row_deleted",
+            "__delta_internal_row_index",
+        ],
+    )
+    def test_internal_columns_need_no_mapping_for_delta_either(
+        self, delta: DeltaFunctions, name: str
+    ) -> None:
+        internal = struct({name: ""})
+
+        assert delta.create_physical_schema(internal, EMPTY, "name") == internal
+        assert physical_schema(internal, EMPTY, "name") == internal
+
+
+class TestModesAndProtocols:
+    @pytest.mark.parametrize("removal_allowed", ["true", "false"])
+    @pytest.mark.parametrize("new", SUPPORTED_MODES)
+    @pytest.mark.parametrize("old", SUPPORTED_MODES)
+    def test_mode_changes_are_allowed_as_by_delta(
+        self,
+        delta: DeltaFunctions,
+        conf: Callable[[str, str], None],
+        old: str,
+        new: str,
+        removal_allowed: str,
+    ) -> None:
+        conf(ALLOW_REMOVAL, removal_allowed)
+
+        ours = is_mode_change_allowed(old, new, removal_allowed=removal_allowed == "true")
+
+        assert ours == delta.allow_mapping_mode_change(old, new)
+
+    @pytest.mark.parametrize("text", ["none", "name", "id", "NAME", "Id", None])
+    def test_modes_are_read_as_by_delta(self, delta: DeltaFunctions, text: str | None) -> None:
+        configuration = {} if text is None else {COLUMN_MAPPING_MODE: text}
+
+        assert mode_of(configuration) == delta.mode_of(configuration)
+
+    @pytest.mark.parametrize(
+        ("versions", "reader_features", "writer_features"),
+        [
+            *(((reader, writer), None, None) for reader in (1, 2) for writer in range(1, 7)),
+            *(((reader, 7), None, ["appendOnly"]) for reader in (1, 2)),
+            ((2, 7), None, ["columnMapping"]),
+            ((3, 7), [], []),
+            ((3, 7), ["deletionVectors"], ["deletionVectors"]),
+            ((3, 7), ["columnMapping"], ["columnMapping"]),
+        ],
+    )
+    def test_protocols_allow_column_mapping_as_by_delta(
+        self,
+        delta: DeltaFunctions,
+        versions: tuple[int, int],
+        reader_features: list[str] | None,
+        writer_features: list[str] | None,
+    ) -> None:
+        ours, theirs = both_protocols(versions, reader_features, writer_features)
+
+        assert satisfies_column_mapping_protocol(ours) == delta.is_column_mapping_supported(theirs)
+
+
+class TestDifferences:
+    """Where the two differ on purpose: both answers, and why."""
+
+    @pytest.mark.parametrize(
+        ("versions", "reader_features", "writer_features"),
+        [
+            ((1, 7), None, ["columnMapping"]),
+            ((3, 7), [], ["columnMapping"]),
+            ((3, 7), ["columnMapping"], []),
+        ],
+    )
+    def test_a_feature_that_only_readers_or_only_writers_must_know_is_not_enough_for_us(
+        self,
+        delta: DeltaFunctions,
+        versions: tuple[int, int],
+        reader_features: list[str] | None,
+        writer_features: list[str] | None,
+    ) -> None:
+        # The protocol wants a reader-writer feature in both lists: otherwise a reader may take
+        # physical names for columns, or a writer write logical ones. Delta looks into either.
+        ours, theirs = both_protocols(versions, reader_features, writer_features)
+
+        assert delta.is_column_mapping_supported(theirs)
+        assert not satisfies_column_mapping_protocol(ours)
+
+    def test_an_id_beyond_32_bits_is_not_cut(self, delta: DeltaFunctions) -> None:
+        # Delta reads an id as an Int: it overflows, and the highest seems to be 0. An id that was
+        # handed out may not look free.
+        schema = struct({"a": f"{2**31} a"})
+
+        assert delta.find_max_column_id(schema) == 0
+        assert find_max_column_id(schema) == 2**31
+
+    def test_a_variant_of_a_scan_is_a_struct_for_us(self, delta: DeltaFunctions) -> None:
+        # Spark reads parts of a variant as a struct with this mark. No table's schema has it, and
+        # the rules see only these.
+        mark = {"__VARIANT_METADATA_KEY": {"path": "$", "failOnError": True, "timeZoneId": "UTC"}}
+        part = {"column": "2 p", "metadata": mark}
+        schema = struct({"v": {"column": "1 p", "struct": {"0": part}}})
+
+        assert set(names(delta.rename_columns(schema))) == {("p",), ("p", "0")}
+        assert set(names(rename_to_physical(schema))) == {("p",), ("p", "p")}
+
+
+COLLATED = struct(
+    {
+        "a": {
+            "column": "1 p",
+            "type": "string",
+            "metadata": {"__COLLATIONS": {"a": "spark.UTF8_LCASE"}},
+        }
+    }
+)
+
+
+class TestCollations:
+    """Spark keys a column's collation by the column's name, inside its metadata.
+
+    Delta 4.4.0 refuses such columns (DELTA_UNSUPPORTED_DATA_TYPES) unless its check is off.
+    """
+
+    def test_delta_renames_the_key_of_a_collation(self, delta: DeltaFunctions) -> None:
+        renamed = delta.rename_columns(COLLATED)
+        physical = delta.create_physical_schema(COLLATED, COLLATED, "name")
+
+        for schema in (renamed, physical):
+            metadata = schema["fields"][0]["metadata"]
+            assert metadata["__COLLATIONS"] == {"p": "spark.UTF8_LCASE"}
+
+    @pytest.mark.xfail(strict=True, reason="rename_to_physical keeps the key of a collation")
+    def test_a_collation_follows_a_rename_to_the_physical_name(self, delta: DeltaFunctions) -> None:
+        assert rename_to_physical(COLLATED) == delta.rename_columns(COLLATED)
+
+    @pytest.mark.xfail(strict=True, reason="physical_schema keeps the key of a collation")
+    def test_a_collation_follows_into_the_physical_schema(self, delta: DeltaFunctions) -> None:
+        ours = physical_schema(COLLATED, COLLATED, "name")
+
+        assert ours == delta.create_physical_schema(COLLATED, COLLATED, "name")
+
+
+def both_protocols(
+    versions: tuple[int, int], reader_features: list[str] | None, writer_features: list[str] | None
+) -> tuple[Protocol, dict[str, Any]]:
+    def listed(features: list[str] | None) -> frozenset[str] | None:
+        return None if features is None else frozenset(features)
+
+    ours = Protocol(*versions, listed(reader_features), listed(writer_features))
+    theirs = {
+        "minReaderVersion": versions[0],
+        "minWriterVersion": versions[1],
+        "readerFeatures": reader_features,
+        "writerFeatures": writer_features,
+    }
+    return ours, {key: value for key, value in theirs.items() if value is not None}
+
+
+def names(schema: Schema) -> list[Path]:
+    return [path for path, _ in walk(schema)]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Spark session without us, in a process of its own, that reads tables when asked.
+
+Reads one JSON command a line from standard input and answers with one JSON line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from delta import configure_spark_with_delta_pip
+from pyspark.sql import SparkSession
+
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+from sessions import small_session
+
+# Interpreted beats compiled for a few rows: a read takes a third of the time.
+FOR_TINY_TABLES = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def tiny_session(folder: Path) -> SparkSession.Builder:
+    """A session for tables of a few rows."""
+    builder = small_session(SparkSession.builder, folder)
+    for key, value in FOR_TINY_TABLES.items():
+        builder = builder.config(key, value)
+    return builder.config("spark.driver.extraJavaOptions", JVM_OPTIONS)
+
+
+def answer(spark: SparkSession, command: dict[str, str]) -> Any:
+    try:
+        frame = spark.sql(command["sql"])
+        rows = [row.asDict(recursive=True) for row in frame.collect()]
+        return {"columns": frame.columns, "rows": rows}
+    except Exception as error:
+        return {"error": str(error)[:2000]}
+
+
+if __name__ == "__main__":
+    # Spark prints to standard output; answers go to a copy of it that only we know.
+    answers = sys.stdout
+    sys.stdout = sys.stderr
+    builder = tiny_session(Path(sys.argv[1]))
+    session = configure_spark_with_delta_pip(
+        builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension").config(
+            "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        )
+    ).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    print(json.dumps("ready"), file=answers, flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(session, json.loads(line))), file=answers, flush=True)
+    session.stop()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The readers that must agree on every row: Spark with us, Spark without us, and deltalake."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow
+from deltalake import DeltaTable, QueryBuilder
+from pyspark.sql import SparkSession
+
+
+class Content(NamedTuple):
+    """What a reader saw: column names in order, and rows in any order, without nulls."""
+
+    columns: list[str]
+    rows: list[Any]
+
+
+class PlainSpark:
+    """A session without us, in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._asked = False
+        script = Path(__file__).with_name("plain_session.py")
+        self._process = subprocess.Popen(
+            [sys.executable, str(script), str(folder / "plain_warehouse")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def ask(self, sql: str) -> None:
+        if self._asked:  # by a step that failed before it took the answer
+            self._reply()
+        self._asked = True
+        self._process.stdin.write(json.dumps({"sql": sql}) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> Content:
+        reply = self._reply()
+        self._asked = False
+        if "error" in reply:
+            raise AssertionError(f"Spark without us refuses: {reply['error']}")
+        return content(reply["columns"], reply["rows"])
+
+    def wait_until_ready(self) -> None:
+        assert self._reply() == "ready"
+
+    def _reply(self) -> Any:
+        line = self._process.stdout.readline()
+        assert line, "the session without us ended"
+        return json.loads(line)
+
+    def stop(self) -> None:
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+        self._process.stdout.close()
+
+
+def content(columns: list[str], rows: list[dict[str, Any]]) -> Content:
+    plain = [without_nulls(row) or {} for row in rows]
+    return Content(list(columns), sorted(plain, key=repr_of))
+
+
+def without_nulls(value: Any) -> Any:
+    """The value, nulls left out at every level; None where nothing is left.
+
+    Readers differ in whether a struct of which a file has no field is null or full of nulls.
+    """
+    if isinstance(value, dict):
+        found = {name: without_nulls(child) for name, child in value.items()}
+        return {name: child for name, child in found.items() if child is not None} or None
+    if isinstance(value, list):
+        return [child for child in map(without_nulls, value) if child is not None] or None
+    return value
+
+
+def repr_of(row: dict[str, Any]) -> str:
+    return json.dumps(row, sort_keys=True)
+
+
+def read_with_us(spark: SparkSession, path: Path) -> Content:
+    frame = spark.read.format("delta").load(str(path))
+    return content(frame.columns, [row.asDict(recursive=True) for row in frame.collect()])
+
+
+def read_with_deltalake(path: Path) -> Content:
+    """By DataFusion, which respects column mapping."""
+    query = QueryBuilder().register("t", DeltaTable(str(path))).execute("SELECT * FROM t")
+    table = pyarrow.table(query)
+    return content(table.column_names, table.to_pylist())
+
+
+def read_by_logical_names(path: Path) -> Content:
+    """By pyarrow, which ignores column mapping."""
+    table = DeltaTable(str(path)).to_pyarrow_table()
+    return content(table.column_names, table.to_pylist())

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a table must be after each statement: a model of feature, flag, mode, names, ids and rows.
+
+Written from the RFC and from Delta's documented behaviour, by whole states: no statement of it is
+taken from `spark_ext`, with which it shares no code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+UUID = "col-<uuid>"
+Path = tuple[str, ...]
+Row = Mapping[int, object]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column at any level. `key` says which column it is, for the values, whatever its name."""
+
+    name: str
+    kind: str  # INT, STRING, STRUCT or ARRAY, the last an array of structs
+    fields: tuple[Column, ...] = ()
+    key: int = field(default_factory=count().__next__)
+    id: int | None = None
+    physical: str | None = None
+
+    @property
+    def shape(self) -> object:
+        """The type, names of fields included."""
+        return self.kind, tuple((child.name, child.shape) for child in self.fields)
+
+
+Columns = tuple[Column, ...]
+
+
+def walk(columns: Columns, prefix: Path = (), *, physical: bool = False) -> Iterator[tuple]:
+    """Every column with its path, parents first."""
+    for column in columns:
+        path = (*prefix, column.physical if physical else column.name)
+        yield path, column
+        inside = (*path, "element") if column.kind == "ARRAY" else path
+        yield from walk(column.fields, inside, physical=physical)
+
+
+def leaves(columns: Columns) -> list[Column]:
+    return [column for _, column in walk(columns) if not column.fields]
+
+
+def mapped(columns: Columns, change: Callable[[Path, Column], Column], path: Path = ()) -> Columns:
+    """The tree with every column changed, parents first."""
+    result = []
+    for column in columns:
+        column = change((*path, column.name), column)
+        inside = (*path, column.name, *(["element"] if column.kind == "ARRAY" else []))
+        result.append(replace(column, fields=mapped(column.fields, change, inside)))
+    return tuple(result)
+
+
+def edited(columns: Columns, parent: Path, change: Callable[[Columns], Columns]) -> Columns:
+    """The tree with the columns directly under `parent` changed."""
+    names = [name for name in parent if name != "element"]
+    if not names:
+        return change(columns)
+    return tuple(
+        replace(column, fields=edited(column.fields, tuple(names[1:]), change))
+        if column.name == names[0]
+        else column
+        for column in columns
+    )
+
+
+@dataclass(frozen=True)
+class State:
+    """One version of a table. Each method is a statement, and returns the version it makes."""
+
+    columns: Columns
+    is_mapped: bool
+    is_tracked: bool
+    flag: bool | None = None  # on an untracked table: a copy left by a session without tracking
+    max_id: int = 0
+    rows: tuple[Row, ...] = ()
+
+    def created(self) -> State:
+        return replace(self, flag=False if self.is_tracked else None)._assigned()
+
+    def tracking_enabled(self) -> State:
+        # RFC: true on a table with column mapping. Once true it is true, also as a stale copy.
+        flag = self.is_mapped or self.flag is True
+        return self if self.is_tracked else replace(self, is_tracked=True, flag=flag)
+
+    def mapping_enabled(self) -> State:
+        # RFC: the names that the columns have in the files.
+        def named(_: Path, column: Column) -> Column:
+            return replace(column, physical=column.name)
+
+        return replace(self, is_mapped=True, columns=mapped(self.columns, named))._assigned()
+
+    def mapping_disabled(self) -> State:
+        return replace(self, is_mapped=False)._assigned()
+
+    def tracking_dropped(self) -> State:
+        return replace(self, is_tracked=False, flag=None)
+
+    def altered(self, columns: Columns) -> State:
+        return replace(self, columns=columns)._assigned(after=self)
+
+    def rewritten(self, rows: Iterable[Row]) -> State:
+        return replace(self, rows=tuple(rows))
+
+    def overwritten(self, columns: Columns, rows: Iterable[Row]) -> State:
+        new = replace(self, columns=self._reused(columns), rows=tuple(rows))
+        return new._assigned(after=self)
+
+    def replaced(
+        self, columns: Columns, rows: Iterable[Row], *, is_mapped: bool, track: bool
+    ) -> State:
+        before = self.tracking_enabled() if track else self
+        known = before._reused(columns) if is_mapped and self.is_mapped else columns
+        flag = before.flag if before.is_tracked else None
+        new = replace(before, columns=known, rows=tuple(rows), is_mapped=is_mapped, flag=flag)
+        return new._assigned(after=before)
+
+    def restored(self, to: State) -> State:
+        """A protocol keeps its features; a flag that is true stays so."""
+        if not self.is_tracked:
+            return replace(to, max_id=max(self.max_id, to.max_id))._assigned()
+        # Mapped columns from a time without tracking: nobody knows what was dropped before.
+        unknown = to.is_mapped and to.flag is None
+        flag = self.flag or to.flag is True or unknown
+        new = replace(to, is_tracked=True, flag=flag, max_id=max(self.max_id, to.max_id))
+        return new._assigned(after=self)
+
+    def cloned_without_us(self) -> State:
+        """Delta leaves out a feature that it does not know, and copies every property."""
+        return replace(self, is_tracked=False)
+
+    def cloned_over(self, target: State) -> State:
+        """A CLONE of this table over an empty one of the same mode."""
+        new = replace(self, max_id=max(self.max_id, target.max_id))
+        if not target.is_tracked:
+            return new._assigned()
+        # Other columns than its own have a past that the target cannot know.
+        other = target.is_mapped and (
+            self.identities() != target.identities() or self.max_id > target.max_id
+        )
+        flag = bool(target.flag or self.flag or other or (self.is_mapped and self.flag is None))
+        return replace(new, is_tracked=True, flag=flag)._assigned()
+
+    def identities(self) -> dict[tuple[int, Path], str]:
+        """Name by id and physical path of each column that has an id."""
+        found = walk(self.columns, physical=True)
+        return {(column.id, path): column.name for path, column in found if column.id is not None}
+
+    def _loses(self, new: State) -> bool:
+        """Whether a column that this version has is gone from a new one, or has another name."""
+        if new.is_mapped:
+            return not self.identities().items() <= new.identities().items()
+        return not {path for path, _ in walk(self.columns)} <= {p for p, _ in walk(new.columns)}
+
+    def _reused(self, columns: Columns) -> Columns:
+        """New columns of the same name, in any case, and type stay the columns they were."""
+        old = {tuple(map(str.lower, path)): column for path, column in walk(self.columns)}
+
+        def known(path: Path, column: Column) -> Column:
+            same = old.get(tuple(map(str.lower, path)))
+            if same is None or same.shape != column.shape:
+                return column
+            return replace(column, id=same.id, physical=same.physical)
+
+        return mapped(columns, known)
+
+    def _assigned(self, after: State | None = None) -> State:
+        """The flag after this commit's drops and renames; ids and names for what is new."""
+        state = self
+        if after and self.is_tracked and after.is_mapped and after._loses(self):
+            state = replace(self, flag=True)
+        if not state.is_mapped:
+            plain = mapped(state.columns, lambda _, c: replace(c, id=None, physical=None))
+            return replace(state, columns=plain, max_id=0)
+        ids = count(max([state.max_id, *(c.id or 0 for _, c in walk(state.columns))]) + 1)
+        logical = state.is_tracked and state.flag is False
+
+        def assigned(_: Path, column: Column) -> Column:
+            name = column.physical or (column.name if logical else UUID)
+            return replace(column, id=column.id or next(ids), physical=name)
+
+        columns = mapped(state.columns, assigned)
+        return replace(state, columns=columns, max_id=next(ids) - 1)
+
+    def expected_rows(self) -> list[Any]:
+        """Every row with the values it was written with, without nulls."""
+        return [_read(self.columns, row) for row in self.rows]
+
+
+def _read(columns: Columns, row: Row) -> dict[str, Any]:
+    found = {}
+    for column in columns:
+        value: Any = _read(column.fields, row) or None if column.fields else row.get(column.key)
+        if value is not None:
+            found[column.name] = [value] if column.kind == "ARRAY" else value
+    return found

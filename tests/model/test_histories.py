@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A few minutes of random histories with a fixed seed; `make soak` runs more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from histories import World
+from plain_session import FOR_TINY_TABLES
+from pyspark.sql import SparkSession
+from readers import PlainSpark
+from soak import run
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainSpark]:
+    session = PlainSpark(tmp_path_factory.mktemp("plain"))
+    session.wait_until_ready()
+    yield session
+    session.stop()
+
+
+def test_tables_follow_the_model_through_random_histories(
+    spark: SparkSession, plain: PlainSpark, conf: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    for key, value in FOR_TINY_TABLES.items():
+        conf(key, value)
+
+    run(World(spark, plain, tmp_path), first_seed=4, examples=12, steps=12)
