@@ -21,6 +21,13 @@ Shape:
     `featureDefault` tells whether the session's defaults for new tables name the feature,
     `flagDefault` is their value of the flag.
 
+    A question whether column mapping may be removed by metadata alone, and its answer, which is
+    yes where there are no reasons::
+
+        {"table": M, "protocol": {..}}
+
+        {"reasons": [{"reason": "PHYSICAL_NAME_DIFFERS", "column": ["a", "element", "b"]}]}
+
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 
         {"error": {"condition": "..", "sqlState": "..", "parameters": {..}, "message": ".."}}
@@ -116,16 +123,22 @@ def parse_request(text: str) -> MetadataRequest:
     Raises:
         MalformedRequestError: USAGE_TRACKING_RULE_FAILED, where the text has another shape.
     """
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise MalformedRequestError(path="$", problem=f"is no JSON: {error}") from error
-    request = _object(value, "$", _REQUEST)
+    request = _object(_json(text), "$", _REQUEST)
     old = _metadata(request["old"], "old", {})
     proposed = _metadata(request["proposed"], "proposed", {"=old": old.schema})
     earlier = {"=old": old.schema, "=proposed": proposed.schema}
     new = _metadata(request["new"], "new", earlier)
     return MetadataRequest(old, new, _commit(request["commit"], proposed))
+
+
+def parse_removal_request(text: str) -> tuple[TableMetadata, Protocol]:
+    """The table that a question about the removal of column mapping is about.
+
+    Raises:
+        MalformedRequestError: USAGE_TRACKING_RULE_FAILED, where the text has another shape.
+    """
+    request = _object(_json(text), "$", _REMOVAL_REQUEST)
+    return _metadata(request["table"], "table", {}), _protocol(request["protocol"], "protocol")
 
 
 def render_answer(result: TableMetadata, new: TableMetadata) -> str:
@@ -148,6 +161,7 @@ def render_error(error: SparkExtError) -> str:
 
 
 _REQUEST = {"old": (dict,), "proposed": (dict,), "new": (dict,), "commit": (dict,)}
+_REMOVAL_REQUEST = {"table": (dict,), "protocol": (dict,)}
 _METADATA = {
     "schema": (dict, str, type(None)),
     "partitionColumns": (list,),
@@ -168,6 +182,13 @@ _PROTOCOL = {
     "readerFeatures": (list, type(None)),
     "writerFeatures": (list, type(None)),
 }
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise MalformedRequestError(path="$", problem=f"is no JSON: {error}") from error
 
 
 def _object(value: Any, path: str, shape: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
@@ -208,15 +229,9 @@ def _schema(value: Any, path: str, earlier: Mapping[str, Schema]) -> Schema:
 
 def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
     fields = _object(value, "commit", _COMMIT)
-    protocol = _object(fields["protocol"], "commit.protocol", _PROTOCOL)
     return CommitContext(
         proposed=proposed,
-        protocol=Protocol(
-            min_reader_version=protocol["minReaderVersion"],
-            min_writer_version=protocol["minWriterVersion"],
-            reader_features=_features(protocol, "readerFeatures"),
-            writer_features=_features(protocol, "writerFeatures"),
-        ),
+        protocol=_protocol(fields["protocol"], "commit.protocol"),
         creating_table=fields["creatingTable"],
         overwriting_schema=fields["overwritingSchema"],
         enabled_by_default=fields["enabledByDefault"],
@@ -225,9 +240,18 @@ def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
     )
 
 
-def _features(protocol: Mapping[str, Any], key: str) -> frozenset[str] | None:
-    features = protocol[key]
-    return None if features is None else frozenset(_strings(features, f"commit.protocol.{key}"))
+def _protocol(value: Any, path: str) -> Protocol:
+    fields = _object(value, path, _PROTOCOL)
+    return Protocol(
+        min_reader_version=fields["minReaderVersion"],
+        min_writer_version=fields["minWriterVersion"],
+        reader_features=_features(fields["readerFeatures"], f"{path}.readerFeatures"),
+        writer_features=_features(fields["writerFeatures"], f"{path}.writerFeatures"),
+    )
+
+
+def _features(features: Any, path: str) -> frozenset[str] | None:
+    return None if features is None else frozenset(_strings(features, path))
 
 
 def _strings(values: Any, path: str) -> tuple[str, ...]:

@@ -16,13 +16,20 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Callable
 from typing import ClassVar
 
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
 from spark_ext.errors import RuleFailedError, SparkExtError
-from spark_ext.metadata import parse_request, render_answer, render_error
+from spark_ext.metadata import (
+    parse_removal_request,
+    parse_request,
+    render_answer,
+    render_error,
+)
 from spark_ext.rules import next_metadata
+from spark_ext.rules.removal import removal, render_reasons
 
 LOOPBACK = "127.0.0.1"
 _TRACEBACK_LINES = 12
@@ -36,22 +43,39 @@ class RuleService:
     """
 
     def next_metadata(self, request: str) -> str:
-        """The answer to a request, in the shape of `spark_ext.metadata`; every error is data."""
-        try:
-            parsed = parse_request(request)
-            result = next_metadata(old=parsed.old, new=parsed.new, commit=parsed.commit)
-            return render_answer(result, parsed.new)
-        except SparkExtError as refusal:
-            return render_error(refusal)
-        except Exception as error:
-            # py4j would hand the JVM an error's text without condition or SQLSTATE.
-            lines = traceback.format_exc().splitlines()[-_TRACEBACK_LINES:]
-            return render_error(RuleFailedError(error=repr(error), traceback="\n".join(lines)))
+        """The metadata to commit, in the shape of `spark_ext.metadata`; every error is data."""
+        return _answered(_next_metadata, request)
+
+    def removal(self, request: str) -> str:
+        """Whether metadata alone may remove column mapping; every error is data."""
+        return _answered(_removal, request)
 
     class Java:
         """The Java interface, by py4j's convention."""
 
         implements: ClassVar[list[str]] = ["sparkext.rule.MetadataRules$Service"]
+
+
+def _next_metadata(request: str) -> str:
+    parsed = parse_request(request)
+    result = next_metadata(old=parsed.old, new=parsed.new, commit=parsed.commit)
+    return render_answer(result, parsed.new)
+
+
+def _removal(request: str) -> str:
+    table, protocol = parse_removal_request(request)
+    return render_reasons(removal(table=table, protocol=protocol))
+
+
+def _answered(answer: Callable[[str], str], request: str) -> str:
+    try:
+        return answer(request)
+    except SparkExtError as refusal:
+        return render_error(refusal)
+    except Exception as error:
+        # py4j would hand the JVM an error's text without condition or SQLSTATE.
+        lines = traceback.format_exc().splitlines()[-_TRACEBACK_LINES:]
+        return render_error(RuleFailedError(error=repr(error), traceback="\n".join(lines)))
 
 
 def main() -> None:

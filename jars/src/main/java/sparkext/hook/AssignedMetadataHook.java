@@ -34,6 +34,11 @@ final class AssignedMetadataHook implements DeltaHook {
   }
 
   @Override
+  public String neighbourName() {
+    return DeltaHooks.NEIGHBOUR;
+  }
+
+  @Override
   public ElementMatcher.Junction<MethodDescription> method() {
     return named("verifyAndUpdateMetadataChange")
         .and(takesArguments(7))

@@ -15,6 +15,12 @@ interface DeltaHook {
   /** The binary name of the type that declares the method. */
   String typeName();
 
+  /**
+   * The binary name of a class in the same package whose loading does not load that type: it lends
+   * the right to define classes there.
+   */
+  String neighbourName();
+
   /** Matches exactly one declared method: name, argument and return types by name. */
   ElementMatcher.Junction<MethodDescription> method();
 

@@ -6,24 +6,27 @@ import java.lang.invoke.MethodHandles;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.BiFunction;
+import java.util.function.BiPredicate;
 import java.util.function.UnaryOperator;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import sparkext.UsageTrackingErrors;
 import sparkext.UsageTrackingFeature;
+import sparkext.command.MetadataOnlyRemoval;
 import sparkext.rule.MetadataRules;
 
 /** The hooks, and their one-time installation into a JVM's Delta. */
 public final class DeltaHooks {
   static final List<DeltaHook> ALL =
-      List.of(new SupportedFeaturesHook(), new AssignedMetadataHook());
+      List.of(
+          new SupportedFeaturesHook(), new AssignedMetadataHook(), new MetadataOnlyRemovalHook());
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
 
   /**
-   * A class in the package of the woven types whose loading loads none of them: it says which
+   * A class in Delta's main package whose loading loads none of the woven types: it says which
    * loader Delta has, and lends the right to define classes in its package.
    */
-  private static final String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
+  static final String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
 
   private DeltaHooks() {}
 
@@ -58,7 +61,7 @@ public final class DeltaHooks {
       if (bridge.getField("woven").getBoolean(null)) {
         return;
       }
-      HookWeaver weaver = new HookWeaver(classFiles, lookup);
+      HookWeaver weaver = new HookWeaver(classFiles, neighbour.getClassLoader());
       List<String> mismatches = weaver.mismatches(ALL);
       if (!mismatches.isEmpty()) {
         throw UsageTrackingErrors.unsupportedDeltaVersion(deltaVersion(), mismatches, null).sneak();
@@ -68,8 +71,10 @@ public final class DeltaHooks {
       }
       UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
       BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
+      BiPredicate<Object, Object[]> removedByMetadata = MetadataOnlyRemoval::isDone;
       bridge.getField("supportedFeatures").set(null, supportedFeatures);
       bridge.getField("assignedMetadata").set(null, assignedMetadata);
+      bridge.getField("removedByMetadata").set(null, removedByMetadata);
       UsageTrackingFeature.registerFlag();
       bridge.getField("woven").setBoolean(null, true);
     }

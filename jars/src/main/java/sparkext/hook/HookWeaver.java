@@ -16,16 +16,16 @@ import net.bytebuddy.pool.TypePool;
 final class HookWeaver {
   private final ClassFileLocator classFiles;
   private final TypePool types;
-  private final MethodHandles.Lookup lookup;
+  private final ClassLoader loader;
 
   /**
    * @param classFiles finds the class files of Delta and of the advice
-   * @param lookup may define classes in the package of the woven types
+   * @param loader defines the woven types
    */
-  HookWeaver(ClassFileLocator classFiles, MethodHandles.Lookup lookup) {
+  HookWeaver(ClassFileLocator classFiles, ClassLoader loader) {
     this.classFiles = classFiles;
     this.types = TypePool.Default.of(classFiles);
-    this.lookup = lookup;
+    this.loader = loader;
   }
 
   /** One sentence for each hook that does not match exactly one method. */
@@ -50,10 +50,11 @@ final class HookWeaver {
   /** Defines the woven type, or redefines it where Delta has loaded it already. */
   void weave(DeltaHook hook) throws ReflectiveOperationException {
     byte[] woven = woven(hook);
+    Class<?> neighbour = Class.forName(hook.neighbourName(), false, loader);
     try {
-      lookup.defineClass(woven);
+      MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup()).defineClass(woven);
     } catch (LinkageError loadedAlready) {
-      redefine(Class.forName(hook.typeName(), false, lookup.lookupClass().getClassLoader()), woven);
+      redefine(Class.forName(hook.typeName(), false, loader), woven);
     }
   }
 

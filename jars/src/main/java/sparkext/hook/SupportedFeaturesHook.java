@@ -28,6 +28,11 @@ final class SupportedFeaturesHook implements DeltaHook {
   }
 
   @Override
+  public String neighbourName() {
+    return DeltaHooks.NEIGHBOUR;
+  }
+
+  @Override
   public ElementMatcher.Junction<MethodDescription> method() {
     return named("allSupportedFeaturesMap")
         .and(takesArguments(0))

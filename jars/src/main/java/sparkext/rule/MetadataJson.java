@@ -48,6 +48,19 @@ final class MetadataJson {
     return text.toString();
   }
 
+  static String removalRequest(Protocol protocol, Metadata table) {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = FACTORY.createGenerator(text)) {
+      json.writeStartObject();
+      writeMetadata(json, "table", table, null, null);
+      writeProtocol(json, protocol);
+      json.writeEndObject();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+    return text.toString();
+  }
+
   /** A schema equal to an earlier one's is named, not repeated: wide schemas are megabytes. */
   private static void writeMetadata(
       JsonGenerator json, String name, Metadata metadata, Metadata old, Metadata proposed)
@@ -110,10 +123,7 @@ final class MetadataJson {
    *     that is no answer
    */
   static Metadata answer(String text, Metadata assigned) throws UsageTrackingException {
-    JsonNode answer = parse(text);
-    if (answer.path("error").isObject()) {
-      throw refusal(answer.get("error"));
-    }
+    JsonNode answer = accepted(text);
     JsonNode schema = answer.path("schema");
     JsonNode configuration = answer.path("configuration");
     if (!hasTextsOnly(configuration) || !(schema.isNull() || schema.isObject())) {
@@ -141,6 +151,27 @@ final class MetadataJson {
 
   private static boolean hasTextsOnly(JsonNode object) {
     return object.isObject() && object.valueStream().allMatch(JsonNode::isTextual);
+  }
+
+  /**
+   * Whether the answer to a {@link #removalRequest} says that metadata alone is enough.
+   *
+   * @throws UsageTrackingException as {@link #answer}
+   */
+  static boolean isFree(String text) throws UsageTrackingException {
+    JsonNode answer = accepted(text);
+    if (!answer.path("reasons").isArray()) {
+      throw noAnswer(text, null);
+    }
+    return answer.get("reasons").isEmpty();
+  }
+
+  private static JsonNode accepted(String text) throws UsageTrackingException {
+    JsonNode answer = parse(text);
+    if (answer.path("error").isObject()) {
+      throw refusal(answer.get("error"));
+    }
+    return answer;
   }
 
   private static JsonNode parse(String text) throws UsageTrackingException {

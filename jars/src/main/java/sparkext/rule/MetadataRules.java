@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.rule;
 
-import java.util.List;
 import java.util.Locale;
+import java.util.function.Function;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
@@ -21,6 +21,9 @@ public final class MetadataRules {
   public interface Service {
     /** From the request to the answer of {@link MetadataJson}; whatever comes, it is no cast. */
     Object next_metadata(String request);
+
+    /** Likewise: may metadata alone remove column mapping? */
+    Object removal(String request);
   }
 
   static final String TIMEOUT = "spark.sparkext.worker.timeout";
@@ -60,20 +63,46 @@ public final class MetadataRules {
       return assigned;
     }
     try {
-      RuntimeConfig conf = session.conf();
-      long timeoutMillis = JavaUtils.timeStringAsMs(conf.get(TIMEOUT, "30s"));
-      List<String> command = RuleWorker.command(session);
-      String answer = WORKERS.call(command, MetadataJson.request(change), timeoutMillis);
+      String request = MetadataJson.request(change);
+      String answer = ask(session, rules -> rules.next_metadata(request));
       return MetadataJson.answer(answer, change.assigned());
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }
   }
 
+  /**
+   * Whether column mapping can be removed from a table by metadata alone. False, without a question
+   * to the rules, for an untracked table.
+   *
+   * @throws UsageTrackingException a failure of the rules
+   */
+  public static boolean isRemovalFree(SparkSession session, Protocol protocol, Metadata metadata) {
+    if (!isTracked(protocol)) {
+      return false;
+    }
+    try {
+      String request = MetadataJson.removalRequest(protocol, metadata);
+      return MetadataJson.isFree(ask(session, rules -> rules.removal(request)));
+    } catch (UsageTrackingException refused) {
+      throw refused.sneak();
+    }
+  }
+
+  private static String ask(SparkSession session, Function<Service, Object> question)
+      throws UsageTrackingException {
+    long timeoutMillis = JavaUtils.timeStringAsMs(session.conf().get(TIMEOUT, "30s"));
+    return WORKERS.call(RuleWorker.command(session), question, timeoutMillis);
+  }
+
+  private static boolean isTracked(Protocol protocol) {
+    return protocol.writerFeatures().isDefined()
+        && protocol.writerFeatures().get().contains(UsageTrackingFeature.NAME);
+  }
+
   private static boolean concernsTracking(MetadataChange change) {
     return (change.enabledByDefault() && change.creatingTable())
-        || (change.protocol().writerFeatures().isDefined()
-            && change.protocol().writerFeatures().get().contains(UsageTrackingFeature.NAME))
+        || isTracked(change.protocol())
         || namesTracking(change.assigned())
         || namesTracking(change.old());
   }

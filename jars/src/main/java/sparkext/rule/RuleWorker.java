@@ -22,6 +22,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.apache.spark.sql.SparkSession;
 import py4j.ClientServer;
@@ -126,14 +127,14 @@ final class RuleWorker {
   }
 
   /** The text of what the rules answer, connecting first where that is not done. */
-  String call(String request, long timeoutNanos)
+  String call(Function<MetadataRules.Service, Object> question, long timeoutNanos)
       throws ExecutionException, InterruptedException, TimeoutException {
     Callable<String> call =
         () -> {
           if (rules == null) {
             connect();
           }
-          return String.valueOf(rules.next_metadata(request));
+          return String.valueOf(question.apply(rules));
         };
     return thread.submit(call).get(timeoutNanos, TimeUnit.NANOSECONDS);
   }

@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
 import sparkext.UsageTrackingErrors;
 import sparkext.UsageTrackingException;
 
@@ -23,11 +24,12 @@ final class RuleWorkers {
   private RuleWorker worker;
 
   /**
-   * The answer of the Python rules to {@code request}.
+   * The answer of the Python rules to {@code question}.
    *
    * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
    */
-  String call(List<String> command, String request, long timeoutMillis)
+  String call(
+      List<String> command, Function<MetadataRules.Service, Object> question, long timeoutMillis)
       throws UsageTrackingException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     boolean ours = false;
@@ -40,7 +42,7 @@ final class RuleWorkers {
       asked = running(command);
       // Until it has answered: whatever fails from here on, the next call starts a fresh one.
       worker = null;
-      String answer = asked.call(request, deadline - System.nanoTime());
+      String answer = asked.call(question, deadline - System.nanoTime());
       worker = asked;
       return answer;
     } catch (TimeoutException late) {

@@ -5,7 +5,6 @@ import static net.bytebuddy.matcher.ElementMatchers.any;
 import static net.bytebuddy.matcher.ElementMatchers.named;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.lang.invoke.MethodHandles;
 import java.util.List;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.asm.MemberRemoval;
@@ -32,7 +31,8 @@ class DeltaHooksTest {
         .extracting(DeltaHook::typeName)
         .containsExactly(
             "org.apache.spark.sql.delta.TableFeature$",
-            "org.apache.spark.sql.delta.DeltaColumnMapping$");
+            "org.apache.spark.sql.delta.DeltaColumnMapping$",
+            "org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand");
   }
 
   @ParameterizedTest
@@ -104,6 +104,6 @@ class DeltaHooksTest {
   }
 
   private static HookWeaver weaver(ClassFileLocator classFiles) {
-    return new HookWeaver(classFiles, MethodHandles.lookup());
+    return new HookWeaver(classFiles, DeltaHooksTest.class.getClassLoader());
   }
 }

@@ -5,7 +5,6 @@ import static net.bytebuddy.matcher.ElementMatchers.named;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.lang.invoke.MethodHandles;
 import java.util.function.UnaryOperator;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
@@ -58,10 +57,9 @@ class HookWeaverTest {
         .hasMessage("rule failed");
   }
 
-  private static HookWeaver weaver() throws IllegalAccessException {
-    return new HookWeaver(
-        ClassFileLocator.ForClassLoader.of(HookWeaverTest.class.getClassLoader()),
-        MethodHandles.privateLookupIn(Neighbour.class, MethodHandles.lookup()));
+  private static HookWeaver weaver() {
+    ClassLoader loader = HookWeaverTest.class.getClassLoader();
+    return new HookWeaver(ClassFileLocator.ForClassLoader.of(loader), loader);
   }
 
   private static DeltaHook hookOf(String typeName) {
@@ -69,6 +67,11 @@ class HookWeaverTest {
       @Override
       public String typeName() {
         return typeName;
+      }
+
+      @Override
+      public String neighbourName() {
+        return Neighbour.class.getName();
       }
 
       @Override

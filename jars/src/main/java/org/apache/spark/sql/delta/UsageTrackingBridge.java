@@ -2,6 +2,7 @@
 package org.apache.spark.sql.delta;
 
 import java.util.function.BiFunction;
+import java.util.function.BiPredicate;
 import java.util.function.UnaryOperator;
 
 /**
@@ -18,6 +19,10 @@ public final class UsageTrackingBridge {
   /** From a metadata change's arguments and Delta's result to the metadata that is committed. */
   public static volatile BiFunction<Object[], Object, Object> assignedMetadata =
       (arguments, assigned) -> assigned;
+
+  /** From a command that removes column mapping, and its arguments, to whether it is done. */
+  public static volatile BiPredicate<Object, Object[]> removedByMetadata =
+      (command, arguments) -> false;
 
   /** Whether the hooks are woven into this loader's Delta. Guarded by this class's monitor. */
   public static boolean woven = false;

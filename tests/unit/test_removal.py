@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`removal`, through the service as the JVM calls it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tables import TRACKED, table
+
+from spark_ext.metadata import TableMetadata
+from spark_ext.worker import RuleService
+
+NAMES_AGREE: dict[str, Any] = {
+    "a": "1 a",
+    "s": {"column": "2 s", "struct": {"x": "3 x"}},
+    "l": {"column": "4 l", "array": {"x": "5 x"}},
+    "m": {"column": "6 m", "map": {"x": "7 x"}},
+}
+
+
+def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> list[dict[str, Any]]:
+    request = {
+        "table": {
+            "schema": metadata.schema,
+            "partitionColumns": [],
+            "configuration": dict(metadata.configuration),
+            "createdTime": None,
+        },
+        "protocol": {
+            "minReaderVersion": 2,
+            "minWriterVersion": 7,
+            "readerFeatures": None,
+            "writerFeatures": list(features),
+        },
+    }
+    answer = json.loads(RuleService().removal(json.dumps(request)))
+    found: list[dict[str, Any]] = answer["reasons"]
+    return found
+
+
+def test_it_is_free_while_the_flag_is_false_and_all_names_agree() -> None:
+    assert reasons(table(NAMES_AGREE, "name", "false")) == []
+
+
+def test_it_is_free_where_mapping_is_off_already() -> None:
+    assert reasons(table({"a": ""}, "none", "false")) == []
+
+
+def test_an_untracked_table_has_to_be_rewritten() -> None:
+    untracked = table(NAMES_AGREE, "name", "false")
+
+    assert reasons(untracked, ("columnMapping",)) == [{"reason": "NOT_TRACKED", "column": []}]
+
+
+@pytest.mark.parametrize("flag", ["true", "TRUE", "perhaps", "", None])
+def test_any_flag_but_false_asks_for_a_rewrite(flag: str | None) -> None:
+    expected = [{"reason": "HAS_DROPPED_OR_RENAMED", "column": []}]
+
+    assert reasons(table(NAMES_AGREE, "name", flag)) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "path"),
+    [
+        ({"a": "1 b"}, ["a"]),
+        ({"A": "1 a"}, ["A"]),
+        ({"s": {"column": "1 s", "struct": {"x": "2 y"}}}, ["s", "x"]),
+        ({"l": {"column": "1 l", "array": {"x": "2 y"}}}, ["l", "element", "x"]),
+        ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, ["m", "value", "x"]),
+    ],
+)
+def test_a_name_that_differs_asks_for_a_rewrite(columns: dict[str, Any], path: list[str]) -> None:
+    expected = [{"reason": "PHYSICAL_NAME_DIFFERS", "column": path}]
+
+    assert reasons(table(columns, "name", "false")) == expected
+
+
+def test_every_reason_is_told() -> None:
+    found = reasons(table({"a": "1 x", "b": "2 y"}, "name", "true"))
+
+    assert [reason["reason"] for reason in found] == [
+        "HAS_DROPPED_OR_RENAMED",
+        "PHYSICAL_NAME_DIFFERS",
+        "PHYSICAL_NAME_DIFFERS",
+    ]
+
+
+def test_a_malformed_request_is_refused_as_data() -> None:
+    answer = json.loads(RuleService().removal("{}"))
+
+    assert answer["error"]["condition"] == "USAGE_TRACKING_RULE_FAILED"
