@@ -99,6 +99,9 @@ class DeltaFunctions:
     def find_max_column_id(self, schema: Schema) -> int:
         return self._mapping.findMaxColumnId(self._type(schema))
 
+    def column_mapping_metadata_keys(self) -> set[str]:
+        return set(self._value(self._mapping.COLUMN_MAPPING_METADATA_KEYS()))
+
     def schema_has_column_mapping_metadata(self, schema: Schema) -> bool:
         return self._mapping.schemaHasColumnMappingMetadata(self._type(schema))
 

@@ -145,13 +145,17 @@ class TestSchemas:
 
             assert ours == delta.schema_has_column_mapping_metadata(form)
 
+    def test_the_reserved_keys_are_deltas(self, delta: DeltaFunctions) -> None:
+        assert delta.column_mapping_metadata_keys() == COLUMN_MAPPING_METADATA_KEYS
+
     @COMPARISON
     @given(schema=strategies.schemas(min_size=1), data=st.data())
     def test_one_key_left_at_any_level_is_found_and_dropped_as_by_delta(
         self, delta: DeltaFunctions, schema: Schema, data: st.DataObject
     ) -> None:
         chosen = data.draw(st.sampled_from([path for path, _ in walk(schema)]))
-        key = data.draw(st.sampled_from([*sorted(COLUMN_MAPPING_METADATA_KEYS), "parquet.field"]))
+        keys = delta.column_mapping_metadata_keys()
+        key = data.draw(st.sampled_from([*sorted(keys), "parquet.field"]))
         left = map_fields(
             schema,
             lambda path, field: {**field, "metadata": {key: 1}} if path == chosen else field,

@@ -46,8 +46,8 @@ class TestCommits:
     def test_every_commit_of_a_history_passes_deltas_check(
         self, delta: DeltaFunctions, data: st.DataObject
     ) -> None:
-        now = TableMetadata()
         modes = data.draw(st.sampled_from([strategies.MODES, ("name",)]))
+        now = data.draw(strategies.tables(modes) | st.just(TableMetadata()))
         for _ in range(data.draw(st.integers(2, 6))):
             change = data.draw(strategies.changes(TRACKED, old=now, modes=modes))
             try:

@@ -21,7 +21,7 @@ from textwrap import dedent, indent
 
 import pytest
 from custom_sessions import our_jar, resolved_jars, session
-from delta_table import Table
+from delta_table import NAME_MODE, TRACKED, Table
 from processes import (
     command_line,
     environment,
@@ -45,7 +45,9 @@ SetConf = Callable[[str, str], None]
 
 @pytest.fixture(scope="module")
 def tracked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Table:
-    return Table(spark, tmp_path_factory.mktemp("tracked") / "t").create_tracked("a INT")
+    """A table of many small commits, and no checkpoint that would take longer than they do."""
+    table = Table(spark, tmp_path_factory.mktemp("tracked") / "t")
+    return table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '1000'")
 
 
 @pytest.fixture
@@ -255,6 +257,30 @@ def test_a_worker_that_fails_outside_the_rules_is_replaced(
     assert error.getSqlState() == "58000"
     assert error.getMessageParameters()["command"] == command
     assert error.getMessageParameters()["exitCode"] == "none"
+
+
+@pytest.mark.parametrize("fault", ["threading.Event().wait()", "raise RuntimeError('once')"])
+def test_a_worker_that_failed_is_asked_no_second_time(
+    tracked: Table, conf: SetConf, rules: Callable[..., str], tmp_path: Path, fault: str
+) -> None:
+    """The interpreter stays the same; the fault comes once."""
+    failed = tmp_path / "failed"
+    rules(
+        f"""
+        if not os.path.exists({str(failed)!r}):
+            open({str(failed)!r}, "w").write(str(os.getpid()))
+            {fault}
+        return super().next_metadata(request)
+        """
+    )
+    conf(TIMEOUT, "2s")
+    refusal(tracked)
+    conf(TIMEOUT, "30s")
+
+    add_column(tracked)
+
+    (worker,) = rule_workers(jvm_pid(tracked.spark))
+    assert worker != int(failed.read_text())
 
 
 def test_a_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> None:

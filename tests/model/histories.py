@@ -288,7 +288,7 @@ class TableHistories(RuleBasedStateMachine):
     @rule(data=data)
     def create_like(self, data: Any) -> None:
         source = self._choose(data)
-        like = self._new_table(source.state.rewritten([]))
+        like = self._new_table(source.state.liked())
         self._sql(f"CREATE TABLE {like.name} LIKE {source.name}")
         self._check(like)
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a table must be after each statement: a model of feature, flag, mode, names, ids and rows.
 
-Written from the RFC and from Delta's documented behaviour, by whole states: no statement of it is
-taken from `spark_ext`, with which it shares no code.
+Written from the RFC and from Delta's behaviour; it shares no code with `spark_ext`.
 """
 
 from __future__ import annotations
@@ -61,15 +60,13 @@ def mapped(columns: Columns, change: Callable[[Path, Column], Column], path: Pat
 
 
 def edited(columns: Columns, parent: Path, change: Callable[[Columns], Columns]) -> Columns:
-    """The tree with the columns directly under `parent` changed."""
     names = [name for name in parent if name != "element"]
     if not names:
         return change(columns)
+    inside = tuple(names[1:])
     return tuple(
-        replace(column, fields=edited(column.fields, tuple(names[1:]), change))
-        if column.name == names[0]
-        else column
-        for column in columns
+        replace(c, fields=edited(c.fields, inside, change)) if c.name == names[0] else c
+        for c in columns
     )
 
 
@@ -94,10 +91,8 @@ class State:
 
     def mapping_enabled(self) -> State:
         # RFC: the names that the columns have in the files.
-        def named(_: Path, column: Column) -> Column:
-            return replace(column, physical=column.name)
-
-        return replace(self, is_mapped=True, columns=mapped(self.columns, named))._assigned()
+        named = mapped(self.columns, lambda _, column: replace(column, physical=column.name))
+        return replace(self, is_mapped=True, columns=named)._assigned()
 
     def mapping_disabled(self) -> State:
         return replace(self, is_mapped=False)._assigned()
@@ -134,6 +129,9 @@ class State:
         new = replace(to, is_tracked=True, flag=flag, max_id=max(self.max_id, to.max_id))
         return new._assigned(after=self)
 
+    def liked(self) -> State:
+        return replace(self, rows=(), max_id=0)._assigned()  # a new table counts anew
+
     def cloned_without_us(self) -> State:
         """Delta leaves out a feature that it does not know, and copies every property."""
         return replace(self, is_tracked=False)
@@ -156,7 +154,6 @@ class State:
         return {(column.id, path): column.name for path, column in found if column.id is not None}
 
     def _loses(self, new: State) -> bool:
-        """Whether a column that this version has is gone from a new one, or has another name."""
         if new.is_mapped:
             return not self.identities().items() <= new.identities().items()
         return not {path for path, _ in walk(self.columns)} <= {p for p, _ in walk(new.columns)}
@@ -167,17 +164,15 @@ class State:
 
         def known(path: Path, column: Column) -> Column:
             same = old.get(tuple(map(str.lower, path)))
-            if same is None or same.shape != column.shape:
-                return column
-            return replace(column, id=same.id, physical=same.physical)
+            is_known = same is not None and same.shape == column.shape
+            return replace(column, id=same.id, physical=same.physical) if is_known else column
 
         return mapped(columns, known)
 
     def _assigned(self, after: State | None = None) -> State:
         """The flag after this commit's drops and renames; ids and names for what is new."""
-        state = self
-        if after and self.is_tracked and after.is_mapped and after._loses(self):
-            state = replace(self, flag=True)
+        used = after and self.is_tracked and after.is_mapped and after._loses(self)
+        state = replace(self, flag=True) if used else self
         if not state.is_mapped:
             plain = mapped(state.columns, lambda _, c: replace(c, id=None, physical=None))
             return replace(state, columns=plain, max_id=0)
@@ -192,7 +187,6 @@ class State:
         return replace(state, columns=columns, max_id=next(ids) - 1)
 
     def expected_rows(self) -> list[Any]:
-        """Every row with the values it was written with, without nulls."""
         return [_read(self.columns, row) for row in self.rows]
 
 

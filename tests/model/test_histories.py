@@ -28,4 +28,4 @@ def test_tables_follow_the_model_through_random_histories(
     for key, value in FOR_TINY_TABLES.items():
         conf(key, value)
 
-    run(World(spark, plain, tmp_path), first_seed=4, examples=12, steps=12)
+    run(World(spark, plain, tmp_path), first_seed=4, examples=5, steps=12)
