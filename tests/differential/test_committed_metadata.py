@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import fake_delta
 import pytest
@@ -100,6 +101,22 @@ class TestCommits:
         assert all(UUID_NAME.fullmatch(name) for name in new)
         check(delta, now)
 
+    @on_schemas
+    def test_a_column_added_to_every_struct_leaves_the_names_that_delta_gave_before(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
+        true = created(delta, struct({"other": ""})).with_property(HAS_DROPPED_OR_RENAMED, "true")
+        fields = [*true.schema["fields"], *schema["fields"]]
+        by_delta = altered(delta, true, true.with_schema({**true.schema, "fields": fields}))
+        # As CLONE and CREATE TABLE LIKE may bring it: false, and not all names are logical.
+        old = by_delta.with_property(HAS_DROPPED_OR_RENAMED, "false")
+
+        now = altered(delta, old, old.with_schema(with_column_everywhere(old.schema)))
+
+        names = {path: physical_name(field) for path, field in walk(now.schema)}
+        assert all(names[path] == physical_name(field) for path, field in walk(old.schema))
+        check(delta, now)
+
     def test_nested_ids_are_those_that_delta_would_give_under_the_name(
         self, delta: DeltaFunctions
     ) -> None:
@@ -142,6 +159,21 @@ class TestFakeDelta:
         ours = fake_delta.assigned(old, proposed, overwriting_schema=True)
 
         assert comparable(ours) == comparable(TableMetadata(theirs[0], (), theirs[1]))
+
+
+def with_column_everywhere(data_type: Any) -> Any:
+    """The type with a column `added last` in every struct of it."""
+    if isinstance(data_type, list):
+        return [with_column_everywhere(item) for item in data_type]
+    if not isinstance(data_type, dict):
+        return data_type
+    kept = {
+        key: value if key == "metadata" else with_column_everywhere(value)
+        for key, value in data_type.items()
+    }
+    if data_type.get("type") == "struct" and "fields" in data_type:
+        return {**kept, "fields": [*kept["fields"], *struct({"added last": ""})["fields"]]}
+    return kept
 
 
 def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
