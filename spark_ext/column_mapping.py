@@ -22,6 +22,7 @@ from spark_ext.errors import (
     UnsupportedModeError,
 )
 from spark_ext.keys import (
+    COLLATIONS,
     COLUMN_ID,
     COLUMN_MAPPING_FEATURE,
     COLUMN_MAPPING_METADATA_KEYS,
@@ -50,7 +51,8 @@ def mode_of(configuration: Mapping[str, str]) -> str:
     """The column mapping mode of a table, in lower case.
 
     Raises:
-        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
+        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED. Delta itself refuses an unknown mode as a
+            bad property value when it is set; this is for a foreign writer's.
 
     Source:
         `DeltaColumnMappingMode.apply`.
@@ -205,7 +207,25 @@ def rename_to_physical(schema: Schema) -> Schema:
 
 
 def _called(field: Field, name: str) -> Field:
-    return field if field["name"] == name else {**field, "name": name}
+    if field["name"] == name:
+        return field
+    return {
+        **field,
+        "name": name,
+        "metadata": _with_collations_of(field, field_metadata(field), name),
+    }
+
+
+def _with_collations_of(field: Field, metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Metadata of a field that is called otherwise: Spark keys collations by the field's name."""
+    if COLLATIONS not in metadata:
+        return metadata
+    old = field["name"]
+    keyed = {
+        name if path == old else _renamed(path, old, name): collation
+        for path, collation in metadata[COLLATIONS].items()
+    }
+    return {**metadata, COLLATIONS: keyed}
 
 
 def physical_schema(schema: Schema, reference: Schema, mode: str) -> Schema:
@@ -232,8 +252,9 @@ def physical_schema(schema: Schema, reference: Schema, mode: str) -> Schema:
     def as_written(path: Path, field: Field) -> Field:
         column = columns.get(_folded(path))
         if column is not None:
-            written = _parquet_metadata(column, path, mode)
-            return {**field, "name": physical_name(column), "metadata": written}
+            name = physical_name(column)
+            written = _with_collations_of(column, _parquet_metadata(column, path, mode), name)
+            return {**field, "name": name, "metadata": written}
         if field["name"].lower() in INTERNAL_COLUMNS:
             return field
         names = ", ".join(f"`{'.'.join(known)}`" for known, _ in walk(reference))

@@ -105,6 +105,18 @@ class UnsupportedDeltaVersionError(SparkExtError, RuntimeError):
     )
 
 
+class TableLikeWithFeatureError(SparkExtError, NotImplementedError):
+    """CREATE TABLE LIKE asks for the feature, which Delta would drop. Raised in Java."""
+
+    condition = "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE"
+    sql_state = "0A000"
+    template = (
+        "Cannot add the feature `{feature}` in CREATE TABLE LIKE: the new table takes over the"
+        " protocol of its source. Leave the property out, and track the new table by ALTER TABLE"
+        " .. SET TBLPROPERTIES."
+    )
+
+
 # Refusals of the session's configuration.
 
 

@@ -48,6 +48,10 @@ COLUMN_MAPPING_METADATA_KEYS: Final = frozenset(
     {COLUMN_ID, PHYSICAL_NAME, NESTED_COLUMN_IDS, PARQUET_FIELD_ID, PARQUET_NESTED_FIELD_IDS}
 )
 
+# Spark, StructType: collations of a column's strings, by the column's name or a path that starts
+# with it.
+COLLATIONS: Final = "__COLLATIONS"
+
 # Delta Kernel, TableFeatures.java, `ICEBERG_WRITER_COMPAT_V1`, and TableConfig.java.
 ICEBERG_WRITER_COMPAT_V1_FEATURE: Final = "icebergWriterCompatV1"
 ICEBERG_WRITER_COMPAT_V1_ENABLED: Final = "delta.enableIcebergWriterCompatV1"

@@ -57,7 +57,7 @@ def is_tracked(old: TableMetadata, new: TableMetadata, commit: CommitContext) ->
 
     A CLONE's protocol is decided after the rules ran: of a new table, the flag that came with the
     source's properties tells. An existing table without the feature may get it from the source of
-    a CLONE or a RESTORE too; that can't be seen here, and the flag is left as it arrived.
+    a CLONE or a RESTORE too, which can't be seen here.
 
     On DROP FEATURE the transaction's protocol no longer lists the feature.
     """

@@ -34,7 +34,9 @@ def start_tracking(
     a drop or rename can't be excluded: a true flag costs readable names, while a false one that
     is wrong brings an old file's column back under a new column's name.
 
-    An untracked table is left as it is, also with a flag that arrived by CLONE or RESTORE.
+    A RESTORE or CLONE may bring the feature onto an untracked table after the rules ran; the flag
+    that it brings is made true where the table has column mapping, as if the feature were added.
+    Otherwise an untracked table is left as it is.
 
     Returns:
         `new` with the flag, in lower case; in some cases with the feature's property.
@@ -51,7 +53,7 @@ def start_tracking(
     if _gets_feature_by_default(old, new, commit):
         new = new.with_property(FEATURE_PROPERTY, FEATURE_SUPPORTED)
     if not is_tracked(old, new, commit):
-        return new
+        return _with_arriving_flag(old, new, commit)
     if not existed(old):
         return with_flag(new, dropped_or_renamed=_flag_of_new_table(new, commit))
     if not is_in_protocol(commit):
@@ -80,6 +82,18 @@ def _gets_feature_by_default(old: TableMetadata, new: TableMetadata, commit: Com
         and not demands_iceberg_names(new, commit)
         and new.configuration.get(IGNORE_PROTOCOL_DEFAULTS, "").lower() != "true"
     )
+
+
+def _with_arriving_flag(
+    old: TableMetadata, new: TableMetadata, commit: CommitContext
+) -> TableMetadata:
+    arrives = (
+        HAS_DROPPED_OR_RENAMED in new.configuration
+        and HAS_DROPPED_OR_RENAMED not in old.configuration
+    )
+    if not arrives or not existed(old):
+        return new
+    return with_flag(new, dropped_or_renamed=_flag_of_untracked_table(old, new, commit))
 
 
 def _flag_of_new_table(new: TableMetadata, commit: CommitContext) -> bool:

@@ -328,11 +328,9 @@ class TestCollations:
             metadata = schema["fields"][0]["metadata"]
             assert metadata["__COLLATIONS"] == {"p": "spark.UTF8_LCASE"}
 
-    @pytest.mark.xfail(strict=True, reason="rename_to_physical keeps the key of a collation")
     def test_a_collation_follows_a_rename_to_the_physical_name(self, delta: DeltaFunctions) -> None:
         assert rename_to_physical(COLLATED) == delta.rename_columns(COLLATED)
 
-    @pytest.mark.xfail(strict=True, reason="physical_schema keeps the key of a collation")
     def test_a_collation_follows_into_the_physical_schema(self, delta: DeltaFunctions) -> None:
         ours = physical_schema(COLLATED, COLLATED, "name")
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import fake_delta
-import pytest
 import strategies
 from delta_functions import DeltaFunctions, DeltaRefusal, Metadata
 from fixed_schemas import COMPARISON, on_schemas
@@ -146,9 +145,6 @@ class TestFakeDelta:
 
         assert comparable(change.new) == comparable(theirs)
 
-    @pytest.mark.xfail(
-        strict=True, reason="fake_delta compares the names in nested types in any letter case"
-    )
     def test_a_nested_name_in_another_case_is_another_type(self, delta: DeltaFunctions) -> None:
         old = table({"s": {"column": "1 s", "struct": {"x": "2 x"}}}, "name")
         proposed = old.with_schema(struct({"s": {"struct": {"X": ""}}}))

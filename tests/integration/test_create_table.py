@@ -10,7 +10,7 @@ import pytest
 from delta.tables import DeltaTable, DeltaTableBuilder
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.sql import SparkSession
-from table_log import FEATURE, TableLog, is_uuid_name
+from table_log import FEATURE, FLAG, TableLog, is_uuid_name
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
@@ -499,20 +499,29 @@ def test_create_table_like_of_an_untracked_table_is_untracked(
     assert copy.log.physical_names == named_table.log.physical_names
 
 
-@pytest.mark.xfail(reason="Delta puts the source's protocol in place after the rules have run")
-@pytest.mark.parametrize("asked_by", ["property", "default"])
-def test_a_feature_that_create_table_like_ignores_leaves_no_flag(
-    named_table: Table, copy: Table, conf: SetConf, asked_by: str
+def test_create_table_like_that_names_the_feature_is_refused(
+    spark: SparkSession, named_table: Table
 ) -> None:
-    named_table.create("a INT", NAME_MODE)
-    if asked_by == "default":
-        conf(FEATURE_DEFAULT, "supported")
+    named_table.create("a INT")
 
-    properties = f"TBLPROPERTIES ({TRACKED})" if asked_by == "property" else ""
-    copy.spark.sql(f"CREATE TABLE copied LIKE named {properties}")
+    with named_table.refusal("USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE"):
+        spark.sql(f"CREATE TABLE copied LIKE named TBLPROPERTIES ({TRACKED.upper()})")
 
-    assert not copy.log.is_tracked  # Delta does so with every feature.
-    assert copy.log.flag is None
+    assert not spark.catalog.tableExists("copied")
+
+
+@pytest.mark.parametrize("source", ["", NAME_MODE])
+def test_create_table_like_takes_no_feature_from_the_defaults(
+    named_table: Table, copy: Table, conf: SetConf, source: str
+) -> None:
+    named_table.create("a INT", *[source] * bool(source))
+    conf(FEATURE_DEFAULT, "supported")
+
+    copy.spark.sql("CREATE TABLE copied LIKE named")
+
+    assert not copy.log.is_tracked  # Delta does so with every feature, after the rules.
+    copy.alter(f"SET TBLPROPERTIES ({TRACKED})")
+    assert copy.log.flag == ("true" if source else "false")
 
 
 # CREATE TABLE over a location that has a table.
@@ -530,15 +539,18 @@ def test_a_tracked_table_can_be_registered_by_its_location(
     assert named_table.rows() == [(1,)]
 
 
-@pytest.mark.xfail(reason="Delta compares the properties, and no statement may name the flag")
-def test_a_tracked_table_can_be_registered_with_its_own_properties(
+def test_a_tracked_table_cannot_be_registered_with_other_properties_than_it_has(
     spark: SparkSession, table: Table, named_table: Table
 ) -> None:
+    # Its own include the flag, which no statement may name.
     table.create_tracked("a INT")
-
-    spark.sql(
+    statement = (
         f"CREATE TABLE named (a INT) USING delta LOCATION '{table.path}'"
-        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE}"
     )
 
-    assert named_table.rows() == []
+    with table.no_commit():
+        with refusal("DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY"):
+            spark.sql(f"{statement})")
+        with refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
+            spark.sql(f"{statement}, '{FLAG}' = 'false')")

@@ -187,6 +187,18 @@ def test_an_interpreter_that_hangs_at_its_start_is_ended(
     assert not processes_that_name(str(tmp_path))
 
 
+@pytest.mark.parametrize("timeout", ["soon", "", "30 parsecs", "1.5s"])
+def test_a_time_limit_that_is_no_time_is_refused(
+    tracked: Table, conf: SetConf, timeout: str
+) -> None:
+    conf(TIMEOUT, timeout)
+
+    error = refusal_then_recovery(tracked, conf)
+
+    assert error.getCondition() == "USAGE_TRACKING_RULES_UNAVAILABLE"
+    assert f"`{timeout}`" in error.getMessageParameters()["reason"]
+
+
 @pytest.mark.parametrize("port", ["nonsense", "", "-1", "0", "99999", "1", "12 34", "x" * 100_000])
 def test_nonsense_in_place_of_the_port_is_refused(
     tracked: Table, conf: SetConf, interpreter: Callable[[str], str], tmp_path: Path, port: str

@@ -220,14 +220,13 @@ class TableHistories(RuleBasedStateMachine):
         given, all_columns = draw_evolution(data, table.state.columns)
         keys = [(c, r[c.key]) for c in given for r in table.state.rows if is_key(c, r)]
         source = self._row(given)
-        rows, condition = list(table.state.rows), "false"
+        rows, condition = [*table.state.rows, source], "false"
         if keys:
             key, value = data.draw(st.sampled_from(keys))
             source = {**source, key.key: value}
             condition = f"t.`{key.name}` = s.`{key.name}`"
-            rows = [{**row, **source} if row.get(key.key) == value else row for row in rows]
-        if rows == list(table.state.rows):
-            rows.append(source)
+            old = table.state.rows
+            rows = [{**row, **source} if row.get(key.key) == value else row for row in old]
         statement = (
             f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t USING ({select(given, [source])}) s "
             f"ON {condition} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"

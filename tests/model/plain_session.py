@@ -24,6 +24,8 @@ FOR_TINY_TABLES = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # The default runs a `readlink` eight times and a `chmod` twice for each commit.
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
 }
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 

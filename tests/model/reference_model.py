@@ -122,7 +122,8 @@ class State:
     def restored(self, to: State) -> State:
         """A protocol keeps its features; a flag that is true stays so."""
         if not self.is_tracked:
-            return replace(to, max_id=max(self.max_id, to.max_id))._assigned()
+            new = replace(to, max_id=max(self.max_id, to.max_id))
+            return new._arriving_at(self)._assigned()
         # Mapped columns from a time without tracking: nobody knows what was dropped before.
         unknown = to.is_mapped and to.flag is None
         flag = self.flag or to.flag is True or unknown
@@ -140,13 +141,19 @@ class State:
         """A CLONE of this table over an empty one of the same mode."""
         new = replace(self, max_id=max(self.max_id, target.max_id))
         if not target.is_tracked:
-            return new._assigned()
+            return new._arriving_at(target)._assigned()
         # Other columns than its own have a past that the target cannot know.
         other = target.is_mapped and (
             self.identities() != target.identities() or self.max_id > target.max_id
         )
         flag = bool(target.flag or self.flag or other or (self.is_mapped and self.flag is None))
         return replace(new, is_tracked=True, flag=flag)._assigned()
+
+    def _arriving_at(self, untracked: State) -> State:
+        """The flag that comes with the feature: true on a mapped table, as for ALTER."""
+        brings_flag = self.flag is not None and untracked.flag is None
+        is_mapped = self.is_mapped or untracked.is_mapped
+        return replace(self, flag=True) if brings_flag and is_mapped else self
 
     def identities(self) -> dict[tuple[int, Path], str]:
         """Name by id and physical path of each column that has an id."""

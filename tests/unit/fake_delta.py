@@ -79,7 +79,7 @@ def _shape(data_type: Any) -> Any:
     if not isinstance(data_type, Mapping):
         return data_type
     if data_type["type"] == "struct":
-        return [(field["name"].lower(), _shape(field["type"])) for field in data_type["fields"]]
+        return [(field["name"], _shape(field["type"])) for field in data_type["fields"]]
     return {key: _shape(data_type[key]) for key in data_type if key.endswith("Type")} | {
         "type": data_type["type"]
     }

@@ -26,6 +26,7 @@ def test_the_registry_is_complete() -> None:
         "MalformedRequestError": "USAGE_TRACKING_RULE_FAILED",
         "RulesUnavailableError": "USAGE_TRACKING_RULES_UNAVAILABLE",
         "UnsupportedDeltaVersionError": "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION",
+        "TableLikeWithFeatureError": "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE",
         "ExtensionJarMissingError": "USAGE_TRACKING_JAR_MISSING",
         "SessionAlreadyRunningError": "USAGE_TRACKING_SESSION_ALREADY_RUNNING",
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",

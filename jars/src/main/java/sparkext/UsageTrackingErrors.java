@@ -13,6 +13,7 @@ public final class UsageTrackingErrors {
   public static final String RULES_UNAVAILABLE = "USAGE_TRACKING_RULES_UNAVAILABLE";
   public static final String RULE_FAILED = "USAGE_TRACKING_RULE_FAILED";
   public static final String UNSUPPORTED_DELTA_VERSION = "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION";
+  public static final String TABLE_LIKE_WITH_FEATURE = "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE";
 
   /** The releases whose hooks were tried; named in the refusal of any other. */
   public static final String SUPPORTED_RELEASES = "4.4.0";
@@ -73,6 +74,19 @@ public final class UsageTrackingErrors {
             + SUPPORTED_RELEASES
             + ", or remove sparkext.UsageTrackingExtension from spark.sql.extensions.",
         cause);
+  }
+
+  /** CREATE TABLE LIKE asks for the feature, which Delta would drop. */
+  public static UsageTrackingException featureOfTableLike() {
+    return new UsageTrackingException(
+        TABLE_LIKE_WITH_FEATURE,
+        "0A000",
+        Map.of("feature", UsageTrackingFeature.NAME),
+        "Cannot add the feature `"
+            + UsageTrackingFeature.NAME
+            + "` in CREATE TABLE LIKE: the new table takes over the protocol of its source."
+            + " Leave the property out, and track the new table by ALTER TABLE .. SET TBLPROPERTIES.",
+        null);
   }
 
   /** Delta's refusal of a property that only the writer may set. */

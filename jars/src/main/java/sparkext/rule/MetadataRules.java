@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.rule;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 import org.apache.spark.network.util.JavaUtils;
@@ -8,6 +9,7 @@ import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
+import sparkext.UsageTrackingErrors;
 import sparkext.UsageTrackingException;
 import sparkext.UsageTrackingFeature;
 
@@ -91,8 +93,19 @@ public final class MetadataRules {
 
   private static String ask(SparkSession session, Function<Service, Object> question)
       throws UsageTrackingException {
-    long timeoutMillis = JavaUtils.timeStringAsMs(session.conf().get(TIMEOUT, "30s"));
-    return WORKERS.call(RuleWorker.command(session), question, timeoutMillis);
+    List<String> command = RuleWorker.command(session);
+    return WORKERS.call(command, question, timeoutMillis(session, command));
+  }
+
+  private static long timeoutMillis(SparkSession session, List<String> command)
+      throws UsageTrackingException {
+    String timeout = session.conf().get(TIMEOUT, "30s");
+    try {
+      return JavaUtils.timeStringAsMs(timeout);
+    } catch (NumberFormatException noTime) {
+      String reason = "`" + TIMEOUT + "` is `" + timeout + "`, which is no time such as `30s`";
+      throw UsageTrackingErrors.rulesUnavailable(reason, command, "none", "", noTime);
+    }
   }
 
   private static boolean isTracked(Protocol protocol) {

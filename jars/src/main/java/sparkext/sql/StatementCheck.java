@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
+import java.util.Set;
 import java.util.stream.Stream;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
@@ -22,7 +23,8 @@ import sparkext.UsageTrackingErrors;
 import sparkext.UsageTrackingFeature;
 
 /**
- * Refuses statements and builders that name the flag, before anything is resolved.
+ * Refuses statements and builders that name the flag, and CREATE TABLE LIKE that names the feature,
+ * before anything is resolved.
  *
  * <p>At the statement, because the metadata change cannot tell: RESTORE, CLONE and CREATE TABLE
  * LIKE rightly bring other values of the flag. Changes no plan.
@@ -31,6 +33,11 @@ public final class StatementCheck extends Rule<LogicalPlan> {
   private static final String DEFAULTS = "spark.databricks.delta.properties.defaults.";
   private static final String SESSION_DEFAULT =
       DEFAULTS + UsageTrackingFeature.FLAG.substring("delta.".length());
+
+  private static final String FEATURE_PROPERTY = "delta.feature." + UsageTrackingFeature.NAME;
+
+  /** CREATE TABLE LIKE in Spark 4.2, and before; by name, since neither release has both. */
+  private static final Set<String> TABLE_LIKE = Set.of("CreateTableLike", "CreateTableLikeCommand");
 
   /** {@code CREATE TABLE .. OPTIONS} reaches Delta's catalog as properties with this prefix. */
   private static final String OPTION_PREFIX = "option.";
@@ -50,10 +57,28 @@ public final class StatementCheck extends Rule<LogicalPlan> {
     DeltaConfiguration.requireCatalog(session.conf());
     plan.foreach(
         node -> {
-          namedKeys(node).filter(StatementCheck::isFlag).findFirst().ifPresent(this::refuse);
+          refuseFlag(node);
+          refuseFeatureOfTableLike(node);
           return null;
         });
     return plan;
+  }
+
+  private static void refuseFlag(LogicalPlan node) {
+    if (namedKeys(node).anyMatch(StatementCheck::isFlag)) {
+      throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
+    }
+  }
+
+  /**
+   * Delta gives a table LIKE another the protocol of that other, and drops the feature that the
+   * statement names after the rules gave the table its flag.
+   */
+  private static void refuseFeatureOfTableLike(LogicalPlan node) {
+    if (TABLE_LIKE.contains(node.getClass().getSimpleName())
+        && namedKeys(node).anyMatch(FEATURE_PROPERTY::equalsIgnoreCase)) {
+      throw UsageTrackingErrors.featureOfTableLike().sneak();
+    }
   }
 
   /** The property and option names that a command carries, as the user wrote them. */
@@ -112,9 +137,5 @@ public final class StatementCheck extends Rule<LogicalPlan> {
         && assignment.get()._1().equalsIgnoreCase(SESSION_DEFAULT)) {
       throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
     }
-  }
-
-  private void refuse(String key) {
-    throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
   }
 }
