@@ -40,6 +40,9 @@ from spark_ext.keys import (
 from spark_ext.metadata import Protocol, TableMetadata
 from spark_ext.schema import Field, Path, Schema, map_fields, walk
 
+# Source: SchemaUtils.scala, `findInvalidColumnNamesInSchema`. Names may have them while mapped.
+INVALID_NAME_CHARACTERS = frozenset(" ,;{}()\n\t=")
+
 SUPPORTED_MODES = (MODE_NONE, MODE_NAME, MODE_ID)
 
 # Source: `MIN_READER_VERSION`, `MIN_WRITER_VERSION`; TableFeatureProtocolUtils for the other two.

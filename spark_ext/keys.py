@@ -52,6 +52,12 @@ COLUMN_MAPPING_METADATA_KEYS: Final = frozenset(
 # with it.
 COLLATIONS: Final = "__COLLATIONS"
 
+# Protocol, "Checkpoint Protection"; Delta, DeltaConfig.scala,
+# `TABLE_FEATURE_DROP_TRUNCATE_HISTORY_LOG_RETENTION`, and its default.
+CHECKPOINT_PROTECTION_FEATURE: Final = "checkpointProtection"
+TRUNCATE_HISTORY_RETENTION: Final = "delta.dropFeatureTruncateHistory.retentionDuration"
+DEFAULT_TRUNCATE_HISTORY_RETENTION: Final = "interval 24 hours"
+
 # Delta Kernel, TableFeatures.java, `ICEBERG_WRITER_COMPAT_V1`, and TableConfig.java.
 ICEBERG_WRITER_COMPAT_V1_FEATURE: Final = "icebergWriterCompatV1"
 ICEBERG_WRITER_COMPAT_V1_ENABLED: Final = "delta.enableIcebergWriterCompatV1"

@@ -28,6 +28,12 @@ Shape:
 
         {"reasons": [{"reason": "PHYSICAL_NAME_DIFFERS", "column": ["a", "element", "b"]}]}
 
+    A call of a table function, and its answer, a relation::
+
+        {"table": M, "protocol": {..}, "name": "db.t", "numFiles": 4, "sizeInBytes": 4096}
+
+        {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
+
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 
         {"error": {"condition": "..", "sqlState": "..", "parameters": {..}, "message": ".."}}
@@ -109,6 +115,23 @@ class CommitContext:
 
 
 @dataclass(frozen=True)
+class TableFacts:
+    """What table functions know of a table.
+
+    Args:
+        name: As the user wrote it.
+        num_files: Of its newest version.
+        size_in_bytes: Of these files.
+    """
+
+    metadata: TableMetadata
+    protocol: Protocol
+    name: str
+    num_files: int = 0
+    size_in_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class MetadataRequest:
     """A whole request: the three arguments of the rules."""
 
@@ -141,6 +164,22 @@ def parse_removal_request(text: str) -> tuple[TableMetadata, Protocol]:
     return _metadata(request["table"], "table", {}), _protocol(request["protocol"], "protocol")
 
 
+def parse_table_facts(text: str) -> TableFacts:
+    """The table that a table function is called with.
+
+    Raises:
+        MalformedRequestError: USAGE_TRACKING_RULE_FAILED, where the text has another shape.
+    """
+    request = _object(_json(text), "$", _TABLE_FACTS)
+    return TableFacts(
+        metadata=_metadata(request["table"], "table", {}),
+        protocol=_protocol(request["protocol"], "protocol"),
+        name=request["name"],
+        num_files=request["numFiles"],
+        size_in_bytes=request["sizeInBytes"],
+    )
+
+
 def render_answer(result: TableMetadata, new: TableMetadata) -> str:
     """The answer to a request whose `new` became `result`."""
     schema = None if result.schema is new.schema else result.schema
@@ -162,6 +201,7 @@ def render_error(error: SparkExtError) -> str:
 
 _REQUEST = {"old": (dict,), "proposed": (dict,), "new": (dict,), "commit": (dict,)}
 _REMOVAL_REQUEST = {"table": (dict,), "protocol": (dict,)}
+_TABLE_FACTS = {**_REMOVAL_REQUEST, "name": (str,), "numFiles": (int,), "sizeInBytes": (int,)}
 _METADATA = {
     "schema": (dict, str, type(None)),
     "partitionColumns": (list,),

@@ -26,6 +26,9 @@ _CHILDREN = {
     "map": (("keyType", "key"), ("valueType", "value")),
 }
 
+# Spark, DataType.scala: the types that SQL and JSON call differently.
+_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+
 
 def logical_name(field: Field) -> str:
     """The name that users see."""
@@ -81,6 +84,27 @@ def _collect(
         child = data_type[key]
         if not isinstance(child, str):
             _collect(child, (*path, segment), name, found)
+
+
+def type_name(data_type: DataType | str) -> str:
+    """A data type as SQL writes it, without the metadata of its fields.
+
+    Source:
+        Spark, DataType.scala, `catalogString`; primitive types keep their names in JSON.
+
+    Example:
+        >>> type_name({"type": "array", "elementType": "long", "containsNull": True})
+        'array<bigint>'
+    """
+    if isinstance(data_type, str):
+        return _SQL_NAMES.get(data_type, data_type)
+    if data_type["type"] == "struct":
+        fields = (f"{field['name']}:{type_name(field['type'])}" for field in data_type["fields"])
+        return f"struct<{','.join(fields)}>"
+    if data_type["type"] not in _CHILDREN:
+        return str(data_type["type"])
+    children = (type_name(data_type[key]) for key, _ in _CHILDREN[data_type["type"]])
+    return f"{data_type['type']}<{','.join(children)}>"
 
 
 def differing(one: Schema, other: Schema) -> tuple[Schema, Schema]:

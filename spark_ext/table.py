@@ -3,12 +3,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Literal, get_args
 
 from delta.tables import DeltaTable
-from pyspark.sql import SparkSession
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_ext.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
+from spark_ext.progress import Progress, reported, shown
+from spark_ext.rules.exits import ColumnMappingExit, Reason, disabling_statement, waiting
+
+Until = Literal["none", "readers", "writers"]
+
+# Delta deletes history only once its retention period is over; the same statement goes on then.
+_WAITS_FOR_RETENTION_PERIOD = {
+    "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD",
+    "DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST",
+    "DELTA_FEATURE_DROP_CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD",
+}
 
 
 class UsageTracking:
@@ -21,18 +36,20 @@ class UsageTracking:
         `UsageTracking.forName(spark, "db.t").enable()`
     """
 
-    def __init__(self, table: DeltaTable) -> None:
+    def __init__(self, spark: SparkSession, table: DeltaTable, name: str | None = None) -> None:
+        self._spark = spark
         self._table = table
+        self._given_name = name
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> UsageTracking:
         """The tracking of the table `name`, as `DeltaTable.forName` finds it."""
-        return cls(DeltaTable.forName(spark, name))
+        return cls(spark, DeltaTable.forName(spark, name), name)
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str) -> UsageTracking:
         """The tracking of the table at `path`, as `DeltaTable.forPath` finds it."""
-        return cls(DeltaTable.forPath(spark, path))
+        return cls(spark, DeltaTable.forPath(spark, path))
 
     def enable(self) -> None:
         """Adds the feature to the table's protocol; does nothing where it is there.
@@ -66,7 +83,111 @@ class UsageTracking:
         properties: dict[str, str] = detail["properties"]
         return properties.get(HAS_DROPPED_OR_RENAMED, "").lower() != "false"
 
+    def columns(self) -> DataFrame:
+        """Every column at every level, parents first.
+
+        Returns:
+            `path`, `name`, `physicalName`, `id` and `type` of each; physical name and id are null
+            without column mapping.
+        """
+        return self._of_table("column_mapping")
+
+    def disable_column_mapping(
+        self,
+        *,
+        dry_run: bool = False,
+        until: Until = "none",
+        progress: Callable[[Progress], None] | None = shown,
+    ) -> list[ColumnMappingExit]:
+        """Leaves column mapping as far as `until`, exit by exit, and tells where the table is.
+
+        Where the flag is false and every physical name is its column's name, the first exit is
+        one commit of metadata; else Delta rewrites all files.
+
+        Args:
+            dry_run: Only tell.
+            until: `none`: the mode, for readers that ignore column mapping. `readers`: the
+                feature out of the protocol, for readers of protocol version 1. `writers`: what it
+                and usage tracking leave behind as well. Delta then deletes history older than
+                `delta.dropFeatureTruncateHistory.retentionDuration` (24 hours); until there is
+                none of it left that exit is not reached, and the same call has to be made again.
+            progress: Called before, while and after each statement runs; None for silence.
+
+        Returns:
+            The three exits. One that Delta cannot reach yet, or that another feature blocks, is
+            not `reached` and has its `reasons` and the `statements` that are left.
+
+        Raises:
+            ValueError: `until` is none of the three.
+            AnalysisException: Delta's refusals, among them
+                DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING.
+
+        Source:
+            RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
+            `AlterTableDropFeatureDeltaCommand`.
+        """
+        if until not in get_args(Until):
+            raise ValueError(f"Cannot leave column mapping until {until!r}: use {get_args(Until)}.")
+        exits = self._exits()
+        if dry_run:
+            return exits
+        for number in range(get_args(Until).index(until) + 1):
+            waits = self._take(exits[number], progress)
+            exits = self._exits()
+            if not exits[number].reached:
+                if waits:
+                    exits[number] = waiting(exits[number])
+                break
+        return exits
+
+    def _take(self, step: ColumnMappingExit, progress: Callable[[Progress], None] | None) -> bool:
+        """Runs the statements of an exit; whether Delta wants its retention period to pass."""
+        statements = step.statements
+        if step.exit == "none" and not step.reached and not statements:
+            # Delta has its own words for the names that block it.
+            statements = (disabling_statement(self._name),)
+        for statement in statements:
+            try:
+                with reported(self._spark, statement, progress):
+                    self._spark.sql(statement)
+            except (PySparkException, Py4JJavaError) as refusal:
+                if _condition(refusal) not in _WAITS_FOR_RETENTION_PERIOD:
+                    raise
+                return True
+        return False
+
+    def _exits(self) -> list[ColumnMappingExit]:
+        exits = []
+        for row in self._of_table("column_mapping_exit").collect():
+            values = row.asDict()
+            values["reasons"] = tuple(Reason(*reason) for reason in values["reasons"])
+            values["statements"] = tuple(values["statements"])
+            values["num_files"] = values.pop("numFiles")
+            values["size_in_bytes"] = values.pop("sizeInBytes")
+            exits.append(ColumnMappingExit(**values))
+        return exits
+
+    def _of_table(self, function: str) -> DataFrame:
+        name = self._name.replace("\\", "\\\\").replace("'", "\\'")
+        return self._spark.sql(f"SELECT * FROM {function}('{name}')")
+
+    @cached_property
+    def _name(self) -> str:
+        """As SQL has it."""
+        if self._given_name is not None:
+            return self._given_name
+        location: str = self._detail()["location"]
+        return "delta.`" + location.replace("`", "``") + "`"
+
     def _detail(self) -> dict[str, Any]:
         """The row of DESCRIBE DETAIL."""
         (detail,) = self._table.detail().collect()
         return detail.asDict()
+
+
+def _condition(error: PySparkException | Py4JJavaError) -> str | None:
+    # An error of Delta that is no AnalysisException reaches PySpark as it is in the JVM.
+    thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
+    get_condition = getattr(thrown, "getCondition", None)
+    condition: str | None = get_condition() if get_condition is not None else None
+    return condition

@@ -21,6 +21,7 @@ from typing import ClassVar
 
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
+from spark_ext import table_functions
 from spark_ext.errors import RuleFailedError, SparkExtError
 from spark_ext.metadata import (
     parse_removal_request,
@@ -49,6 +50,10 @@ class RuleService:
     def removal(self, request: str) -> str:
         """Whether metadata alone may remove column mapping; every error is data."""
         return _answered(_removal, request)
+
+    def table_function(self, name: str, request: str) -> str:
+        """The relation that a table function makes of a table; every error is data."""
+        return _answered(lambda text: table_functions.call(name, text), request)
 
     class Java:
         """The Java interface, by py4j's convention."""

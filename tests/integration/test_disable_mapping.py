@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,24 @@ def test_older_versions_stay_readable_and_can_be_restored(table: Table) -> None:
     assert table.rows() == [(1, "x")]
     assert table.log.physical_names == {"a": "a", "b": "b"}
     assert table.log.flag == "false"
+
+
+def test_it_is_free_with_ten_thousand_files(table: Table) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    (add,) = table.log.actions("add")
+    (written,) = table.path.rglob("*.snappy.parquet")
+    copies = [table.path / f"copy-{number}.parquet" for number in range(10_000)]
+    for copy in copies:
+        os.link(written, copy)
+    table.log.append_foreign(*[{"add": {**add, "path": copy.name}} for copy in copies])
+
+    by_set(table)
+
+    assert_free(table.log)
+    assert len(paths(table.log)) == 10_001
+    read = DeltaTable(str(table.path)).to_pyarrow_table()
+    assert (read.num_rows, set(read["a"].to_pylist())) == (10_001, {1})
 
 
 def test_mapping_can_be_switched_on_and_off_again(table: Table) -> None:

@@ -11,6 +11,7 @@ import pytest
 from spark_ext.rules import RULES
 
 MODULES = ["spark_ext.changes", "spark_ext.column_mapping", "spark_ext.rules", "spark_ext.schema"]
+MODULES += ["spark_ext.rules.exits", "spark_ext.rules.removal"]
 MODULES += [rule.__module__ for rule in RULES]
 
 

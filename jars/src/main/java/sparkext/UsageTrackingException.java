@@ -5,6 +5,7 @@ import java.util.Map;
 import org.apache.spark.QueryContext;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.trees.Origin;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -51,13 +52,27 @@ public final class UsageTrackingException extends AnalysisException {
     return sqlState;
   }
 
+  /**
+   * This error, without the place in the query: PySpark looks up the text of an error that has one
+   * in Spark's list, which knows neither Delta's conditions nor ours.
+   */
+  @Override
+  public AnalysisException withPosition(Origin origin) {
+    return this;
+  }
+
   /** Throws this from code whose signature, given by a JDK type, allows no checked exception. */
   public RuntimeException sneak() {
-    return sneak(this);
+    return sneak((Throwable) this);
+  }
+
+  /** Likewise for an error of Spark or Delta. */
+  public static RuntimeException sneak(Throwable error) {
+    return UsageTrackingException.<RuntimeException>unchecked(error);
   }
 
   @SuppressWarnings("unchecked")
-  private static <T extends Throwable> RuntimeException sneak(Throwable error) throws T {
+  private static <T extends Throwable> RuntimeException unchecked(Throwable error) throws T {
     throw (T) error;
   }
 

@@ -6,6 +6,7 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 import sparkext.hook.DeltaHooks;
 import sparkext.sql.StatementCheck;
+import sparkext.sql.TableFunction;
 
 /**
  * Entry point of the plugin: {@code
@@ -24,6 +25,7 @@ public final class UsageTrackingExtension
     // The hint batch runs before resolution, so that statements are seen as the user wrote them:
     // after it, Delta has turned CREATE TABLE LIKE into a command with the source's properties.
     extensions.injectHintResolutionRule(StatementCheck::new);
+    TableFunction.inject(extensions);
     return BoxedUnit.UNIT;
   }
 }

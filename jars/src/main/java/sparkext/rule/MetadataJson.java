@@ -11,6 +11,7 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.Option;
@@ -54,6 +55,22 @@ final class MetadataJson {
       json.writeStartObject();
       writeMetadata(json, "table", table, null, null);
       writeProtocol(json, protocol);
+      json.writeEndObject();
+    } catch (IOException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+    return text.toString();
+  }
+
+  static String tableFacts(String name, Snapshot snapshot) {
+    StringWriter text = new StringWriter();
+    try (JsonGenerator json = FACTORY.createGenerator(text)) {
+      json.writeStartObject();
+      writeMetadata(json, "table", snapshot.metadata(), null, null);
+      writeProtocol(json, snapshot.protocol());
+      json.writeStringField("name", name);
+      json.writeNumberField("numFiles", snapshot.numOfFiles());
+      json.writeNumberField("sizeInBytes", snapshot.sizeInBytes());
       json.writeEndObject();
     } catch (IOException impossible) {
       throw new UncheckedIOException(impossible);
@@ -164,6 +181,19 @@ final class MetadataJson {
       throw noAnswer(text, null);
     }
     return answer.get("reasons").isEmpty();
+  }
+
+  /**
+   * The answer of a table function.
+   *
+   * @throws UsageTrackingException as {@link #answer}
+   */
+  static Relation relation(String text) throws UsageTrackingException {
+    JsonNode answer = accepted(text);
+    if (!answer.path("schema").isTextual() || !answer.path("rows").isArray()) {
+      throw noAnswer(text, null);
+    }
+    return new Relation(answer.get("schema").asText(), answer.get("rows").toString());
   }
 
   private static JsonNode accepted(String text) throws UsageTrackingException {

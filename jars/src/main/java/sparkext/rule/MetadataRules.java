@@ -7,6 +7,7 @@ import java.util.function.Function;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import sparkext.UsageTrackingErrors;
@@ -26,6 +27,9 @@ public final class MetadataRules {
 
     /** Likewise: may metadata alone remove column mapping? */
     Object removal(String request);
+
+    /** Likewise: the rows of a table function. */
+    Object table_function(String name, String request);
   }
 
   static final String TIMEOUT = "spark.sparkext.worker.timeout";
@@ -89,6 +93,18 @@ public final class MetadataRules {
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }
+  }
+
+  /**
+   * The relation that a table function makes of a table.
+   *
+   * @throws UsageTrackingException a refusal, or a failure of the Python side
+   */
+  public static Relation relation(
+      SparkSession session, String function, String table, Snapshot snapshot)
+      throws UsageTrackingException {
+    String request = MetadataJson.tableFacts(table, snapshot);
+    return MetadataJson.relation(ask(session, rules -> rules.table_function(function, request)));
   }
 
   private static String ask(SparkSession session, Function<Service, Object> question)

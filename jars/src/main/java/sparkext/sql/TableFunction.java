@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.from_json;
+import static org.apache.spark.sql.functions.inline;
+
+import java.util.List;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.errors.QueryCompilationErrors;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import scala.Tuple3;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction1;
+import sparkext.UsageTrackingErrors;
+import sparkext.UsageTrackingException;
+import sparkext.rule.MetadataRules;
+import sparkext.rule.Relation;
+
+/**
+ * A table function of one argument, the name of a table: {@code SELECT * FROM
+ * column_mapping('db.t')}.
+ *
+ * <p>Its rows are made by {@code spark_ext/table_functions.py}. The table is read while the query
+ * is analyzed.
+ */
+public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
+  private static final List<String> NAMES = List.of("column_mapping", "column_mapping_exit");
+
+  private final String name;
+
+  private TableFunction(String name) {
+    this.name = name;
+  }
+
+  /** Adds every table function to a session. */
+  public static void inject(SparkSessionExtensions extensions) {
+    for (String name : NAMES) {
+      extensions.injectTableFunction(
+          new Tuple3<>(
+              new FunctionIdentifier(name),
+              new ExpressionInfo(TableFunction.class.getName(), name),
+              new TableFunction(name)));
+    }
+  }
+
+  @Override
+  public LogicalPlan apply(Seq<Expression> arguments) {
+    SparkSession session = SparkSession.active();
+    String table = tableName(arguments);
+    try {
+      Relation answer = MetadataRules.relation(session, name, table, snapshot(session, table));
+      DataType type = DataType.fromDDL("ARRAY<STRUCT<" + answer.schema() + ">>");
+      return session
+          .createDataset(List.of(answer.rows()), Encoders.STRING())
+          .select(inline(from_json(col("value"), type)))
+          .queryExecution()
+          .analyzed();
+    } catch (UsageTrackingException failed) {
+      throw failed.sneak();
+    }
+  }
+
+  private String tableName(Seq<Expression> arguments) {
+    if (arguments.size() != 1) {
+      Seq<Object> one = CollectionConverters.asScala(List.<Object>of(1)).toList();
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.wrongNumArgsError(name, one, arguments.size(), "", "", ""));
+    }
+    Expression argument = arguments.head();
+    if (!argument.foldable() || !argument.dataType().equals(DataTypes.StringType)) {
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.nonFoldableArgumentError(name, "table", DataTypes.StringType));
+    }
+    Object value = argument.eval(null);
+    if (value == null) {
+      throw UsageTrackingException.sneak(QueryCompilationErrors.nullArgumentError(name, "table"));
+    }
+    return value.toString();
+  }
+
+  private static Snapshot snapshot(SparkSession session, String table) {
+    Snapshot snapshot = DeltaLog.forTableWithSnapshot(session, identifier(session, table))._2();
+    if (snapshot.version() < 0) {
+      throw UsageTrackingErrors.notADeltaTable(table).sneak();
+    }
+    return snapshot;
+  }
+
+  private static TableIdentifier identifier(SparkSession session, String table) {
+    try {
+      return session.sessionState().sqlParser().parseTableIdentifier(table);
+    } catch (ParseException noName) {
+      throw UsageTrackingException.sneak(noName);
+    }
+  }
+}

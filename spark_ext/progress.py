@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says how far a long statement is."""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Thread
+
+from pyspark.sql import SparkSession
+
+INTERVAL_SECONDS = 2.0
+_JOB_GROUP = "spark.jobGroup.id"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a statement is.
+
+    Args:
+        statement: Its SQL.
+        seconds: Since it was started.
+        tasks_done: Spark tasks that have ended; 0 on Spark Connect, which does not tell.
+        tasks: Spark tasks that were planned so far.
+        finished: Whether it has ended.
+    """
+
+    statement: str
+    seconds: float
+    tasks_done: int
+    tasks: int
+    finished: bool
+
+
+def shown(progress: Progress) -> None:
+    """Prints a line to standard error."""
+    state = "done" if progress.finished else f"{progress.tasks_done}/{progress.tasks} tasks"
+    print(f"{progress.statement}: {state}, {progress.seconds:.1f} s", file=sys.stderr)
+
+
+@contextmanager
+def reported(
+    spark: SparkSession, statement: str, report: Callable[[Progress], None] | None
+) -> Iterator[None]:
+    """Reports on the statement that the body runs: first, every two seconds, and after it."""
+    if report is None:
+        yield
+        return
+    started = time.monotonic()
+    ended = Event()
+    with _job_group(spark) as tasks:
+
+        def tell(*, finished: bool = False) -> None:
+            report(Progress(statement, time.monotonic() - started, *tasks(), finished))
+
+        def watch() -> None:
+            while not ended.wait(INTERVAL_SECONDS):
+                tell()
+
+        tell()
+        watcher = Thread(target=watch, name="spark-ext-progress", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+        tell(finished=True)
+
+
+@contextmanager
+def _job_group(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
+    """Gives a function that counts the ended and the planned tasks of the body's jobs."""
+    if not isinstance(spark, SparkSession):  # Spark Connect has no context
+        yield lambda: (0, 0)
+        return
+    context = spark.sparkContext
+    tracker = context.statusTracker()
+    group = f"spark-ext-{uuid.uuid4()}"
+
+    def tasks() -> tuple[int, int]:
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+        known = [stage for stage in stages if stage]
+        return sum(s.numCompletedTasks for s in known), sum(s.numTasks for s in known)
+
+    before = context.getLocalProperty(_JOB_GROUP)
+    context.setLocalProperty(_JOB_GROUP, group)
+    try:
+        yield tasks
+    finally:
+        context.setLocalProperty(_JOB_GROUP, before)  # type: ignore[arg-type]  # None unsets it

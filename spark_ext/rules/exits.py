@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way out of column mapping: three exits, and where on it a table is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from spark_ext.column_mapping import INVALID_NAME_CHARACTERS, has_physical_name, physical_name
+from spark_ext.column_mapping import is_mapped as has_mapping_on
+from spark_ext.keys import (
+    CHECKPOINT_PROTECTION_FEATURE,
+    COLUMN_MAPPING_FEATURE,
+    COLUMN_MAPPING_MODE,
+    DEFAULT_TRUNCATE_HISTORY_RETENTION,
+    FEATURE_NAME,
+    MODE_NONE,
+    TRUNCATE_HISTORY_RETENTION,
+)
+from spark_ext.metadata import Protocol, TableFacts, TableMetadata
+from spark_ext.rules.removal import removal
+from spark_ext.schema import Path, walk
+
+NONE, READERS, WRITERS = EXITS = ("none", "readers", "writers")
+
+MEANINGS = {
+    NONE: "readable by readers that ignore column mapping",
+    READERS: "readable by readers of protocol version 1",
+    WRITERS: "writable by writers that know no feature of column mapping",
+}
+
+# What an exit costs.
+NOTHING, METADATA, REWRITE, HISTORY, BLOCKED = (
+    "NOTHING",
+    "METADATA",
+    "REWRITE",
+    "HISTORY",
+    "BLOCKED",
+)
+
+INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
+OTHER_FEATURE = "OTHER_FEATURE"
+RETENTION_PERIOD = "RETENTION_PERIOD"
+
+# Protocol, "Valid Feature Names in Table Features": what writers up to version 4 know.
+_FEATURES_OF_WRITER_4 = frozenset(
+    {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns"}
+)
+_WRITER_4, _WRITER_7, _READER_1, _READER_3 = 4, 7, 1, 3
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an exit costs what it costs.
+
+    Args:
+        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `OTHER_FEATURE`,
+            `RETENTION_PERIOD`.
+        name: The column's path, quoted where SQL wants it, or the feature that it is about; None
+            where it is about the table.
+        detail: The column's physical name, its invalid characters, or the period.
+    """
+
+    reason: str
+    name: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True)
+class ColumnMappingExit:
+    """One exit, seen from where the table is.
+
+    Args:
+        exit: `none`, `readers` or `writers`.
+        meaning: What has become possible there, in words.
+        reached: Whether the table is there.
+        cost: `NOTHING` once reached, `METADATA` (commits without files), `REWRITE` (of all files),
+            `HISTORY` (older versions are deleted once the retention period is over), or `BLOCKED`.
+        reasons: Of the cost; empty for `NOTHING` and `METADATA`.
+        num_files: How many files a rewrite touches; 0 without one.
+        size_in_bytes: Their size.
+        statements: To run on the way from the exit before, in order; empty where it is blocked.
+    """
+
+    exit: str
+    meaning: str
+    reached: bool
+    cost: str
+    reasons: tuple[Reason, ...]
+    num_files: int
+    size_in_bytes: int
+    statements: tuple[str, ...]
+
+
+def exits(facts: TableFacts) -> tuple[ColumnMappingExit, ...]:
+    """The three exits in order.
+
+    Later exits take for granted that the earlier ones are reached, and say what remains to be
+    done then.
+
+    Source:
+        Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableDropFeatureDeltaCommand`;
+        RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`.
+
+    Example:
+        >>> plain = TableFacts(TableMetadata(), Protocol(1, 2), "db.t", num_files=1)
+        >>> [exit.reached for exit in exits(plain)]
+        [True, True, True]
+    """
+    return _unmapped(facts), _readable(facts), _writable(facts)
+
+
+def disabling_statement(name: str) -> str:
+    """The statement that switches column mapping off."""
+    return f"ALTER TABLE {name} SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = '{MODE_NONE}')"
+
+
+def _unmapped(facts: TableFacts) -> ColumnMappingExit:
+    if not has_mapping_on(facts.metadata):
+        return _exit(NONE, NOTHING)
+    invalid = tuple(_invalid_names(facts.metadata))
+    if invalid:
+        return _exit(NONE, BLOCKED, invalid)
+    statement = disabling_statement(facts.name)
+    reasons = _rewrite_reasons(facts)
+    if not reasons:
+        return _exit(NONE, METADATA, statements=(statement,))
+    return ColumnMappingExit(
+        NONE,
+        MEANINGS[NONE],
+        reached=False,
+        cost=REWRITE,
+        reasons=reasons,
+        num_files=facts.num_files,
+        size_in_bytes=facts.size_in_bytes,
+        statements=(statement,),
+    )
+
+
+def _readable(facts: TableFacts) -> ColumnMappingExit:
+    if facts.protocol.min_reader_version == _READER_1:
+        return _exit(READERS, NOTHING)
+    features = _reader_features(facts.protocol)
+    others = _other_features(features - {COLUMN_MAPPING_FEATURE})
+    if COLUMN_MAPPING_FEATURE not in features:
+        return _exit(READERS, BLOCKED, others)
+    drop = f"ALTER TABLE {facts.name} DROP FEATURE {COLUMN_MAPPING_FEATURE}"
+    return _exit(READERS, BLOCKED if others else METADATA, others, (drop,))
+
+
+def _writable(facts: TableFacts) -> ColumnMappingExit:
+    features = _writer_features(facts.protocol)
+    statements: list[str] = []
+    reasons: tuple[Reason, ...] = ()
+    if FEATURE_NAME in features:
+        statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {FEATURE_NAME}")
+    # Delta's fast DROP FEATURE of columnMapping leaves it behind.
+    if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
+        dropped = f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY"
+        statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {dropped}")
+        reasons = (_retention_period(facts),)
+    ours = {FEATURE_NAME, CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE}
+    others = _other_features(features - ours - _FEATURES_OF_WRITER_4)
+    if others:
+        return _exit(WRITERS, BLOCKED, (*reasons, *others), tuple(statements))
+    cost = HISTORY if reasons else METADATA if statements else NOTHING
+    return _exit(WRITERS, cost, reasons, tuple(statements))
+
+
+def waiting(step: ColumnMappingExit) -> ColumnMappingExit:
+    """An exit whose statement Delta wants to be run again once its retention period is over."""
+    if any(reason.reason == RETENTION_PERIOD for reason in step.reasons):
+        return step
+    reasons = (*step.reasons, Reason(RETENTION_PERIOD))
+    return replace(step, cost=HISTORY, reasons=reasons)
+
+
+def _retention_period(facts: TableFacts) -> Reason:
+    period = facts.metadata.configuration.get(
+        TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
+    )
+    return Reason(RETENTION_PERIOD, CHECKPOINT_PROTECTION_FEATURE, period)
+
+
+def _exit(
+    name: str, cost: str, reasons: tuple[Reason, ...] = (), statements: tuple[str, ...] = ()
+) -> ColumnMappingExit:
+    reached = cost == NOTHING
+    return ColumnMappingExit(name, MEANINGS[name], reached, cost, reasons, 0, 0, statements)
+
+
+def _rewrite_reasons(facts: TableFacts) -> tuple[Reason, ...]:
+    physical_names = {
+        path: physical_name(field)
+        for path, field in walk(facts.metadata.schema)
+        if has_physical_name(field)
+    }
+    found = removal(table=facts.metadata, protocol=facts.protocol)
+    return tuple(
+        Reason(why.reason, quoted(why.column), physical_names[why.column])
+        if why.column
+        else Reason(why.reason)
+        for why in found
+    )
+
+
+def _invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
+    for path, field in walk(metadata.schema):
+        invalid = [char for char in field["name"] if char in INVALID_NAME_CHARACTERS]
+        if invalid:
+            yield Reason(INVALID_COLUMN_NAME, quoted(path), "".join(dict.fromkeys(invalid)))
+
+
+def _other_features(features: Iterable[str]) -> tuple[Reason, ...]:
+    return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
+
+
+def _reader_features(protocol: Protocol) -> frozenset[str]:
+    if protocol.min_reader_version >= _READER_3:
+        return protocol.reader_features or frozenset()
+    return frozenset({COLUMN_MAPPING_FEATURE})
+
+
+def _writer_features(protocol: Protocol) -> frozenset[str]:
+    if protocol.min_writer_version >= _WRITER_7:
+        return protocol.writer_features or frozenset()
+    if protocol.min_writer_version > _WRITER_4:
+        return frozenset({COLUMN_MAPPING_FEATURE})
+    return frozenset()
+
+
+def quoted(path: Path) -> str:
+    """A column's path as SQL wants it.
+
+    Example:
+        >>> quoted(("a b", "element", "x"))
+        '`a b`.element.x'
+    """
+    return ".".join(
+        part if part.isidentifier() and part.isascii() else "`" + part.replace("`", "``") + "`"
+        for part in path
+    )

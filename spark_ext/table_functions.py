@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table functions of SQL: `SELECT * FROM column_mapping('db.t')`.
+
+A function is its schema and the rows that it makes of a table. The JVM finds the table, calls it
+by name and turns the answer into a relation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from spark_ext.column_mapping import (
+    column_id,
+    has_column_id,
+    has_physical_name,
+    physical_name,
+)
+from spark_ext.errors import MalformedRequestError
+from spark_ext.metadata import TableFacts, parse_table_facts
+from spark_ext.rules.exits import exits, quoted
+from spark_ext.schema import type_name, walk
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TableFunction:
+    """A table function.
+
+    Args:
+        schema: The columns of its rows, as DDL.
+        rows: From a table to rows, by the names of these columns.
+    """
+
+    schema: str
+    rows: Callable[[TableFacts], Iterable[Row]]
+
+
+def _column_mapping(facts: TableFacts) -> Iterable[Row]:
+    for path, field in walk(facts.metadata.schema):
+        yield {
+            "path": quoted(path),
+            "name": field["name"],
+            "physicalName": physical_name(field) if has_physical_name(field) else None,
+            "id": column_id(field) if has_column_id(field) else None,
+            "type": type_name(field["type"]),
+        }
+
+
+def _column_mapping_exit(facts: TableFacts) -> Iterable[Row]:
+    for step in exits(facts):
+        row = asdict(step)
+        row["numFiles"] = row.pop("num_files")
+        row["sizeInBytes"] = row.pop("size_in_bytes")
+        yield row
+
+
+FUNCTIONS = {
+    "column_mapping": TableFunction(
+        "path STRING, name STRING, physicalName STRING, id BIGINT, type STRING", _column_mapping
+    ),
+    "column_mapping_exit": TableFunction(
+        "exit STRING, meaning STRING, reached BOOLEAN, cost STRING,"
+        " reasons ARRAY<STRUCT<reason: STRING, name: STRING, detail: STRING>>,"
+        " numFiles BIGINT, sizeInBytes BIGINT, statements ARRAY<STRING>",
+        _column_mapping_exit,
+    ),
+}
+
+
+def call(name: str, request: str) -> str:
+    """The answer of a table function, in the shape of `spark_ext.metadata`.
+
+    Raises:
+        MalformedRequestError: USAGE_TRACKING_RULE_FAILED, for another function or shape.
+    """
+    if name not in FUNCTIONS:
+        raise MalformedRequestError(path="$", problem=f"names no table function: {name!r}")
+    function = FUNCTIONS[name]
+    rows = list(function.rows(parse_table_facts(request)))
+    return json.dumps({"schema": function.schema, "rows": rows}, separators=(",", ":"))

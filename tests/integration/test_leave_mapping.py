@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`UsageTracking.disable_column_mapping` and `column_mapping_exit`: out of column mapping."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from pyspark.sql import SparkSession
+from table_log import FEATURE, TableLog
+
+from spark_ext import UsageTracking
+from spark_ext.progress import Progress
+
+MODE = "delta.columnMapping.mode"
+WAIT = "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"
+TRUNCATE_PROTECTION = "DROP FEATURE checkpointProtection TRUNCATE HISTORY"
+
+SetConf = Callable[[str, str], None]
+
+
+def tracking(table: Table) -> UsageTracking:
+    return UsageTracking.forPath(table.spark, str(table.path))
+
+
+def reached(exits: list) -> list[bool]:
+    return [step.reached for step in exits]
+
+
+def age(table: Table) -> None:
+    """Makes the log three days old: Delta goes by the files' times."""
+    old = time.time() - 3 * 24 * 3600
+    for file in (table.path / "_delta_log").rglob("*"):
+        os.utime(file, (old, old))
+
+
+def live_files(log: TableLog) -> dict[str, int]:
+    """Size by path of the newest version's files."""
+    live: dict[str, int] = {}
+    for commit in log.commits:
+        for action in commit:
+            if "remove" in action:
+                live.pop(action["remove"]["path"], None)
+            if "add" in action:
+                live[action["add"]["path"]] = action["add"]["size"]
+    return live
+
+
+# Refusals.
+
+
+def test_another_exit_is_refused(table: Table) -> None:
+    table.create_tracked()
+
+    with table.no_commit(), pytest.raises(ValueError, match="everyone"):
+        tracking(table).disable_column_mapping(until="everyone")
+
+
+@pytest.mark.parametrize("until", ["none", "readers", "writers"])
+def test_names_that_are_illegal_without_mapping_are_refused_by_delta(
+    table: Table, until: str
+) -> None:
+    table.create_tracked("a INT, s STRUCT<`b=c`: INT>")
+    usage = tracking(table)
+
+    (first, *_) = usage.disable_column_mapping(dry_run=True)
+    assert first.cost == "BLOCKED"
+    assert [(why.name, why.detail) for why in first.reasons] == [("s.`b=c`", "=")]
+
+    with table.refusal("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"):
+        usage.disable_column_mapping(until=until, progress=None)
+
+
+@pytest.mark.parametrize(
+    ("call", "condition"),
+    [
+        ("column_mapping('no_such_table')", "TABLE_OR_VIEW_NOT_FOUND"),
+        ("column_mapping_exit('delta.`/no/such/table`')", "DELTA_NOT_A_DELTA_TABLE"),
+        ("column_mapping('a b')", "PARSE_SYNTAX_ERROR"),
+        ("column_mapping()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("column_mapping_exit('a', 'b')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("column_mapping(1)", "NON_FOLDABLE_ARGUMENT"),
+        ("column_mapping(CAST(NULL AS STRING))", "INVALID_PARAMETER_VALUE.NULL"),
+    ],
+)
+def test_a_table_function_wants_the_name_of_a_delta_table(
+    spark: SparkSession, call: str, condition: str
+) -> None:
+    with refusal(condition):
+        spark.sql(f"SELECT * FROM {call}")
+
+
+def test_a_table_function_without_rules_is_refused(table: Table, conf: SetConf) -> None:
+    table.create_tracked()
+    conf("spark.sparkext.worker.python", "no-such-python")
+
+    with refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
+        tracking(table).columns()
+
+
+# Say before doing.
+
+
+def test_a_dry_run_says_free_and_does_nothing(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+
+    with table.no_commit():
+        exits = tracking(table).disable_column_mapping(dry_run=True, until="writers")
+
+    assert [(step.exit, step.cost) for step in exits] == [
+        ("none", "METADATA"),
+        ("readers", "METADATA"),
+        ("writers", "HISTORY"),
+    ]
+    assert exits[0].reasons == ()
+    assert (exits[0].num_files, exits[0].size_in_bytes) == (0, 0)
+
+
+def test_a_dry_run_says_what_a_rewrite_touches_and_why(table: Table) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT>")
+    table.insert("(1, named_struct('x', 2))")
+    table.insert("(3, named_struct('x', 4))")
+    table.alter("RENAME COLUMN s.x TO y")
+
+    with table.no_commit():
+        (first, *_) = tracking(table).disable_column_mapping(dry_run=True)
+
+    sizes = live_files(table.log).values()
+    assert first.cost == "REWRITE"
+    assert (first.num_files, first.size_in_bytes) == (2, sum(sizes))
+    assert [(why.reason, why.name, why.detail) for why in first.reasons] == [
+        ("HAS_DROPPED_OR_RENAMED", None, None),
+        ("PHYSICAL_NAME_DIFFERS", "s.y", "x"),
+    ]
+
+
+def test_sql_says_the_same_of_a_table_by_its_name(named_table: Table) -> None:
+    named_table.create_tracked()
+    usage = UsageTracking.forName(named_table.spark, "named")
+
+    rows = named_table.spark.sql("SELECT * FROM column_mapping_exit('default.named')").collect()
+
+    exits = usage.disable_column_mapping(dry_run=True)
+    assert [row.exit for row in rows] == [step.exit for step in exits]
+    assert [row.cost for row in rows] == [step.cost for step in exits]
+    assert [row.reached for row in rows] == [False] * 3
+
+
+def test_the_statements_do_what_they_say(named_table: Table) -> None:
+    named_table.create_tracked()
+    spark = named_table.spark
+
+    for exit_name in ["none", "readers"]:
+        (row,) = spark.sql(
+            f"SELECT statements FROM column_mapping_exit('named') WHERE exit = '{exit_name}'"
+        ).collect()
+        for statement in row.statements:
+            spark.sql(statement)
+
+    (left,) = spark.sql("SELECT exit FROM column_mapping_exit('named') WHERE NOT reached").collect()
+    assert left.exit == "writers"
+    assert "columnMapping" not in named_table.log.writer_features
+
+
+def test_columns_shows_names_and_ids_at_every_level(table: Table) -> None:
+    table.create_tracked("a INT, l ARRAY<STRUCT<x: INT>>")
+    table.alter("RENAME COLUMN a TO b")
+    table.alter("ADD COLUMN a STRING")
+
+    rows = tracking(table).columns().collect()
+
+    uuid = table.log.physical_names["a"]
+    assert [tuple(row) for row in rows] == [
+        ("b", "b", "a", 1, "int"),
+        ("l", "l", "l", 2, "array<struct<x:int>>"),
+        ("l.element.x", "x", "x", 3, "int"),
+        ("a", "a", uuid, 4, "string"),
+    ]
+
+
+def test_a_table_function_is_a_relation_like_any_other(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    call = f"column_mapping('delta.`{table.path}`')"
+
+    joined = table.spark.sql(f"SELECT one.id FROM {call} one JOIN {call} two USING (path)")
+
+    assert joined.count() == 2
+
+
+# Exit by exit.
+
+
+def test_until_none_is_one_commit_of_metadata(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    files = live_files(table.log)
+
+    with table.one_commit():
+        exits = tracking(table).disable_column_mapping(progress=None)
+
+    assert reached(exits) == [True, False, False]
+    assert table.log.operation == "REMOVE COLUMN MAPPING"
+    assert live_files(table.log) == files
+    assert table.rows() == [(1, "x")]
+
+
+def test_until_readers_takes_the_feature_out_of_the_protocol(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+
+    exits = tracking(table).disable_column_mapping(until="readers", progress=None)
+
+    assert reached(exits) == [True, True, False]
+    assert table.log.protocol["minReaderVersion"] == 1
+    assert "columnMapping" not in table.log.writer_features
+    assert table.log.is_tracked
+
+
+def test_until_writers_waits_for_the_retention_period_and_then_arrives(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    files = live_files(table.log)
+
+    exits = tracking(table).disable_column_mapping(until="writers", progress=None)
+
+    assert reached(exits) == [True, True, False]
+    assert [why.reason for why in exits[2].reasons] == ["RETENTION_PERIOD"]
+    assert [statement.endswith(TRUNCATE_PROTECTION) for statement in exits[2].statements] == [True]
+    assert not table.log.is_tracked
+    assert table.log.flag is None
+
+    age(table)
+    exits = tracking(table).disable_column_mapping(until="writers", progress=None)
+
+    assert reached(exits) == [True, True, True]
+    assert table.log.writer_features <= {"appendOnly", "invariants"}
+    assert table.rows() == [(1, "x")]
+    found = {str(file.relative_to(table.path)) for file in table.path.rglob("*.snappy.parquet")}
+    assert found == set(files)
+
+
+def test_a_table_that_is_out_is_left_as_it_is(table: Table) -> None:
+    table.create("a INT")
+
+    with table.no_commit():
+        exits = tracking(table).disable_column_mapping(until="writers", progress=None)
+
+    assert reached(exits) == [True, True, True]
+
+
+def test_another_feature_that_keeps_readers_away_is_named(table: Table) -> None:
+    table.create_tracked("a INT")
+    table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+
+    exits = tracking(table).disable_column_mapping(until="writers", progress=None)
+
+    assert reached(exits) == [True, False, False]
+    assert [(why.reason, why.name) for why in exits[1].reasons] == [
+        ("OTHER_FEATURE", "deletionVectors")
+    ]
+    assert exits[1].statements == ()
+    assert "columnMapping" not in table.log.writer_features
+    assert table.log.is_tracked  # there was no point in going on
+
+
+def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:
+    conf("spark.databricks.delta.tableFeatures.fastDropFeature.enabled", "false")
+    table.create_tracked()
+    table.insert("(1, 'x')")
+
+    exits = tracking(table).disable_column_mapping(until="readers", progress=None)
+
+    assert reached(exits) == [True, False, False]
+    assert [why.reason for why in exits[1].reasons] == ["RETENTION_PERIOD"]
+
+
+def test_a_renamed_table_leaves_by_a_rewrite(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    files = live_files(table.log)
+
+    exits = tracking(table).disable_column_mapping(until="readers", progress=None)
+
+    assert reached(exits) == [True, True, False]
+    assert not set(live_files(table.log)) & set(files)
+    assert table.rows() == [(1, "x")]
+
+
+def test_a_path_with_backticks_and_quotes(spark: SparkSession, table: Table) -> None:
+    odd = Table(spark, table.path / "o`d'd")
+    spark.sql(
+        f"CREATE TABLE delta.`{str(odd.path).replace('`', '``')}` (a INT) USING delta"
+        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    )
+
+    exits = tracking(odd).disable_column_mapping(progress=None)
+
+    assert reached(exits) == [True, False, False]
+
+
+# The two stages of DROP FEATURE with TRUNCATE HISTORY.
+
+
+def test_drop_feature_with_truncate_history_is_free_and_leaves_nothing_behind(
+    table: Table,
+) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    files = live_files(table.log)
+
+    with refusal(WAIT):
+        table.alter("DROP FEATURE columnMapping TRUNCATE HISTORY")
+
+    operations = [commit[0]["commitInfo"]["operation"] for commit in table.log.commits]
+    assert operations.count("REMOVE COLUMN MAPPING") == 1
+    assert live_files(table.log) == files
+    assert MODE not in table.log.configuration
+
+    age(table)
+    table.alter("DROP FEATURE columnMapping TRUNCATE HISTORY")
+
+    assert {"columnMapping", "checkpointProtection"}.isdisjoint(table.log.writer_features)
+    assert table.log.protocol["minReaderVersion"] == 1
+    assert FEATURE in table.log.writer_features
+    assert table.rows() == [(1, "x")]
+
+
+# Progress.
+
+
+def test_each_statement_is_reported_while_it_runs(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    seen: list[Progress] = []
+
+    tracking(table).disable_column_mapping(until="readers", progress=seen.append)
+
+    statements = list(dict.fromkeys(progress.statement for progress in seen))
+    assert ["SET" in statements[0], "DROP FEATURE" in statements[1]] == [True, True]
+    for statement in statements:
+        of_one = [progress for progress in seen if progress.statement == statement]
+        assert [of_one[0].seconds < 1, of_one[0].finished] == [True, False]
+        assert of_one[-1].finished
+        assert 0 < of_one[-1].tasks_done <= of_one[-1].tasks
+    assert seen == sorted(seen, key=lambda p: (statements.index(p.statement), p.seconds))
+
+
+def test_the_jobs_group_of_the_user_is_as_before(spark: SparkSession, table: Table) -> None:
+    table.create_tracked()
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", "mine")
+
+    tracking(table).disable_column_mapping(progress=lambda _: None)
+
+    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == "mine"
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+
+
+def test_by_default_progress_is_a_line_on_standard_error(
+    table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table.create_tracked()
+
+    tracking(table).disable_column_mapping()
+
+    lines = capsys.readouterr().err.splitlines()
+    assert sum("SET TBLPROPERTIES" in line for line in lines) >= 2
+    assert any(": done, " in line for line in lines)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`column_mapping_exit`, through the service as the JVM calls it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tables import table
+
+from spark_ext.metadata import TableMetadata
+from spark_ext.worker import RuleService
+
+TRACKING = "columnMappingUsageTracking"
+MAPPED_FEATURES = ("appendOnly", "invariants", "columnMapping", TRACKING)
+
+OFF = "ALTER TABLE db.t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+DROP_MAPPING = "ALTER TABLE db.t DROP FEATURE columnMapping"
+DROP_TRACKING = f"ALTER TABLE db.t DROP FEATURE {TRACKING}"
+DROP_PROTECTION = "ALTER TABLE db.t DROP FEATURE checkpointProtection TRUNCATE HISTORY"
+
+
+def call(function: str, metadata: TableMetadata, protocol: tuple[Any, ...]) -> dict[str, Any]:
+    reader, writer, reader_features, writer_features = protocol
+    request = {
+        "table": {
+            "schema": metadata.schema,
+            "partitionColumns": [],
+            "configuration": dict(metadata.configuration),
+            "createdTime": None,
+        },
+        "protocol": {
+            "minReaderVersion": reader,
+            "minWriterVersion": writer,
+            "readerFeatures": reader_features,
+            "writerFeatures": writer_features,
+        },
+        "name": "db.t",
+        "numFiles": 4,
+        "sizeInBytes": 4096,
+    }
+    answer: dict[str, Any] = json.loads(RuleService().table_function(function, json.dumps(request)))
+    return answer
+
+
+def exits(metadata: TableMetadata, *protocol: Any) -> list[dict[str, Any]]:
+    """The three exits of a table; its protocol as versions, reader features, writer features."""
+    found: list[dict[str, Any]] = call("column_mapping_exit", metadata, protocol)["rows"]
+    assert [step["exit"] for step in found] == ["none", "readers", "writers"]
+    for step in found:
+        assert step["reached"] == (step["cost"] == "NOTHING")
+        assert not (step["reached"] and (step["reasons"] or step["statements"]))
+        rewrite = (4, 4096) if step["cost"] == "REWRITE" else (0, 0)
+        assert (step["numFiles"], step["sizeInBytes"]) == rewrite
+    return found
+
+
+def costs(found: list[dict[str, Any]]) -> list[str]:
+    return [step["cost"] for step in found]
+
+
+def reasons(step: dict[str, Any]) -> list[tuple[str, str | None, str | None]]:
+    return [(why["reason"], why["name"], why["detail"]) for why in step["reasons"]]
+
+
+def test_a_tracked_table_leaves_by_metadata_and_then_waits_for_its_history() -> None:
+    found = exits(table({"a": "1 a"}, "name", "false"), 2, 7, None, MAPPED_FEATURES)
+
+    assert costs(found) == ["METADATA", "METADATA", "HISTORY"]
+    assert [step["statements"] for step in found] == [
+        [OFF],
+        [DROP_MAPPING],
+        [DROP_TRACKING, DROP_PROTECTION],
+    ]
+    period = ("RETENTION_PERIOD", "checkpointProtection", "interval 24 hours")
+    assert reasons(found[2]) == [period]
+
+
+def test_a_rewrite_tells_every_column_that_asks_for_it() -> None:
+    columns = {"a": "1 x", "ü": {"column": "2 ü", "struct": {"d": "3 y"}}, "e": "4 e"}
+
+    (first, *_) = exits(table(columns, "name", "true"), 2, 7, None, MAPPED_FEATURES)
+
+    assert first["cost"] == "REWRITE"
+    assert reasons(first) == [
+        ("HAS_DROPPED_OR_RENAMED", None, None),
+        ("PHYSICAL_NAME_DIFFERS", "a", "x"),
+        ("PHYSICAL_NAME_DIFFERS", "`ü`.d", "y"),
+    ]
+
+
+@pytest.mark.parametrize("char", list(" ,;{}()\n\t="))
+def test_each_character_that_is_invalid_without_mapping_blocks(char: str) -> None:
+    name = f"b{char}c{char}d"
+    metadata = table({"s": {"column": "1 s", "struct": {name: "2 x"}}}, "name", "false")
+
+    (first, *_) = exits(metadata, 2, 7, None, MAPPED_FEATURES)
+
+    assert first["cost"] == "BLOCKED"
+    assert first["statements"] == []
+    assert reasons(first) == [("INVALID_COLUMN_NAME", f"s.`{name}`", char)]
+
+
+def test_an_untracked_table_is_rewritten() -> None:
+    found = exits(table({"a": "1 a"}, "name"), 2, 5, None, None)
+
+    assert costs(found) == ["REWRITE", "METADATA", "HISTORY"]
+    assert reasons(found[0]) == [("NOT_TRACKED", None, None)]
+    assert found[2]["statements"] == [DROP_PROTECTION]
+
+
+def test_each_exit_is_reached_in_turn() -> None:
+    unmapped = table({"a": ""}, "none", "false")
+
+    assert costs(exits(unmapped, 2, 7, None, MAPPED_FEATURES)) == [
+        "NOTHING",
+        "METADATA",
+        "HISTORY",
+    ]
+    dropped = ("appendOnly", TRACKING, "checkpointProtection")
+    assert costs(exits(unmapped, 1, 7, None, dropped)) == ["NOTHING", "NOTHING", "HISTORY"]
+    protected = ("appendOnly", "checkpointProtection")
+    assert costs(exits(unmapped, 1, 7, None, protected)) == ["NOTHING", "NOTHING", "HISTORY"]
+    tracked = ("appendOnly", TRACKING)
+    assert costs(exits(unmapped, 1, 7, None, tracked)) == ["NOTHING", "NOTHING", "METADATA"]
+    for out in [(1, 2, None, None), (1, 4, None, None), (1, 7, None, ("invariants",))]:
+        assert costs(exits(unmapped, *out)) == ["NOTHING"] * 3
+
+
+def test_other_features_block_what_they_keep_others_from() -> None:
+    readers = ("columnMapping", "deletionVectors")
+    writers = (*MAPPED_FEATURES, "deletionVectors", "rowTracking", "changeDataFeed")
+
+    found = exits(table({"a": "1 a"}, "name", "false"), 3, 7, readers, writers)
+
+    assert costs(found) == ["METADATA", "BLOCKED", "BLOCKED"]
+    assert found[1]["statements"] == [DROP_MAPPING]
+    assert reasons(found[1]) == [("OTHER_FEATURE", "deletionVectors", None)]
+    assert reasons(found[2])[1:] == [
+        ("OTHER_FEATURE", "deletionVectors", None),
+        ("OTHER_FEATURE", "rowTracking", None),
+    ]
+    rest = exits(table({"a": ""}), 3, 7, ("deletionVectors",), ("deletionVectors",))
+    assert costs(rest) == ["NOTHING", "BLOCKED", "BLOCKED"]
+    assert rest[1]["statements"] == rest[2]["statements"] == []
+
+
+def test_the_period_is_the_tables_own() -> None:
+    own = {"delta.dropFeatureTruncateHistory.retentionDuration": "interval 2 days"}
+
+    found = exits(table({"a": ""}, "none", "false", own), 2, 7, None, MAPPED_FEATURES)
+
+    assert reasons(found[2])[0][2] == "interval 2 days"
+
+
+def test_column_mapping_has_a_row_for_each_column() -> None:
+    metadata = table(
+        {
+            "a b": "1 a",
+            "l": {"column": "2 l", "array": {"x`y": "3 col-1"}},
+            "d": {"column": "4 d", "type": "decimal(10,2)"},
+            "i": {"type": "integer"},
+        },
+        "name",
+    )
+
+    rows = call("column_mapping", metadata, (2, 5, None, None))["rows"]
+
+    assert [tuple(row.values()) for row in rows] == [
+        ("`a b`", "a b", "a", 1, "bigint"),
+        ("l", "l", "l", 2, "array<struct<x`y:bigint>>"),
+        ("l.element.`x``y`", "x`y", "col-1", 3, "bigint"),
+        ("d", "d", "d", 4, "decimal(10,2)"),
+        ("i", "i", None, None, "int"),
+    ]
+
+
+@pytest.mark.parametrize(("function", "request_"), [("nothing", "{}"), ("column_mapping", "{}")])
+def test_another_function_or_shape_is_refused_as_data(function: str, request_: str) -> None:
+    answer = json.loads(RuleService().table_function(function, request_))
+
+    assert answer["error"]["condition"] == "USAGE_TRACKING_RULE_FAILED"
