@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What drivers in processes of their own do; tests start these functions with `multiprocessing`."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from custom_sessions import session
+from delta_table import Table
+from held_statement import PATIENCE, HeldStatement, Step
+from processes import jvm_pid
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from sound_log import Row
+from statements import FOR_TINY_TABLES, STATEMENTS, named_condition
+
+IN_THE_RULE_CALL = "RULE_CALL"
+READY = "ready"
+TURNS = 2
+TRY_AGAIN = {"DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT_APPEND"}
+WORKER = """
+import threading
+from pathlib import Path
+from spark_ext import worker
+
+def stand_still(self, request):
+    Path({reached!r}).touch()
+    threading.Event().wait()
+
+worker.RuleService.next_metadata = worker.RuleService.removal = stand_still
+worker.main()
+"""
+
+
+def wait_until(is_true: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not is_true():
+        assert time.monotonic() < deadline, f"not in {PATIENCE} s: {what}"
+        time.sleep(0.02)
+
+
+def hold_at_every_step(home: Path, jars: list[str], name: str) -> None:
+    """Runs one statement on several tables, each of which stands still at another step."""
+    statement = next(statement for statement in STATEMENTS if statement.name == name)
+    spark = _tiny_session(home, jars)
+    for step in Step:
+        table = Table(spark, home / step.name)
+        HeldStatement(spark, lambda table=table: statement.run(table, True), step).__enter__()
+    table = Table(spark, home / IN_THE_RULE_CALL)
+    reached = _make_rules_stand_still(spark, home)
+    threading.Thread(target=statement.run, args=(table, True), daemon=True).start()
+    wait_until(reached.exists, "the rule call")
+    write_whole(home / READY, str(jvm_pid(spark)))
+    threading.Event().wait()
+
+
+def _tiny_session(home: Path, jars: list[str]) -> SparkSession:
+    """For a few rows, and not to be in the way of its neighbours."""
+    builder = session(home, jars).master("local[1]")
+    for key, value in FOR_TINY_TABLES.items():
+        builder.config(key, value)
+    builder.config("spark.ui.showConsoleProgress", "false")
+    builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    return builder.getOrCreate()
+
+
+def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
+    reached = home / "reached"
+    (home / "worker.py").write_text(WORKER.format(reached=str(reached)))
+    interpreter = home / "python"
+    interpreter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{home}/worker.py"\n')
+    interpreter.chmod(0o755)
+    spark.conf.set("spark.sparkext.worker.python", str(interpreter))
+    return reached
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Who sees the file sees all of it."""
+    part = file.with_suffix(".part")
+    part.write_text(text)
+    part.rename(file)
+
+
+@dataclass
+class Written:
+    """What a writer was told has succeeded."""
+
+    rows: list[Row] = field(default_factory=list)
+    columns: set[str] = field(default_factory=set)
+    commits: int = 0
+
+
+def write_along(home: Path, jars: list[str], path: Path, writer: int, writers: int) -> Written:
+    """Appends, adds and renames while other processes do; each statement until it succeeds."""
+    spark = _tiny_session(home / str(writer), jars)
+    table = Table(spark, path)
+    (home / f"{READY}-{writer}").touch()
+    wait_until(
+        lambda: all((home / f"{READY}-{other}").exists() for other in range(writers)),
+        "all writers ready",
+    )
+    written = Written()
+    for turn in range(TURNS):
+        for statement in _turn(table, writer, turn, written):
+            _persist(statement, written)
+    spark.stop()
+    return written
+
+
+def _turn(table: Table, writer: int, turn: int, written: Written) -> Iterator[Callable[[], object]]:
+    added, merged, renamed = (f"{kind}{writer}_{turn}" for kind in ("added", "merged", "renamed"))
+    number = 10 * (10 * writer + turn)
+
+    yield lambda: table.spark.sql(f"INSERT INTO {table.name} (id) VALUES ({number})")
+    written.rows.append({"id": number})
+    yield lambda: table.alter(f"ADD COLUMN {added} INT")
+    yield (
+        lambda: (
+            table.spark.sql(f"SELECT {number + 1} AS id, {number + 2} AS {added}, 3 AS {merged}")
+            .write.format("delta")
+            .mode("append")
+            .option("mergeSchema", "true")
+            .save(str(table.path))
+        )
+    )
+    yield lambda: table.alter(f"RENAME COLUMN {added} TO {renamed}")
+    written.rows.append({"id": number + 1, renamed: number + 2, merged: 3})
+    written.columns |= {renamed, merged}
+
+
+def _persist(statement: Callable[[], object], written: Written) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            statement()
+        except (PySparkException, Py4JJavaError) as error:
+            if named_condition(error) not in TRY_AGAIN or time.monotonic() > deadline:
+                # One of py4j's holds a connection, which cannot travel between processes.
+                raise AssertionError(str(error)) from None
+        else:
+            written.commits += 1
+            return

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A statement that stands still at a step of its Delta transaction until it is released.
+
+Delta tells an observer of the thread, `TransactionExecutionObserver`, before each step and goes on
+when the observer returns. Ours is a Python object: py4j calls it on the Python thread that runs
+the statement, since PySpark pins each Python thread to a thread of the JVM.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import Enum
+from types import TracebackType
+from typing import Any, ClassVar
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+
+PATIENCE = 120.0  # seconds, on a machine that has other things to do
+DELTA = "org.apache.spark.sql.delta"
+
+
+class Step(Enum):
+    """Where a statement can be held, in the order of its way."""
+
+    START = "before it takes its snapshot"
+    PREPARE = "its metadata decided and its files written"
+    COMMIT = "before its log entry"
+    WRITTEN = "its log entry written, before the session knows"
+    AFTERWARDS = "before what follows a commit"
+
+
+class HeldStatement:
+    """Runs an action on a thread of its own and holds its first transaction that gets to a step."""
+
+    def __init__(self, spark: SparkSession, action: Callable[[], object], step: Step) -> None:
+        ensure_callback_server_started(spark.sparkContext._gateway)
+        self._jvm = spark._jvm
+        self._action = action
+        self._step = step
+        self._stopped = threading.Event()  # at the step, or for good
+        self._released = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.is_held = False
+        self.error: Exception | None = None
+
+    def __enter__(self) -> HeldStatement:
+        self._thread.start()
+        assert self._stopped.wait(PATIENCE), f"did not get to the step {self._step}"
+        assert self.is_held, f"ended before the step {self._step}: {self.error}"
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def release(self) -> Exception | None:
+        """Lets the statement go on; its error once it has ended, None where it succeeded."""
+        self._released.set()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), "still running"
+        return self.error
+
+    def _run(self) -> None:
+        observers = self._object("TransactionExecutionObserver")
+        observers.setObserver(_Observer(self._reached))
+        try:
+            self._action()
+        except Exception as error:
+            self.error = error
+        finally:
+            observers.setObserver(self._object("NoOpTransactionExecutionObserver"))
+            self._stopped.set()
+
+    def _reached(self, step: Step) -> None:
+        if step is self._step and not self.is_held:
+            self.is_held = True
+            self._stopped.set()
+            self._released.wait(PATIENCE)
+
+    def _object(self, name: str) -> Any:
+        """A Scala object of Delta's."""
+        return getattr(getattr(self._jvm, f"{DELTA}.{name}$"), "MODULE$")
+
+
+class _Observer:
+    """Names and signatures are Delta's."""
+
+    def __init__(self, reached: Callable[[Step], None]) -> None:
+        self._reached = reached
+
+    def createChild(self) -> _Observer:
+        return self
+
+    def startingTransaction(self, body: Any) -> Any:
+        self._reached(Step.START)
+        return body.apply()
+
+    def preparingCommit(self, body: Any) -> Any:
+        self._reached(Step.PREPARE)
+        return body.apply()
+
+    def beginDoCommit(self) -> None:
+        self._reached(Step.COMMIT)
+
+    def beginBackfill(self) -> None:
+        self._reached(Step.WRITTEN)
+
+    def beginPostCommit(self) -> None:
+        self._reached(Step.AFTERWARDS)
+
+    def transactionCommitted(self) -> None:
+        pass
+
+    def transactionAborted(self) -> None:
+        pass
+
+    class Java:
+        """The Scala trait, by py4j's convention."""
+
+        implements: ClassVar[list[str]] = [f"{DELTA}.TransactionExecutionObserver"]

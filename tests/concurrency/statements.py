@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The statements that race, and what each makes of a table.
+
+The effects are written from the RFC and from what the statements mean, not from our rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import copytree
+
+from delta_table import NAME_MODE, TRACKED, Table
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+from sound_log import Row
+
+NONE_MODE = "'delta.columnMapping.mode' = 'none'"
+EARLY_VERSION = 1
+EARLY_COLUMNS = ("a", "b")
+EARLY_ROWS: tuple[Row, ...] = ({"a": 1, "b": "x"}, {"a": 2, "b": "y"})
+LATE_ROW: Row = {"a": 3, "b": "z", "c": 30}
+
+# Interpreted beats compiled for a few rows.
+FOR_TINY_TABLES = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """A table as its user knows it. An untracked table has no flag."""
+
+    is_mapped: bool
+    flag: str | None
+    columns: tuple[str, ...] = (*EARLY_COLUMNS, "c")
+    rows: tuple[Row, ...] = (*EARLY_ROWS, LATE_ROW)
+
+    def with_row(self, **row: object) -> State:
+        return replace(self, rows=(*self.rows, row))
+
+    def with_columns(self, *columns: str) -> State:
+        return replace(self, columns=columns)
+
+    def used(self) -> State:
+        """After a drop or rename."""
+        return replace(self, flag="true") if self.flag and self.is_mapped else self
+
+    def early(self) -> State:
+        """With the columns and rows of the early version."""
+        return replace(self, columns=EARLY_COLUMNS, rows=EARLY_ROWS).used()
+
+    def renamed(self, old: str, new: str) -> State:
+        def name(column: str) -> str:
+            return new if column == old else column
+
+        rows = tuple({name(key): value for key, value in row.items()} for row in self.rows)
+        return replace(self, columns=tuple(map(name, self.columns)), rows=rows).used()
+
+    def without(self, dropped: str) -> State:
+        columns = tuple(column for column in self.columns if column != dropped)
+        rows = tuple({k: v for k, v in row.items() if k != dropped} for row in self.rows)
+        return replace(self, columns=columns, rows=rows).used()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a table is at the start of a race."""
+
+    is_tracked: bool = True
+    is_mapped: bool = True
+    is_empty: bool = False
+
+    @property
+    def state(self) -> State:
+        state = State(self.is_mapped, "false" if self.is_tracked else None)
+        return replace(state, rows=()) if self.is_empty else state
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement on a table that has, or has not, column mapping."""
+
+    name: str
+    run: Callable[[Table, bool], object]
+    effect: Callable[[State], State]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Tables:
+    """Copies of one table of each kind, of which the versions are made only once."""
+
+    def __init__(self, spark: SparkSession, home: Path) -> None:
+        self._spark = spark
+        self._home = home
+
+    def copy(self, kind: Kind, path: Path) -> Table:
+        copytree(self._original(kind), path)
+        return Table(self._spark, path)
+
+    def _original(self, kind: Kind) -> Path:
+        path = self._home / f"{kind.is_tracked}-{kind.is_mapped}-{kind.is_empty}"
+        if not path.exists():
+            self._make(Table(self._spark, path), kind)
+        return path
+
+    def _make(self, table: Table, kind: Kind) -> None:
+        wanted = {TRACKED: kind.is_tracked, NAME_MODE: kind.is_mapped}
+        table.create("a INT, b STRING", *(name for name, is_wanted in wanted.items() if is_wanted))
+        table.insert("(1, 'x'), (2, 'y')")
+        assert table.log.version == EARLY_VERSION
+        table.alter("ADD COLUMN c INT")
+        table.insert("(3, 'z', 30)")
+        if kind.is_empty:
+            self._spark.sql(f"DELETE FROM {table.name}")
+
+
+def _append_with_new_column(table: Table, is_mapped: bool) -> None:
+    row = table.spark.sql("SELECT 8 AS a, 'v' AS b, 80 AS c, 800 AS d")
+    writer = row.write.format("delta").mode("append").option("mergeSchema", "true")
+    writer.save(str(table.path))
+
+
+def _replace(table: Table, is_mapped: bool) -> None:
+    properties = f"TBLPROPERTIES ({NAME_MODE})" if is_mapped else ""
+    table.spark.sql(
+        f"CREATE OR REPLACE TABLE {table.name} USING delta {properties} AS SELECT 7 AS a, 'r' AS b"
+    )
+
+
+def _clone_over(table: Table, is_mapped: bool) -> None:
+    # Of itself, but of a version that has rows: only an empty table may be cloned over.
+    source = table.path.with_name(f"{table.path.name}-source")
+    table.spark.sql(
+        f"CREATE OR REPLACE TABLE {table.name} "
+        f"SHALLOW CLONE delta.`{source}` VERSION AS OF {EARLY_VERSION}"
+    )
+
+
+def _altering(change: str) -> Callable[[Table, bool], None]:
+    return lambda table, is_mapped: table.alter(change)
+
+
+APPEND = Statement(
+    "append",
+    lambda table, is_mapped: table.insert("(9, 'w', 90)"),
+    lambda state: state.with_row(a=9, b="w", c=90),
+)
+APPEND_WITH_NEW_COLUMN = Statement(
+    "append with mergeSchema",
+    _append_with_new_column,
+    lambda state: state.with_columns(*state.columns, "d").with_row(a=8, b="v", c=80, d=800),
+)
+RENAME = Statement(
+    "rename", _altering("RENAME COLUMN b TO e"), lambda state: state.renamed("b", "e")
+)
+DROP = Statement("drop", _altering("DROP COLUMN c"), lambda state: state.without("c"))
+ADD = Statement(
+    "add",
+    _altering("ADD COLUMN f INT"),
+    lambda state: state.with_columns(*state.columns, "f"),
+)
+ENABLE_TRACKING = Statement(
+    "enable tracking",
+    _altering(f"SET TBLPROPERTIES ({TRACKED})"),
+    lambda state: replace(state, flag="true" if state.is_mapped else "false"),
+)
+ENABLE_MAPPING = Statement(
+    "enable mapping",
+    _altering(f"SET TBLPROPERTIES ({NAME_MODE})"),
+    lambda state: replace(state, is_mapped=True),
+)
+DISABLE_MAPPING = Statement(
+    "disable mapping",
+    _altering(f"SET TBLPROPERTIES ({NONE_MODE})"),
+    lambda state: replace(state, is_mapped=False),
+)
+RESTORE = Statement(
+    "restore",
+    lambda table, is_mapped: table.spark.sql(
+        f"RESTORE TABLE {table.name} TO VERSION AS OF {EARLY_VERSION}"
+    ),
+    State.early,
+)
+REPLACE = Statement(
+    "replace",
+    _replace,
+    lambda state: replace(state, columns=EARLY_COLUMNS, rows=({"a": 7, "b": "r"},)).used(),
+)
+CLONE_OVER = Statement("clone over", _clone_over, State.early)
+
+STATEMENTS = (
+    APPEND,
+    APPEND_WITH_NEW_COLUMN,
+    RENAME,
+    DROP,
+    ADD,
+    ENABLE_TRACKING,
+    ENABLE_MAPPING,
+    DISABLE_MAPPING,
+    RESTORE,
+    REPLACE,
+    CLONE_OVER,
+)
+
+
+def kind_for(*statements: Statement) -> Kind:
+    """A table on which each of the statements is possible."""
+    needs_mapping = {RENAME, DROP, DISABLE_MAPPING}.intersection(statements)
+    return Kind(
+        is_tracked=ENABLE_TRACKING not in statements,
+        # Where both are wanted, mapping is enabled once more.
+        is_mapped=ENABLE_MAPPING not in statements or bool(needs_mapping),
+        is_empty=CLONE_OVER in statements,
+    )
+
+
+def named_condition(error: BaseException) -> str | None:
+    """The condition without its subclass; Delta's exceptions have it in the text only."""
+    text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    named = re.match(r"\[([A-Z_]+)(\.[A-Z_]+)?\]", text)
+    return named[1] if named else None

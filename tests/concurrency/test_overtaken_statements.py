@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two statements in exact interleavings: one is held inside its transaction, the other commits.
+
+Either the held statement commits on top, rightly, or it loses with the condition that Delta has
+for it and leaves no trace; in both cases no row is lost and the log keeps every promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import delta.exceptions
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table
+from held_statement import HeldStatement, Step
+from sound_log import assert_sound, in_order, is_mapped, live_files, rows_in_files, rows_in_table
+from statements import (
+    ADD,
+    APPEND,
+    APPEND_WITH_NEW_COLUMN,
+    CLONE_OVER,
+    DISABLE_MAPPING,
+    DROP,
+    EARLY_ROWS,
+    ENABLE_MAPPING,
+    ENABLE_TRACKING,
+    RENAME,
+    REPLACE,
+    RESTORE,
+    STATEMENTS,
+    Kind,
+    State,
+    Statement,
+    Tables,
+    kind_for,
+    named_condition,
+)
+
+Race = Callable[[Kind], Table]
+
+METADATA_CHANGED = "DELTA_METADATA_CHANGED"
+PROTOCOL_CHANGED = "DELTA_PROTOCOL_CHANGED"
+CONCURRENT_WRITE = "DELTA_CONCURRENT_WRITE"
+CONCURRENT_APPEND = "DELTA_CONCURRENT_APPEND"
+
+EXCEPTIONS = {
+    METADATA_CHANGED: delta.exceptions.MetadataChangedException,
+    PROTOCOL_CHANGED: delta.exceptions.ProtocolChangedException,
+    CONCURRENT_WRITE: delta.exceptions.ConcurrentWriteException,
+    CONCURRENT_APPEND: delta.exceptions.ConcurrentAppendException,
+}
+
+
+def conflict(held: Statement, overtaking: Statement, kind: Kind) -> str | None:
+    """Why the held statement must lose; None where it may commit on top.
+
+    Source:
+        Delta 4.4.0, ConflictChecker.scala; OptimisticTransaction.scala, `commitLarge`.
+    """
+    if held in (RESTORE, CLONE_OVER):
+        return CONCURRENT_WRITE  # these look at no conflict: any commit is one
+    if overtaking is APPEND:
+        return CONCURRENT_APPEND if held is REPLACE else None  # that one reads the whole table
+    if (held, overtaking) == (APPEND, ENABLE_MAPPING):
+        return None  # the names in the files are those that mapping takes
+    upgrades = {ENABLE_TRACKING} if kind.is_mapped else {ENABLE_TRACKING, ENABLE_MAPPING}
+    if held in upgrades and overtaking in {*upgrades, RESTORE, CLONE_OVER}:
+        return PROTOCOL_CHANGED
+    return METADATA_CHANGED
+
+
+def assert_lost(error: Exception | None, condition: str) -> None:
+    assert isinstance(error, EXCEPTIONS[condition])
+    assert named_condition(error) == condition
+
+
+def assert_is(table: Table, expected: State) -> None:
+    log = table.log
+    assert_sound(table.path)
+    assert log.flag == expected.flag
+    assert is_mapped(log) == expected.is_mapped
+    assert tuple(log.ids) == expected.columns
+    assert rows_in_files(log) == in_order(expected.rows)
+
+
+def assert_reads(table: Table, expected: State) -> None:
+    read = table.spark.read.format("delta").load(str(table.path))
+    assert rows_in_table(read.collect()) == in_order(expected.rows)
+
+
+@pytest.fixture
+def race(tables: Tables, tmp_path: Path) -> Race:
+    """A table of a kind, with the source beside it that a clone takes."""
+
+    def prepared(kind: Kind) -> Table:
+        if kind.is_empty:
+            tables.copy(Kind(kind.is_tracked, kind.is_mapped), tmp_path / "t-source")
+        return tables.copy(kind, tmp_path / "t")
+
+    return prepared
+
+
+@pytest.mark.parametrize("overtaking", STATEMENTS, ids=str)
+@pytest.mark.parametrize("held", STATEMENTS, ids=str)
+def test_an_overtaken_statement_commits_on_top_or_loses_without_a_trace(
+    race: Race, held: Statement, overtaking: Statement
+) -> None:
+    kind = kind_for(held, overtaking)
+    table = race(kind)
+    reason = conflict(held, overtaking, kind)
+
+    with HeldStatement(table.spark, lambda: held.run(table, kind.is_mapped), Step.COMMIT) as first:
+        with table.one_commit():
+            overtaking.run(table, kind.is_mapped)
+        overtaken = table.log.version
+        error = first.release()
+
+    state = overtaking.effect(kind.state)
+    if reason is None:
+        assert error is None
+        assert table.log.version == overtaken + 1
+        state = held.effect(state)
+        assert_reads(table, state)
+    else:
+        assert_lost(error, reason)
+        assert table.log.version == overtaken
+    assert_is(table, state)
+
+
+def test_the_pairs_are_all_pairs() -> None:
+    assert len(STATEMENTS) == 11
+    assert len(set(STATEMENTS)) == len(set(map(str, STATEMENTS))) == 11
+
+
+# Switching column mapping off, at the phases that the pairs above leave out.
+
+RACING_WITH_DISABLE = [APPEND, APPEND_WITH_NEW_COLUMN, RENAME, ADD, DROP, DISABLE_MAPPING]
+
+
+@pytest.mark.parametrize("overtaking", RACING_WITH_DISABLE, ids=str)
+def test_a_disable_that_is_overtaken_after_its_start_commits_on_top_or_loses(
+    race: Race, overtaking: Statement
+) -> None:
+    table = race(Kind())
+
+    with HeldStatement(
+        table.spark, lambda: DISABLE_MAPPING.run(table, True), Step.PREPARE
+    ) as disable:
+        overtaking.run(table, True)
+        error = disable.release()
+
+    state = overtaking.effect(Kind().state)
+    if overtaking is APPEND:
+        assert error is None
+        state = DISABLE_MAPPING.effect(state)
+    else:
+        assert_lost(error, METADATA_CHANGED)
+    assert_is(table, state)
+    assert_reads(table, state)
+
+
+@pytest.mark.parametrize("overtaking", RACING_WITH_DISABLE, ids=str)
+def test_a_disable_that_is_overtaken_before_its_snapshot_decides_by_the_newer_table(
+    race: Race, overtaking: Statement
+) -> None:
+    table = race(Kind())
+
+    with HeldStatement(
+        table.spark, lambda: DISABLE_MAPPING.run(table, True), Step.START
+    ) as disable:
+        overtaking.run(table, True)
+        files = live_files(table.log)
+        error = disable.release()
+
+    state = DISABLE_MAPPING.effect(overtaking.effect(Kind().state))
+    is_rewritten = overtaking in (RENAME, DROP)
+    assert error is None
+    assert table.log.operation == "REMOVE COLUMN MAPPING"
+    assert (not set(files) & set(live_files(table.log))) == is_rewritten
+    assert (files == live_files(table.log)) == (not is_rewritten)
+    assert_is(table, state)
+    assert_reads(table, state)
+
+
+def test_a_disable_that_has_to_rewrite_loses_against_an_append(race: Race) -> None:
+    table = race(Kind())
+    RENAME.run(table, True)
+
+    with HeldStatement(
+        table.spark, lambda: DISABLE_MAPPING.run(table, True), Step.COMMIT
+    ) as disable:
+        APPEND.run(table, True)
+        error = disable.release()
+
+    assert_lost(error, CONCURRENT_APPEND)
+    assert table.log.flag == "true"
+    assert is_mapped(table.log)
+    assert_sound(table.path)
+    assert len(rows_in_files(table.log)) == len(EARLY_ROWS) + 2
+
+
+@pytest.mark.parametrize("step", [Step.START, Step.PREPARE, Step.COMMIT])
+def test_an_append_that_a_disable_overtakes_is_in_the_table_or_in_the_error(
+    race: Race, step: Step
+) -> None:
+    table = race(Kind())
+
+    with HeldStatement(table.spark, lambda: APPEND.run(table, True), step) as append:
+        DISABLE_MAPPING.run(table, True)
+        error = append.release()
+    if step is not Step.START:
+        assert_lost(error, METADATA_CHANGED)
+        assert_is(table, DISABLE_MAPPING.effect(Kind().state))
+        APPEND.run(table, False)
+
+    state = APPEND.effect(DISABLE_MAPPING.effect(Kind().state))
+    assert_is(table, state)
+    assert_reads(table, state)
+
+
+def test_of_two_creators_one_wins(table: Table) -> None:
+    def create(column: str) -> None:
+        table.create(f"{column} INT", TRACKED, NAME_MODE)
+
+    with HeldStatement(table.spark, lambda: create("a"), Step.PREPARE) as first:
+        create("b")
+        error = first.release()
+
+    assert_lost(error, PROTOCOL_CHANGED)
+    assert_sound(table.path)
+    assert table.log.version == 0
+    assert table.log.physical_names == {"b": "b"}
