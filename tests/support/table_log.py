@@ -16,6 +16,7 @@ import pyarrow.parquet
 FLAG = "delta.columnMapping.hasDroppedOrRenamed"
 FEATURE = "columnMappingUsageTracking"
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+UUID = "col-<uuid>"
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,18 @@ class TableLog:
     @property
     def ids(self) -> dict[str, int | None]:
         return {path: field.id for path, field in self.fields.items()}
+
+    @property
+    def columns(self) -> dict[str, tuple[int | None, str | None]]:
+        """Every column's id and physical name; a name made of a UUID is `UUID`."""
+        return {
+            path: (field.id, field.physical_name and UUID_NAME.sub(UUID, field.physical_name))
+            for path, field in self.fields.items()
+        }
+
+    def written_columns(self) -> list[str]:
+        """As `parquet_columns`, with `UUID` for each name that is made of one."""
+        return sorted(UUID_NAME.sub(UUID, column) for column in self.parquet_columns())
 
     def parquet_columns(self) -> list[str]:
         """The leaf paths in the footers of the files that the newest commit added."""

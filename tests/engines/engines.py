@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other engines, each as a function from a table's path to its rows.
+
+Rows are dictionaries without nulls at any level: engines differ in whether a struct that is null
+is null or full of nulls.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import chdb
+import polars
+import pyarrow
+from deltalake import DeltaTable, QueryBuilder
+from pyspark.sql import SparkSession
+
+Rows = list[dict[str, Any]]
+
+
+def deltalake_by_datafusion(path: Path) -> Rows:
+    query = QueryBuilder().register("t", DeltaTable(str(path))).execute("SELECT * FROM t")
+    return rows(pyarrow.table(query).to_pylist())
+
+
+def deltalake_by_pyarrow(path: Path) -> Rows:
+    """Ignores column mapping."""
+    return rows(DeltaTable(str(path)).to_pyarrow_table().to_pylist())
+
+
+def polars_(path: Path) -> Rows:
+    return rows(polars.read_delta(str(path)).to_dicts())
+
+
+def clickhouse(path: Path) -> Rows:
+    query = (
+        f"SELECT * FROM deltaLakeLocal('{path}')"
+        " SETTINGS output_format_json_quote_64bit_integers = 0"
+    )
+    # It reads files below the working directory only.
+    before = Path.cwd()
+    os.chdir(path)
+    try:
+        answer = str(chdb.query(query, "JSONEachRow"))
+    finally:
+        os.chdir(before)
+    return rows([json.loads(line) for line in answer.splitlines()])
+
+
+def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
+    """Delta Kernel Java, from the jars that delta-spark brings."""
+    jvm = spark._jvm
+    engine = jvm.io.delta.kernel.defaults.engine.DefaultEngine.create(
+        jvm.org.apache.hadoop.conf.Configuration()
+    )
+    internal = jvm.io.delta.kernel.internal
+
+    def read(path: Path) -> Rows:
+        snapshot = jvm.io.delta.kernel.Table.forPath(engine, str(path)).getLatestSnapshot(engine)
+        scan = snapshot.getScanBuilder().build()
+        state = scan.getScanState(engine)
+        physical = internal.data.ScanStateRow.getPhysicalDataReadSchema(state)
+        found = []
+        for files in drained(scan.getScanFiles(engine)):
+            for file in drained(files.getRows()):
+                status = internal.InternalScanFileUtils.getAddFileStatus(file)
+                data = engine.getParquetHandler().readParquetFiles(
+                    internal.util.Utils.singletonCloseableIterator(status),
+                    physical,
+                    jvm.java.util.Optional.empty(),
+                )
+                batches = jvm.io.delta.kernel.Scan.transformPhysicalData(
+                    engine, state, file, unwrapped(jvm, data)
+                )
+                for batch in drained(batches):
+                    found += [kernel_row(row) for row in drained(batch.getRows())]
+        return rows(found)
+
+    return read
+
+
+def unwrapped(jvm: Any, results: Any) -> Any:
+    """The batches of a Parquet read; each comes with its file's name."""
+    batches = [result.getData() for result in drained(results)]
+    (only,) = batches
+    return jvm.io.delta.kernel.internal.util.Utils.singletonCloseableIterator(only)
+
+
+def drained(iterator: Any) -> Iterator[Any]:
+    while iterator.hasNext():
+        yield iterator.next()
+    iterator.close()
+
+
+def kernel_row(row: Any) -> dict[str, Any]:
+    schema = row.getSchema()
+    fields = [schema.at(index) for index in range(schema.length())]
+    return {
+        field.getName(): None
+        if row.isNullAt(index)
+        else kernel_row(row.getStruct(index))
+        if kind(field.getDataType()) == "StructType"
+        else kernel_value(row, field.getDataType(), index)
+        for index, field in enumerate(fields)
+    }
+
+
+def kernel_element(vector: Any, data_type: Any, index: int) -> Any:
+    """A value of a column vector, which holds the fields of a struct as further vectors."""
+    if vector.isNullAt(index):
+        return None
+    if kind(data_type) != "StructType":
+        return kernel_value(vector, data_type, index)
+    fields = [data_type.at(child) for child in range(data_type.length())]
+    return {
+        field.getName(): kernel_element(vector.getChild(child), field.getDataType(), index)
+        for child, field in enumerate(fields)
+    }
+
+
+def kernel_value(holder: Any, data_type: Any, index: int) -> Any:
+    """A value that rows and column vectors have alike."""
+    if kind(data_type) == "ArrayType":
+        array = holder.getArray(index)
+        elements, element_type = array.getElements(), data_type.getElementType()
+        return [kernel_element(elements, element_type, n) for n in range(array.getSize())]
+    getter = {"IntegerType": "getInt", "LongType": "getLong", "StringType": "getString"}
+    return getattr(holder, getter[kind(data_type)])(index)
+
+
+def kind(data_type: Any) -> str:
+    name: str = data_type.getClass().getSimpleName()
+    return name
+
+
+def rows(found: list[dict[str, Any]]) -> Rows:
+    plain = [without_nulls(row) or {} for row in found]
+    return sorted(plain, key=lambda row: json.dumps(row, sort_keys=True))
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        found = {name: without_nulls(child) for name, child in value.items()}
+        return {name: child for name, child in found.items() if child is not None} or None
+    if isinstance(value, list):
+        return [without_nulls(child) for child in value] or None
+    return value

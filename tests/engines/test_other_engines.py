@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other engines read a tracked table, and read and write it after each exit from mapping."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import engines
+import pyarrow
+import pytest
+from delta_table import NAME_MODE, Table
+from deltalake import write_deltalake
+from deltalake.exceptions import DeltaError
+from engines import Rows
+from pyspark.sql import SparkSession
+
+from spark_ext import UsageTracking
+
+Reader = Callable[[Path], Rows]
+
+COLUMNS = "id INT, name STRING, s STRUCT<x: INT, y: STRING>, l ARRAY<STRUCT<z: INT>>"
+VALUES = (
+    "(1, 'one', named_struct('x', 10, 'y', 'a'), array(named_struct('z', 100))),"
+    " (2, 'two', NULL, array(named_struct('z', 200), named_struct('z', 201)))"
+)
+ROWS = [
+    {"id": 1, "name": "one", "s": {"x": 10, "y": "a"}, "l": [{"z": 100}]},
+    {"id": 2, "name": "two", "l": [{"z": 200}, {"z": 201}]},
+]
+
+# Those that refuse a table of reader version 2.
+BY_VERSION = ["polars"]
+EVERYONE = ["deltalake by DataFusion", "deltalake by pyarrow", "ClickHouse", "Kernel", *BY_VERSION]
+
+
+@pytest.fixture(scope="module")
+def readers(spark: SparkSession) -> dict[str, Reader]:
+    return {
+        "deltalake by DataFusion": engines.deltalake_by_datafusion,
+        "deltalake by pyarrow": engines.deltalake_by_pyarrow,
+        "polars": engines.polars_,
+        "ClickHouse": engines.clickhouse,
+        "Kernel": engines.kernel(spark),
+    }
+
+
+@pytest.fixture(params=["", "id"], ids=["plain", "partitioned"])
+def tracked(request: pytest.FixtureRequest, table: Table) -> Table:
+    table.create_tracked(COLUMNS, partitioned_by=request.param)
+    table.insert(VALUES)
+    return table
+
+
+def leave(table: Table, until: str) -> list[bool]:
+    usage = UsageTracking.forPath(table.spark, str(table.path))
+    exits = usage.disable_column_mapping(until=until, progress=None)
+    return [step.reached for step in exits]
+
+
+def leave_for_good(table: Table) -> None:
+    assert leave(table, "writers") == [True, True, False]
+    old = time.time() - 3 * 24 * 3600  # Delta goes by the files' times
+    for file in (table.path / "_delta_log").rglob("*"):
+        os.utime(file, (old, old))
+    assert leave(table, "writers") == [True, True, True]
+
+
+def append(path: Path) -> None:
+    more = pyarrow.table(
+        {
+            "id": pyarrow.array([3], pyarrow.int32()),
+            "name": ["three"],
+            "s": pyarrow.array(
+                [{"x": 30, "y": "c"}],
+                pyarrow.struct([("x", pyarrow.int32()), ("y", pyarrow.string())]),
+            ),
+            "l": pyarrow.array(
+                [[{"z": 300}]], pyarrow.list_(pyarrow.struct([("z", pyarrow.int32())]))
+            ),
+        }
+    )
+    write_deltalake(str(path), more, mode="append")
+
+
+# Refusals, so that the promises below mean something.
+
+
+def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader]) -> None:
+    with pytest.raises(Exception, match="reader version"):
+        readers["polars"](tracked.path)
+
+
+@pytest.mark.parametrize("until", [None, "none", "readers"])
+def test_no_other_engine_writes_before_the_last_exit(tracked: Table, until: str | None) -> None:
+    if until:
+        leave(tracked, until)
+
+    with tracked.no_commit(), pytest.raises(DeltaError):
+        append(tracked.path)
+
+
+def test_readers_that_ignore_mapping_see_nothing_under_deltas_own_names(
+    table: Table, readers: dict[str, Reader]
+) -> None:
+    table.create(COLUMNS, NAME_MODE)
+    table.insert(VALUES)
+
+    assert readers["deltalake by pyarrow"](table.path) == [{}, {}]
+    assert readers["deltalake by DataFusion"](table.path) == ROWS
+
+
+# Values, at each step of the way.
+
+
+@pytest.mark.parametrize("reader", [name for name in EVERYONE if name not in BY_VERSION])
+def test_a_tracked_table_is_read_as_it_was_written(
+    tracked: Table, readers: dict[str, Reader], reader: str
+) -> None:
+    assert readers[reader](tracked.path) == ROWS
+
+
+@pytest.mark.parametrize("reader", [name for name in EVERYONE if name not in BY_VERSION])
+def test_an_unmapped_table_is_read_as_it_was_written(
+    tracked: Table, readers: dict[str, Reader], reader: str
+) -> None:
+    assert leave(tracked, "none") == [True, False, False]
+
+    assert readers[reader](tracked.path) == ROWS
+
+
+@pytest.mark.parametrize("reader", EVERYONE)
+def test_a_table_of_reader_version_1_is_read_by_everyone(
+    tracked: Table, readers: dict[str, Reader], reader: str
+) -> None:
+    assert leave(tracked, "readers") == [True, True, False]
+
+    assert readers[reader](tracked.path) == ROWS
+
+
+def test_a_table_that_is_out_is_written_by_others_and_read_by_everyone(
+    tracked: Table, readers: dict[str, Reader]
+) -> None:
+    leave_for_good(tracked)
+
+    append(tracked.path)
+
+    third = {"id": 3, "name": "three", "s": {"x": 30, "y": "c"}, "l": [{"z": 300}]}
+    for name, reader in readers.items():
+        assert reader(tracked.path) == [*ROWS, third], name
+    assert len(tracked.rows()) == 3
+
+
+@pytest.mark.parametrize("reader", EVERYONE)
+def test_a_renamed_table_is_read_by_everyone_after_its_rewrite(
+    table: Table, readers: dict[str, Reader], reader: str
+) -> None:
+    table.create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("ADD COLUMN a INT")
+    table.insert("(2, 'y', 3)")
+    leave(table, "readers")
+
+    assert readers[reader](table.path) == [{"b": "x", "c": 1}, {"a": 3, "b": "y", "c": 2}][::-1]

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Usage tracking together with Delta's other features, and what Delta refuses of these."""
+
+from __future__ import annotations
+
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table
+from table_log import UUID
+
+MAPPED = f"{TRACKED}, {NAME_MODE}"
+COLUMN_DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    ("columns", "constraint", "condition"),
+    [
+        ("a INT, b INT GENERATED ALWAYS AS (a + 1)", None, "DELTA_GENERATED_COLUMNS"),
+        ("a INT, b INT", "ADD CONSTRAINT positive CHECK (a > 0)", "DELTA_CONSTRAINT"),
+    ],
+)
+@pytest.mark.parametrize("change", ["RENAME COLUMN a TO c", "DROP COLUMN a"])
+def test_a_column_that_an_expression_needs_stays(
+    table: Table, columns: str, constraint: str | None, condition: str, change: str
+) -> None:
+    table.create_tracked(columns)
+    if constraint:
+        table.alter(constraint)
+
+    with table.refusal(f"{condition}_DEPENDENT_COLUMN_CHANGE"):
+        table.alter(change)
+
+    assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+
+
+@pytest.mark.parametrize(
+    ("change", "condition"),
+    [
+        ("DROP COLUMN a", "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN"),
+        (
+            "ADD COLUMN c INT DEFAULT 3",
+            "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED",
+        ),
+    ],
+)
+def test_what_delta_refuses_leaves_the_flag_false(
+    table: Table, change: str, condition: str
+) -> None:
+    table.spark.sql(
+        f"CREATE TABLE {table.name} (a INT, b INT) USING delta CLUSTER BY (a)"
+        f" TBLPROPERTIES ({MAPPED}, {COLUMN_DEFAULTS})"
+    )
+
+    with table.refusal(condition):
+        table.alter(change)
+
+    assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+
+
+def test_iceberg_compat_v1_refuses_arrays(table: Table) -> None:
+    table.create("a INT", MAPPED, "'delta.enableIcebergCompatV1' = 'true'")
+
+    with table.refusal("DELTA_ICEBERG_COMPAT_VIOLATION.UNSUPPORTED_DATA_TYPE"):
+        table.alter("ADD COLUMN r ARRAY<INT>")
+    table.alter("ADD COLUMN b INT")
+
+    assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+
+
+# Columns with a meaning of their own.
+
+
+@pytest.mark.parametrize(("drop", "name"), [(False, "b"), (True, UUID)])
+def test_an_append_may_count_identities_and_add_a_column_in_one_commit(
+    table: Table, drop: bool, name: str
+) -> None:
+    table.create_tracked("i BIGINT GENERATED ALWAYS AS IDENTITY, a INT, z INT")
+    if drop:
+        table.alter("DROP COLUMN z")
+    rows = table.spark.sql("SELECT 1 AS a, 2 AS b UNION ALL SELECT 3, 4").coalesce(1)
+    with table.one_commit():
+        rows.write.format("delta").mode("append").option("mergeSchema", "true").save(
+            str(table.path)
+        )
+
+    assert table.log.fields["i"].metadata["delta.identity.highWaterMark"] == 2
+    assert table.log.flag == ("true" if drop else "false")
+    assert table.log.columns["i"] == (1, "i")
+    assert table.log.columns["b"] == (4, name)
+    assert table.log.max_column_id == 4
+    assert {"i", "a", name} <= set(table.log.written_columns())
+    assert table.rows("i, a, b") == [(1, 1, 2), (2, 3, 4)]
+
+
+def test_identities_go_on_after_a_rename(table: Table) -> None:
+    table.create_tracked("i BIGINT GENERATED ALWAYS AS IDENTITY, a INT")
+    table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (1)")
+    table.alter("RENAME COLUMN i TO j")
+    with table.one_commit():
+        table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (2)")
+
+    assert (table.log.flag, table.log.columns) == ("true", {"j": (1, "i"), "a": (2, "a")})
+    assert table.log.written_columns() == ["a", "i"]
+    assert [a for _, a in table.rows()] == [1, 2]
+    assert len({j for j, _ in table.rows()}) == 2
+
+
+def test_a_generated_column_is_computed_through_an_add_and_a_rename(table: Table) -> None:
+    table.create_tracked("a INT, g INT GENERATED ALWAYS AS (a + 1)")
+    table.alter("ADD COLUMN b INT")
+    table.alter("RENAME COLUMN b TO c")
+    with table.one_commit():
+        table.spark.sql(f"INSERT INTO {table.name} (a, c) VALUES (1, 5)")
+
+    assert table.log.flag == "true"
+    assert table.log.columns == {"a": (1, "a"), "g": (2, "g"), "c": (3, "b")}
+    assert table.log.written_columns() == ["a", "b", "g"]
+    assert table.rows() == [(1, 2, 5)]
+
+
+def test_a_default_is_the_columns_through_a_rename(table: Table) -> None:
+    table.create("a INT, b INT", MAPPED, COLUMN_DEFAULTS)
+    table.alter("ALTER COLUMN b SET DEFAULT 7")
+    defaulted = table.log
+    table.alter("RENAME COLUMN b TO c")
+    table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (1)")
+
+    assert (defaulted.flag, defaulted.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+    assert (table.log.flag, table.log.columns) == ("true", {"a": (1, "a"), "c": (2, "b")})
+    assert table.log.written_columns() == ["a", "b"]
+    assert table.rows() == [(1, 7)]
+
+
+def test_a_check_constraint_is_no_change_of_columns(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.alter("ADD CONSTRAINT positive CHECK (a > 0)")
+    constrained = table.log
+    table.alter("RENAME COLUMN b TO c")
+
+    with table.refusal("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"):
+        table.insert("(-1, 2)")
+    table.insert("(1, 2)")
+
+    assert (constrained.flag, constrained.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+    assert (table.log.flag, table.rows()) == ("true", [(1, 2)])
+
+
+def test_a_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
+    table.create("a INT, s STRUCT<x: SMALLINT>", MAPPED, "'delta.enableTypeWidening' = 'true'")
+    table.insert("(1, struct(2))")
+    with table.one_commit():
+        table.alter("ALTER COLUMN a TYPE BIGINT")
+    with table.one_commit():
+        table.alter("ALTER COLUMN s.x TYPE INT")
+    widened = table.log
+    table.alter("RENAME COLUMN a TO b")
+    table.insert("(3000000000, struct(70000))")
+
+    assert (widened.flag, widened.columns) == (
+        "false",
+        {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x")},
+    )
+    assert (widened.fields["a"].type, widened.fields["s.x"].type) == ("long", "integer")
+    assert (table.log.flag, table.log.columns["b"]) == ("true", (1, "a"))
+    assert table.log.written_columns() == ["a", "s.x"]
+    assert table.rows("b, s.x") == [(1, 2), (3000000000, 70000)]
+
+
+# Features of files and rows.
+
+
+def test_deletion_vectors_survive_an_add_and_a_rename(table: Table) -> None:
+    table.create("a INT, b INT", MAPPED, "'delta.enableDeletionVectors' = 'true'")
+    table.spark.sql(
+        f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ id, id * 10 FROM range(1, 5)"
+    )
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a = 2")
+    deleted = table.log
+    table.alter("ADD COLUMN c INT")
+    added = table.log
+    table.alter("RENAME COLUMN b TO d")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE d = 30")
+
+    assert any("deletionVector" in add for add in deleted.actions("add"))
+    assert (added.flag, added.columns["c"]) == ("false", (3, "c"))
+    assert (table.log.flag, table.log.columns["d"]) == ("true", (2, "b"))
+    assert table.rows() == [(1, 10, None), (4, 40, None)]
+
+
+def test_row_ids_survive_an_add_a_rename_and_an_update(table: Table) -> None:
+    table.create("a INT, b INT", MAPPED, "'delta.enableRowTracking' = 'true'")
+    table.insert("(1, 10), (2, 20)")
+    row_ids = dict(table.rows("a, _metadata.row_id"))
+    table.alter("ADD COLUMN c INT")
+    added = table.log
+    table.alter("RENAME COLUMN b TO d")
+    with table.one_commit():
+        table.spark.sql(f"UPDATE {table.name} SET c = d + 1 WHERE a = 1")
+
+    assert (added.flag, added.columns["c"]) == ("false", (3, "c"))
+    assert (table.log.flag, table.log.columns["d"]) == ("true", (2, "b"))
+    assert {"a", "b", "c"} <= set(table.log.parquet_columns())
+    assert dict(table.rows("a, _metadata.row_id")) == row_ids
+    assert table.rows() == [(1, 10, 11), (2, 20, None)]
+
+
+@pytest.mark.parametrize(
+    ("change", "readable"), [("ADD COLUMN c INT", True), ("RENAME COLUMN b TO c", False)]
+)
+def test_the_change_data_feed_reads_across_an_add_and_not_across_a_rename(
+    table: Table, change: str, readable: bool
+) -> None:
+    table.create("a INT, b INT", MAPPED, "'delta.enableChangeDataFeed' = 'true'")
+    table.insert("(1, 10)")
+    table.alter(change)
+    table.spark.sql(f"UPDATE {table.name} SET c = 30 WHERE a = 1")
+
+    def changes() -> list[tuple[object, ...]]:
+        reader = table.spark.read.format("delta").option("readChangeFeed", "true")
+        rows = reader.option("startingVersion", 1).load(str(table.path))
+        return [tuple(row) for row in rows.select("_change_type", "a", "c").collect()]
+
+    if readable:
+        assert sorted(changes()) == [
+            ("insert", 1, None),
+            ("update_postimage", 1, 30),
+            ("update_preimage", 1, None),
+        ]
+    else:
+        with table.refusal("DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA"):
+            changes()
+    assert table.log.flag == ("false" if readable else "true")
+    assert table.log.columns["c"] == ((3, "c") if readable else (2, "b"))
+    assert len(table.log.actions("cdc")) >= 1
+
+
+def test_a_clustering_column_keeps_its_physical_name_through_a_rename(table: Table) -> None:
+    table.spark.sql(
+        f"CREATE TABLE {table.name} (a INT, b INT) USING delta CLUSTER BY (a)"
+        f" TBLPROPERTIES ({MAPPED})"
+    )
+    created = table.log
+    table.insert("(1, 10), (2, 20)")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("ADD COLUMN a INT")
+    table.alter("CLUSTER BY (a, c)")
+    clustered = table.log
+    table.spark.sql(f"OPTIMIZE {table.name} FULL")
+
+    def clustering(log: object) -> str:
+        return log.actions("domainMetadata")[0]["configuration"]
+
+    new = clustered.physical_names["a"]
+    assert created.flag == "false"
+    assert '["a"]' in clustering(created)
+    assert (clustered.flag, clustered.columns["a"]) == ("true", (3, UUID))
+    assert f'[["{new}"],["a"]]' in clustering(clustered)
+    assert table.log.columns == clustered.columns
+    assert table.rows() == [(1, 10, None), (2, 20, None)]
+
+
+# Iceberg, and mapping by id.
+
+
+def test_the_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Table) -> None:
+    table.create(
+        "a INT, r ARRAY<INT>, m MAP<INT, INT>", MAPPED, "'delta.enableIcebergCompatV2' = 'true'"
+    )
+    created = table.log
+    table.alter("RENAME COLUMN r TO q")
+    rows = table.spark.sql("SELECT 1 AS a, array(2) AS q, map(3, 4) AS m, array(5) AS r")
+    with table.one_commit():
+        rows.write.format("delta").mode("append").option("mergeSchema", "true").save(
+            str(table.path)
+        )
+
+    def nested_ids(path: str) -> dict[str, int]:
+        return table.log.fields[path].metadata["delta.columnMapping.nested.ids"]
+
+    new = table.log.physical_names["r"]
+    everything = [*table.log.ids.values(), *nested_ids("q").values(), *nested_ids("m").values()]
+    everything += nested_ids("r").values()
+    assert (created.flag, created.physical_names["r"]) == ("false", "r")
+    assert (table.log.flag, table.log.columns["q"][1]) == ("true", "r")
+    assert table.log.columns["r"][1] == UUID
+    assert set(nested_ids("q")) == {"r.element"}
+    assert set(nested_ids("m")) == {"m.key", "m.value"}
+    assert set(nested_ids("r")) == {f"{new}.element"}
+    assert len(set(everything)) == len(everything) == 8
+    assert table.log.max_column_id == max(everything)
+    assert table.rows("a, q[0], m[3], r[0]") == [(1, 2, 4, 5)]
+
+
+def test_in_id_mode_files_carry_ids_through_a_rename_and_a_drop(table: Table) -> None:
+    table.create("a INT, b INT", TRACKED, "'delta.columnMapping.mode' = 'id'")
+    table.insert("(1, 10)")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b INT")
+    table.insert("(2, 20)")
+
+    new = table.log.physical_names["b"]
+    assert (table.log.flag, table.log.columns) == ("true", {"c": (1, "a"), "b": (3, UUID)})
+    assert table.log.parquet_field_ids() == {"a": 1, new: 3}
+    assert table.rows() == [(1, None), (2, 20)]
+
+
+def test_everything_at_once_keeps_the_flag_until_the_first_rename(table: Table) -> None:
+    table.spark.sql(
+        f"CREATE TABLE {table.name} (i BIGINT GENERATED ALWAYS AS IDENTITY, a INT DEFAULT 1,"
+        f" g INT GENERATED ALWAYS AS (a + 1), b INT) USING delta CLUSTER BY (a)"
+        f" TBLPROPERTIES ({MAPPED}, {COLUMN_DEFAULTS}, 'delta.enableDeletionVectors' = 'true',"
+        " 'delta.enableRowTracking' = 'true', 'delta.enableChangeDataFeed' = 'true',"
+        " 'delta.enableTypeWidening' = 'true', 'delta.enableInCommitTimestamps' = 'true')"
+    )
+    table.spark.sql(f"INSERT INTO {table.name} (b) VALUES (10), (20)")
+    table.alter("ADD COLUMN c INT")
+    table.alter("ALTER COLUMN b TYPE BIGINT")
+    table.spark.sql(f"UPDATE {table.name} SET c = 5 WHERE b = 10")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE b = 20")
+    before = table.log
+    table.alter("RENAME COLUMN c TO d")
+
+    names = {name: name for name in ("i", "a", "g", "b", "c")}
+    assert (before.flag, before.physical_names) == ("false", names)
+    assert before.max_column_id == 5
+    assert (table.log.flag, table.log.columns["d"]) == ("true", (5, "c"))
+    assert table.rows("a, g, b, d") == [(1, 2, 10, 5)]
