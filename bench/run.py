@@ -7,7 +7,9 @@ plugin, and on an untracked name-mode table in one with plain delta-spark, one a
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import platform
 import shutil
 import statistics
@@ -18,12 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import disable
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 PAIRS = 30
 STARTS = 5
+PICTURE = Path(__file__).parents[1] / "docs" / "disable.png"
 FILES = 20
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
@@ -87,14 +91,67 @@ class Figure:
 
 
 def main() -> int:
-    """Measures, prints the table; the exit code is 1 where a limit is missed."""
+    """Measures, prints the tables; the exit code is 1 where a limit is missed."""
+    parts = {"statements": with_statements, "disable": with_disabling}
+    parser = argparse.ArgumentParser(prog="python bench/run.py")
+    parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(parts))
+    chosen = parser.parse_args().parts or list(parts)
+    print(machine())
     folder = Path(tempfile.mkdtemp(prefix="spark-ext-bench-"))
     try:
-        figures = [session_start(folder), *with_sessions(folder)]
+        return max(parts[part](folder) for part in chosen)
     finally:
         shutil.rmtree(folder)
-    report(figures)
-    return any(figure.verdict != "ok" for figure in figures)
+
+
+def with_statements(folder: Path) -> int:
+    """What tracking costs elsewhere."""
+    return report([session_start(folder), *with_sessions(folder)], f"{PAIRS} pairs, medians")
+
+
+def with_disabling(folder: Path) -> int:
+    """What switching column mapping off costs, and its picture."""
+    ours, plain = Remote("plugin", folder), Remote("plain", folder)
+    try:
+        sizes = disable.by_size(ours, plain, folder)
+        counts = disable.by_files(ours, plain, folder)
+    finally:
+        ours.stop()
+        plain.stop()
+    disable.draw(sizes, counts, machine(), PICTURE)
+    print(f"Drew {PICTURE}")
+    largest = sizes[-1]
+    report_disabling([*sizes, *counts])
+    return report(
+        [
+            *(
+                Figure(
+                    f"ours / floor, {row.files} files, {row.megabytes:.0f} MB",
+                    milliseconds(row.ours),
+                    milliseconds(row.floor),
+                    row.over_floor,
+                    1.2,
+                )
+                for row in (*sizes, *counts)
+            ),
+            Figure(
+                f"ours / Delta's, {largest.megabytes:.0f} MB",
+                milliseconds(largest.ours),
+                milliseconds(largest.delta),
+                largest.ours / largest.delta,
+                1 / 50,
+            ),
+        ],
+        f"{disable.PAIRS} pairs, medians",
+    )
+
+
+def machine() -> str:
+    """The machine in a few words."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if "model name" in line), "")
+    return f"{os.cpu_count()} cores, {model or platform.machine()}"
 
 
 def session_start(folder: Path) -> Figure:
@@ -226,9 +283,26 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms"
 
 
-def report(figures: list[Figure]) -> None:
-    """Prints the table."""
-    table = Table(box=box.SIMPLE_HEAD, title=f"{platform.machine()}, {PAIRS} pairs, medians")
+def report_disabling(rows: list[disable.Disabling]) -> None:
+    """Prints how long switching off takes at each size."""
+    table = Table(box=box.SIMPLE_HEAD, title="switching column mapping off")
+    for heading in ("files", "data", "floor", "ours", "Delta's", "Delta's / ours"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            f"{row.files:,}",
+            f"{row.megabytes:.1f} MB",
+            milliseconds(row.floor),
+            milliseconds(row.ours),
+            milliseconds(row.delta),
+            f"{row.delta / row.ours:.1f}",
+        )
+    Console(width=110, highlight=False).print(table)
+
+
+def report(figures: list[Figure], title: str) -> int:
+    """Prints the figures; 1 where a limit is missed."""
+    table = Table(box=box.SIMPLE_HEAD, title=title)
     for heading in ("what", "ours", "plain", "ratio", "limit", ""):
         table.add_column(heading, justify="left" if heading in ("what", "") else "right")
     for figure in figures:
@@ -241,6 +315,7 @@ def report(figures: list[Figure]) -> None:
             figure.verdict,
         )
     Console(width=110, highlight=False).print(table)
+    return int(any(figure.verdict != "ok" for figure in figures))
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ def story(spark: SparkSession, tracked: Path, untracked: Path) -> None:
     step("2. Add a column `tip`, load again: the name stays readable", tracked)
     show_files(tracked, untracked)
     readable_until = version(tracked)
+    leaving = [Path(shutil.copytree(path, f"{path}-copy")) for path in (tracked, untracked)]
 
     for path in (tracked, untracked):
         spark.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN fare TO price")
@@ -100,6 +101,28 @@ def story(spark: SparkSession, tracked: Path, untracked: Path) -> None:
         "   deltalake's to_pyarrow_table() ignores column mapping, without an error. A tracked\n"
         "   table whose flag is false reads right all the same. Once the flag is true, such a\n"
         "   reader is wrong even here: it misses `price`, and shows old fares as the new `fare`.\n"
+    )
+
+    console.rule("6. Switch column mapping off, on copies of step 2", align="left")
+    for path in leaving:
+        leave(spark, path)
+    show_reader(("tracked", leaving[0], None), ("untracked twin", leaving[1], None))
+    console.print(
+        "   Both are right everywhere now. The tracked table needed a commit of metadata, its\n"
+        "   twin a rewrite of every file.\n"
+    )
+
+
+def leave(spark: SparkSession, path: Path) -> None:
+    """Says what switching column mapping off costs, does it, and tells what the commit holds."""
+    tracking = spark_ext.UsageTracking.forPath(spark, str(path))
+    (first, *_) = tracking.disable_column_mapping(dry_run=True)
+    tracking.disable_column_mapping(progress=None)
+    commit = commits(path)[-1]
+    added, removed = (sum(kind in action for action in commit) for kind in ("add", "remove"))
+    console.print(
+        f"   {path.name:14}  said before: [bold]{first.cost:8}[/bold]"
+        f"  files added: [bold]{added}[/bold], removed: [bold]{removed}[/bold]"
     )
 
 

@@ -32,8 +32,8 @@ def deltalake_by_pyarrow(path: Path) -> Rows:
     return rows(DeltaTable(str(path)).to_pyarrow_table().to_pylist())
 
 
-def polars_(path: Path) -> Rows:
-    return rows(polars.read_delta(str(path)).to_dicts())
+def polars_(path: Path, **options: Any) -> Rows:
+    return rows(polars.read_delta(str(path), **options).to_dicts())
 
 
 def clickhouse(path: Path) -> Rows:
@@ -61,6 +61,7 @@ def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
 
     def read(path: Path) -> Rows:
         snapshot = jvm.io.delta.kernel.Table.forPath(engine, str(path)).getLatestSnapshot(engine)
+        schema = snapshot.getSchema()
         scan = snapshot.getScanBuilder().build()
         state = scan.getScanState(engine)
         physical = internal.data.ScanStateRow.getPhysicalDataReadSchema(state)
@@ -77,7 +78,7 @@ def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
                     engine, state, file, unwrapped(jvm, data)
                 )
                 for batch in drained(batches):
-                    found += [kernel_row(row) for row in drained(batch.getRows())]
+                    found += [kernel_row(row, schema) for row in drained(batch.getRows())]
         return rows(found)
 
     return read
@@ -96,13 +97,13 @@ def drained(iterator: Any) -> Iterator[Any]:
     iterator.close()
 
 
-def kernel_row(row: Any) -> dict[str, Any]:
-    schema = row.getSchema()
+def kernel_row(row: Any, schema: Any) -> dict[str, Any]:
+    """A row by the names of the table: inside structs, a row knows the names of the files only."""
     fields = [schema.at(index) for index in range(schema.length())]
     return {
         field.getName(): None
         if row.isNullAt(index)
-        else kernel_row(row.getStruct(index))
+        else kernel_row(row.getStruct(index), field.getDataType())
         if kind(field.getDataType()) == "StructType"
         else kernel_value(row, field.getDataType(), index)
         for index, field in enumerate(fields)

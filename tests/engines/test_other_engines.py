@@ -13,8 +13,9 @@ import pyarrow
 import pytest
 from delta_table import NAME_MODE, Table
 from deltalake import write_deltalake
-from deltalake.exceptions import DeltaError
+from deltalake.exceptions import DeltaError, DeltaProtocolError
 from engines import Rows
+from polars.exceptions import ShapeError
 from pyspark.sql import SparkSession
 
 from spark_ext import UsageTracking
@@ -30,10 +31,6 @@ ROWS = [
     {"id": 1, "name": "one", "s": {"x": 10, "y": "a"}, "l": [{"z": 100}]},
     {"id": 2, "name": "two", "l": [{"z": 200}, {"z": 201}]},
 ]
-
-# Those that refuse a table of reader version 2.
-BY_VERSION = ["polars"]
-EVERYONE = ["deltalake by DataFusion", "deltalake by pyarrow", "ClickHouse", "Kernel", *BY_VERSION]
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +49,10 @@ def tracked(request: pytest.FixtureRequest, table: Table) -> Table:
     table.create_tracked(COLUMNS, partitioned_by=request.param)
     table.insert(VALUES)
     return table
+
+
+def read_by(readers: dict[str, Reader], path: Path, *, but: str = "") -> dict[str, Rows]:
+    return {name: reader(path) for name, reader in readers.items() if name != but}
 
 
 def leave(table: Table, until: str) -> list[bool]:
@@ -89,7 +90,7 @@ def append(path: Path) -> None:
 
 
 def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader]) -> None:
-    with pytest.raises(Exception, match="reader version"):
+    with pytest.raises(DeltaProtocolError, match="reader version"):
         readers["polars"](tracked.path)
 
 
@@ -102,42 +103,47 @@ def test_no_other_engine_writes_before_the_last_exit(tracked: Table, until: str 
         append(tracked.path)
 
 
-def test_readers_that_ignore_mapping_see_nothing_under_deltas_own_names(
+def test_deltas_own_names_hide_values_from_other_readers(
     table: Table, readers: dict[str, Reader]
 ) -> None:
     table.create(COLUMNS, NAME_MODE)
     table.insert(VALUES)
 
-    assert readers["deltalake by pyarrow"](table.path) == [{}, {}]
-    assert readers["deltalake by DataFusion"](table.path) == ROWS
+    assert read_by(readers, table.path, but="polars") == {
+        "deltalake by DataFusion": ROWS,
+        "deltalake by pyarrow": [{}, {}],
+        "ClickHouse": [{key: row[key] for key in row if key != "l"} for row in ROWS],
+        "Kernel": ROWS,
+    }
 
 
 # Values, at each step of the way.
 
 
-@pytest.mark.parametrize("reader", [name for name in EVERYONE if name not in BY_VERSION])
 def test_a_tracked_table_is_read_as_it_was_written(
-    tracked: Table, readers: dict[str, Reader], reader: str
+    tracked: Table, readers: dict[str, Reader]
 ) -> None:
-    assert readers[reader](tracked.path) == ROWS
+    found = read_by(readers, tracked.path, but="polars")
+
+    assert found == dict.fromkeys(found, ROWS)
 
 
-@pytest.mark.parametrize("reader", [name for name in EVERYONE if name not in BY_VERSION])
 def test_an_unmapped_table_is_read_as_it_was_written(
-    tracked: Table, readers: dict[str, Reader], reader: str
+    tracked: Table, readers: dict[str, Reader]
 ) -> None:
     assert leave(tracked, "none") == [True, False, False]
 
-    assert readers[reader](tracked.path) == ROWS
+    found = read_by(readers, tracked.path, but="polars")
+
+    assert found == dict.fromkeys(found, ROWS)
 
 
-@pytest.mark.parametrize("reader", EVERYONE)
 def test_a_table_of_reader_version_1_is_read_by_everyone(
-    tracked: Table, readers: dict[str, Reader], reader: str
+    tracked: Table, readers: dict[str, Reader]
 ) -> None:
     assert leave(tracked, "readers") == [True, True, False]
 
-    assert readers[reader](tracked.path) == ROWS
+    assert read_by(readers, tracked.path) == dict.fromkeys(readers, ROWS)
 
 
 def test_a_table_that_is_out_is_written_by_others_and_read_by_everyone(
@@ -147,21 +153,28 @@ def test_a_table_that_is_out_is_written_by_others_and_read_by_everyone(
 
     append(tracked.path)
 
-    third = {"id": 3, "name": "three", "s": {"x": 30, "y": "c"}, "l": [{"z": 300}]}
-    for name, reader in readers.items():
-        assert reader(tracked.path) == [*ROWS, third], name
+    rows = [*ROWS, {"id": 3, "name": "three", "s": {"x": 30, "y": "c"}, "l": [{"z": 300}]}]
+    is_partitioned = bool(tracked.log.metadata["partitionColumns"])
+    found = read_by(readers, tracked.path, but="polars" if is_partitioned else "")
+    assert found == dict.fromkeys(found, rows)
     assert len(tracked.rows()) == 3
+    if is_partitioned:
+        # Delta names the folders of a mapped table at random, others name them `id=3`. polars
+        # 2.1.0 refuses a table that has both, unless it reads through pyarrow.
+        with pytest.raises(ShapeError):
+            engines.polars_(tracked.path)
+        assert engines.polars_(tracked.path, use_pyarrow=True) == rows
 
 
-@pytest.mark.parametrize("reader", EVERYONE)
 def test_a_renamed_table_is_read_by_everyone_after_its_rewrite(
-    table: Table, readers: dict[str, Reader], reader: str
+    table: Table, readers: dict[str, Reader]
 ) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
     table.alter("ADD COLUMN a INT")
     table.insert("(2, 'y', 3)")
-    leave(table, "readers")
+    assert leave(table, "readers") == [True, True, False]
 
-    assert readers[reader](table.path) == [{"b": "x", "c": 1}, {"a": 3, "b": "y", "c": 2}][::-1]
+    expected = [{"a": 3, "b": "y", "c": 2}, {"b": "x", "c": 1}]
+    assert read_by(readers, table.path) == dict.fromkeys(readers, expected)

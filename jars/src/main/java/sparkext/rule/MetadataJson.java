@@ -27,50 +27,52 @@ final class MetadataJson {
 
   private MetadataJson() {}
 
+  /** What stands in a JSON object. */
+  private interface Fields {
+    void write(JsonGenerator json) throws IOException;
+  }
+
   static String request(MetadataChange change) {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = FACTORY.createGenerator(text)) {
-      json.writeStartObject();
-      writeMetadata(json, "old", change.old(), null, null);
-      writeMetadata(json, "proposed", change.proposed(), change.old(), null);
-      writeMetadata(json, "new", change.assigned(), change.old(), change.proposed());
-      json.writeObjectFieldStart("commit");
-      writeProtocol(json, change.protocol());
-      json.writeBooleanField("creatingTable", change.creatingTable());
-      json.writeBooleanField("overwritingSchema", change.overwritingSchema());
-      json.writeBooleanField("enabledByDefault", change.enabledByDefault());
-      json.writeBooleanField("featureDefault", change.featureDefault());
-      json.writeStringField("flagDefault", change.flagDefault());
-      json.writeEndObject();
-      json.writeEndObject();
-    } catch (IOException impossible) {
-      throw new UncheckedIOException(impossible);
-    }
-    return text.toString();
+    return object(
+        json -> {
+          writeMetadata(json, "old", change.old(), null, null);
+          writeMetadata(json, "proposed", change.proposed(), change.old(), null);
+          writeMetadata(json, "new", change.assigned(), change.old(), change.proposed());
+          json.writeObjectFieldStart("commit");
+          writeProtocol(json, change.protocol());
+          json.writeBooleanField("creatingTable", change.creatingTable());
+          json.writeBooleanField("overwritingSchema", change.overwritingSchema());
+          json.writeBooleanField("enabledByDefault", change.enabledByDefault());
+          json.writeBooleanField("featureDefault", change.featureDefault());
+          json.writeStringField("flagDefault", change.flagDefault());
+          json.writeEndObject();
+        });
   }
 
   static String removalRequest(Protocol protocol, Metadata table) {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = FACTORY.createGenerator(text)) {
-      json.writeStartObject();
-      writeMetadata(json, "table", table, null, null);
-      writeProtocol(json, protocol);
-      json.writeEndObject();
-    } catch (IOException impossible) {
-      throw new UncheckedIOException(impossible);
-    }
-    return text.toString();
+    return object(
+        json -> {
+          writeMetadata(json, "table", table, null, null);
+          writeProtocol(json, protocol);
+        });
   }
 
   static String tableFacts(String name, Snapshot snapshot) {
+    return object(
+        json -> {
+          writeMetadata(json, "table", snapshot.metadata(), null, null);
+          writeProtocol(json, snapshot.protocol());
+          json.writeStringField("name", name);
+          json.writeNumberField("numFiles", snapshot.numOfFiles());
+          json.writeNumberField("sizeInBytes", snapshot.sizeInBytes());
+        });
+  }
+
+  private static String object(Fields fields) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {
       json.writeStartObject();
-      writeMetadata(json, "table", snapshot.metadata(), null, null);
-      writeProtocol(json, snapshot.protocol());
-      json.writeStringField("name", name);
-      json.writeNumberField("numFiles", snapshot.numOfFiles());
-      json.writeNumberField("sizeInBytes", snapshot.sizeInBytes());
+      fields.write(json);
       json.writeEndObject();
     } catch (IOException impossible) {
       throw new UncheckedIOException(impossible);

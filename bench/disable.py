@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long switching column mapping off takes: ours, Delta's, and an unrelated statement's.
+
+Each table is made once, copied by hard links for both sides, and mapped by ALTER, which touches no
+file. Ours: the tracked copy in a session with the plugin. Delta's: the untracked copy in a plain
+one. The floor: `SET TBLPROPERTIES ('a' = ..)` on the tracked copy, before each of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
+ON = "'delta.columnMapping.mode' = 'name'"
+OFF = "'delta.columnMapping.mode' = 'none'"
+
+PAIRS = 9
+REWRITES = 3
+BYTES_PER_ROW = 40  # an id and four random doubles, which do not compress
+FILES_OF_SIZES = 10
+SIZES_MB = (10, 100, 1000)
+FILE_COUNTS = (10, 1_000, 10_000)
+ROWS_OF_COUNTED_FILES = 100
+
+
+class Session(Protocol):
+    """A session that times statements."""
+
+    def sql(self, statement: str) -> float:
+        """Seconds that a statement took."""
+
+
+@dataclass(frozen=True)
+class Disabling:
+    """Median seconds at one size of table."""
+
+    files: int
+    megabytes: float
+    floor: float
+    ours: float
+    delta: float
+    over_floor: float  # ours / floor, median of pairs
+
+
+def by_size(ours: Session, plain: Session, folder: Path) -> list[Disabling]:
+    """At 10 MB, 100 MB and 1 GB, in ten files each."""
+    return [
+        measured(ours, plain, folder, lambda path, mb=mb: of_size(plain, path, mb))
+        for mb in SIZES_MB
+    ]
+
+
+def by_files(ours: Session, plain: Session, folder: Path) -> list[Disabling]:
+    """At 10, 1,000 and 10,000 files of a hundred rows."""
+    return [
+        measured(ours, plain, folder, lambda path, count=count: of_files(plain, path, count))
+        for count in FILE_COUNTS
+    ]
+
+
+def of_size(session: Session, path: Path, megabytes: int) -> None:
+    """Writes a table of about this size."""
+    write(session, path, megabytes * 1_000_000 // BYTES_PER_ROW, FILES_OF_SIZES)
+
+
+def of_files(session: Session, path: Path, count: int) -> None:
+    """Writes a table of one file, and adds links to it in one commit of our own."""
+    write(session, path, ROWS_OF_COUNTED_FILES, 1)
+    log = path / "_delta_log"
+    actions = map(json.loads, (log / f"{0:020}.json").read_text().splitlines())
+    (add,) = (action["add"] for action in actions if "add" in action)
+    lines = [json.dumps({"commitInfo": {"timestamp": 0, "operation": "WRITE"}})]
+    for number in range(1, count):
+        link = f"part-{number:05}.parquet"
+        os.link(path / add["path"], path / link)
+        lines.append(json.dumps({"add": {**add, "path": link}}))
+    (log / f"{1:020}.json").write_text("\n".join(lines) + "\n")
+
+
+def write(session: Session, path: Path, rows: int, files: int) -> None:
+    """Writes a table without column mapping."""
+    doubles = ", ".join(f"rand({seed}) AS x{seed}" for seed in range(4))
+    session.sql(
+        f"CREATE TABLE delta.`{path}` USING delta AS"
+        f" SELECT id, {doubles} FROM range(0, {rows}, 1, {files})"
+    )
+
+
+def measured(
+    ours: Session, plain: Session, folder: Path, make: Callable[[Path], None]
+) -> Disabling:
+    """Makes a table and measures on copies of it."""
+    original, tracked, untracked = (folder / name for name in ("original", "tracked", "untracked"))
+    make(original)
+    for copy in (tracked, untracked):
+        shutil.copytree(original, copy, copy_function=os.link)
+    files = list(original.rglob("*.parquet"))
+    size = sum(file.stat().st_size for file in files) / 1e6
+    set_properties(ours, tracked, TRACKED)
+    pairs = [pair(ours, tracked, number) for number in range(PAIRS + 1)][1:]
+    rewrites = [removal(plain, untracked) for _ in range(REWRITES)]
+    for path in (original, tracked, untracked):
+        shutil.rmtree(path)
+    floors, removals = zip(*pairs, strict=True)
+    return Disabling(
+        files=len(files),
+        megabytes=size,
+        floor=statistics.median(floors),
+        ours=statistics.median(removals),
+        delta=statistics.median(rewrites),
+        over_floor=statistics.median(b / a for a, b in pairs),
+    )
+
+
+def pair(session: Session, path: Path, number: int) -> tuple[float, float]:
+    """Seconds of the floor and of the removal, one after the other."""
+    set_properties(session, path, ON)
+    floor = set_properties(session, path, f"'a' = '{number}'")
+    return floor, set_properties(session, path, OFF)
+
+
+def removal(session: Session, path: Path) -> float:
+    """Seconds of the removal on a table that is mapped first."""
+    set_properties(session, path, ON)
+    return set_properties(session, path, OFF)
+
+
+def set_properties(session: Session, path: Path, properties: str) -> float:
+    """Seconds of ALTER TABLE .. SET TBLPROPERTIES."""
+    return session.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({properties})")
+
+
+def draw(sizes: list[Disabling], counts: list[Disabling], machine: str, path: Path) -> None:
+    """Both curves as a PNG."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axes, rows, along, label in (
+        (left, sizes, [row.megabytes for row in sizes], "MB of data, 10 files"),
+        (right, counts, [row.files for row in counts], "files of 100 rows"),
+    ):
+        axes.plot(along, [row.delta for row in rows], "o-", label="plain Delta (rewrite)")
+        axes.plot(along, [row.ours for row in rows], "o-", label="spark-ext (metadata)")
+        axes.plot(along, [row.floor for row in rows], "--", label="SET TBLPROPERTIES ('a'='b')")
+        axes.set(xscale="log", yscale="log", xlabel=label)
+        axes.grid(visible=True, which="major", alpha=0.3)
+    left.set_ylabel("seconds")
+    left.legend()
+    figure.suptitle(f"Switching column mapping off ({machine})", fontsize="medium")
+    figure.savefig(path, dpi=110)
