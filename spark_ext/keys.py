@@ -52,6 +52,17 @@ COLUMN_MAPPING_METADATA_KEYS: Final = frozenset(
 # with it.
 COLLATIONS: Final = "__COLLATIONS"
 
+# Protocol, "Valid Feature Names in Table Features"; writer version 6 has it without naming it.
+IDENTITY_COLUMNS_FEATURE: Final = "identityColumns"
+
+# Delta, IcebergCompat.scala and TableFeature.scala: features that need column mapping, and the
+# properties that switch them on.
+ICEBERG_COMPAT_ENABLED: Final = {
+    "icebergCompatV1": "delta.enableIcebergCompatV1",
+    "icebergCompatV2": "delta.enableIcebergCompatV2",
+    "icebergCompatV3": "delta.enableIcebergCompatV3",
+}
+
 # Protocol, "Checkpoint Protection"; Delta, DeltaConfig.scala,
 # `TABLE_FEATURE_DROP_TRUNCATE_HISTORY_LOG_RETENTION`, and its default.
 CHECKPOINT_PROTECTION_FEATURE: Final = "checkpointProtection"

@@ -26,7 +26,7 @@ class Progress:
         seconds: Since it was started.
         tasks_done: Spark tasks that have ended; 0 on Spark Connect, which does not tell.
         tasks: Spark tasks that were planned so far.
-        finished: Whether it has ended.
+        finished: Whether it has ended, in whatever way.
     """
 
     statement: str
@@ -69,7 +69,7 @@ def reported(
         finally:
             ended.set()
             watcher.join()
-        tell(finished=True)
+            tell(finished=True)
 
 
 @contextmanager

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 from delta.tables import DeltaTable
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_ext.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
 from spark_ext.progress import Progress, reported, shown
-from spark_ext.rules.exits import ColumnMappingExit, Reason, disabling_statement, waiting
+from spark_ext.rules.exits import BLOCKED, ColumnMappingExit, Reason, disabling_statement, waiting
 
 Until = Literal["none", "readers", "writers"]
 
@@ -44,7 +45,7 @@ class UsageTracking:
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> UsageTracking:
         """The tracking of the table `name`, as `DeltaTable.forName` finds it."""
-        return cls(spark, DeltaTable.forName(spark, name), name)
+        return cls(spark, DeltaTable.forName(spark, name), _qualified(spark, name))
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str) -> UsageTracking:
@@ -115,7 +116,7 @@ class UsageTracking:
 
         Returns:
             The three exits. One that Delta cannot reach yet, or that another feature blocks, is
-            not `reached` and has its `reasons` and the `statements` that are left.
+            not `reached` and has its `reasons`; what is left of its `statements` was not run.
 
         Raises:
             ValueError: `until` is none of the three.
@@ -143,8 +144,8 @@ class UsageTracking:
     def _take(self, step: ColumnMappingExit, progress: Callable[[Progress], None] | None) -> bool:
         """Runs the statements of an exit; whether Delta wants its retention period to pass."""
         statements = step.statements
-        if step.exit == "none" and not step.reached and not statements:
-            # Delta has its own words for the names that block it.
+        if step.exit == "none" and step.cost == BLOCKED:
+            # Delta has its own words for the names and features that block it.
             statements = (disabling_statement(self._name),)
         for statement in statements:
             try:
@@ -177,7 +178,7 @@ class UsageTracking:
         if self._given_name is not None:
             return self._given_name
         location: str = self._detail()["location"]
-        return "delta.`" + location.replace("`", "``") + "`"
+        return "delta." + _quoted(location)
 
     def _detail(self) -> dict[str, Any]:
         """The row of DESCRIBE DETAIL."""
@@ -185,9 +186,25 @@ class UsageTracking:
         return detail.asDict()
 
 
+def _qualified(spark: SparkSession, name: str) -> str:
+    """The name as it is found from any catalog and database."""
+    parts = re.findall(r"`(?:[^`]|``)+`|[^.`]+", name)
+    if len(parts) > 2 or parts[0].strip("`").lower() == "delta":
+        return name
+    here = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
+    return ".".join([*map(_quoted, here[: 3 - len(parts)]), name])
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _condition(error: PySparkException | Py4JJavaError) -> str | None:
+    if isinstance(error, PySparkException):
+        return error.getCondition()
     # An error of Delta that is no AnalysisException reaches PySpark as it is in the JVM.
-    thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
-    get_condition = getattr(thrown, "getCondition", None)
-    condition: str | None = get_condition() if get_condition is not None else None
+    try:
+        condition: str | None = error.java_exception.getCondition()
+    except Py4JError:  # an exception that has none
+        return None
     return condition

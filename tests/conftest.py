@@ -18,6 +18,8 @@ import spark_ext
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     builder = small_session(SparkSession.builder, tmp_path_factory.mktemp("warehouse"))
+    # The default is for several drivers, and runs a `readlink` four times for each commit.
+    builder.config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
     session = spark_ext.configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session

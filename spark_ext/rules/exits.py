@@ -6,7 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from spark_ext.column_mapping import INVALID_NAME_CHARACTERS, has_physical_name, physical_name
+from spark_ext.column_mapping import (
+    INVALID_NAME_CHARACTERS,
+    has_physical_name,
+    physical_name,
+    satisfies_column_mapping_protocol,
+    schema_has_column_mapping_metadata,
+)
 from spark_ext.column_mapping import is_mapped as has_mapping_on
 from spark_ext.keys import (
     CHECKPOINT_PROTECTION_FEATURE,
@@ -14,6 +20,8 @@ from spark_ext.keys import (
     COLUMN_MAPPING_MODE,
     DEFAULT_TRUNCATE_HISTORY_RETENTION,
     FEATURE_NAME,
+    ICEBERG_COMPAT_ENABLED,
+    IDENTITY_COLUMNS_FEATURE,
     MODE_NONE,
     TRUNCATE_HISTORY_RETENTION,
 )
@@ -26,7 +34,7 @@ NONE, READERS, WRITERS = EXITS = ("none", "readers", "writers")
 MEANINGS = {
     NONE: "readable by readers that ignore column mapping",
     READERS: "readable by readers of protocol version 1",
-    WRITERS: "writable by writers that know no feature of column mapping",
+    WRITERS: "writable by writers of protocol version 4 and below",
 }
 
 # What an exit costs.
@@ -39,14 +47,19 @@ NOTHING, METADATA, REWRITE, HISTORY, BLOCKED = (
 )
 
 INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
+MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
+READER_VERSION = "READER_VERSION"
 RETENTION_PERIOD = "RETENTION_PERIOD"
 
 # Protocol, "Valid Feature Names in Table Features": what writers up to version 4 know.
 _FEATURES_OF_WRITER_4 = frozenset(
     {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns"}
 )
-_WRITER_4, _WRITER_7, _READER_1, _READER_3 = 4, 7, 1, 3
+_WRITER_6, _WRITER_7, _READER_1, _READER_3 = 6, 7, 1, 3
+
+# Delta, TableFeature.scala, `requiredFeatures`.
+_NEED_COLUMN_MAPPING = frozenset({*ICEBERG_COMPAT_ENABLED, "adaptiveMetadata-preview"})
 
 
 @dataclass(frozen=True)
@@ -54,11 +67,12 @@ class Reason:
     """Why an exit costs what it costs.
 
     Args:
-        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `OTHER_FEATURE`,
+        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by
+            another engine that set the mode only), `OTHER_FEATURE`, `READER_VERSION`,
             `RETENTION_PERIOD`.
         name: The column's path, quoted where SQL wants it, or the feature that it is about; None
             where it is about the table.
-        detail: The column's physical name, its invalid characters, or the period.
+        detail: The column's physical name, its invalid characters, the version, or the period.
     """
 
     reason: str
@@ -76,7 +90,7 @@ class ColumnMappingExit:
         reached: Whether the table is there.
         cost: `NOTHING` once reached, `METADATA` (commits without files), `REWRITE` (of all files),
             `HISTORY` (older versions are deleted once the retention period is over), or `BLOCKED`.
-        reasons: Of the cost; empty for `NOTHING` and `METADATA`.
+        reasons: Of the cost, and of a rewrite that comes once a blocked one is free.
         num_files: How many files a rewrite touches; 0 without one.
         size_in_bytes: Their size.
         statements: To run on the way from the exit before, in order; empty where it is blocked.
@@ -116,40 +130,47 @@ def disabling_statement(name: str) -> str:
 
 
 def _unmapped(facts: TableFacts) -> ColumnMappingExit:
-    if not has_mapping_on(facts.metadata):
+    has_keys = schema_has_column_mapping_metadata(facts.metadata.schema)
+    if not has_mapping_on(facts.metadata) and not has_keys:
         return _exit(NONE, NOTHING)
     invalid = tuple(_invalid_names(facts.metadata))
-    if invalid:
-        return _exit(NONE, BLOCKED, invalid)
+    demanding = _other_features(_enabled_iceberg_compat(facts.metadata))
+    # A name can only be made legal by a rename, after which nothing is free.
+    rewrite = _rewrite_reasons(facts)
+    sizes = (facts.num_files, facts.size_in_bytes) if rewrite or invalid else (0, 0)
+    if invalid or demanding:
+        return _exit(NONE, BLOCKED, (*invalid, *demanding, *rewrite), sizes=sizes)
     statement = disabling_statement(facts.name)
-    reasons = _rewrite_reasons(facts)
-    if not reasons:
-        return _exit(NONE, METADATA, statements=(statement,))
-    return ColumnMappingExit(
-        NONE,
-        MEANINGS[NONE],
-        reached=False,
-        cost=REWRITE,
-        reasons=reasons,
-        num_files=facts.num_files,
-        size_in_bytes=facts.size_in_bytes,
-        statements=(statement,),
-    )
+    reasons = rewrite
+    if not has_mapping_on(facts.metadata):
+        if COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
+            return _exit(NONE, BLOCKED, (Reason(MAPPING_METADATA_LEFT),))
+        statement = _drop_mapping(facts.name)
+        reasons = (Reason(MAPPING_METADATA_LEFT), *rewrite)
+    return _exit(NONE, REWRITE if rewrite else METADATA, reasons, (statement,), sizes)
 
 
 def _readable(facts: TableFacts) -> ColumnMappingExit:
     if facts.protocol.min_reader_version == _READER_1:
         return _exit(READERS, NOTHING)
     features = _reader_features(facts.protocol)
-    others = _other_features(features - {COLUMN_MAPPING_FEATURE})
-    if COLUMN_MAPPING_FEATURE not in features:
+    # Delta drops no feature that one of the others needs.
+    needed_by = _NEED_COLUMN_MAPPING & _features(facts.protocol)
+    others = _other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
+    if others:
         return _exit(READERS, BLOCKED, others)
-    drop = f"ALTER TABLE {facts.name} DROP FEATURE {COLUMN_MAPPING_FEATURE}"
-    return _exit(READERS, BLOCKED if others else METADATA, others, (drop,))
+    if COLUMN_MAPPING_FEATURE not in features:
+        version = str(facts.protocol.min_reader_version)
+        return _exit(READERS, BLOCKED, (Reason(READER_VERSION, detail=version),))
+    return _exit(READERS, METADATA, statements=(_drop_mapping(facts.name),))
 
 
 def _writable(facts: TableFacts) -> ColumnMappingExit:
-    features = _writer_features(facts.protocol)
+    features = _features(facts.protocol)
+    ours = {FEATURE_NAME, CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE}
+    others = _other_features(features - ours - _FEATURES_OF_WRITER_4)
+    if others:
+        return _exit(WRITERS, BLOCKED, others)
     statements: list[str] = []
     reasons: tuple[Reason, ...] = ()
     if FEATURE_NAME in features:
@@ -159,12 +180,12 @@ def _writable(facts: TableFacts) -> ColumnMappingExit:
         dropped = f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY"
         statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {dropped}")
         reasons = (_retention_period(facts),)
-    ours = {FEATURE_NAME, CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE}
-    others = _other_features(features - ours - _FEATURES_OF_WRITER_4)
-    if others:
-        return _exit(WRITERS, BLOCKED, (*reasons, *others), tuple(statements))
     cost = HISTORY if reasons else METADATA if statements else NOTHING
     return _exit(WRITERS, cost, reasons, tuple(statements))
+
+
+def _drop_mapping(name: str) -> str:
+    return f"ALTER TABLE {name} DROP FEATURE {COLUMN_MAPPING_FEATURE}"
 
 
 def waiting(step: ColumnMappingExit) -> ColumnMappingExit:
@@ -183,10 +204,14 @@ def _retention_period(facts: TableFacts) -> Reason:
 
 
 def _exit(
-    name: str, cost: str, reasons: tuple[Reason, ...] = (), statements: tuple[str, ...] = ()
+    name: str,
+    cost: str,
+    reasons: tuple[Reason, ...] = (),
+    statements: tuple[str, ...] = (),
+    sizes: tuple[int, int] = (0, 0),
 ) -> ColumnMappingExit:
     reached = cost == NOTHING
-    return ColumnMappingExit(name, MEANINGS[name], reached, cost, reasons, 0, 0, statements)
+    return ColumnMappingExit(name, MEANINGS[name], reached, cost, reasons, *sizes, statements)
 
 
 def _rewrite_reasons(facts: TableFacts) -> tuple[Reason, ...]:
@@ -215,18 +240,28 @@ def _other_features(features: Iterable[str]) -> tuple[Reason, ...]:
     return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
 
 
+def _enabled_iceberg_compat(metadata: TableMetadata) -> Iterable[str]:
+    for feature, enabled in ICEBERG_COMPAT_ENABLED.items():
+        if metadata.configuration.get(enabled, "").lower() == "true":
+            yield feature
+
+
 def _reader_features(protocol: Protocol) -> frozenset[str]:
     if protocol.min_reader_version >= _READER_3:
         return protocol.reader_features or frozenset()
-    return frozenset({COLUMN_MAPPING_FEATURE})
+    return frozenset({COLUMN_MAPPING_FEATURE} & _features(protocol))
 
 
-def _writer_features(protocol: Protocol) -> frozenset[str]:
+def _features(protocol: Protocol) -> frozenset[str]:
+    """What a writer has to know, above version 4."""
     if protocol.min_writer_version >= _WRITER_7:
         return protocol.writer_features or frozenset()
-    if protocol.min_writer_version > _WRITER_4:
-        return frozenset({COLUMN_MAPPING_FEATURE})
-    return frozenset()
+    implied = set()
+    if satisfies_column_mapping_protocol(protocol):
+        implied.add(COLUMN_MAPPING_FEATURE)
+    if protocol.min_writer_version == _WRITER_6:
+        implied.add(IDENTITY_COLUMNS_FEATURE)
+    return frozenset(implied)
 
 
 def quoted(path: Path) -> str:

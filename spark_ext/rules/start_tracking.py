@@ -34,9 +34,9 @@ def start_tracking(
     a drop or rename can't be excluded: a true flag costs readable names, while a false one that
     is wrong brings an old file's column back under a new column's name.
 
-    A RESTORE or CLONE may bring the feature onto an untracked table after the rules ran; the flag
-    that it brings is made true where the table has column mapping, as if the feature were added.
-    Otherwise an untracked table is left as it is.
+    A RESTORE or CLONE may bring the feature onto an untracked table after the rules ran. So a flag
+    on an untracked table with column mapping becomes true, as if the feature were added; without
+    a flag it is left as it is.
 
     Returns:
         `new` with the flag, in lower case; in some cases with the feature's property.
@@ -87,13 +87,12 @@ def _gets_feature_by_default(old: TableMetadata, new: TableMetadata, commit: Com
 def _with_arriving_flag(
     old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    arrives = (
-        HAS_DROPPED_OR_RENAMED in new.configuration
-        and HAS_DROPPED_OR_RENAMED not in old.configuration
-    )
-    if not arrives or not existed(old):
+    # With every change: whether this one brings the feature can't be seen, and an untracked table
+    # has no use for its flag.
+    has_flag = HAS_DROPPED_OR_RENAMED in new.configuration
+    if not has_flag or not existed(old) or not _flag_of_untracked_table(old, new, commit):
         return new
-    return with_flag(new, dropped_or_renamed=_flag_of_untracked_table(old, new, commit))
+    return with_flag(new, dropped_or_renamed=True)
 
 
 def _flag_of_new_table(new: TableMetadata, commit: CommitContext) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table, refusal
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from table_log import FEATURE, TableLog
 
@@ -77,13 +79,13 @@ def test_names_that_are_illegal_without_mapping_are_refused_by_delta(
 @pytest.mark.parametrize(
     ("call", "condition"),
     [
-        ("column_mapping('no_such_table')", "TABLE_OR_VIEW_NOT_FOUND"),
-        ("column_mapping_exit('delta.`/no/such/table`')", "DELTA_NOT_A_DELTA_TABLE"),
+        ("column_mapping('no_such_table')", "DELTA_MISSING_DELTA_TABLE"),
+        ("column_mapping_exit('delta.`/no/such/table`')", "DELTA_MISSING_DELTA_TABLE"),
         ("column_mapping('a b')", "PARSE_SYNTAX_ERROR"),
         ("column_mapping()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("column_mapping_exit('a', 'b')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("column_mapping(1)", "NON_FOLDABLE_ARGUMENT"),
-        ("column_mapping(CAST(NULL AS STRING))", "INVALID_PARAMETER_VALUE.NULL"),
+        ("column_mapping(current_database())", "NON_FOLDABLE_ARGUMENT"),
     ],
 )
 def test_a_table_function_wants_the_name_of_a_delta_table(
@@ -182,6 +184,26 @@ def test_columns_shows_names_and_ids_at_every_level(table: Table) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["named", "default.named", "spark_catalog.default.named"])
+def test_a_name_stays_the_name_of_its_table(named_table: Table, name: str) -> None:
+    named_table.create_tracked("a INT")
+    spark = named_table.spark
+    usage = UsageTracking.forName(spark, name)
+    spark.sql("CREATE DATABASE elsewhere")
+    try:
+        spark.sql("USE elsewhere")
+        spark.sql("CREATE TABLE named (b INT) USING delta")
+
+        exits = usage.disable_column_mapping(progress=None)
+
+        assert reached(exits) == [True, False, False]
+        assert [row.path for row in usage.columns().collect()] == ["a"]
+    finally:
+        spark.sql("USE default")
+        spark.sql("DROP DATABASE elsewhere CASCADE")
+    assert named_table.log.operation == "REMOVE COLUMN MAPPING"
+
+
 def test_a_table_function_is_a_relation_like_any_other(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     call = f"column_mapping('delta.`{table.path}`')"
@@ -252,19 +274,33 @@ def test_a_table_that_is_out_is_left_as_it_is(table: Table) -> None:
     assert reached(exits) == [True, True, True]
 
 
-def test_another_feature_that_keeps_readers_away_is_named(table: Table) -> None:
+def test_an_exit_that_another_feature_blocks_is_not_begun(table: Table) -> None:
     table.create_tracked("a INT")
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
 
-    exits = tracking(table).disable_column_mapping(until="writers", progress=None)
+    with table.one_commit():
+        exits = tracking(table).disable_column_mapping(until="writers", progress=None)
 
     assert reached(exits) == [True, False, False]
-    assert [(why.reason, why.name) for why in exits[1].reasons] == [
-        ("OTHER_FEATURE", "deletionVectors")
-    ]
-    assert exits[1].statements == ()
-    assert "columnMapping" not in table.log.writer_features
-    assert table.log.is_tracked  # there was no point in going on
+    for step in exits[1:]:
+        assert [(why.reason, why.name) for why in step.reasons] == [
+            ("OTHER_FEATURE", "deletionVectors")
+        ]
+        assert step.statements == ()
+    assert {"columnMapping", FEATURE} <= table.log.writer_features
+
+
+def test_iceberg_compat_refuses_in_deltas_words(table: Table) -> None:
+    table.create_tracked("a INT")
+    table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
+    usage = tracking(table)
+
+    (first, *_) = usage.disable_column_mapping(dry_run=True)
+    assert (first.cost, first.reasons[0].name) == ("BLOCKED", "icebergCompatV2")
+
+    with table.no_commit(), pytest.raises((PySparkException, Py4JJavaError)) as refused:
+        usage.disable_column_mapping(progress=None)
+    assert "DELTA_ICEBERG_COMPAT_VIOLATION" in str(refused.value)
 
 
 def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:

@@ -24,10 +24,10 @@ FOR_TINY_TABLES = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
-    # The default runs a `readlink` eight times and a `chmod` twice for each commit.
+    # The default is for several drivers, and runs a `readlink` four times for each commit.
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
 }
-JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+JVM_OPTIONS = "-XX:+UseSerialGC"
 
 
 def tiny_session(folder: Path) -> SparkSession.Builder:

@@ -92,10 +92,10 @@ class State:
     def mapping_enabled(self) -> State:
         # RFC: the names that the columns have in the files.
         named = mapped(self.columns, lambda _, column: replace(column, physical=column.name))
-        return replace(self, is_mapped=True, columns=named)._assigned()
+        return replace(self, is_mapped=True, columns=named)._assigned(after=self)
 
     def mapping_disabled(self) -> State:
-        return replace(self, is_mapped=False)._assigned()
+        return replace(self, is_mapped=False)._assigned(after=self)
 
     def tracking_dropped(self) -> State:
         return replace(self, is_tracked=False, flag=None)
@@ -123,7 +123,7 @@ class State:
         """A protocol keeps its features; a flag that is true stays so."""
         if not self.is_tracked:
             new = replace(to, max_id=max(self.max_id, to.max_id))
-            return new._arriving_at(self)._assigned()
+            return new._untracked_after(self)._assigned()
         # Mapped columns from a time without tracking: nobody knows what was dropped before.
         unknown = to.is_mapped and to.flag is None
         flag = self.flag or to.flag is True or unknown
@@ -141,7 +141,7 @@ class State:
         """A CLONE of this table over an empty one of the same mode."""
         new = replace(self, max_id=max(self.max_id, target.max_id))
         if not target.is_tracked:
-            return new._arriving_at(target)._assigned()
+            return new._untracked_after(target)._assigned()
         # Other columns than its own have a past that the target cannot know.
         other = target.is_mapped and (
             self.identities() != target.identities() or self.max_id > target.max_id
@@ -149,11 +149,14 @@ class State:
         flag = bool(target.flag or self.flag or other or (self.is_mapped and self.flag is None))
         return replace(new, is_tracked=True, flag=flag)._assigned()
 
-    def _arriving_at(self, untracked: State) -> State:
-        """The flag that comes with the feature: true on a mapped table, as for ALTER."""
-        brings_flag = self.flag is not None and untracked.flag is None
-        is_mapped = self.is_mapped or untracked.is_mapped
-        return replace(self, flag=True) if brings_flag and is_mapped else self
+    def _untracked_after(self, before: State) -> State:
+        """On a mapped table a flag without the feature is true: the feature may come back."""
+        is_mapped = self.is_mapped or before.is_mapped
+        return replace(self, flag=True) if self.flag is not None and is_mapped else self
+
+    def looks(self) -> object:
+        """What users see of the columns, and whether they are mapped."""
+        return self.is_mapped, [(column.name, column.shape) for column in self.columns]
 
     def identities(self) -> dict[tuple[int, Path], str]:
         """Name by id and physical path of each column that has an id."""
@@ -180,6 +183,8 @@ class State:
         """The flag after this commit's drops and renames; ids and names for what is new."""
         used = after and self.is_tracked and after.is_mapped and after._loses(self)
         state = replace(self, flag=True) if used else self
+        if after and not self.is_tracked and after.looks() != self.looks():
+            state = state._untracked_after(after)
         if not state.is_mapped:
             plain = mapped(state.columns, lambda _, c: replace(c, id=None, physical=None))
             return replace(state, columns=plain, max_id=0)

@@ -51,9 +51,16 @@ def exits(metadata: TableMetadata, *protocol: Any) -> list[dict[str, Any]]:
     for step in found:
         assert step["reached"] == (step["cost"] == "NOTHING")
         assert not (step["reached"] and (step["reasons"] or step["statements"]))
-        rewrite = (4, 4096) if step["cost"] == "REWRITE" else (0, 0)
-        assert (step["numFiles"], step["sizeInBytes"]) == rewrite
+        is_rewritten = step["cost"] == "REWRITE" or "INVALID_COLUMN_NAME" in names_of(step)
+        sizes = (4, 4096) if is_rewritten else (0, 0)
+        assert (step["numFiles"], step["sizeInBytes"]) == sizes
+        assert not (step["cost"] == "BLOCKED" and step["statements"])
+        assert step["cost"] in ("NOTHING", "METADATA") or step["reasons"]
     return found
+
+
+def names_of(step: dict[str, Any]) -> list[str]:
+    return [why["reason"] for why in step["reasons"]]
 
 
 def costs(found: list[dict[str, Any]]) -> list[str]:
@@ -98,8 +105,7 @@ def test_each_character_that_is_invalid_without_mapping_blocks(char: str) -> Non
     (first, *_) = exits(metadata, 2, 7, None, MAPPED_FEATURES)
 
     assert first["cost"] == "BLOCKED"
-    assert first["statements"] == []
-    assert reasons(first) == [("INVALID_COLUMN_NAME", f"s.`{name}`", char)]
+    assert reasons(first)[0] == ("INVALID_COLUMN_NAME", f"s.`{name}`", char)
 
 
 def test_an_untracked_table_is_rewritten() -> None:
@@ -135,15 +141,66 @@ def test_other_features_block_what_they_keep_others_from() -> None:
     found = exits(table({"a": "1 a"}, "name", "false"), 3, 7, readers, writers)
 
     assert costs(found) == ["METADATA", "BLOCKED", "BLOCKED"]
-    assert found[1]["statements"] == [DROP_MAPPING]
     assert reasons(found[1]) == [("OTHER_FEATURE", "deletionVectors", None)]
-    assert reasons(found[2])[1:] == [
+    assert reasons(found[2]) == [
         ("OTHER_FEATURE", "deletionVectors", None),
         ("OTHER_FEATURE", "rowTracking", None),
     ]
     rest = exits(table({"a": ""}), 3, 7, ("deletionVectors",), ("deletionVectors",))
     assert costs(rest) == ["NOTHING", "BLOCKED", "BLOCKED"]
-    assert rest[1]["statements"] == rest[2]["statements"] == []
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        ((1, 5, None, None), ["NOTHING", "NOTHING", "NOTHING"]),
+        ((1, 6, None, None), ["NOTHING", "NOTHING", "BLOCKED"]),
+        ((2, 2, None, None), ["NOTHING", "BLOCKED", "NOTHING"]),
+        ((2, 5, None, None), ["NOTHING", "METADATA", "HISTORY"]),
+        ((2, 6, None, None), ["NOTHING", "METADATA", "BLOCKED"]),
+        ((3, 7, (), ()), ["NOTHING", "BLOCKED", "NOTHING"]),
+    ],
+)
+def test_versions_imply_features(protocol: tuple[Any, ...], expected: list[str]) -> None:
+    assert costs(exits(table({"a": ""}), *protocol)) == expected
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_iceberg_compat_needs_column_mapping(version: int) -> None:
+    feature = f"icebergCompatV{version}"
+    features = (*MAPPED_FEATURES, feature)
+    on = {f"delta.enableIcebergCompatV{version}": "true"}
+
+    enabled = exits(table({"a": "1 a"}, "name", "false", on), 2, 7, None, features)
+    disabled = exits(table({"a": "1 a"}, "name", "false"), 2, 7, None, features)
+
+    assert costs(enabled) == ["BLOCKED", "BLOCKED", "BLOCKED"]
+    assert costs(disabled) == ["METADATA", "BLOCKED", "BLOCKED"]
+    for step in (enabled[0], *enabled[1:], *disabled[1:]):
+        assert reasons(step) == [("OTHER_FEATURE", feature, None)]
+
+
+def test_mapping_metadata_that_another_engine_left_goes_with_the_feature() -> None:
+    left = table({"a": "1 a"}, "none", "false")
+
+    (first, *_) = exits(left, 2, 7, None, MAPPED_FEATURES)
+    (rewritten, *_) = exits(left, 2, 7, None, ("columnMapping",))
+    (stuck, *_) = exits(left, 1, 2, None, None)
+
+    assert (first["cost"], first["statements"]) == ("METADATA", [DROP_MAPPING])
+    assert names_of(rewritten) == ["MAPPING_METADATA_LEFT", "NOT_TRACKED"]
+    assert rewritten["cost"] == "REWRITE"
+    assert stuck["cost"] == "BLOCKED"
+
+
+def test_a_name_that_blocks_hides_no_rewrite() -> None:
+    (first, *_) = exits(table({"a b": "1 x"}, "name", "true"), 2, 7, None, MAPPED_FEATURES)
+
+    assert names_of(first) == [
+        "INVALID_COLUMN_NAME",
+        "HAS_DROPPED_OR_RENAMED",
+        "PHYSICAL_NAME_DIFFERS",
+    ]
 
 
 def test_the_period_is_the_tables_own() -> None:

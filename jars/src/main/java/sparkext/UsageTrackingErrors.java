@@ -94,11 +94,6 @@ public final class UsageTrackingErrors {
     return ofDelta(DeltaErrors.cannotModifyTableProperty(property));
   }
 
-  /** Delta's refusal of a path or table that is none of its own. */
-  public static UsageTrackingException notADeltaTable(String table) {
-    return ofDelta(DeltaErrors.notADeltaTable(table));
-  }
-
   /** Delta's refusal of a session without its extension or catalog. */
   public static UsageTrackingException deltaNotConfigured() {
     return ofDelta(DeltaErrors.configureSparkSessionWithExtensionAndCatalog(Option.empty()));

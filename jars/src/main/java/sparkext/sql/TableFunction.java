@@ -5,26 +5,27 @@ import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.from_json;
 import static org.apache.spark.sql.functions.inline;
 
+import io.delta.tables.DeltaTable;
 import java.util.List;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
-import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
-import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaAnalysisException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import scala.Option;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
-import sparkext.UsageTrackingErrors;
 import sparkext.UsageTrackingException;
 import sparkext.rule.MetadataRules;
 import sparkext.rule.Relation;
@@ -79,31 +80,27 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
       throw UsageTrackingException.sneak(
           QueryCompilationErrors.wrongNumArgsError(name, one, arguments.size(), "", "", ""));
     }
-    Expression argument = arguments.head();
-    if (!argument.foldable() || !argument.dataType().equals(DataTypes.StringType)) {
+    if (!(arguments.head() instanceof Literal argument)
+        || !argument.dataType().equals(DataTypes.StringType)) {
       throw UsageTrackingException.sneak(
           QueryCompilationErrors.nonFoldableArgumentError(name, "table", DataTypes.StringType));
     }
-    Object value = argument.eval(null);
+    Object value = argument.value();
     if (value == null) {
       throw UsageTrackingException.sneak(QueryCompilationErrors.nullArgumentError(name, "table"));
     }
     return value.toString();
   }
 
+  /** Finds the table as {@code DeltaTable.forName} does: by one to three parts, or by its path. */
   private static Snapshot snapshot(SparkSession session, String table) {
-    Snapshot snapshot = DeltaLog.forTableWithSnapshot(session, identifier(session, table))._2();
-    if (snapshot.version() < 0) {
-      throw UsageTrackingErrors.notADeltaTable(table).sneak();
-    }
-    return snapshot;
-  }
-
-  private static TableIdentifier identifier(SparkSession session, String table) {
     try {
-      return session.sessionState().sqlParser().parseTableIdentifier(table);
-    } catch (ParseException noName) {
-      throw UsageTrackingException.sneak(noName);
+      DeltaLog log = DeltaTable.forName(session, table).deltaLog();
+      return log.update(false, Option.empty(), Option.empty());
+    } catch (Exception refused) {
+      throw refused instanceof DeltaAnalysisException of
+          ? UsageTrackingException.of(of).sneak()
+          : UsageTrackingException.sneak(refused);
     }
   }
 }
