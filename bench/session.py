@@ -66,6 +66,8 @@ class Session:
         arguments = self.spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 7)
         for index, value in enumerate([*values, False, False]):
             arguments[index] = value
+        for metadata in (before.metadata(), proposed, assigned):
+            metadata.schema()  # Delta has read them when it asks, and keeps them
         started = time.perf_counter()
         hook.apply(arguments, assigned)
         return time.perf_counter() - started

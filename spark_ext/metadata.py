@@ -15,8 +15,9 @@ Shape:
     `M` is `{"schema": .., "partitionColumns": [..], "configuration": {..}, "createdTime": ..}`.
     `old` is the table before the transaction, `proposed` what the command asked for, `new` what
     Delta made of it. A schema is a StructType's JSON object; null for none; `"=old"` or
-    `"=proposed"` where it is the same text as that one, since wide schemas are megabytes. The
-    answer's `schema` is null where the schema stays as `new` had it. `protocol` is the
+    `"=proposed"` where it is the same text as that one. Among its `fields` a number stands for a
+    column that `old` has at that place, since wide schemas are megabytes. The answer's `schema` is
+    null where the schema stays as `new` had it; its numbers are places in `new`. `protocol` is the
     transaction's, `enabledByDefault` the session's `spark.sparkext.usageTracking.enabledByDefault`;
     `featureDefault` tells whether the session's defaults for new tables name the feature,
     `flagDefault` is their value of the flag.
@@ -48,7 +49,7 @@ from types import MappingProxyType
 from typing import Any
 
 from spark_ext.errors import MalformedRequestError, SparkExtError
-from spark_ext.schema import EMPTY_SCHEMA, Schema
+from spark_ext.schema import EMPTY_SCHEMA, Field, Schema
 
 _EMPTY_CONFIGURATION: Mapping[str, str] = MappingProxyType({})
 
@@ -182,10 +183,16 @@ def parse_table_facts(text: str) -> TableFacts:
 
 def render_answer(result: TableMetadata, new: TableMetadata) -> str:
     """The answer to a request whose `new` became `result`."""
-    schema = None if result.schema is new.schema else result.schema
+    schema = None if result.schema is new.schema else _by_place(result.schema, new.schema)
     return json.dumps(
         {"configuration": dict(result.configuration), "schema": schema}, separators=(",", ":")
     )
+
+
+def _by_place(schema: Schema, known: Schema) -> Schema:
+    """A schema with a number in place of each column that is the same object in another."""
+    places = {id(field): place for place, field in enumerate(known["fields"])}
+    return {**schema, "fields": [places.get(id(field), field) for field in schema["fields"]]}
 
 
 def render_error(error: SparkExtError) -> str:
@@ -263,8 +270,18 @@ def _schema(value: Any, path: str, earlier: Mapping[str, Schema]) -> Schema:
         return earlier[value]
     if value.get("type") != "struct" or not isinstance(value.get("fields"), list):
         raise MalformedRequestError(path=path, problem="is no struct with fields")
-    schema: Schema = value
+    known = earlier.get("=old", EMPTY_SCHEMA)["fields"]
+    schema: Schema = {**value, "fields": [_column(f, known, path) for f in value["fields"]]}
     return schema
+
+
+def _column(value: Any, known: list[Field], path: str) -> Field:
+    if type(value) is not int:
+        field: Field = value
+        return field
+    if not 0 <= value < len(known):
+        raise MalformedRequestError(path=f"{path}.fields", problem=f"names no column: {value}")
+    return known[value]
 
 
 def _commit(value: Any, proposed: TableMetadata) -> CommitContext:

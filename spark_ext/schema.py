@@ -121,7 +121,12 @@ def differing(one: Schema, other: Schema) -> tuple[Schema, Schema]:
         [{'name': 'b', 'type': 'long'}]
     """
     by_name = {field["name"]: field for field in one["fields"]}
-    same = {field["name"] for field in other["fields"] if by_name.get(field["name"]) == field}
+    same = {
+        field["name"]
+        for field in other["fields"]
+        # A column that was sent once is one object, and Python compares the insides of dicts.
+        if (known := by_name.get(field["name"])) is field or known == field
+    }
     return _without(one, same), _without(other, same)
 
 

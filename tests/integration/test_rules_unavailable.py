@@ -327,6 +327,8 @@ def test_a_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> Non
         '{"configuration": {}, "schema": {}}',
         '{"configuration": {}, "schema": {"type": "struct", "fields": [{"name": "a"}]}}',
         '{"configuration": {}, "schema": {"type": "array"}}',
+        '{"configuration": {}, "schema": {"type": "struct", "fields": [99]}}',
+        '{"configuration": {}, "schema": {"type": "struct", "fields": ["a"]}}',
         '{"error": "refused"}',
     ],
 )

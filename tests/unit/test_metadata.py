@@ -73,6 +73,9 @@ class TestParseRequest:
             ("proposed.schema", "=proposed"),
             ("new.schema", "=new"),
             ("new.schema.fields", None),
+            ("new.schema.fields", [1]),
+            ("new.schema.fields", [-1]),
+            ("old.schema.fields", [0]),
             ("new.partitionColumns", "a"),
             ("new.partitionColumns", [1]),
             ("new.configuration", {"k": True}),
@@ -111,6 +114,14 @@ class TestParseRequest:
         assert like_old.new.schema is like_old.old.schema
         assert like_proposed.new.schema is like_proposed.commit.proposed.schema
 
+    def test_a_column_may_be_named_by_its_place_in_the_old_schema(self) -> None:
+        (added,) = struct({"b": ""})["fields"]
+
+        request = parse_request(with_value("new.schema.fields", [added, 0]))
+
+        assert request.new.schema == struct({"b": "", "a": ""})
+        assert request.new.schema["fields"][1] is request.old.schema["fields"][0]
+
     def test_no_schema_is_the_empty_one(self) -> None:
         assert parse_request(with_value("old.schema", None)).old.schema == EMPTY_SCHEMA
 
@@ -129,6 +140,15 @@ class TestAnswers:
         answer = json.loads(render_answer(new.with_schema(struct({"é": ""})), new))
 
         assert answer["schema"] == struct({"é": ""})
+
+    def test_a_column_that_stays_is_sent_as_its_place(self) -> None:
+        new = parse_request(with_value("new.schema", struct({"a": "", "b": "", "c": ""}))).new
+        a, b, c = new.schema["fields"]
+        result = new.with_schema({**new.schema, "fields": [c, {**b, "name": "d"}, a]})
+
+        answer = json.loads(render_answer(result, new))
+
+        assert answer["schema"]["fields"] == [2, {**b, "name": "d"}, 0]
 
     def test_an_error_is_data(self) -> None:
         answer = json.loads(render_error(FlagNotModifiableError(prop="p")))

@@ -6,14 +6,19 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Set;
 import scala.jdk.javaapi.CollectionConverters;
@@ -80,7 +85,7 @@ final class MetadataJson {
     return text.toString();
   }
 
-  /** A schema equal to an earlier one's is named, not repeated: wide schemas are megabytes. */
+  /** What an earlier schema has is named, not repeated: wide schemas are megabytes. */
   private static void writeMetadata(
       JsonGenerator json, String name, Metadata metadata, Metadata old, Metadata proposed)
       throws IOException {
@@ -93,6 +98,8 @@ final class MetadataJson {
       json.writeString("=old");
     } else if (proposed != null && schema.equals(proposed.schemaString())) {
       json.writeString("=proposed");
+    } else if (old != null && old.schemaString() != null) {
+      writeDifference(json, metadata.schema(), old.schema());
     } else {
       json.writeRawValue(schema);
     }
@@ -109,6 +116,30 @@ final class MetadataJson {
       json.writeStringField(property.getKey(), property.getValue());
     }
     json.writeEndObject();
+    json.writeEndObject();
+  }
+
+  /** A schema with the number of the place in {@code known} for each column that is there too. */
+  private static void writeDifference(JsonGenerator json, StructType schema, StructType known)
+      throws IOException {
+    Map<String, Integer> places = new HashMap<>();
+    StructField[] knownFields = known.fields();
+    for (int place = 0; place < knownFields.length; place++) {
+      places.put(knownFields[place].name(), place);
+    }
+    json.writeStartObject();
+    json.writeStringField("type", "struct");
+    json.writeArrayFieldStart("fields");
+    for (StructField field : schema.fields()) {
+      Integer place = places.get(field.name());
+      if (place != null && knownFields[place].equals(field)) {
+        json.writeNumber(place);
+      } else {
+        JsonNode alone = MAPPER.readTree(new StructType(new StructField[] {field}).json());
+        json.writeRawValue(alone.get("fields").get(0).toString());
+      }
+    }
+    json.writeEndArray();
     json.writeEndObject();
   }
 
@@ -154,7 +185,7 @@ final class MetadataJson {
             assigned.name(),
             assigned.description(),
             assigned.format(),
-            schema.isNull() ? assigned.schemaString() : schema.toString(),
+            schema.isNull() ? assigned.schemaString() : schemaString(schema, assigned, text),
             assigned.partitionColumns(),
             scala.collection.immutable.Map$.MODULE$.from(
                 CollectionConverters.asScala(strings(configuration))),
@@ -166,6 +197,24 @@ final class MetadataJson {
     } catch (RuntimeException noSchema) {
       throw noAnswer(text, noSchema);
     }
+  }
+
+  /** The text of an answer's schema, in which numbers stand for columns of {@code assigned}. */
+  private static String schemaString(JsonNode schema, Metadata assigned, String text)
+      throws UsageTrackingException {
+    if (!schema.path("fields").isArray()) {
+      throw noAnswer(text, null);
+    }
+    JsonNode known = parse(assigned.schemaString()).path("fields");
+    ArrayNode fields = MAPPER.createArrayNode();
+    for (JsonNode field : schema.path("fields")) {
+      JsonNode column = field.isInt() ? known.path(field.intValue()) : field;
+      if (!column.isObject()) {
+        throw noAnswer(text, null);
+      }
+      fields.add(column);
+    }
+    return ((ObjectNode) schema).set("fields", fields).toString();
   }
 
   private static boolean hasTextsOnly(JsonNode object) {
