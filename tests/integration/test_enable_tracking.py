@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
@@ -211,16 +212,30 @@ def test_a_stale_flag_of_a_plain_table_counts_unless_it_is_false(
     assert table.log.flag == flag
 
 
-def test_a_stale_flag_changes_nothing_in_an_untracked_table(table: Table) -> None:
+def test_a_stale_flag_of_an_untracked_table_becomes_true_and_names_nothing(table: Table) -> None:
+    # A RESTORE or CLONE may bring the feature back, and would find it.
     table.create("a INT, b INT", NAME_MODE)
     configure_foreign(table.log, **{FLAG: "false"})
 
-    table.alter("ADD COLUMN c INT")
-    table.alter("DROP COLUMN b")
+    with table.one_commit():
+        table.alter("ADD COLUMN c INT")
 
     assert not table.log.is_tracked
-    assert table.log.flag == "false"
+    assert table.log.flag == "true"
     assert is_uuid_name(table.log.physical_names["c"])
+
+
+def test_a_clone_over_a_stale_flag_brings_no_false_with_the_feature(
+    table: Table, tmp_path: Path
+) -> None:
+    tracked = Table(table.spark, tmp_path / "tracked").create_tracked("a INT")
+    table.create("a INT", NAME_MODE)
+    configure_foreign(table.log, **{FLAG: "false"})
+
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {tracked.name}")
+
+    assert table.log.is_tracked
+    assert table.log.flag == "true"
 
 
 # A tracked table whose flag another writer lost or spoiled.
