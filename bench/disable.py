@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Protocol
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
-ON = "'delta.columnMapping.mode' = 'name'"
-OFF = "'delta.columnMapping.mode' = 'none'"
+NAME_MODE = "'delta.columnMapping.mode' = 'name'"
+NO_MODE = "'delta.columnMapping.mode' = 'none'"
 
 PAIRS = 9
 REWRITES = 3
@@ -122,18 +122,18 @@ def measured(
 
 def pair(session: Session, path: Path, number: int) -> tuple[float, float]:
     """Seconds of the floor and of the removal, one after the other."""
-    set_properties(session, path, ON)
+    set_properties(session, path, NAME_MODE)
     # The first statement after a change of schema is slow, whatever it is.
     set_properties(session, path, f"'a' = 'warm {number}'")
     floor = set_properties(session, path, f"'a' = '{number}'")
-    return floor, set_properties(session, path, OFF)
+    return floor, set_properties(session, path, NO_MODE)
 
 
 def rewrite(session: Session, original: Path, path: Path) -> float:
     """Seconds of Delta's removal on a fresh copy: a rewrite packs small files together."""
     shutil.copytree(original, path, copy_function=os.link)
-    set_properties(session, path, ON)
-    seconds = set_properties(session, path, OFF)
+    set_properties(session, path, NAME_MODE)
+    seconds = set_properties(session, path, NO_MODE)
     shutil.rmtree(path)
     return seconds
 

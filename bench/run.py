@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import disable
+from disable import NAME_MODE, TRACKED
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -29,8 +30,6 @@ PAIRS = 30
 STARTS = 5
 PICTURE = Path(__file__).parents[1] / "docs" / "disable.png"
 FILES = 20
-TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
-NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 
 
 class Remote:

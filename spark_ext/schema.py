@@ -86,6 +86,23 @@ def _collect(
             _collect(child, (*path, segment), name, found)
 
 
+def quoted(path: Path) -> str:
+    """A path of names as SQL wants it, in backticks where it has to be.
+
+    Example:
+        >>> quoted(("a b", "element", "x"))
+        '`a b`.element.x'
+    """
+    return ".".join(
+        name if name.isidentifier() and name.isascii() else backticked(name) for name in path
+    )
+
+
+def backticked(name: str) -> str:
+    """A name that SQL takes as it is, whatever its characters."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def type_name(data_type: DataType | str) -> str:
     """A data type as SQL writes it, without the metadata of its fields.
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_ext.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
 from spark_ext.progress import Progress, reported, shown
 from spark_ext.rules.exits import BLOCKED, ColumnMappingExit, Reason, disabling_statement, waiting
+from spark_ext.schema import backticked
 
 Until = Literal["none", "readers", "writers"]
 
@@ -178,7 +179,7 @@ class UsageTracking:
         if self._given_name is not None:
             return self._given_name
         location: str = self._detail()["location"]
-        return "delta." + _quoted(location)
+        return "delta." + backticked(location)
 
     def _detail(self) -> dict[str, Any]:
         """The row of DESCRIBE DETAIL."""
@@ -192,11 +193,7 @@ def _qualified(spark: SparkSession, name: str) -> str:
     if len(parts) > 2 or parts[0].strip("`").lower() == "delta":
         return name
     here = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
-    return ".".join([*map(_quoted, here[: 3 - len(parts)]), name])
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return ".".join([*map(backticked, here[: 3 - len(parts)]), name])
 
 
 def _condition(error: PySparkException | Py4JJavaError) -> str | None:

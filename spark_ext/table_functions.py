@@ -20,8 +20,8 @@ from spark_ext.column_mapping import (
 )
 from spark_ext.errors import MalformedRequestError
 from spark_ext.metadata import TableFacts, parse_table_facts
-from spark_ext.rules.exits import exits, quoted
-from spark_ext.schema import type_name, walk
+from spark_ext.rules.exits import exits
+from spark_ext.schema import quoted, type_name, walk
 
 Row = Mapping[str, Any]
 

@@ -27,7 +27,7 @@ from spark_ext.keys import (
 )
 from spark_ext.metadata import Protocol, TableFacts, TableMetadata
 from spark_ext.rules.removal import removal
-from spark_ext.schema import Path, walk
+from spark_ext.schema import quoted, walk
 
 NONE, READERS, WRITERS = EXITS = ("none", "readers", "writers")
 
@@ -262,16 +262,3 @@ def _features(protocol: Protocol) -> frozenset[str]:
     if protocol.min_writer_version == _WRITER_6:
         implied.add(IDENTITY_COLUMNS_FEATURE)
     return frozenset(implied)
-
-
-def quoted(path: Path) -> str:
-    """A column's path as SQL wants it.
-
-    Example:
-        >>> quoted(("a b", "element", "x"))
-        '`a b`.element.x'
-    """
-    return ".".join(
-        part if part.isidentifier() and part.isascii() else "`" + part.replace("`", "``") + "`"
-        for part in path
-    )

@@ -27,7 +27,7 @@ def assert_sound(path: Path) -> None:
         _assert_sound_version(log)
     for before, after in pairwise(versions):
         _assert_sound_change(before, after)
-    for file in live_files(versions[-1]):
+    for file in versions[-1].live_files:
         assert _local(path, file).is_file()
 
 
@@ -35,7 +35,6 @@ def _assert_sound_version(log: TableLog) -> None:
     assert len(log.actions("commitInfo")) == 1
     assert len(log.actions("metaData")) <= 1
     assert len(log.actions("protocol")) <= 1
-    live_files(log)
     if log.is_tracked:
         assert log.flag in ("true", "false")
     if is_mapped(log):
@@ -74,23 +73,11 @@ def is_mapped(log: TableLog) -> bool:
     return log.configuration.get("delta.columnMapping.mode", "none") != "none"
 
 
-def live_files(log: TableLog) -> list[str]:
-    """The data files of a version; nothing is removed that is not there, or added twice."""
-    live: dict[str, None] = {}
-    for commit in log.commits:
-        for removed in _paths(commit, "remove"):
-            del live[removed]
-        for added in _paths(commit, "add"):
-            assert added not in live
-            live[added] = None
-    return list(live)
-
-
 def rows_in_files(log: TableLog) -> list[Row]:
     """The rows by logical names, nulls left out, as the schema and the Parquet files have them."""
     physical = {name: physical or name for name, physical in log.physical_names.items()}
     rows = []
-    for file in live_files(log):
+    for file in log.live_files:
         for row in pyarrow.parquet.read_table(_local(log.path, file)).to_pylist():
             found = {name: row.get(stored) for name, stored in physical.items()}
             rows.append(_without_nulls(found))
@@ -108,10 +95,6 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 
 def _without_nulls(row: Row) -> Row:
     return {name: value for name, value in row.items() if value is not None}
-
-
-def _paths(commit: list[dict[str, Any]], kind: str) -> list[str]:
-    return [action[kind]["path"] for action in commit if kind in action]
 
 
 def _local(table: Path, file: str) -> Path:

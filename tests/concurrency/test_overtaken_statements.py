@@ -14,7 +14,7 @@ import delta.exceptions
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table
 from held_statement import HeldStatement, Step
-from sound_log import assert_sound, in_order, is_mapped, live_files, rows_in_files, rows_in_table
+from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
 from statements import (
     ADD,
     APPEND,
@@ -170,15 +170,15 @@ def test_a_disable_that_is_overtaken_before_its_snapshot_decides_by_the_newer_ta
         table.spark, lambda: DISABLE_MAPPING.run(table, True), Step.START
     ) as disable:
         overtaking.run(table, True)
-        files = live_files(table.log)
+        files = table.log.live_files
         error = disable.release()
 
     state = DISABLE_MAPPING.effect(overtaking.effect(Kind().state))
     is_rewritten = overtaking in (RENAME, DROP)
     assert error is None
     assert table.log.operation == "REMOVE COLUMN MAPPING"
-    assert (not set(files) & set(live_files(table.log))) == is_rewritten
-    assert (files == live_files(table.log)) == (not is_rewritten)
+    assert (not set(files) & set(table.log.live_files)) == is_rewritten
+    assert (files == table.log.live_files) == (not is_rewritten)
     assert_is(table, state)
     assert_reads(table, state)
 

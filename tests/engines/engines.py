@@ -15,21 +15,18 @@ from typing import Any
 
 import chdb
 import polars
-import pyarrow
-from deltalake import DeltaTable, QueryBuilder
+from deltalake_readers import read_by_datafusion, read_by_pyarrow
 from pyspark.sql import SparkSession
 
 Rows = list[dict[str, Any]]
 
 
 def deltalake_by_datafusion(path: Path) -> Rows:
-    query = QueryBuilder().register("t", DeltaTable(str(path))).execute("SELECT * FROM t")
-    return rows(pyarrow.table(query).to_pylist())
+    return rows(read_by_datafusion(path).to_pylist())
 
 
 def deltalake_by_pyarrow(path: Path) -> Rows:
-    """Ignores column mapping."""
-    return rows(DeltaTable(str(path)).to_pyarrow_table().to_pylist())
+    return rows(read_by_pyarrow(path).to_pylist())
 
 
 def polars_(path: Path, **options: Any) -> Rows:

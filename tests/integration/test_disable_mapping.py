@@ -40,15 +40,6 @@ PROPERTIES = [by_set, by_unset]
 WAYS = [*PROPERTIES, by_drop_feature, by_drop_feature_support]
 
 
-def paths(log: TableLog) -> set[str]:
-    """The data files of the newest version."""
-    live: set[str] = set()
-    for commit in log.commits:
-        live -= {action["remove"]["path"] for action in commit if "remove" in action}
-        live |= {action["add"]["path"] for action in commit if "add" in action}
-    return live
-
-
 def removal(log: TableLog) -> TableLog:
     """The version that removed column mapping."""
     for version in range(log.version, -1, -1):
@@ -66,7 +57,7 @@ def assert_free(log: TableLog) -> None:
     assert MAX_ID not in commit.configuration
     metrics: dict[str, Any] = commit.actions("commitInfo")[0]["operationMetrics"]
     assert metrics["numRewrittenFiles"] == "0"
-    assert paths(commit) == paths(log.at(commit.version - 1)) == paths(log)
+    assert commit.live_files == log.at(commit.version - 1).live_files == log.live_files
 
 
 def assert_rewritten(log: TableLog) -> None:
@@ -238,7 +229,7 @@ def test_it_is_free_with_ten_thousand_files(table: Table) -> None:
     by_set(table)
 
     assert_free(table.log)
-    assert len(paths(table.log)) == 10_001
+    assert len(table.log.live_files) == 10_001
     read = DeltaTable(str(table.path)).to_pyarrow_table()
     assert (read.num_rows, set(read["a"].to_pylist())) == (10_001, {1})
 

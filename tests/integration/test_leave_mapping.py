@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +10,7 @@ from delta_table import NAME_MODE, TRACKED, Table, refusal
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from table_log import FEATURE, TableLog
+from table_log import FEATURE
 
 from spark_ext import UsageTracking
 from spark_ext.progress import Progress
@@ -30,25 +28,6 @@ def tracking(table: Table) -> UsageTracking:
 
 def reached(exits: list) -> list[bool]:
     return [step.reached for step in exits]
-
-
-def age(table: Table) -> None:
-    """Makes the log three days old: Delta goes by the files' times."""
-    old = time.time() - 3 * 24 * 3600
-    for file in (table.path / "_delta_log").rglob("*"):
-        os.utime(file, (old, old))
-
-
-def live_files(log: TableLog) -> dict[str, int]:
-    """Size by path of the newest version's files."""
-    live: dict[str, int] = {}
-    for commit in log.commits:
-        for action in commit:
-            if "remove" in action:
-                live.pop(action["remove"]["path"], None)
-            if "add" in action:
-                live[action["add"]["path"]] = action["add"]["size"]
-    return live
 
 
 # Refusals.
@@ -131,7 +110,7 @@ def test_a_dry_run_says_what_a_rewrite_touches_and_why(table: Table) -> None:
     with table.no_commit():
         (first, *_) = tracking(table).disable_column_mapping(dry_run=True)
 
-    sizes = live_files(table.log).values()
+    sizes = table.log.live_files.values()
     assert first.cost == "REWRITE"
     assert (first.num_files, first.size_in_bytes) == (2, sum(sizes))
     assert [(why.reason, why.name, why.detail) for why in first.reasons] == [
@@ -219,14 +198,14 @@ def test_a_table_function_is_a_relation_like_any_other(table: Table) -> None:
 def test_until_none_is_one_commit_of_metadata(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
-    files = live_files(table.log)
+    files = table.log.live_files
 
     with table.one_commit():
         exits = tracking(table).disable_column_mapping(progress=None)
 
     assert reached(exits) == [True, False, False]
     assert table.log.operation == "REMOVE COLUMN MAPPING"
-    assert live_files(table.log) == files
+    assert table.log.live_files == files
     assert table.rows() == [(1, "x")]
 
 
@@ -245,7 +224,7 @@ def test_until_readers_takes_the_feature_out_of_the_protocol(table: Table) -> No
 def test_until_writers_waits_for_the_retention_period_and_then_arrives(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
-    files = live_files(table.log)
+    files = table.log.live_files
 
     exits = tracking(table).disable_column_mapping(until="writers", progress=None)
 
@@ -255,7 +234,7 @@ def test_until_writers_waits_for_the_retention_period_and_then_arrives(table: Ta
     assert not table.log.is_tracked
     assert table.log.flag is None
 
-    age(table)
+    table.age_log()
     exits = tracking(table).disable_column_mapping(until="writers", progress=None)
 
     assert reached(exits) == [True, True, True]
@@ -318,12 +297,12 @@ def test_a_renamed_table_leaves_by_a_rewrite(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
-    files = live_files(table.log)
+    files = table.log.live_files
 
     exits = tracking(table).disable_column_mapping(until="readers", progress=None)
 
     assert reached(exits) == [True, True, False]
-    assert not set(live_files(table.log)) & set(files)
+    assert not set(table.log.live_files) & set(files)
     assert table.rows() == [(1, "x")]
 
 
@@ -347,17 +326,17 @@ def test_drop_feature_with_truncate_history_is_free_and_leaves_nothing_behind(
 ) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
-    files = live_files(table.log)
+    files = table.log.live_files
 
     with refusal(WAIT):
         table.alter("DROP FEATURE columnMapping TRUNCATE HISTORY")
 
     operations = [commit[0]["commitInfo"]["operation"] for commit in table.log.commits]
     assert operations.count("REMOVE COLUMN MAPPING") == 1
-    assert live_files(table.log) == files
+    assert table.log.live_files == files
     assert MODE not in table.log.configuration
 
-    age(table)
+    table.age_log()
     table.alter("DROP FEATURE columnMapping TRUNCATE HISTORY")
 
     assert {"columnMapping", "checkpointProtection"}.isdisjoint(table.log.writer_features)

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow
-from deltalake import DeltaTable, QueryBuilder
+from deltalake_readers import read_by_datafusion, read_by_pyarrow
 from pyspark.sql import SparkSession
 
 
@@ -91,13 +90,10 @@ def read_with_us(spark: SparkSession, path: Path) -> Content:
 
 
 def read_with_deltalake(path: Path) -> Content:
-    """By DataFusion, which respects column mapping."""
-    query = QueryBuilder().register("t", DeltaTable(str(path))).execute("SELECT * FROM t")
-    table = pyarrow.table(query)
+    table = read_by_datafusion(path)
     return content(table.column_names, table.to_pylist())
 
 
 def read_by_logical_names(path: Path) -> Content:
-    """By pyarrow, which ignores column mapping."""
-    table = DeltaTable(str(path)).to_pyarrow_table()
+    table = read_by_pyarrow(path)
     return content(table.column_names, table.to_pylist())

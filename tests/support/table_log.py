@@ -90,6 +90,20 @@ class TableLog:
         return self.actions("commitInfo")[0]["operation"]
 
     @property
+    def live_files(self) -> dict[str, int]:
+        """Size by path of the data files; none is removed that is not there, or added twice."""
+        live: dict[str, int] = {}
+        for commit in self.commits:
+            for action in commit:
+                if "remove" in action:
+                    del live[action["remove"]["path"]]
+            for action in commit:
+                if "add" in action:
+                    assert action["add"]["path"] not in live
+                    live[action["add"]["path"]] = action["add"]["size"]
+        return live
+
+    @property
     def fields(self) -> dict[str, Field]:
         """Every column at every level by its dotted logical path."""
         schema = json.loads(self.metadata["schemaString"])

@@ -47,6 +47,16 @@ def table(
     return TableMetadata(schema, (), configuration, created)
 
 
+def wire(metadata: TableMetadata) -> dict[str, Any]:
+    """A table in a request, as `spark_ext.metadata` has it."""
+    return {
+        "schema": metadata.schema,
+        "partitionColumns": [],
+        "configuration": dict(metadata.configuration),
+        "createdTime": metadata.created_time,
+    }
+
+
 def struct(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "struct", "fields": [_field(name, words) for name, words in columns.items()]}
 

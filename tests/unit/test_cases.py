@@ -15,7 +15,7 @@ from typing import Any
 
 import fake_delta
 import pytest
-from tables import columns, table
+from tables import columns, table, wire
 
 from spark_ext.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
 from spark_ext.metadata import TableMetadata
@@ -82,7 +82,7 @@ def _request(case: Mapping[str, Any]) -> tuple[TableMetadata, dict[str, Any]]:
         "readerFeatures": None,
         "writerFeatures": features,
     }
-    request = {"old": _wire(old), "proposed": _wire(proposed), "new": _wire(new)}
+    request = {"old": wire(old), "proposed": wire(proposed), "new": wire(new)}
     return new, request | {"commit": COMMIT | {"protocol": protocol} | facts}
 
 
@@ -94,12 +94,3 @@ def _schema(answer: Mapping[str, Any], new: TableMetadata) -> Mapping[str, Any]:
         known[field] if isinstance(field, int) else field for field in answer["schema"]["fields"]
     ]
     return {**answer["schema"], "fields": fields}
-
-
-def _wire(metadata: TableMetadata) -> dict[str, Any]:
-    return {
-        "schema": metadata.schema,
-        "partitionColumns": [],
-        "createdTime": metadata.created_time,
-        "configuration": dict(metadata.configuration),
-    }

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tables import table
+from tables import table, wire
 
 from spark_ext.metadata import TableMetadata
 from spark_ext.worker import RuleService
@@ -24,12 +24,7 @@ DROP_PROTECTION = "ALTER TABLE db.t DROP FEATURE checkpointProtection TRUNCATE H
 def call(function: str, metadata: TableMetadata, protocol: tuple[Any, ...]) -> dict[str, Any]:
     reader, writer, reader_features, writer_features = protocol
     request = {
-        "table": {
-            "schema": metadata.schema,
-            "partitionColumns": [],
-            "configuration": dict(metadata.configuration),
-            "createdTime": None,
-        },
+        "table": wire(metadata),
         "protocol": {
             "minReaderVersion": reader,
             "minWriterVersion": writer,

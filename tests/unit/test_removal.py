@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from tables import TRACKED, table
+from tables import TRACKED, table, wire
 
 from spark_ext.metadata import TableMetadata
 from spark_ext.worker import RuleService
@@ -22,12 +22,7 @@ NAMES_AGREE: dict[str, Any] = {
 
 def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> list[dict[str, Any]]:
     request = {
-        "table": {
-            "schema": metadata.schema,
-            "partitionColumns": [],
-            "configuration": dict(metadata.configuration),
-            "createdTime": None,
-        },
+        "table": wire(metadata),
         "protocol": {
             "minReaderVersion": 2,
             "minWriterVersion": 7,

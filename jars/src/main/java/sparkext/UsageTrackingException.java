@@ -63,16 +63,12 @@ public final class UsageTrackingException extends AnalysisException {
 
   /** Throws this from code whose signature, given by a JDK type, allows no checked exception. */
   public RuntimeException sneak() {
-    return sneak((Throwable) this);
+    return sneak(this);
   }
 
   /** Likewise for an error of Spark or Delta. */
-  public static RuntimeException sneak(Throwable error) {
-    return UsageTrackingException.<RuntimeException>unchecked(error);
-  }
-
   @SuppressWarnings("unchecked")
-  private static <T extends Throwable> RuntimeException unchecked(Throwable error) throws T {
+  public static <T extends Throwable> RuntimeException sneak(Throwable error) throws T {
     throw (T) error;
   }
 
