@@ -12,33 +12,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from spark_ext.errors import (
-    ColumnNotResolvedError,
-    DuplicatedColumnIdError,
-    DuplicatedPhysicalNameError,
-    MaxColumnIdNotSetError,
-    MaxColumnIdTooLowError,
-    MissingColumnIdError,
-    MissingPhysicalNameError,
     UnsupportedModeError,
 )
 from spark_ext.keys import (
-    COLLATIONS,
     COLUMN_ID,
     COLUMN_MAPPING_FEATURE,
     COLUMN_MAPPING_METADATA_KEYS,
     COLUMN_MAPPING_MODE,
-    INTERNAL_COLUMNS,
     MAX_COLUMN_ID,
     MODE_ID,
     MODE_NAME,
     MODE_NONE,
     NESTED_COLUMN_IDS,
-    PARQUET_FIELD_ID,
     PARQUET_NESTED_FIELD_IDS,
     PHYSICAL_NAME,
 )
 from spark_ext.metadata import Protocol, TableMetadata
-from spark_ext.schema import Field, Path, Schema, map_fields, walk
+from spark_ext.schema import Field, Schema, map_fields, walk
 
 # Source: SchemaUtils.scala, `findInvalidColumnNamesInSchema`. Names may have them while mapped.
 INVALID_NAME_CHARACTERS = frozenset(" ,;{}()\n\t=")
@@ -153,11 +143,12 @@ def with_physical_name(field: Field, name: str) -> Field:
     metadata = {**field_metadata(field), PHYSICAL_NAME: name}
     for key in (NESTED_COLUMN_IDS, PARQUET_NESTED_FIELD_IDS):
         if key in metadata:
-            metadata[key] = {_renamed(path, old, name): i for path, i in metadata[key].items()}
+            metadata[key] = {renamed_path(path, old, name): i for path, i in metadata[key].items()}
     return {**field, "metadata": metadata}
 
 
-def _renamed(nested_path: str, old: str, new: str) -> str:
+def renamed_path(nested_path: str, old: str, new: str) -> str:
+    """A dotted path below a field that is called otherwise; another field's path as it is."""
     return new + nested_path[len(old) :] if nested_path.startswith(old + ".") else nested_path
 
 
@@ -198,124 +189,3 @@ def _without_mapping(field: Field) -> Field:
         return field
     kept = {key: metadata[key] for key in metadata if key not in COLUMN_MAPPING_METADATA_KEYS}
     return {**field, "metadata": kept}
-
-
-def rename_to_physical(schema: Schema) -> Schema:
-    """A schema whose fields are called by their physical names.
-
-    Source:
-        `renameColumns`.
-    """
-    return map_fields(schema, lambda _, field: _called(field, physical_name(field)))
-
-
-def _called(field: Field, name: str) -> Field:
-    if field["name"] == name:
-        return field
-    return {
-        **field,
-        "name": name,
-        "metadata": _with_collations_of(field, field_metadata(field), name),
-    }
-
-
-def _with_collations_of(field: Field, metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Metadata of a field that is called otherwise: Spark keys collations by the field's name."""
-    if COLLATIONS not in metadata:
-        return metadata
-    old = field["name"]
-    keyed = {
-        name if path == old else _renamed(path, old, name): collation
-        for path, collation in metadata[COLLATIONS].items()
-    }
-    return {**metadata, COLLATIONS: keyed}
-
-
-def physical_schema(schema: Schema, reference: Schema, mode: str) -> Schema:
-    """The schema that data files have for a logical schema.
-
-    Args:
-        schema: Logical, without metadata perhaps.
-        reference: The table's schema, which has the metadata. Paths are compared in any case.
-        mode: The table's mode; `none` leaves the schema as it is.
-
-    Raises:
-        ColumnNotResolvedError: DELTA_CANNOT_RESOLVE_COLUMN, for a column that is neither in
-            `reference` nor one of `INTERNAL_COLUMNS`.
-        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
-        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
-
-    Source:
-        `createPhysicalSchema`, `getColumnMappingMetadata`.
-    """
-    if mode == MODE_NONE:
-        return schema
-    columns = {_folded(path): field for path, field in walk(reference)}
-
-    def as_written(path: Path, field: Field) -> Field:
-        column = columns.get(_folded(path))
-        if column is not None:
-            name = physical_name(column)
-            written = _with_collations_of(column, _parquet_metadata(column, path, mode), name)
-            return {**field, "name": name, "metadata": written}
-        if field["name"].lower() in INTERNAL_COLUMNS:
-            return field
-        names = ", ".join(f"`{'.'.join(known)}`" for known, _ in walk(reference))
-        raise ColumnNotResolvedError(columnName=".".join(path), schema=names)
-
-    return map_fields(schema, as_written)
-
-
-def _folded(path: Path) -> Path:
-    return tuple(name.lower() for name in path)
-
-
-def _parquet_metadata(field: Field, path: Path, mode: str) -> Mapping[str, Any]:
-    if not has_column_id(field):
-        raise MissingColumnIdError(columnName=".".join(path), mode=mode)
-    if not has_physical_name(field):
-        raise MissingPhysicalNameError(columnName=".".join(path), mode=mode)
-    metadata = {**field_metadata(field), PARQUET_FIELD_ID: column_id(field)}
-    if NESTED_COLUMN_IDS in metadata:
-        metadata[PARQUET_NESTED_FIELD_IDS] = metadata[NESTED_COLUMN_IDS]
-    return metadata
-
-
-def check_ids_and_physical_names(metadata: TableMetadata) -> None:
-    """Refuses a mapped table whose columns are not mapped completely and uniquely.
-
-    Raises:
-        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
-        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
-        DuplicatedColumnIdError: USAGE_TRACKING_DUPLICATED_COLUMN_ID.
-        DuplicatedPhysicalNameError: USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME.
-        MaxColumnIdNotSetError: DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET.
-        MaxColumnIdTooLowError: DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY.
-
-    Source:
-        `checkColumnIdAndPhysicalNameAssignments`.
-    """
-    mode = mode_of(metadata.configuration)
-    ids: set[int] = set()
-    physical_paths: set[Path] = set()
-    physical = walk(metadata.schema, name=physical_name)
-    for (path, field), (physical_path, _) in zip(walk(metadata.schema), physical, strict=True):
-        name = ".".join(path)
-        if _parquet_metadata(field, path, mode)[PARQUET_FIELD_ID] in ids:
-            raise DuplicatedColumnIdError(columnName=name, columnId=column_id(field), mode=mode)
-        if physical_path in physical_paths:
-            raise DuplicatedPhysicalNameError(
-                columnName=name, physicalPath=".".join(physical_path), mode=mode
-            )
-        ids.add(column_id(field))
-        physical_paths.add(physical_path)
-    _check_max_column_id(metadata)
-
-
-def _check_max_column_id(metadata: TableMetadata) -> None:
-    if MAX_COLUMN_ID not in metadata.configuration:
-        raise MaxColumnIdNotSetError(prop=MAX_COLUMN_ID)
-    table_max = int(metadata.configuration[MAX_COLUMN_ID])
-    field_max = find_max_column_id(metadata.schema)
-    if table_max < field_max:
-        raise MaxColumnIdTooLowError(prop=MAX_COLUMN_ID, tableMax=table_max, fieldMax=field_max)

@@ -19,9 +19,10 @@ from spark_ext.column_mapping import (
     physical_name,
 )
 from spark_ext.errors import MalformedRequestError
-from spark_ext.metadata import TableFacts, parse_table_facts
+from spark_ext.metadata import TableFacts
 from spark_ext.rules.exits import exits
 from spark_ext.schema import quoted, type_name, walk
+from spark_ext.wire import parse_table_facts
 
 Row = Mapping[str, Any]
 
@@ -72,7 +73,7 @@ FUNCTIONS = {
 
 
 def call(name: str, request: str) -> str:
-    """The answer of a table function, in the shape of `spark_ext.metadata`.
+    """The answer of a table function, in the shape of `spark_ext.wire`.
 
     Raises:
         MalformedRequestError: USAGE_TRACKING_RULE_FAILED, for another function or shape.

@@ -23,14 +23,14 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
 from spark_ext import table_functions
 from spark_ext.errors import RuleFailedError, SparkExtError
-from spark_ext.metadata import (
+from spark_ext.rules import next_metadata
+from spark_ext.rules.removal import removal, render_reasons
+from spark_ext.wire import (
     parse_removal_request,
     parse_request,
     render_answer,
     render_error,
 )
-from spark_ext.rules import next_metadata
-from spark_ext.rules.removal import removal, render_reasons
 
 LOOPBACK = "127.0.0.1"
 _TRACEBACK_LINES = 12
@@ -44,7 +44,7 @@ class RuleService:
     """
 
     def next_metadata(self, request: str) -> str:
-        """The metadata to commit, in the shape of `spark_ext.metadata`; every error is data."""
+        """The metadata to commit, in the shape of `spark_ext.wire`; every error is data."""
         return _answered(_next_metadata, request)
 
     def removal(self, request: str) -> str:

@@ -14,10 +14,10 @@ from fixed_schemas import COMPARISON, on_schemas
 from hypothesis import given
 from tables import struct, table
 
-from spark_ext.column_mapping import check_ids_and_physical_names
 from spark_ext.errors import SparkExtError
 from spark_ext.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from spark_ext.metadata import TableMetadata
+from spark_ext.physical_schema import check_ids_and_physical_names
 from spark_ext.schema import Schema
 
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))

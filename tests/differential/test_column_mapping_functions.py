@@ -21,14 +21,13 @@ from spark_ext.column_mapping import (
     is_mode_change_allowed,
     mode_of,
     physical_name,
-    physical_schema,
-    rename_to_physical,
     satisfies_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
 from spark_ext.errors import SparkExtError, UnsupportedModeError
 from spark_ext.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MODE
 from spark_ext.metadata import Protocol, TableMetadata
+from spark_ext.physical_schema import physical_schema, rename_to_physical
 from spark_ext.schema import Path, Schema, map_fields, walk
 
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))

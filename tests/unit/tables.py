@@ -48,7 +48,7 @@ def table(
 
 
 def wire(metadata: TableMetadata) -> dict[str, Any]:
-    """A table in a request, as `spark_ext.metadata` has it."""
+    """A table in a request, as `spark_ext.wire` has it."""
     return {
         "schema": metadata.schema,
         "partitionColumns": [],

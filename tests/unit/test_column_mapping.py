@@ -8,7 +8,6 @@ from tables import columns, struct, table
 
 from spark_ext.column_mapping import (
     SUPPORTED_MODES,
-    check_ids_and_physical_names,
     column_id,
     drop_column_mapping_metadata,
     find_max_column_id,
@@ -17,8 +16,6 @@ from spark_ext.column_mapping import (
     is_mode_change_allowed,
     mode_of,
     physical_name,
-    physical_schema,
-    rename_to_physical,
     satisfies_column_mapping_protocol,
     schema_has_column_mapping_metadata,
     with_physical_name,
@@ -42,6 +39,11 @@ from spark_ext.keys import (
     PARQUET_NESTED_FIELD_IDS,
 )
 from spark_ext.metadata import Protocol, TableMetadata
+from spark_ext.physical_schema import (
+    check_ids_and_physical_names,
+    physical_schema,
+    rename_to_physical,
+)
 from spark_ext.schema import Schema
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})

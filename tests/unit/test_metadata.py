@@ -9,14 +9,9 @@ import pytest
 from tables import struct
 
 from spark_ext.errors import FlagNotModifiableError, MalformedRequestError
-from spark_ext.metadata import (
-    Protocol,
-    TableMetadata,
-    parse_request,
-    render_answer,
-    render_error,
-)
+from spark_ext.metadata import Protocol, TableMetadata
 from spark_ext.schema import EMPTY_SCHEMA
+from spark_ext.wire import parse_request, render_answer, render_error
 
 METADATA: dict[str, Any] = {
     "schema": struct({"a": ""}),

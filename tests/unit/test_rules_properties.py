@@ -11,7 +11,6 @@ from hypothesis import given
 from tables import TRACKED
 
 from spark_ext.column_mapping import (
-    check_ids_and_physical_names,
     column_id,
     drop_column_mapping_metadata,
     has_column_id,
@@ -20,6 +19,7 @@ from spark_ext.column_mapping import (
 )
 from spark_ext.keys import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from spark_ext.metadata import TableMetadata
+from spark_ext.physical_schema import check_ids_and_physical_names
 from spark_ext.rules import next_metadata
 from spark_ext.schema import Schema, walk
 

@@ -9,12 +9,9 @@ from typing import Any
 import strategies
 from hypothesis import given
 
-from spark_ext.column_mapping import (
-    check_ids_and_physical_names,
-    is_mapped,
-    schema_has_column_mapping_metadata,
-)
+from spark_ext.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.metadata import TableMetadata
+from spark_ext.physical_schema import check_ids_and_physical_names
 from spark_ext.schema import Schema, walk
 
 

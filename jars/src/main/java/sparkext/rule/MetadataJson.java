@@ -25,7 +25,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.UsageTrackingErrors;
 import sparkext.UsageTrackingException;
 
-/** Metadata changes and answers as JSON; {@code spark_ext/metadata.py} describes the shape. */
+/** Metadata changes and answers as JSON; {@code spark_ext/wire.py} describes the shape. */
 final class MetadataJson {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final JsonFactory FACTORY = MAPPER.getFactory();
