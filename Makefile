@@ -8,6 +8,8 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 # How many random histories `make soak` runs, e.g. HISTORIES=10000.
 HISTORIES ?= 100
+# In how many processes at once; one keeps little more than a core busy.
+JOBS ?= 1
 # For the JUnit run, e.g. MVN_ARGS='-Dtest=DeltaHooksTest'.
 MVN_ARGS ?=
 
@@ -85,8 +87,8 @@ test-integration: venv jar ## Run the tests on a real Spark session
 	$(BIN)/python -m pytest tests/integration $(PYTEST_ARGS)
 
 .PHONY: soak
-soak: venv jar ## Run HISTORIES random histories against the model, and print how many steps
-	$(BIN)/python -m tests.model.soak --histories $(HISTORIES)
+soak: venv jar ## Run HISTORIES random histories against the model in JOBS processes, and print how many steps
+	$(BIN)/python -m tests.model.soak --histories $(HISTORIES) --jobs $(JOBS)
 
 .PHONY: lint
 lint: venv ## Check style and types: ruff, mypy, google-java-format

@@ -173,7 +173,15 @@ class TableHistories(RuleBasedStateMachine):
     @precondition(lambda self: self._any(lambda state: droppable(state.columns)))
     @rule(data=data)
     def drop_column(self, data: Any) -> None:
-        table = self._choose(data, lambda state: droppable(state.columns))
+        self._drop_column(data, self._choose(data, lambda state: droppable(state.columns)))
+
+    @precondition(lambda self: self._any(lambda s: is_unused(s) and droppable(s.columns)))
+    @rule(data=data)
+    def drop_first_column(self, data: Any) -> None:
+        table = self._choose(data, lambda s: is_unused(s) and droppable(s.columns))
+        self._drop_column(data, table)
+
+    def _drop_column(self, data: Any, table: TableUnderTest) -> None:
         path = data.draw(st.sampled_from(droppable(table.state.columns)))
         statement = f"ALTER TABLE {table.name} DROP COLUMN {dotted(path)}"
         if not table.state.is_mapped:
@@ -183,7 +191,14 @@ class TableHistories(RuleBasedStateMachine):
 
     @rule(data=data)
     def rename_column(self, data: Any) -> None:
-        table = self._choose(data)
+        self._rename_column(data, self._choose(data))
+
+    @precondition(lambda self: self._any(is_unused))
+    @rule(data=data)
+    def rename_first_column(self, data: Any) -> None:
+        self._rename_column(data, self._choose(data, is_unused))
+
+    def _rename_column(self, data: Any, table: TableUnderTest) -> None:
         path = data.draw(st.sampled_from([path for path, _ in walk(table.state.columns)]))
         taken = siblings(table.state.columns, path[:-1])
         free = [path[-1].swapcase(), *free_names(taken)]
@@ -485,6 +500,11 @@ def places(columns: Columns) -> list[tuple[str, ...]]:
 
 def has_place(state: State) -> bool:
     return bool(places(state.columns))
+
+
+def is_unused(state: State) -> bool:
+    """Whether column mapping can be switched off: the state that a wrong flag would betray."""
+    return state.is_tracked and state.is_mapped and state.flag is False
 
 
 def droppable(columns: Columns) -> list[tuple[str, ...]]:

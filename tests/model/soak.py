@@ -8,7 +8,11 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
 
@@ -19,6 +23,22 @@ from plain_session import tiny_session  # noqa: E402
 from readers import PlainSpark  # noqa: E402
 
 import spark_ext  # noqa: E402
+
+
+class Batch(NamedTuple):
+    """Histories of one seed."""
+
+    seed: int
+    histories: int
+    steps: int  # of one history, at most
+    shrink: bool
+    not_after: float  # do not begin after this time
+
+
+class Done(NamedTuple):
+    histories: int
+    steps: int
+    failures: list[str]
 
 
 def run(world: World, *, first_seed: int, examples: int, steps: int, shrink: bool = True) -> None:
@@ -38,6 +58,35 @@ def run(world: World, *, first_seed: int, examples: int, steps: int, shrink: boo
     )
 
 
+def begin_job(parent: Path) -> None:
+    """Two sessions for all batches of this process; they end with it."""
+    global world
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    plain = PlainSpark(folder)
+    spark = spark_ext.configure(tiny_session(folder / "warehouse")).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    plain.wait_until_ready()
+    world = World(spark, plain, folder)
+
+
+def run_batch(batch: Batch) -> Done:
+    before = world.histories, world.steps
+    failures: list[str] = []
+    if time.time() < batch.not_after:
+        try:
+            run(
+                world,
+                first_seed=batch.seed,
+                examples=batch.histories,
+                steps=batch.steps,
+                shrink=batch.shrink,
+            )
+        except Exception as failure:
+            # The last is the shortest; Hypothesis' own report has the draws.
+            failures = world.failures or [str(failure)]
+    return Done(world.histories - before[0], world.steps - before[1], failures)
+
+
 def first_line(failure: str) -> str:
     return failure.partition("\n")[0]
 
@@ -48,55 +97,52 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=12, help="of one history, at most")
     parser.add_argument("--batch", type=int, default=20, help="histories of one seed")
     parser.add_argument("--seed", type=int, help="of the first batch; each next has the next")
-    parser.add_argument("--minutes", type=float, help="start no batch after this time")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, each with two sessions")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start none after it")
     parser.add_argument("--no-shrink", action="store_true")
     return parser.parse_args()
 
 
-def soak(world: World, options: argparse.Namespace) -> int:
+def batches(options: argparse.Namespace) -> Iterator[Batch]:
+    first_seed = random.randrange(10**6) if options.seed is None else options.seed
+    not_after = time.time() + 60 * options.minutes
+    for number, begun in enumerate(range(0, options.histories, options.batch)):
+        some = min(options.batch, options.histories - begun)
+        shrink = not options.no_shrink
+        yield Batch(first_seed + number, some, options.steps, shrink, not_after)
+
+
+def soak(pool: ProcessPoolExecutor, options: argparse.Namespace) -> int:
     """Prints the result; 1 if a history failed."""
-    batch_seed = random.randrange(10**6) if options.seed is None else options.seed
     started = time.monotonic()
-    failed = 0
-    while world.histories < options.histories and not failed:
+    done = Done(0, 0, [])
+    running = {pool.submit(run_batch, batch): batch for batch in batches(options)}
+    for future in as_completed(running):
+        batch, result = running[future], future.result()
+        done = Done(done.histories + result.histories, done.steps + result.steps, result.failures)
+        if done.failures:
+            print(f"FAILED: {done.failures[-1]}")
+            if len(set(map(first_line, done.failures))) > 1:
+                print("Failed before with", *map(first_line, done.failures[:-1]), sep="\n  ")
+            again = f"--seed {batch.seed} --histories {batch.histories} --steps {batch.steps}"
+            print(f"Again: {again}")
         minutes = (time.monotonic() - started) / 60
-        if options.minutes is not None and minutes > options.minutes:
-            break
-        examples = min(options.batch, options.histories - world.histories)
-        try:
-            run(
-                world,
-                first_seed=batch_seed,
-                examples=examples,
-                steps=options.steps,
-                shrink=not options.no_shrink,
-            )
-            batch_seed += 1
-        except Exception as failure:
-            # The last is the shortest; Hypothesis' own report has the draws.
-            print(f"FAILED: {world.failures[-1] if world.failures else failure}")
-            if len(set(map(first_line, world.failures))) > 1:
-                print("Failed before with", *map(first_line, world.failures[:-1]), sep="\n  ")
-            print(f"Again: --seed {batch_seed} --histories {examples} --steps {options.steps}")
-            failed = 1
-        minutes = (time.monotonic() - started) / 60
-        print(f"{world.histories} histories, {world.steps} steps, {minutes:.1f} min", flush=True)
-    return failed
+        print(f"{done.histories} histories, {done.steps} steps, {minutes:.1f} min", flush=True)
+        if done.failures:
+            pool.shutdown(wait=False, cancel_futures=True)
+            return 1
+    return 0
 
 
 def main() -> int:
     options = arguments()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        plain = PlainSpark(folder)
-        spark = spark_ext.configure(tiny_session(folder / "warehouse")).getOrCreate()
-        spark.sparkContext.setLogLevel("OFF")
-        plain.wait_until_ready()
-        try:
-            return soak(World(spark, plain, folder), options)
-        finally:
-            plain.stop()
-            spark.stop()
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        ProcessPoolExecutor(
+            options.jobs, get_context("spawn"), initializer=begin_job, initargs=(Path(folder),)
+        ) as pool,
+    ):
+        return soak(pool, options)
 
 
 if __name__ == "__main__":
