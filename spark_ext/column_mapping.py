@@ -160,13 +160,18 @@ def schema_has_column_mapping_metadata(schema: Schema) -> bool:
     )
 
 
-def find_max_column_id(schema: Schema) -> int:
-    """The highest column id in a schema, nested ids included; 0 without any."""
-    highest = 0
+def column_ids(schema: Schema) -> frozenset[int]:
+    """Every column id in a schema, nested ids included."""
+    ids: set[int] = set()
     for _, field in walk(schema):
         if has_column_id(field):
-            highest = max(highest, column_id(field), *nested_column_ids(field).values())
-    return highest
+            ids.update((column_id(field), *nested_column_ids(field).values()))
+    return frozenset(ids)
+
+
+def find_max_column_id(schema: Schema) -> int:
+    """The highest column id in a schema, nested ids included; 0 without any."""
+    return max(column_ids(schema), default=0)
 
 
 def max_column_id(metadata: TableMetadata) -> int:

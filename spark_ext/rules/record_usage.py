@@ -4,7 +4,14 @@
 from __future__ import annotations
 
 from spark_ext.changes import column_changes, dropped_paths
-from spark_ext.column_mapping import column_id, has_column_id, is_mapped, max_column_id
+from spark_ext.column_mapping import (
+    column_id,
+    column_ids,
+    has_column_id,
+    is_mapped,
+    max_column_id,
+    physical_name,
+)
 from spark_ext.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import existed, flag, is_tracked, with_flag
 from spark_ext.schema import Schema, walk
@@ -60,12 +67,30 @@ def _is_dropped_or_renamed(old: TableMetadata, new: TableMetadata) -> bool:
 
 def _brings_unknown_columns(old: TableMetadata, commit: CommitContext) -> bool:
     proposed = commit.proposed
-    if proposed.created_time == old.created_time:
-        return False
-    known = {column_id(field) for _, field in walk(old.schema) if has_column_id(field)}
-    brought = {column_id(field) for _, field in walk(proposed.schema) if has_column_id(field)}
+    known, brought = column_ids(old.schema), column_ids(proposed.schema)
     # Ids that were used up beyond ours belonged to columns that may have been dropped since.
-    return not brought <= known or max_column_id(proposed) > max_column_id(old)
+    if brought <= known and max_column_id(proposed) <= max_column_id(old):
+        return False
+    return not _was_updated_before(old, proposed, brought - known)
+
+
+def _was_updated_before(old: TableMetadata, proposed: TableMetadata, added: frozenset[int]) -> bool:
+    """Whether an earlier update in this transaction, of a table with identity columns, added them.
+
+    A clone that comes back to the table it was made of has the same creation time. A session
+    without usage tracking may have dropped columns there, but no id of theirs is given again, and
+    it gives new columns no logical names unless it rewrites all files.
+    """
+    next_ids = range(max_column_id(old) + 1, max_column_id(proposed) + 1)
+    return (
+        proposed.created_time == old.created_time
+        and added == set(next_ids)
+        and all(
+            physical_name(field) == field["name"]
+            for _, field in walk(proposed.schema)
+            if has_column_id(field) and column_id(field) in added
+        )
+    )
 
 
 def _is_identified(schema: Schema) -> bool:
