@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bench`: tracked tables beside plain delta-spark, as ratios measured in one run.
 
-Every figure is a median over pairs: the same statement on a tracked table in a session with the
+Every ratio of statements is a median over pairs: the same statement on a tracked table in a session with the
 plugin, and on an untracked name-mode table in one with plain delta-spark, one after the other.
 """
 
