@@ -72,41 +72,6 @@ def test_iceberg_compat_v1_refuses_arrays(table: Table) -> None:
 # Columns with a meaning of their own.
 
 
-@pytest.mark.parametrize(("drop", "name"), [(False, "b"), (True, UUID)])
-def test_an_append_may_count_identities_and_add_a_column_in_one_commit(
-    table: Table, drop: bool, name: str
-) -> None:
-    table.create_tracked("i BIGINT GENERATED ALWAYS AS IDENTITY, a INT, z INT")
-    if drop:
-        table.alter("DROP COLUMN z")
-    rows = table.spark.sql("SELECT 1 AS a, 2 AS b UNION ALL SELECT 3, 4").coalesce(1)
-    with table.one_commit():
-        rows.write.format("delta").mode("append").option("mergeSchema", "true").save(
-            str(table.path)
-        )
-
-    assert table.log.fields["i"].metadata["delta.identity.highWaterMark"] == 2
-    assert table.log.flag == ("true" if drop else "false")
-    assert table.log.columns["i"] == (1, "i")
-    assert table.log.columns["b"] == (4, name)
-    assert table.log.max_column_id == 4
-    assert {"i", "a", name} <= set(table.log.written_columns())
-    assert table.rows("i, a, b") == [(1, 1, 2), (2, 3, 4)]
-
-
-def test_identities_go_on_after_a_rename(table: Table) -> None:
-    table.create_tracked("i BIGINT GENERATED ALWAYS AS IDENTITY, a INT")
-    table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (1)")
-    table.alter("RENAME COLUMN i TO j")
-    with table.one_commit():
-        table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (2)")
-
-    assert (table.log.flag, table.log.columns) == ("true", {"j": (1, "i"), "a": (2, "a")})
-    assert table.log.written_columns() == ["a", "i"]
-    assert [a for _, a in table.rows()] == [1, 2]
-    assert len({j for j, _ in table.rows()}) == 2
-
-
 def test_a_generated_column_is_computed_through_an_add_and_a_rename(table: Table) -> None:
     table.create_tracked("a INT, g INT GENERATED ALWAYS AS (a + 1)")
     table.alter("ADD COLUMN b INT")
