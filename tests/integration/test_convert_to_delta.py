@@ -52,6 +52,17 @@ def test_delta_converts_nothing_while_new_tables_are_mapped_by_default(
     assert not parquet.log.commits
 
 
+def test_an_iceberg_folder_needs_deltas_iceberg(parquet: Table, conf: SetConf) -> None:
+    conf(f"{DEFAULTS}.feature.{FEATURE}", "supported")
+    (parquet.path / "metadata").mkdir()
+    before = set(parquet.path.rglob("*"))
+
+    with refusal("DELTA_MISSING_ICEBERG_CLASS"):
+        parquet.spark.sql(f"CONVERT TO DELTA iceberg.`{parquet.path}`")
+
+    assert set(parquet.path.rglob("*")) == before
+
+
 @EVERY_WAY
 def test_a_table_that_is_tracked_by_default_starts_with_the_flag_false(
     parquet: Table, conf: SetConf, convert_by: Convert
@@ -107,6 +118,26 @@ def test_a_partitioned_folder_is_no_exception(table: Table, conf: SetConf) -> No
     assert (table.log.flag, table.log.columns) == ("true", {"a": (1, "a"), "q": (2, "p")})
     assert table.log.actions("add")[0]["partitionValues"] == {"p": "4"}
     assert table.rows() == [(1, 2), (3, 4)]
+
+
+def test_a_table_of_the_catalog_is_mapped_after_its_conversion(named_table: Table) -> None:
+    named_table.spark.sql(f"CREATE TABLE {named_table.name} (a INT, p INT) USING parquet")
+    named_table.insert("(1, 2)")
+    named_table.spark.sql(f"CONVERT TO DELTA {named_table.name}")
+    converted = named_table.log
+    named_table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
+    enabled = named_table.log
+    named_table.alter("RENAME COLUMN a TO b")
+    named_table.alter("ADD COLUMN a INT")
+    named_table.insert("(3, 4, 5)")
+
+    assert (converted.version, converted.is_tracked, converted.flag) == (0, False, None)
+    assert (enabled.is_tracked, enabled.flag) == (True, "false")
+    assert enabled.columns == {"a": (1, "a"), "p": (2, "p")}
+    assert named_table.log.flag == "true"
+    assert named_table.log.columns == {"b": (1, "a"), "p": (2, "p"), "a": (3, UUID)}
+    assert named_table.log.written_columns() == ["a", UUID, "p"]
+    assert named_table.rows() == [(1, 2, None), (3, 4, 5)]
 
 
 def test_what_is_delta_already_is_left_alone(table: Table, conf: SetConf) -> None:

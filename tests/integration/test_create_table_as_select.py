@@ -88,7 +88,7 @@ def test_names_flag_and_files_stand_in_the_first_commit(
     assert log.max_column_id == 4
     assert log.written_columns() == ["a", "r.element", "s.x y"]
     if mode == "id":
-        assert log.parquet_field_ids() == {"a": 1, "s": 2, "r": 4}
+        assert log.parquet_field_ids() == {"a": 1, "s": 2, "s.x y": 3, "r": 4}
     assert table.rows("a, s.`x y`, r[0]") == [(1, 2, 3)]
 
 

@@ -3,12 +3,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import UUID
+from delta.tables import DeltaTable
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from table_log import CHANGE_DATA, UUID
 
 MAPPED = f"{TRACKED}, {NAME_MODE}"
 COLUMN_DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"
+COMPAT_V2 = "'delta.enableIcebergCompatV2' = 'true'"
+DELETION_VECTORS = "'delta.enableDeletionVectors' = 'true'"
+NO_BOTH = "DELTA_ICEBERG_COMPAT_VIOLATION.DELETION_VECTORS_SHOULD_BE_DISABLED"
+
+
+def assert_each_commit(
+    table: Table, first: int, last: int, flag: str, columns: dict[str, tuple[int, str]]
+) -> None:
+    """From the first version to the last, the table is tracked with this flag and these columns."""
+    for log in map(table.log.at, range(first, last + 1)):
+        assert (log.is_tracked, log.flag, log.columns) == (True, flag, columns), log.operation
 
 
 # Refusals.
@@ -69,42 +83,58 @@ def test_iceberg_compat_v1_refuses_arrays(table: Table) -> None:
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
 
 
-# Columns with a meaning of their own.
-
-
-@pytest.mark.parametrize(("drop", "name"), [(False, "b"), (True, UUID)])
-def test_an_append_may_count_identities_and_add_a_column_in_one_commit(
-    table: Table, drop: bool, name: str
+@pytest.mark.parametrize(
+    ("has", "asks"), [(COMPAT_V2, DELETION_VECTORS), (DELETION_VECTORS, COMPAT_V2)]
+)
+def test_iceberg_compat_v2_and_deletion_vectors_exclude_each_other(
+    table: Table, has: str, asks: str
 ) -> None:
-    table.create_tracked("i BIGINT GENERATED ALWAYS AS IDENTITY, a INT, z INT")
-    if drop:
-        table.alter("DROP COLUMN z")
-    rows = table.spark.sql("SELECT 1 AS a, 2 AS b UNION ALL SELECT 3, 4").coalesce(1)
-    with table.one_commit():
-        rows.write.format("delta").mode("append").option("mergeSchema", "true").save(
-            str(table.path)
-        )
+    with refusal(NO_BOTH):
+        table.create("a INT", MAPPED, has, asks)
+    assert not table.path.exists()
+    table.create("a INT", MAPPED, has)
+    table.insert("(1), (2)")
 
-    assert table.log.fields["i"].metadata["delta.identity.highWaterMark"] == 2
-    assert table.log.flag == ("true" if drop else "false")
-    assert table.log.columns["i"] == (1, "i")
-    assert table.log.columns["b"] == (4, name)
-    assert table.log.max_column_id == 4
-    assert {"i", "a", name} <= set(table.log.written_columns())
-    assert table.rows("i, a, b") == [(1, 1, 2), (2, 3, 4)]
+    with table.refusal(NO_BOTH):
+        table.alter(f"SET TBLPROPERTIES ({asks})")
+    table.alter("ADD COLUMN b INT")
+
+    assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+    assert table.rows() == [(1, None), (2, None)]
 
 
-def test_identities_go_on_after_a_rename(table: Table) -> None:
-    table.create_tracked("i BIGINT GENERATED ALWAYS AS IDENTITY, a INT")
-    table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (1)")
-    table.alter("RENAME COLUMN i TO j")
-    with table.one_commit():
-        table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (2)")
+def clone_in_sql(source: Table, target: Table, kind: str) -> None:
+    source.spark.sql(f"CREATE TABLE {target.name} {kind} {source.name}")
 
-    assert (table.log.flag, table.log.columns) == ("true", {"j": (1, "i"), "a": (2, "a")})
-    assert table.log.written_columns() == ["a", "i"]
-    assert [a for _, a in table.rows()] == [1, 2]
-    assert len({j for j, _ in table.rows()}) == 2
+
+def clone_by_builder(source: Table, target: Table, _: str) -> None:
+    original = DeltaTable.forPath(source.spark, str(source.path))
+    original.clone(str(target.path), isShallow=False)
+
+
+@pytest.mark.parametrize(
+    ("clone", "kind", "condition"),
+    [
+        (clone_in_sql, "CLONE", "PARSE_SYNTAX_ERROR"),
+        (clone_in_sql, "DEEP CLONE", "PARSE_SYNTAX_ERROR"),
+        (clone_by_builder, "DEEP CLONE", "DELTA_UNSUPPORTED_DEEP_CLONE"),
+    ],
+)
+def test_a_deep_clone_leaves_nothing(
+    table: Table, clone: Callable[[Table, Table, str], None], kind: str, condition: str
+) -> None:
+    target = Table(table.spark, table.path.with_name("target"))
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 2)")
+
+    with table.refusal(condition):
+        clone(table, target, kind)
+
+    assert not target.path.exists()
+    assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+
+
+# Columns with a meaning of their own.
 
 
 def test_a_generated_column_is_computed_through_an_add_and_a_rename(table: Table) -> None:
@@ -168,11 +198,32 @@ def test_a_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
     assert table.rows("b, s.x") == [(1, 2), (3000000000, 70000)]
 
 
+def test_the_rewrite_that_drops_type_widening_keeps_names_ids_and_flag(table: Table) -> None:
+    columns = {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x")}
+    table.create("a INT, s STRUCT<x: SMALLINT>", MAPPED, "'delta.enableTypeWidening' = 'true'")
+    table.insert("(1, struct(2))")
+    table.alter("ALTER COLUMN a TYPE BIGINT")
+    table.alter("ALTER COLUMN s.x TYPE INT")
+    since = table.log.version
+    table.alter("DROP FEATURE typeWidening")
+    dropped = table.log
+    table.alter("ADD COLUMN b INT")
+
+    commits = [dropped.at(version) for version in range(since + 1, dropped.version + 1)]
+    (rewritten,) = (commit for commit in commits if commit.actions("add"))
+    assert "typeWidening" in rewritten.writer_features
+    assert "typeWidening" not in dropped.writer_features
+    assert_each_commit(table, since, dropped.version, "false", columns)
+    assert rewritten.written_columns() == ["a", "s.x"]
+    assert (table.log.flag, table.log.columns) == ("false", {**columns, "b": (4, "b")})
+    assert table.rows("a, s.x, b") == [(1, 2, None)]
+
+
 # Features of files and rows.
 
 
 def test_deletion_vectors_survive_an_add_and_a_rename(table: Table) -> None:
-    table.create("a INT, b INT", MAPPED, "'delta.enableDeletionVectors' = 'true'")
+    table.create("a INT, b INT", MAPPED, DELETION_VECTORS)
     table.spark.sql(
         f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ id, id * 10 FROM range(1, 5)"
     )
@@ -182,11 +233,13 @@ def test_deletion_vectors_survive_an_add_and_a_rename(table: Table) -> None:
     added = table.log
     table.alter("RENAME COLUMN b TO d")
     table.spark.sql(f"DELETE FROM {table.name} WHERE d = 30")
+    table.insert("(5, 50, 500)")
 
     assert any("deletionVector" in add for add in deleted.actions("add"))
     assert (added.flag, added.columns["c"]) == ("false", (3, "c"))
     assert (table.log.flag, table.log.columns["d"]) == ("true", (2, "b"))
-    assert table.rows() == [(1, 10, None), (4, 40, None)]
+    assert table.log.written_columns() == ["a", "b", "c"]
+    assert table.rows() == [(1, 10, None), (4, 40, None), (5, 50, 500)]
 
 
 def test_row_ids_survive_an_add_a_rename_and_an_update(table: Table) -> None:
@@ -204,6 +257,38 @@ def test_row_ids_survive_an_add_a_rename_and_an_update(table: Table) -> None:
     assert {"a", "b", "c"} <= set(table.log.parquet_columns())
     assert dict(table.rows("a, _metadata.row_id")) == row_ids
     assert table.rows() == [(1, 10, 11), (2, 20, None)]
+
+
+@pytest.mark.parametrize(
+    ("change", "flag", "columns"),
+    [
+        ("ADD COLUMN c INT", "false", {"a": (1, "a"), "b": (2, "b"), "c": (3, "c")}),
+        ("RENAME COLUMN b TO c", "true", {"a": (1, "a"), "c": (2, "b")}),
+    ],
+)
+def test_row_tracking_that_is_enabled_later_fills_in_ids_without_a_change_of_columns(
+    table: Table, change: str, flag: str, columns: dict[str, tuple[int, str]]
+) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    table.insert("(2, 20)")
+    table.alter(change)
+    since = table.log.version
+    table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+    enabled, row_ids = table.log, dict(table.rows("a, _metadata.row_id"))
+    table.alter("ADD COLUMN d INT")
+    table.spark.sql(f"UPDATE {table.name} SET d = a + 1 WHERE a = 1")
+
+    operations = [table.log.at(version).operation for version in range(since + 1, enabled.version)]
+    new = max(id for id, _ in columns.values()) + 1
+    name = {"false": "d", "true": UUID}[flag]
+    assert operations == ["UPGRADE PROTOCOL", "ROW TRACKING BACKFILL"]
+    assert_each_commit(table, since, enabled.version, flag, columns)
+    assert (table.log.flag, table.log.columns) == (flag, {**columns, "d": (new, name)})
+    written = {physical for _, physical in table.log.columns.values()}
+    assert written <= set(table.log.written_columns())
+    assert sorted(row_ids.values()) == [0, 1]
+    assert table.rows("a, d, _metadata.row_id") == [(1, 2, row_ids[1]), (2, None, row_ids[2])]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +318,8 @@ def test_the_change_data_feed_reads_across_an_add_and_not_across_a_rename(
             changes()
     assert table.log.flag == ("false" if readable else "true")
     assert table.log.columns["c"] == ((3, "c") if readable else (2, "b"))
-    assert len(table.log.actions("cdc")) >= 1
+    names = ["a", "b", "c"] if readable else ["a", "b"]
+    assert table.log.written_columns("cdc") == [*CHANGE_DATA, *names]
 
 
 def test_a_clustering_column_keeps_its_physical_name_through_a_rename(table: Table) -> None:
@@ -258,6 +344,7 @@ def test_a_clustering_column_keeps_its_physical_name_through_a_rename(table: Tab
     assert (clustered.flag, clustered.columns["a"]) == ("true", (3, UUID))
     assert f'[["{new}"],["a"]]' in clustering(clustered)
     assert table.log.columns == clustered.columns
+    assert table.log.written_columns() == ["a", "b", UUID]
     assert table.rows() == [(1, 10, None), (2, 20, None)]
 
 
@@ -265,9 +352,7 @@ def test_a_clustering_column_keeps_its_physical_name_through_a_rename(table: Tab
 
 
 def test_the_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Table) -> None:
-    table.create(
-        "a INT, r ARRAY<INT>, m MAP<INT, INT>", MAPPED, "'delta.enableIcebergCompatV2' = 'true'"
-    )
+    table.create("a INT, r ARRAY<INT>, m MAP<INT, INT>", MAPPED, COMPAT_V2)
     created = table.log
     table.alter("RENAME COLUMN r TO q")
     rows = table.spark.sql("SELECT 1 AS a, array(2) AS q, map(3, 4) AS m, array(5) AS r")
@@ -290,6 +375,12 @@ def test_the_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Tab
     assert set(nested_ids("r")) == {f"{new}.element"}
     assert len(set(everything)) == len(everything) == 8
     assert table.log.max_column_id == max(everything)
+    assert table.log.parquet_field_ids() == {
+        **{field.physical_name: field.id for field in table.log.fields.values()},
+        **nested_ids("q"),
+        **nested_ids("m"),
+        **nested_ids("r"),
+    }
     assert table.rows("a, q[0], m[3], r[0]") == [(1, 2, 4, 5)]
 
 

@@ -9,7 +9,7 @@ import pytest
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from table_log import UUID
+from table_log import CHANGE_DATA, UUID
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 
@@ -158,6 +158,7 @@ def test_change_data_have_the_names_of_the_commit(table: Table, spark: SparkSess
         f" table_changes_by_path('{table.path}', {table.log.version})"
     )
     assert table.log.flag == "false"
+    assert table.log.written_columns("cdc") == [*CHANGE_DATA, "a", "b", "id"]
     assert sorted(tuple(row) for row in changes.collect()) == [
         ("insert", 2, 20, 22),
         ("update_postimage", 1, 11, 12),

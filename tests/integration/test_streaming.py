@@ -15,6 +15,9 @@ from table_log import FEATURE, UUID
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
 INCOMPATIBLE_CHANGE = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+METADATA_EVOLUTION = "DELTA_STREAMING_METADATA_EVOLUTION"
+STOPPED_AT_CHANGE = "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION"
+ALLOW_SOURCE = "spark.databricks.delta.streaming.allowSourceColumn"
 
 SetConf = Callable[[str, str], None]
 
@@ -22,8 +25,12 @@ SetConf = Callable[[str, str], None]
 def start(rows: DataFrame, target: Path, mode: str = "append", **options: str) -> StreamingQuery:
     """A stream into a table until there is no more input, with a checkpoint beside the table."""
     writer = rows.writeStream.format("delta").outputMode(mode).trigger(availableNow=True)
-    checkpoint = str(target.with_name(f"{target.name}-checkpoint"))
+    checkpoint = str(checkpoint_of(target))
     return writer.options(checkpointLocation=checkpoint, **options).start(str(target))
+
+
+def checkpoint_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}-checkpoint")
 
 
 def run(rows: DataFrame, target: Path, mode: str = "append", **options: str) -> None:
@@ -40,6 +47,11 @@ def condition_of_failure(rows: DataFrame, target: Path) -> str:
 
 def stream(table: Table, **options: str) -> DataFrame:
     return table.spark.readStream.format("delta").options(**options).load(str(table.path))
+
+
+def stream_with_schema_log(table: Table, target: Table) -> DataFrame:
+    """A stream of the table as the schema log knows it by now: to be made anew for each start."""
+    return stream(table, schemaTrackingLocation=str(checkpoint_of(target.path) / "schemas"))
 
 
 @pytest.fixture
@@ -178,6 +190,132 @@ def test_a_source_across_a_schema_change_gets_deltas_condition(
         assert condition_of_failure(rows, target.path) == condition
 
     assert target.rows() == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "allowed", "values", "columns", "rows"),
+    [
+        pytest.param(
+            ["RENAME COLUMN b TO c"],
+            "Rename",
+            "(3, 30)",
+            {"a": (1, "a"), "c": (2, "b")},
+            [(1, 10, None), (2, 20, None), (3, None, 30)],
+            id="rename",
+        ),
+        pytest.param(
+            ["DROP COLUMN b"],
+            "Drop",
+            "(3)",
+            {"a": (1, "a")},
+            [(1, 10), (2, 20), (3, None)],
+            id="drop",
+        ),
+        pytest.param(
+            ["RENAME COLUMN b TO c", "ADD COLUMN b INT"],
+            "RenameAndDrop",
+            "(3, 30, NULL), (4, 40, 4)",
+            {"a": (1, "a"), "c": (2, "b"), "b": (3, UUID)},
+            [(1, 10, None), (2, 20, None), (3, None, 30), (4, 4, 40)],
+            id="rename and add",
+        ),
+    ],
+)
+def test_a_source_with_a_schema_log_reads_across_a_change(
+    table: Table,
+    conf: SetConf,
+    changes: list[str],
+    allowed: str,
+    values: str,
+    columns: dict[str, tuple[int, str]],
+    rows: list[tuple[object, ...]],
+) -> None:
+    target = Table(table.spark, table.path.with_name("target"))
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    run(stream_with_schema_log(table, target), target.path)
+    table.insert("(2, 20)")
+    before = table.log
+    for change in changes:
+        table.alter(change)
+    table.insert(values)
+
+    # What was written before the change comes first, as the schema of then has it.
+    assert condition_of_failure(stream_with_schema_log(table, target), target.path) == (
+        METADATA_EVOLUTION
+    )
+    assert target.rows() == [(1, 10), (2, 20)]
+    with target.no_commit():
+        assert condition_of_failure(stream_with_schema_log(table, target), target.path) == (
+            STOPPED_AT_CHANGE
+        )
+    conf(f"{ALLOW_SOURCE}{allowed}", "always")
+    changed = stream_with_schema_log(table, target)
+    run(changed, target.path, mergeSchema="true")
+
+    assert (before.flag, before.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+    assert (table.log.flag, table.log.columns) == ("true", columns)
+    assert table.log.written_columns() == sorted(name for _, name in columns.values())
+    assert changed.columns == list(columns)
+    assert target.rows() == rows
+
+
+def test_a_source_with_a_schema_log_reads_across_an_add(table: Table) -> None:
+    target = Table(table.spark, table.path.with_name("target"))
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    run(stream_with_schema_log(table, target), target.path)
+    table.alter("ADD COLUMN b INT")
+    table.insert("(2, 20)")
+
+    assert condition_of_failure(stream_with_schema_log(table, target), target.path) == (
+        METADATA_EVOLUTION
+    )
+    run(stream_with_schema_log(table, target), target.path, mergeSchema="true")
+
+    assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
+    assert table.log.written_columns() == ["a", "b"]
+    assert target.rows() == [(1, None), (2, 20)]
+
+
+def test_a_stream_that_begins_after_a_change_reads_old_files_under_the_new_names(
+    table: Table,
+) -> None:
+    target = Table(table.spark, table.path.with_name("target"))
+    table.create_tracked("a INT, b INT, d INT")
+    table.insert("(1, 10, 100)")
+    table.alter("RENAME COLUMN b TO c")
+    table.alter("DROP COLUMN d")
+    table.spark.sql(f"ALTER TABLE {table.name} ADD COLUMNS (b INT, d INT)")
+    table.insert("(2, 20, 21, 22)")
+    run(stream(table), target.path)
+
+    assert table.log.flag == "true"
+    assert table.log.columns == {"a": (1, "a"), "c": (2, "b"), "b": (4, UUID), "d": (5, UUID)}
+    assert table.log.written_columns() == ["a", "b", UUID, UUID]
+    assert target.rows("a, c, b, d") == [(1, 10, None, None), (2, 20, 21, 22)]
+
+
+def test_a_stream_of_changes_across_a_rename_gets_deltas_condition(table: Table) -> None:
+    target = Table(table.spark, table.path.with_name("target"))
+    table.create("a INT, b INT", TRACKED, NAME_MODE, "'delta.enableChangeDataFeed' = 'true'")
+    table.insert("(1, 10)")
+
+    def changes() -> DataFrame:
+        return stream(table, readChangeFeed="true").drop("_commit_version", "_commit_timestamp")
+
+    run(changes(), target.path)
+    behind = changes()
+    table.spark.sql(f"UPDATE {table.name} SET b = 11")
+    table.alter("RENAME COLUMN b TO c")
+    table.spark.sql(f"UPDATE {table.name} SET c = 12")
+
+    with target.no_commit():
+        assert condition_of_failure(behind, target.path) == INCOMPATIBLE_CHANGE
+        assert condition_of_failure(changes(), target.path) == INCOMPATIBLE_CHANGE
+
+    assert (table.log.flag, table.log.columns) == ("true", {"a": (1, "a"), "c": (2, "b")})
+    assert target.rows() == [(1, 10, "insert")]
 
 
 def test_an_add_ends_a_stream_that_runs(table: Table) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ FLAG = "delta.columnMapping.hasDroppedOrRenamed"
 FEATURE = "columnMappingUsageTracking"
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UUID = "col-<uuid>"
+# What Delta writes into files of change data beside the table's columns.
+CHANGE_DATA = ["__is_cdc", "_change_type"]
 
 
 @dataclass(frozen=True)
@@ -127,25 +129,24 @@ class TableLog:
             for path, field in self.fields.items()
         }
 
-    def written_columns(self) -> list[str]:
+    def written_columns(self, kind: str = "add") -> list[str]:
         """As `parquet_columns`, with `UUID` for each name that is made of one."""
-        return sorted(UUID_NAME.sub(UUID, column) for column in self.parquet_columns())
+        return sorted(UUID_NAME.sub(UUID, column) for column in self.parquet_columns(kind))
 
-    def parquet_columns(self) -> list[str]:
-        """The leaf paths in the footers of the files that the newest commit added."""
-        columns: list[str] = []
-        for add in self.actions("add"):
-            schema = pyarrow.parquet.read_schema(self.path / unquote(add["path"]))
-            columns += _leaves(schema)
-        return sorted(set(columns))
+    def parquet_columns(self, kind: str = "add") -> list[str]:
+        """The leaf paths in the footers of the newest commit's files: `add` data, `cdc` changes."""
+        return sorted({leaf for schema in self._footers(kind) for leaf in _leaves(schema)})
 
     def parquet_field_ids(self) -> dict[str, int]:
-        """The ids of the top-level columns in the same footers."""
-        return {
-            field.name: int(field.metadata[b"PARQUET:field_id"])
-            for add in self.actions("add")
-            for field in pyarrow.parquet.read_schema(self.path / unquote(add["path"]))
-        }
+        """The ids of the columns at every level in the footers of the newest commit's data."""
+        ids: dict[str, int] = {}
+        for schema in self._footers("add"):
+            ids |= _field_ids(schema)
+        return ids
+
+    def _footers(self, kind: str) -> list[pyarrow.Schema]:
+        paths = [self.path / unquote(action["path"]) for action in self.actions(kind)]
+        return [pyarrow.parquet.read_schema(path) for path in paths]
 
     def append_foreign(self, *actions: dict[str, Any]) -> None:
         """Writes the next commit, as another engine would; of a table yet to be made, the first."""
@@ -180,16 +181,35 @@ def _collect(data_type: Any, prefix: tuple[str, ...], found: dict[str, Field]) -
         _collect(data_type["valueType"], (*prefix, "value"), found)
 
 
-def _leaves(fields: Iterable[pyarrow.Field], prefix: str = "") -> list[str]:
-    return [leaf for field in fields for leaf in _leaves_of(field.type, f"{prefix}{field.name}")]
+def _leaves(schema: pyarrow.Schema) -> list[str]:
+    return [path for path, field in _walk(schema) if not _children(field.type)]
 
 
-def _leaves_of(data_type: pyarrow.DataType, path: str) -> list[str]:
+def _field_ids(schema: pyarrow.Schema) -> dict[str, int]:
+    return {
+        path: int(field.metadata[b"PARQUET:field_id"])
+        for path, field in _walk(schema)
+        if b"PARQUET:field_id" in (field.metadata or {})
+    }
+
+
+def _walk(schema: pyarrow.Schema) -> Iterator[tuple[str, pyarrow.Field]]:
+    """Every field of a footer at every level by its dotted path."""
+    level = [(field.name, field) for field in schema]
+    while level:
+        yield from level
+        level = [
+            (f"{path}.{name}", child)
+            for path, field in level
+            for name, child in _children(field.type)
+        ]
+
+
+def _children(data_type: pyarrow.DataType) -> list[tuple[str, pyarrow.Field]]:
     if pyarrow.types.is_struct(data_type):
-        return _leaves(data_type.fields, f"{path}.")
+        return [(field.name, field) for field in data_type.fields]
     if pyarrow.types.is_list(data_type):
-        return _leaves_of(data_type.value_type, f"{path}.element")
+        return [("element", data_type.value_field)]
     if pyarrow.types.is_map(data_type):
-        keys = _leaves_of(data_type.key_type, f"{path}.key")
-        return keys + _leaves_of(data_type.item_type, f"{path}.value")
-    return [path]
+        return [("key", data_type.key_field), ("value", data_type.item_field)]
+    return []
