@@ -15,7 +15,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_ext.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
 from spark_ext.progress import Progress, reported, shown
-from spark_ext.rules.exits import BLOCKED, ColumnMappingExit, Reason, disabling_statement, waiting
+from spark_ext.rules.exits import (
+    ColumnMappingExit,
+    Reason,
+    disabling_statement,
+    is_refused_by_delta,
+    waiting,
+)
 from spark_ext.schema import backticked
 
 Until = Literal["none", "readers", "writers"]
@@ -145,7 +151,7 @@ class UsageTracking:
     def _take(self, step: ColumnMappingExit, progress: Callable[[Progress], None] | None) -> bool:
         """Runs the statements of an exit; whether Delta wants its retention period to pass."""
         statements = step.statements
-        if step.exit == "none" and step.cost == BLOCKED:
+        if is_refused_by_delta(step):
             # Delta has its own words for the names and features that block it.
             statements = (disabling_statement(self._name),)
         for statement in statements:

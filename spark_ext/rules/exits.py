@@ -129,6 +129,23 @@ def disabling_statement(name: str) -> str:
     return f"ALTER TABLE {name} SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = '{MODE_NONE}')"
 
 
+def is_refused_by_delta(step: ColumnMappingExit) -> bool:
+    """Whether Delta refuses the statement that switches column mapping off.
+
+    Of a blocked exit that is not sure: mapping keys that another engine left in the schema block
+    it too, and there Delta would rewrite the table.
+
+    Source:
+        Delta 4.4.0, RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`; IcebergCompat.scala.
+    """
+    refused = {INVALID_COLUMN_NAME, OTHER_FEATURE}
+    return (
+        step.exit == NONE
+        and step.cost == BLOCKED
+        and any(why.reason in refused for why in step.reasons)
+    )
+
+
 def _unmapped(facts: TableFacts) -> ColumnMappingExit:
     has_keys = schema_has_column_mapping_metadata(facts.metadata.schema)
     if not has_mapping_on(facts.metadata) and not has_keys:
