@@ -70,7 +70,7 @@ class CommitContext:
     overwriting_schema: bool = False
     enabled_by_default: bool = False
     feature_default: bool = False
-    flag_default: str | None = None
+    flag_default: bool = False
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,8 @@ def is_refused_by_delta(step: ColumnMappingExit) -> bool:
     it too, and there Delta would rewrite the table.
 
     Source:
-        Delta 4.4.0, RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`; IcebergCompat.scala.
+        Delta 4.4.0, RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`;
+        IcebergCompat.scala.
     """
     refused = {INVALID_COLUMN_NAME, OTHER_FEATURE}
     return (

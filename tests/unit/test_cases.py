@@ -29,7 +29,7 @@ COMMIT = {
     "overwritingSchema": False,
     "enabledByDefault": False,
     "featureDefault": False,
-    "flagDefault": None,
+    "flagDefault": False,
 }
 
 

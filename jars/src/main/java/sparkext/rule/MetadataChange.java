@@ -13,9 +13,10 @@ import org.apache.spark.sql.delta.actions.Protocol;
  * @param assigned {@code proposed} with ids and physical names as Delta assigned them
  * @param creatingTable whether the command creates or replaces the table
  * @param overwritingSchema whether the command overwrites the schema
- * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault}
+ * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault},
+ *     where the command creates or replaces the table
  * @param featureDefault whether the session's defaults for new tables name the feature
- * @param flagDefault the flag in the session's defaults for new tables, or null
+ * @param flagDefault whether the session's defaults for new tables name the flag
  */
 record MetadataChange(
     Protocol protocol,
@@ -26,4 +27,4 @@ record MetadataChange(
     boolean overwritingSchema,
     boolean enabledByDefault,
     boolean featureDefault,
-    String flagDefault) {}
+    boolean flagDefault) {}
