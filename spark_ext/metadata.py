@@ -67,7 +67,6 @@ class CommitContext:
     proposed: TableMetadata
     protocol: Protocol = field(default_factory=Protocol)
     creating_table: bool = False
-    overwriting_schema: bool = False
     enabled_by_default: bool = False
     feature_default: bool = False
     flag_default: bool = False

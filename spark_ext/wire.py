@@ -7,8 +7,8 @@ Shape:
         {"old": M, "proposed": M, "new": M,
          "commit": {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7,
                                  "readerFeatures": null, "writerFeatures": ["appendOnly"]},
-                    "creatingTable": false, "overwritingSchema": false,
-                    "enabledByDefault": false, "featureDefault": false, "flagDefault": false}}
+                    "creatingTable": false, "enabledByDefault": false, "featureDefault": false,
+                    "flagDefault": false}}
 
         {"configuration": {"delta.columnMapping.mode": "name"}, "schema": null}
 
@@ -135,7 +135,6 @@ _METADATA = {
 _COMMIT = {
     "protocol": (dict,),
     "creatingTable": (bool,),
-    "overwritingSchema": (bool,),
     "enabledByDefault": (bool,),
     "featureDefault": (bool,),
     "flagDefault": (bool,),
@@ -213,7 +212,6 @@ def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
         proposed=proposed,
         protocol=_protocol(fields["protocol"], "commit.protocol"),
         creating_table=fields["creatingTable"],
-        overwriting_schema=fields["overwritingSchema"],
         enabled_by_default=fields["enabledByDefault"],
         feature_default=fields["featureDefault"],
         flag_default=fields["flagDefault"],

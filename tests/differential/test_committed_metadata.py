@@ -185,7 +185,7 @@ def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
         as_metadata(old),
         as_metadata(proposed),
         changes_mode=changes_mode,
-        overwrites=context.overwriting_schema and modes[0] == modes[1],
+        overwrites=change.overwrites and modes[0] == modes[1],
     )
     return TableMetadata(result.schema, (), result.configuration)
 

@@ -195,11 +195,12 @@ def faulty(draw: st.DrawFn, table: TableMetadata) -> TableMetadata:
 
 @dataclass(frozen=True)
 class Change:
-    """The arguments of the rules."""
+    """The arguments of the rules, and whether the command overwrites the schema."""
 
     old: TableMetadata
     new: TableMetadata
     commit: CommitContext
+    overwrites: bool = False
 
 
 @st.composite
@@ -241,8 +242,8 @@ def changes(
     new = fake_delta.assigned(
         old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps
     )
-    context = commit(proposed, features, creating_table=creating, overwriting_schema=overwriting)
-    return Change(old, new, context)
+    context = commit(proposed, features, creating_table=creating)
+    return Change(old, new, context, overwrites=overwriting)
 
 
 @st.composite

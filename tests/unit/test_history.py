@@ -218,9 +218,13 @@ class TableHistory(RuleBasedStateMachine):
         source: Version | None = None,
     ) -> None:
         old = self.now
-        facts = {"creating_table": creating_table, "overwriting_schema": overwriting_schema}
-        new = fake_delta.assigned(old.metadata, proposed, **facts)
-        context = commit(proposed, tuple(old.features), **facts)
+        new = fake_delta.assigned(
+            old.metadata,
+            proposed,
+            creating_table=creating_table,
+            overwriting_schema=overwriting_schema,
+        )
+        context = commit(proposed, tuple(old.features), creating_table=creating_table)
         result = next_metadata(old=old.metadata, new=new, commit=context)
         features = old.features | (source.features if source else frozenset())
         features |= {FEATURE_NAME} if FEATURE_PROPERTY in result.configuration else frozenset()

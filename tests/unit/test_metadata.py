@@ -31,7 +31,6 @@ REQUEST: dict[str, Any] = {
             "writerFeatures": None,
         },
         "creatingTable": True,
-        "overwritingSchema": False,
         "enabledByDefault": True,
         "featureDefault": False,
         "flagDefault": True,
@@ -104,7 +103,6 @@ class TestParseRequest:
         assert request.commit.proposed.schema == struct({"b": ""})
         assert request.commit.protocol == Protocol(3, 7, frozenset({"columnMapping"}), None)
         assert request.commit.creating_table
-        assert not request.commit.overwriting_schema
         assert request.commit.enabled_by_default
         assert not request.commit.feature_default
         assert request.commit.flag_default

@@ -12,7 +12,6 @@ import org.apache.spark.sql.delta.actions.Protocol;
  * @param proposed what the command asked for
  * @param assigned {@code proposed} with ids and physical names as Delta assigned them
  * @param creatingTable whether the command creates or replaces the table
- * @param overwritingSchema whether the command overwrites the schema
  * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault},
  *     where the command creates or replaces the table
  * @param featureDefault whether the session's defaults for new tables name the feature
@@ -24,7 +23,6 @@ record MetadataChange(
     Metadata proposed,
     Metadata assigned,
     boolean creatingTable,
-    boolean overwritingSchema,
     boolean enabledByDefault,
     boolean featureDefault,
     boolean flagDefault) {}

@@ -56,7 +56,6 @@ final class MetadataJson {
           json.writeObjectFieldStart("commit");
           writeProtocol(json, change.protocol());
           json.writeBooleanField("creatingTable", change.creatingTable());
-          json.writeBooleanField("overwritingSchema", change.overwritingSchema());
           json.writeBooleanField("enabledByDefault", change.enabledByDefault());
           json.writeBooleanField("featureDefault", change.featureDefault());
           json.writeBooleanField("flagDefault", change.flagDefault());

@@ -61,7 +61,6 @@ public final class MetadataRules {
             (Metadata) arguments[4],
             (Metadata) assigned,
             (boolean) arguments[5],
-            (boolean) arguments[6],
             (boolean) arguments[5] && isTrue(session.conf(), ENABLED_BY_DEFAULT),
             isNamed(session.conf(), FEATURE_DEFAULT),
             session.conf().getOption(FLAG_DEFAULT).isDefined());
