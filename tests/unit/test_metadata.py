@@ -176,12 +176,10 @@ class TestTableMetadata:
         metadata = TableMetadata()
 
         assert metadata.with_property("k", "v").configuration == {"k": "v"}
-        assert metadata.with_property("k", "v").without_property("k") == metadata
         assert metadata == TableMetadata()
 
     def test_an_update_that_changes_nothing_is_the_same_object(self) -> None:
         metadata = TableMetadata().with_property("k", "v")
 
         assert metadata.with_property("k", "v") is metadata
-        assert metadata.without_property("absent") is metadata
         assert metadata.with_schema(metadata.schema) is metadata
