@@ -130,21 +130,20 @@ def disabling_statement(name: str) -> str:
 
 
 def is_refused_by_delta(step: ColumnMappingExit) -> bool:
-    """Whether Delta refuses the statement that switches column mapping off.
+    """Whether Delta refuses the statement that switches column mapping off, and does nothing else.
 
-    Of a blocked exit that is not sure: mapping keys that another engine left in the schema block
-    it too, and there Delta would rewrite the table.
+    Of a blocked exit that is not sure. It looks at names first, but at other features when it
+    commits: where files have to be rewritten, they are by then. Mapping keys that another engine
+    left in the schema block the exit too, and there it refuses nothing.
 
     Source:
-        Delta 4.4.0, RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`;
-        IcebergCompat.scala.
+        Delta 4.4.0, RemoveColumnMappingCommand.scala, `run`; OptimisticTransaction.scala,
+        `prepareCommit`.
     """
-    refused = {INVALID_COLUMN_NAME, OTHER_FEATURE}
-    return (
-        step.exit == NONE
-        and step.cost == BLOCKED
-        and any(why.reason in refused for why in step.reasons)
-    )
+    if step.exit != NONE or step.cost != BLOCKED:
+        return False
+    reasons = {why.reason for why in step.reasons}
+    return INVALID_COLUMN_NAME in reasons or (OTHER_FEATURE in reasons and not step.num_files)
 
 
 def _unmapped(facts: TableFacts) -> ColumnMappingExit:

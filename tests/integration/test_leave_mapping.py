@@ -283,6 +283,22 @@ def test_iceberg_compat_refuses_in_deltas_words(table: Table) -> None:
     assert "DELTA_ICEBERG_COMPAT_VIOLATION" in str(refused.value)
 
 
+def test_iceberg_compat_keeps_a_rewrite_from_being_begun(table: Table) -> None:
+    """Delta would refuse its commit, after it wrote all files."""
+    table.create_tracked("a INT")
+    table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
+    table.insert("(1)")
+    table.alter("RENAME COLUMN a TO b")
+    files = set(table.path.rglob("*.parquet"))
+
+    with table.no_commit():
+        (first, *_) = tracking(table).disable_column_mapping(progress=None)
+
+    assert (first.cost, first.reached) == ("BLOCKED", False)
+    assert first.reasons[0].name == "icebergCompatV2"
+    assert set(table.path.rglob("*.parquet")) == files
+
+
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_mapping_keys_that_block_are_left_alone(table: Table, *, dry_run: bool) -> None:
     """Another engine left them; Delta would take them out by a rewrite that nobody was told of."""
