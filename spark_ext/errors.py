@@ -2,7 +2,8 @@
 """Every error of the project: one root, one class a refusal.
 
 Where Delta has a condition for the refusal, the class carries Delta's condition, SQLSTATE and
-parameter names. The Java half raises the same conditions; this is the only list of them.
+parameter names. The Java half raises some of these conditions, from templates that
+tests/unit/test_errors.py compares with these; this is the only list of all.
 
 Source:
     Delta 4.4.0, spark/src/main/resources/error/delta-error-classes.json.
@@ -20,9 +21,9 @@ class SparkExtError(Exception):
         params: The values of the template, by the names of the condition's parameters.
     """
 
-    condition: ClassVar[str] = "USAGE_TRACKING_RULE_FAILED"
-    sql_state: ClassVar[str] = "XX000"
-    template: ClassVar[str] = "{error}"
+    condition: ClassVar[str]
+    sql_state: ClassVar[str]
+    template: ClassVar[str]
 
     def __init__(self, **params: object) -> None:
         self.params = {name: str(value) for name, value in params.items()}
@@ -64,19 +65,22 @@ class RuleFailedError(SparkExtError, RuntimeError):
     condition = "USAGE_TRACKING_RULE_FAILED"
     sql_state = "XX000"
     template = (
-        "Cannot decide the column names of a tracked table: {error}. Nothing was written. Please"
-        " report this with its traceback:\n{traceback}"
+        "Cannot apply the rules of usage tracking: {error}. Nothing was written. Please report this"
+        " with its traceback:\n{traceback}"
     )
 
 
-class MalformedRequestError(SparkExtError, ValueError):
-    """A request to the rules has not the shape that `metadata.py` describes."""
+class MalformedMessageError(SparkExtError, ValueError):
+    """A request to the rules, or their answer, has not the shape that `wire.py` describes.
 
-    condition = "USAGE_TRACKING_RULE_FAILED"
+    Of an answer it is raised in Java.
+    """
+
+    condition = "USAGE_TRACKING_MALFORMED_MESSAGE"
     sql_state = "XX000"
     template = (
-        "Cannot read the request to the rules: `{path}` {problem}. Nothing was written. Check that"
-        " spark-ext.jar and the Python package are of one version."
+        "Cannot read a message between the jar and the rules of usage tracking: `{path}` {problem}."
+        " Nothing was written. Check that spark-ext.jar and the Python package are of one version."
     )
 
 
@@ -86,8 +90,8 @@ class RulesUnavailableError(SparkExtError, RuntimeError):
     condition = "USAGE_TRACKING_RULES_UNAVAILABLE"
     sql_state = "58000"
     template = (
-        "Cannot decide the column names of a tracked table: {reason}. Command: `{command}`, exit"
-        " code: {exitCode}, stderr: `{stderr}`. Nothing was written. Set"
+        "Cannot ask the rules of usage tracking: {reason}. Command: `{command}`, exit code:"
+        " {exitCode}, stderr: `{stderr}`. Nothing was written. Set"
         " `spark.sparkext.worker.python` to a Python 3.10+ interpreter, or raise"
         " `spark.sparkext.worker.timeout`."
     )
@@ -117,7 +121,29 @@ class TableLikeWithFeatureError(SparkExtError, NotImplementedError):
     )
 
 
+class ProgressFailedError(SparkExtError, RuntimeError):
+    """A progress callback raised, while the statement that it was called for had no error."""
+
+    condition = "USAGE_TRACKING_PROGRESS_FAILED"
+    sql_state = "38000"
+    template = (
+        "Cannot report the progress of `{statement}`: {error}. What the statement did stands."
+        " Correct the callback, and ask `disable_column_mapping(dry_run=True)` where the table is."
+    )
+
+
 # Refusals of the session's configuration.
+
+
+class InvalidSettingError(SparkExtError, ValueError):
+    """A setting of ours has a value that says nothing. Raised in Java."""
+
+    condition = "USAGE_TRACKING_INVALID_SETTING"
+    sql_state = "22023"
+    template = (
+        "Cannot use the setting `{setting}`: its value `{value}` is not {expected}. Set it to one,"
+        " or unset it."
+    )
 
 
 class ExtensionJarMissingError(SparkExtError, FileNotFoundError):

@@ -34,13 +34,6 @@ class TableMetadata:
             return self
         return replace(self, configuration=MappingProxyType({**self.configuration, key: value}))
 
-    def without_property(self, key: str) -> TableMetadata:
-        """This metadata without one property; itself where it has it not."""
-        if key not in self.configuration:
-            return self
-        kept = {name: value for name, value in self.configuration.items() if name != key}
-        return replace(self, configuration=MappingProxyType(kept))
-
     def with_schema(self, schema: Schema) -> TableMetadata:
         """This metadata with another schema; itself where it is the same object."""
         return self if schema is self.schema else replace(self, schema=schema)
@@ -67,10 +60,9 @@ class CommitContext:
     proposed: TableMetadata
     protocol: Protocol = field(default_factory=Protocol)
     creating_table: bool = False
-    overwriting_schema: bool = False
     enabled_by_default: bool = False
     feature_default: bool = False
-    flag_default: str | None = None
+    flag_default: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from threading import Event, Thread
 
 from pyspark.sql import SparkSession
 
+from spark_ext.errors import ProgressFailedError
+
 INTERVAL_SECONDS = 2.0
 _JOB_GROUP = "spark.jobGroup.id"
 
@@ -46,30 +48,60 @@ def shown(progress: Progress) -> None:
 def reported(
     spark: SparkSession, statement: str, report: Callable[[Progress], None] | None
 ) -> Iterator[None]:
-    """Reports on the statement that the body runs: first, every two seconds, and after it."""
+    """Reports on the statement that the body runs: first, every two seconds, and after it.
+
+    A report that fails before the body keeps it from running. One that fails later is the last,
+    and never stands in for the body's own error, which has it as its cause.
+
+    Raises:
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, where the body had no error.
+    """
     if report is None:
         yield
         return
     started = time.monotonic()
-    ended = Event()
+    failures: list[Exception] = []
     with _job_group(spark) as tasks:
 
         def tell(*, finished: bool = False) -> None:
             report(Progress(statement, time.monotonic() - started, *tasks(), finished))
 
-        def watch() -> None:
-            while not ended.wait(INTERVAL_SECONDS):
-                tell()
-
         tell()
-        watcher = Thread(target=watch, name="spark-ext-progress", daemon=True)
-        watcher.start()
         try:
-            yield
-        finally:
-            ended.set()
-            watcher.join()
-            tell(finished=True)
+            with _watcher(tell, failures):
+                yield
+        except BaseException as error:
+            if failures:
+                raise error from failures[0]
+            raise
+    if failures:
+        raise ProgressFailedError(statement=statement, error=repr(failures[0])) from failures[0]
+
+
+@contextmanager
+def _watcher(tell: Callable[..., None], failures: list[Exception]) -> Iterator[None]:
+    """Calls `tell` in a thread while the body runs, and after it, until it fails once."""
+    ended = Event()
+
+    def tell_unless_failed(*, finished: bool = False) -> None:
+        try:
+            if not failures:
+                tell(finished=finished)
+        except Exception as error:
+            failures.append(error)
+
+    def watch() -> None:
+        while not ended.wait(INTERVAL_SECONDS):
+            tell_unless_failed()
+
+    watcher = Thread(target=watch, name="spark-ext-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+        tell_unless_failed(finished=True)
 
 
 @contextmanager

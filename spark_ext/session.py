@@ -111,12 +111,13 @@ def submit_args() -> list[str]:
 
 def _joined(present: str, added: str) -> str:
     """Two comma-separated lists as one, each entry once, in order."""
-    entries = (entry.strip() for entry in f"{present},{added}".split(","))
-    return ",".join(_unique(entry for entry in entries if entry))
+    return ",".join(_entries(f"{present},{added}"))
 
 
-def _unique(values: Iterable[str]) -> Iterable[str]:
-    return dict.fromkeys(values)
+def _entries(joined: str) -> Iterable[str]:
+    """The entries of a comma-separated list as Spark reads it, each once, in order."""
+    entries = (entry.strip() for entry in joined.split(","))
+    return dict.fromkeys(entry for entry in entries if entry)
 
 
 def _require_configurable_context() -> None:
@@ -125,5 +126,5 @@ def _require_configurable_context() -> None:
     if context is None:
         return
     extensions = context.getConf().get(EXTENSIONS, "") or ""
-    if USAGE_TRACKING_EXTENSION not in extensions.split(","):
+    if USAGE_TRACKING_EXTENSION not in _entries(extensions):
         raise SessionAlreadyRunningError(extensions=extensions)

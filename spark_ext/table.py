@@ -6,16 +6,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_ext.errors import MalformedMessageError
 from spark_ext.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
 from spark_ext.progress import Progress, reported, shown
-from spark_ext.rules.exits import BLOCKED, ColumnMappingExit, Reason, disabling_statement, waiting
+from spark_ext.rules.exits import (
+    EXITS,
+    ColumnMappingExit,
+    Reason,
+    disabling_statement,
+    is_refused_by_delta,
+    waiting,
+)
 from spark_ext.schema import backticked
 
 Until = Literal["none", "readers", "writers"]
@@ -121,6 +129,8 @@ class UsageTracking:
 
         Raises:
             ValueError: `until` is none of the three.
+            ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, where `progress` raised after the
+                first call for a statement. What the statement did stands.
             AnalysisException: Delta's refusals, among them
                 DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING.
 
@@ -128,12 +138,12 @@ class UsageTracking:
             RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
             `AlterTableDropFeatureDeltaCommand`.
         """
-        if until not in get_args(Until):
-            raise ValueError(f"Cannot leave column mapping until {until!r}: use {get_args(Until)}.")
+        if until not in EXITS:
+            raise ValueError(f"Cannot leave column mapping until {until!r}: use one of {EXITS}.")
         exits = self._exits()
         if dry_run:
             return exits
-        for number in range(get_args(Until).index(until) + 1):
+        for number in range(EXITS.index(until) + 1):
             waits = self._take(exits[number], progress)
             exits = self._exits()
             if not exits[number].reached:
@@ -145,16 +155,19 @@ class UsageTracking:
     def _take(self, step: ColumnMappingExit, progress: Callable[[Progress], None] | None) -> bool:
         """Runs the statements of an exit; whether Delta wants its retention period to pass."""
         statements = step.statements
-        if step.exit == "none" and step.cost == BLOCKED:
+        if is_refused_by_delta(step):
             # Delta has its own words for the names and features that block it.
             statements = (disabling_statement(self._name),)
         for statement in statements:
-            try:
-                with reported(self._spark, statement, progress):
+            waits = False
+            with reported(self._spark, statement, progress):
+                try:
                     self._spark.sql(statement)
-            except (PySparkException, Py4JJavaError) as refusal:
-                if _condition(refusal) not in _WAITS_FOR_RETENTION_PERIOD:
-                    raise
+                except (PySparkException, Py4JJavaError) as refusal:
+                    waits = _condition(refusal) in _WAITS_FOR_RETENTION_PERIOD
+                    if not waits:
+                        raise
+            if waits:
                 return True
         return False
 
@@ -167,6 +180,10 @@ class UsageTracking:
             values["num_files"] = values.pop("numFiles")
             values["size_in_bytes"] = values.pop("sizeInBytes")
             exits.append(ColumnMappingExit(**values))
+        told = tuple(step.exit for step in exits)
+        if told != EXITS:
+            # One that is missing would count as reached.
+            raise MalformedMessageError(path="answer", problem=f"has not the exits {EXITS}: {told}")
         return exits
 
     def _of_table(self, function: str) -> DataFrame:

@@ -18,7 +18,7 @@ from spark_ext.column_mapping import (
     has_physical_name,
     physical_name,
 )
-from spark_ext.errors import MalformedRequestError
+from spark_ext.errors import MalformedMessageError
 from spark_ext.metadata import TableFacts
 from spark_ext.rules.exits import exits
 from spark_ext.schema import quoted, type_name, walk
@@ -76,10 +76,10 @@ def call(name: str, request: str) -> str:
     """The answer of a table function, in the shape of `spark_ext.wire`.
 
     Raises:
-        MalformedRequestError: USAGE_TRACKING_RULE_FAILED, for another function or shape.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, for another function or shape.
     """
     if name not in FUNCTIONS:
-        raise MalformedRequestError(path="$", problem=f"names no table function: {name!r}")
+        raise MalformedMessageError(path="$", problem=f"names no table function: {name!r}")
     function = FUNCTIONS[name]
     rows = list(function.rows(parse_table_facts(request)))
     return json.dumps({"schema": function.schema, "rows": rows}, separators=(",", ":"))

@@ -7,8 +7,8 @@ Shape:
         {"old": M, "proposed": M, "new": M,
          "commit": {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7,
                                  "readerFeatures": null, "writerFeatures": ["appendOnly"]},
-                    "creatingTable": false, "overwritingSchema": false,
-                    "enabledByDefault": false, "featureDefault": false, "flagDefault": null}}
+                    "creatingTable": false, "enabledByDefault": false, "featureDefault": false,
+                    "flagDefault": false}}
 
         {"configuration": {"delta.columnMapping.mode": "name"}, "schema": null}
 
@@ -18,9 +18,9 @@ Shape:
     `"=proposed"` where it is the same text as that one. Among its `fields` a number stands for a
     column that `old` has at that place, since wide schemas are megabytes. The answer's `schema` is
     null where the schema stays as `new` had it; its numbers are places in `new`. `protocol` is the
-    transaction's, `enabledByDefault` the session's `spark.sparkext.usageTracking.enabledByDefault`;
-    `featureDefault` tells whether the session's defaults for new tables name the feature,
-    `flagDefault` is their value of the flag.
+    transaction's, `enabledByDefault` the session's `spark.sparkext.usageTracking.enabledByDefault`,
+    false where no table is created or replaced; `featureDefault` and `flagDefault` tell whether the
+    session's defaults for new tables name the feature and the flag.
 
     A question whether column mapping may be removed by metadata alone, and its answer, which is
     yes where there are no reasons::
@@ -47,7 +47,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from spark_ext.errors import MalformedRequestError, SparkExtError
+from spark_ext.errors import MalformedMessageError, SparkExtError
 from spark_ext.metadata import (
     CommitContext,
     MetadataRequest,
@@ -62,7 +62,7 @@ def parse_request(text: str) -> MetadataRequest:
     """The request in a JSON text.
 
     Raises:
-        MalformedRequestError: USAGE_TRACKING_RULE_FAILED, where the text has another shape.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
     """
     request = _object(_json(text), "$", _REQUEST)
     old = _metadata(request["old"], "old", {})
@@ -76,7 +76,7 @@ def parse_removal_request(text: str) -> tuple[TableMetadata, Protocol]:
     """The table that a question about the removal of column mapping is about.
 
     Raises:
-        MalformedRequestError: USAGE_TRACKING_RULE_FAILED, where the text has another shape.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
     """
     request = _object(_json(text), "$", _REMOVAL_REQUEST)
     return _metadata(request["table"], "table", {}), _protocol(request["protocol"], "protocol")
@@ -86,7 +86,7 @@ def parse_table_facts(text: str) -> TableFacts:
     """The table that a table function is called with.
 
     Raises:
-        MalformedRequestError: USAGE_TRACKING_RULE_FAILED, where the text has another shape.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
     """
     request = _object(_json(text), "$", _TABLE_FACTS)
     return TableFacts(
@@ -135,10 +135,9 @@ _METADATA = {
 _COMMIT = {
     "protocol": (dict,),
     "creatingTable": (bool,),
-    "overwritingSchema": (bool,),
     "enabledByDefault": (bool,),
     "featureDefault": (bool,),
-    "flagDefault": (str, type(None)),
+    "flagDefault": (bool,),
 }
 _PROTOCOL = {
     "minReaderVersion": (int,),
@@ -152,17 +151,17 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise MalformedRequestError(path="$", problem=f"is no JSON: {error}") from error
+        raise MalformedMessageError(path="$", problem=f"is no JSON: {error}") from error
 
 
 def _object(value: Any, path: str, shape: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
     # An unknown key is refused: it may be a fact that would change a rule's decision.
     if not isinstance(value, dict) or value.keys() != shape.keys():
-        raise MalformedRequestError(path=path, problem=f"is no object of {sorted(shape)}")
+        raise MalformedMessageError(path=path, problem=f"is no object of {sorted(shape)}")
     for key, types in shape.items():
         if type(value[key]) not in types:
             expected = " or ".join(accepted.__name__ for accepted in types)
-            raise MalformedRequestError(path=f"{path}.{key}", problem=f"is no {expected}")
+            raise MalformedMessageError(path=f"{path}.{key}", problem=f"is no {expected}")
     return value
 
 
@@ -183,22 +182,28 @@ def _schema(value: Any, path: str, earlier: Mapping[str, Schema]) -> Schema:
         return EMPTY_SCHEMA
     if isinstance(value, str):
         if value not in earlier:
-            raise MalformedRequestError(path=path, problem=f"names no earlier schema: {value!r}")
+            raise MalformedMessageError(path=path, problem=f"names no earlier schema: {value!r}")
         return earlier[value]
     if value.get("type") != "struct" or not isinstance(value.get("fields"), list):
-        raise MalformedRequestError(path=path, problem="is no struct with fields")
+        raise MalformedMessageError(path=path, problem="is no struct with fields")
     known = earlier.get("=old", EMPTY_SCHEMA)["fields"]
     schema: Schema = {**value, "fields": [_column(f, known, path) for f in value["fields"]]}
     return schema
 
 
 def _column(value: Any, known: list[Field], path: str) -> Field:
-    if type(value) is not int:
-        field: Field = value
-        return field
-    if not 0 <= value < len(known):
-        raise MalformedRequestError(path=f"{path}.fields", problem=f"names no column: {value}")
-    return known[value]
+    if type(value) is int:
+        if not 0 <= value < len(known):
+            raise MalformedMessageError(path=f"{path}.fields", problem=f"names no column: {value}")
+        return known[value]
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("name"), str)
+        or not isinstance(value.get("type"), (str, dict))
+    ):
+        raise MalformedMessageError(path=f"{path}.fields", problem="has one without name or type")
+    field: Field = value
+    return field
 
 
 def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
@@ -207,7 +212,6 @@ def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
         proposed=proposed,
         protocol=_protocol(fields["protocol"], "commit.protocol"),
         creating_table=fields["creatingTable"],
-        overwriting_schema=fields["overwritingSchema"],
         enabled_by_default=fields["enabledByDefault"],
         feature_default=fields["featureDefault"],
         flag_default=fields["flagDefault"],
@@ -231,5 +235,5 @@ def _features(features: Any, path: str) -> frozenset[str] | None:
 def _strings(values: Any, path: str) -> tuple[str, ...]:
     strings = tuple(values)
     if not all(type(value) is str for value in strings):
-        raise MalformedRequestError(path=path, problem="has a value that is no string")
+        raise MalformedMessageError(path=path, problem="has a value that is no string")
     return strings

@@ -129,6 +129,23 @@ def disabling_statement(name: str) -> str:
     return f"ALTER TABLE {name} SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = '{MODE_NONE}')"
 
 
+def is_refused_by_delta(step: ColumnMappingExit) -> bool:
+    """Whether Delta refuses the statement that switches column mapping off, and does nothing else.
+
+    Of a blocked exit that is not sure. It looks at names first, but at other features when it
+    commits: where files have to be rewritten, they are by then. Mapping keys that another engine
+    left in the schema block the exit too, and there it refuses nothing.
+
+    Source:
+        Delta 4.4.0, RemoveColumnMappingCommand.scala, `run`; OptimisticTransaction.scala,
+        `prepareCommit`.
+    """
+    if step.exit != NONE or step.cost != BLOCKED:
+        return False
+    reasons = {why.reason for why in step.reasons}
+    return INVALID_COLUMN_NAME in reasons or (OTHER_FEATURE in reasons and not step.num_files)
+
+
 def _unmapped(facts: TableFacts) -> ColumnMappingExit:
     has_keys = schema_has_column_mapping_metadata(facts.metadata.schema)
     if not has_mapping_on(facts.metadata) and not has_keys:

@@ -23,12 +23,12 @@ def refuse_flag_default(
         Delta 4.4.0, DeltaConfig.scala, `mergeGlobalConfigs`.
 
     Example:
-        >>> commit = CommitContext(TableMetadata(), creating_table=True, flag_default="false")
+        >>> commit = CommitContext(TableMetadata(), creating_table=True, flag_default=True)
         >>> refuse_flag_default(old=TableMetadata(), new=TableMetadata(), commit=commit)
         Traceback (most recent call last):
         ...
         spark_ext.errors.FlagNotModifiableError: Cannot create the table: ...
     """
-    if commit.creating_table and commit.flag_default is not None:
+    if commit.creating_table and commit.flag_default:
         raise FlagNotModifiableError(prop=HAS_DROPPED_OR_RENAMED)
     return new

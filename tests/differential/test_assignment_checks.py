@@ -12,7 +12,7 @@ import strategies
 from delta_functions import DeltaFunctions, DeltaRefusal, Metadata
 from fixed_schemas import COMPARISON, on_schemas
 from hypothesis import given
-from tables import struct, table
+from tables import struct, table, without
 
 from spark_ext.errors import SparkExtError
 from spark_ext.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
@@ -58,7 +58,7 @@ def deltas_answer(delta: DeltaFunctions, metadata: TableMetadata) -> str | None:
             "DUPLICATED_PHYSICAL_NAME",
         ),
         (
-            table({"a": "1 a"}, "id").without_property(MAX_COLUMN_ID),
+            without(table({"a": "1 a"}, "id"), MAX_COLUMN_ID),
             "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET",
         ),
         (

@@ -18,7 +18,7 @@ from delta_functions import DeltaFunctions, DeltaRefusal, Metadata
 from fixed_schemas import COMPARISON, on_schemas
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tables import TRACKED, commit, struct, table
+from tables import TRACKED, commit, struct, table, without
 
 from spark_ext.column_mapping import (
     is_mapped,
@@ -185,7 +185,7 @@ def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
         as_metadata(old),
         as_metadata(proposed),
         changes_mode=changes_mode,
-        overwrites=context.overwriting_schema and modes[0] == modes[1],
+        overwrites=change.overwrites and modes[0] == modes[1],
     )
     return TableMetadata(result.schema, (), result.configuration)
 
@@ -211,7 +211,7 @@ def _next(
 
 def committed(change: strategies.Change) -> TableMetadata:
     result = next_metadata(old=change.old, new=change.new, commit=change.commit)
-    return result.without_property(FEATURE_PROPERTY)
+    return without(result, FEATURE_PROPERTY)
 
 
 def check(delta: DeltaFunctions, metadata: TableMetadata) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from delta.tables import DeltaTable, DeltaTableBuilder
 from delta_table import NAME_MODE, TRACKED, Table, refusal
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from table_log import FEATURE, FLAG, TableLog, is_uuid_name
 
@@ -420,6 +421,44 @@ def test_enabled_by_default_leaves_tables_that_ignore_protocol_defaults_alone(
     table.create("a INT", NAME_MODE, IGNORE_DEFAULTS)
 
     assert is_untracked(table.log)
+
+
+@pytest.mark.parametrize("value", ["yes", "1", "", "true false"])
+def test_enabled_by_default_is_true_or_false(table: Table, conf: SetConf, value: str) -> None:
+    conf(TRACK_MAPPED, value)
+
+    with pytest.raises(AnalysisException) as refused:
+        table.create("a INT", NAME_MODE)
+
+    assert refused.value.getCondition() == "USAGE_TRACKING_INVALID_SETTING"
+    assert refused.value.getSqlState() == "22023"
+    assert refused.value.getMessageParameters() == {
+        "setting": TRACK_MAPPED,
+        "value": value,
+        "expected": "true or false",
+    }
+    assert table.log.version == -1
+
+
+@pytest.mark.parametrize(("value", "tracked"), [(" true", True), ("TRUE ", True), ("False", False)])
+def test_enabled_by_default_is_read_as_spark_reads_a_boolean(
+    table: Table, conf: SetConf, value: str, *, tracked: bool
+) -> None:
+    conf(TRACK_MAPPED, value)
+
+    table.create("a INT", NAME_MODE)
+
+    assert table.log.is_tracked is tracked
+
+
+def test_a_wrong_enabled_by_default_is_no_matter_of_tables_that_are_there(
+    table: Table, conf: SetConf
+) -> None:
+    table.create("a INT", NAME_MODE)
+    conf(TRACK_MAPPED, "yes")
+
+    with table.one_commit():
+        table.alter("ADD COLUMN b INT")
 
 
 # Untracked.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -280,6 +281,42 @@ def test_iceberg_compat_refuses_in_deltas_words(table: Table) -> None:
     with table.no_commit(), pytest.raises((PySparkException, Py4JJavaError)) as refused:
         usage.disable_column_mapping(progress=None)
     assert "DELTA_ICEBERG_COMPAT_VIOLATION" in str(refused.value)
+
+
+def test_iceberg_compat_keeps_a_rewrite_from_being_begun(table: Table) -> None:
+    """Delta would refuse its commit, after it wrote all files."""
+    table.create_tracked("a INT")
+    table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
+    table.insert("(1)")
+    table.alter("RENAME COLUMN a TO b")
+    files = set(table.path.rglob("*.parquet"))
+
+    with table.no_commit():
+        (first, *_) = tracking(table).disable_column_mapping(progress=None)
+
+    assert (first.cost, first.reached) == ("BLOCKED", False)
+    assert first.reasons[0].name == "icebergCompatV2"
+    assert set(table.path.rglob("*.parquet")) == files
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_mapping_keys_that_block_are_left_alone(table: Table, *, dry_run: bool) -> None:
+    """Another engine left them; Delta would take them out by a rewrite that nobody was told of."""
+    table.create("a INT")
+    table.insert("(1)")
+    mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "a"}
+    schema = json.loads(table.log.metadata["schemaString"])
+    schema["fields"][0]["metadata"] = mapped
+    metadata = {**table.log.metadata, "schemaString": json.dumps(schema)}
+    table.log.append_foreign({"metaData": metadata})
+
+    with table.no_commit():
+        usage = tracking(table)
+        (first, *_) = usage.disable_column_mapping(dry_run=dry_run, progress=None)
+
+    assert (first.cost, first.reached, first.statements) == ("BLOCKED", False, ())
+    assert [why.reason for why in first.reasons] == ["MAPPING_METADATA_LEFT"]
+    assert table.log.fields["a"].metadata == mapped
 
 
 def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:

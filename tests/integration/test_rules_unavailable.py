@@ -35,6 +35,9 @@ from processes import (
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from spark_ext import UsageTracking
+from spark_ext.errors import MalformedMessageError
+
 PYTHON = "spark.sparkext.worker.python"
 TIMEOUT = "spark.sparkext.worker.timeout"
 
@@ -120,6 +123,12 @@ def assert_unavailable(
     assert error.getSqlState() == "58000"
     assert parameters.pop("reason")
     assert parameters == {"command": command, "exitCode": exit_code, "stderr": stderr}
+
+
+def assert_malformed(error: AnalysisException) -> None:
+    assert error.getCondition() == "USAGE_TRACKING_MALFORMED_MESSAGE"
+    assert error.getSqlState() == "XX000"
+    assert set(error.getMessageParameters()) == {"path", "problem"}
 
 
 # The process does not start.
@@ -339,10 +348,8 @@ def test_a_text_that_is_no_answer_is_refused(
 
     error = refusal(tracked)
 
-    assert error.getCondition() == "USAGE_TRACKING_RULE_FAILED"
-    assert error.getSqlState() == "XX000"
-    assert set(error.getMessageParameters()) == {"error"}
-    assert answer in error.getMessageParameters()["error"]
+    assert_malformed(error)
+    assert answer in error.getMessageParameters()["problem"]
 
 
 @pytest.mark.parametrize("answer", [None, 42, True, 1.5, b"bytes"])
@@ -351,28 +358,73 @@ def test_an_answer_that_is_no_text_is_refused(
 ) -> None:
     rules(f"return {answer!r}")
 
-    error = refusal(tracked)
-
-    assert error.getCondition() == "USAGE_TRACKING_RULE_FAILED"
-    assert error.getSqlState() == "XX000"
-    assert set(error.getMessageParameters()) == {"error"}
+    assert_malformed(refusal(tracked))
 
 
 def test_a_long_answer_is_cut_in_the_error(tracked: Table, rules: Callable[..., str]) -> None:
     rules("return 'nonsense' * 100_000")
 
-    assert len(refusal(tracked).getMessageParameters()["error"]) < 1000
+    assert len(refusal(tracked).getMessageParameters()["problem"]) < 1000
 
 
-def test_an_error_without_a_condition_is_a_failure_of_the_rules(
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "nonsense",
+        "{}",
+        '{"schema": "path STRING"}',
+        '{"rows": []}',
+        '{"schema": "path NO TYPE", "rows": []}',
+        '{"schema": "path STRING", "rows": {}}',
+        '{"schema": "path STRING", "rows": ["a"]}',
+        '{"schema": "path STRING", "rows": [null]}',
+        '{"schema": "path STRING", "rows": [{}]}',
+        '{"schema": "path STRING", "rows": [{"path": 1}]}',
+        '{"schema": "path STRING", "rows": [{"path": "a", "name": "a"}]}',
+        '{"schema": "id BIGINT", "rows": [{"id": "1"}]}',
+        '{"schema": "id BIGINT", "rows": [{"id": 1.5}]}',
+        '{"schema": "id BIGINT", "rows": [{"id": 1}, {"id": 9223372036854775808}]}',
+        '{"schema": "a ARRAY<STRUCT<b: BOOLEAN>>", "rows": [{"a": [{"b": 0}]}]}',
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(
+    tracked: Table, rules: Callable[..., str], answer: str
+) -> None:
+    """Spark's own reader makes no row of them, or null."""
+    rules(setup=f"worker.table_functions.call = lambda name, request: {answer!r}")
+
+    with pytest.raises(AnalysisException) as refused:
+        tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')")
+
+    assert_malformed(refused.value)
+    assert answer in refused.value.getMessageParameters()["problem"]
+
+
+def test_an_exit_that_is_missing_is_no_exit_that_is_reached(
     tracked: Table, rules: Callable[..., str]
 ) -> None:
-    rules("""return '{"error": {}}'""")
+    rules(
+        setup="""
+            from spark_ext import table_functions
+            every = table_functions.exits
+            table_functions.exits = lambda facts: every(facts)[1:]
+            """
+    )
+    usage = UsageTracking.forPath(tracked.spark, str(tracked.path))
 
-    error = refusal(tracked)
+    with tracked.no_commit(), pytest.raises(MalformedMessageError):
+        usage.disable_column_mapping(until="writers", progress=None)
 
-    assert error.getCondition() == "USAGE_TRACKING_RULE_FAILED"
-    assert error.getSqlState() == "XX000"
+
+@pytest.mark.parametrize("missing", ["condition", "sqlState", "message", "parameters"])
+def test_a_refusal_that_lacks_something_is_refused(
+    tracked: Table, rules: Callable[..., str], missing: str
+) -> None:
+    whole = {"condition": "C", "sqlState": "22023", "message": "Cannot.", "parameters": {}}
+    lacking = {key: value for key, value in whole.items() if key != missing}
+    rules(f"return {json.dumps({'error': lacking})!r}")
+
+    assert_malformed(refusal(tracked))
 
 
 def test_a_refusal_reaches_the_user_with_its_condition_and_parameters(

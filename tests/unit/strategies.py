@@ -13,7 +13,7 @@ from typing import Any
 
 import fake_delta
 from hypothesis import strategies as st
-from tables import TRACKED, commit
+from tables import TRACKED, commit, without
 
 from spark_ext.column_mapping import (
     column_id,
@@ -176,7 +176,7 @@ def faulty(draw: st.DrawFn, table: TableMetadata) -> TableMetadata:
     victim, other = draw(st.sampled_from(paths)), draw(st.sampled_from(paths))
     fault = draw(st.sampled_from(FAULTS))
     if fault == "no max":
-        return table.without_property(MAX_COLUMN_ID)
+        return without(table, MAX_COLUMN_ID)
     if fault == "low max":
         lower = st.integers(0, max_column_id(table))
         return table.with_property(MAX_COLUMN_ID, str(draw(lower)))
@@ -195,11 +195,12 @@ def faulty(draw: st.DrawFn, table: TableMetadata) -> TableMetadata:
 
 @dataclass(frozen=True)
 class Change:
-    """The arguments of the rules."""
+    """The arguments of the rules, and whether the command overwrites the schema."""
 
     old: TableMetadata
     new: TableMetadata
     commit: CommitContext
+    overwrites: bool = False
 
 
 @st.composite
@@ -241,8 +242,8 @@ def changes(
     new = fake_delta.assigned(
         old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps
     )
-    context = commit(proposed, features, creating_table=creating, overwriting_schema=overwriting)
-    return Change(old, new, context)
+    context = commit(proposed, features, creating_table=creating)
+    return Change(old, new, context, overwrites=overwriting)
 
 
 @st.composite

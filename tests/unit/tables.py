@@ -11,6 +11,7 @@ may have a `type` and further `metadata`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from spark_ext.column_mapping import find_max_column_id, has_physical_name
@@ -45,6 +46,12 @@ def table(
     if highest:
         configuration.setdefault(MAX_COLUMN_ID, str(highest))
     return TableMetadata(schema, (), configuration, created)
+
+
+def without(metadata: TableMetadata, key: str) -> TableMetadata:
+    """The same table without one property."""
+    kept = {name: value for name, value in metadata.configuration.items() if name != key}
+    return replace(metadata, configuration=kept)
 
 
 def wire(metadata: TableMetadata) -> dict[str, Any]:

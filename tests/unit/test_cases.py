@@ -26,10 +26,9 @@ CASES = Path(__file__).parent / "cases"
 FILES = sorted(CASES.glob("*/*.json"))
 COMMIT = {
     "creatingTable": False,
-    "overwritingSchema": False,
     "enabledByDefault": False,
     "featureDefault": False,
-    "flagDefault": None,
+    "flagDefault": False,
 }
 
 
@@ -63,6 +62,7 @@ def test_every_rule_has_cases() -> None:
 def _request(case: Mapping[str, Any]) -> tuple[TableMetadata, dict[str, Any]]:
     facts = dict(case.get("commit", {}))
     features = facts.pop("features", [])
+    overwrites = facts.pop("overwritingSchema", False)  # for Delta only
     if facts.pop("requested", False):
         case["proposed"].setdefault("properties", {})[FEATURE_PROPERTY] = "supported"
     old = table(**case["old"] or {})
@@ -74,7 +74,7 @@ def _request(case: Mapping[str, Any]) -> tuple[TableMetadata, dict[str, Any]]:
             old,
             proposed,
             creating_table=facts.get("creatingTable", False),
-            overwriting_schema=facts.get("overwritingSchema", False),
+            overwriting_schema=overwrites,
         )
     protocol = {
         "minReaderVersion": 2,

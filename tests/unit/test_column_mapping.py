@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import strategies
 from hypothesis import given
-from tables import columns, struct, table
+from tables import columns, struct, table, without
 
 from spark_ext.column_mapping import (
     SUPPORTED_MODES,
@@ -218,7 +218,7 @@ ID_ONLY = struct({"a": {"metadata": {"delta.columnMapping.id": 1}}})
             {"columnName": "b", "physicalPath": "p", "mode": "name"},
         ),
         (
-            table({"a": "1 a"}, "name").without_property(MAX_COLUMN_ID),
+            without(table({"a": "1 a"}, "name"), MAX_COLUMN_ID),
             MaxColumnIdNotSetError,
             {"prop": MAX_COLUMN_ID},
         ),

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from string import Formatter
 
 import pytest
 
 from spark_ext import errors
 from spark_ext.errors import SparkExtError
+
+JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext/UsageTrackingErrors.java"
 
 CLASSES = [
     value
@@ -23,10 +27,12 @@ def test_the_registry_is_complete() -> None:
         "FlagNotModifiableError": "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
         "IcebergWriterCompatError": "DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE",
         "RuleFailedError": "USAGE_TRACKING_RULE_FAILED",
-        "MalformedRequestError": "USAGE_TRACKING_RULE_FAILED",
+        "MalformedMessageError": "USAGE_TRACKING_MALFORMED_MESSAGE",
         "RulesUnavailableError": "USAGE_TRACKING_RULES_UNAVAILABLE",
         "UnsupportedDeltaVersionError": "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION",
         "TableLikeWithFeatureError": "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE",
+        "ProgressFailedError": "USAGE_TRACKING_PROGRESS_FAILED",
+        "InvalidSettingError": "USAGE_TRACKING_INVALID_SETTING",
         "ExtensionJarMissingError": "USAGE_TRACKING_JAR_MISSING",
         "SessionAlreadyRunningError": "USAGE_TRACKING_SESSION_ALREADY_RUNNING",
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
@@ -65,6 +71,28 @@ class TestEveryError:
 
         assert raised.params == params
         assert all(value in str(raised) for value in params.values() if names)
+
+
+def test_a_condition_has_one_meaning() -> None:
+    assert len({error.condition for error in CLASSES}) == len(CLASSES)
+
+
+def test_the_java_half_says_the_same() -> None:
+    """Its enum of conditions, whose constants are `CONDITION("sqlState", "text" + "text")`."""
+    (conditions,) = re.findall(r"enum Condition \{(.+?);\n", JAVA.read_text(), re.DOTALL)
+    constants = re.findall(
+        r"([A-Z_]{5,})\(\s*\"(\w{5})\",(.+?)\)(?=,\s*[A-Z]|$)", conditions, re.DOTALL
+    )
+    raised_in_java = {
+        condition: (sql_state, "".join(json.loads(text) for text in re.findall(r'".*"', texts)))
+        for condition, sql_state, texts in constants
+    }
+
+    assert raised_in_java == {
+        error.condition: (error.sql_state, error.template)
+        for error in CLASSES
+        if error.__doc__ and "aised in Java." in error.__doc__
+    }
 
 
 def test_params_are_text() -> None:

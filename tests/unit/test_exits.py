@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tables import table, wire
 
 from spark_ext.metadata import TableMetadata
+from spark_ext.rules.exits import EXITS
+from spark_ext.table import Until
 from spark_ext.worker import RuleService
 
 TRACKING = "columnMappingUsageTracking"
@@ -198,6 +200,10 @@ def test_a_name_that_blocks_hides_no_rewrite() -> None:
     ]
 
 
+def test_a_caller_may_ask_for_every_exit() -> None:
+    assert get_args(Until) == EXITS
+
+
 def test_the_period_is_the_tables_own() -> None:
     own = {"delta.dropFeatureTruncateHistory.retentionDuration": "interval 2 days"}
 
@@ -232,4 +238,4 @@ def test_column_mapping_has_a_row_for_each_column() -> None:
 def test_another_function_or_shape_is_refused_as_data(function: str, request_: str) -> None:
     answer = json.loads(RuleService().table_function(function, request_))
 
-    assert answer["error"]["condition"] == "USAGE_TRACKING_RULE_FAILED"
+    assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"

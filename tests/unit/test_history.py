@@ -17,7 +17,7 @@ import fake_delta
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tables import commit
+from tables import commit, without
 
 from spark_ext.column_mapping import (
     drop_column_mapping_metadata,
@@ -117,7 +117,7 @@ class TableHistory(RuleBasedStateMachine):
         metadata = self.now.metadata
         same = all(physical_name(f) == f["name"] for _, f in walk(metadata.schema))
         proposed = metadata.with_schema(drop_column_mapping_metadata(metadata.schema))
-        proposed = proposed.without_property(MAX_COLUMN_ID)
+        proposed = without(proposed, MAX_COLUMN_ID)
         proposed = proposed.with_property(COLUMN_MAPPING_MODE, "none")
         is_free = self.now.is_tracked and self.now.flag == "false" and same
         self.commit(proposed, files=self.now.files if is_free else self.rewritten())
@@ -157,7 +157,7 @@ class TableHistory(RuleBasedStateMachine):
     def drop_feature(self) -> None:
         features = self.now.features - {FEATURE_NAME}
         self.versions[-1] = replace(self.now, features=features)
-        self.commit(self.now.metadata.without_property(HAS_DROPPED_OR_RENAMED))
+        self.commit(without(self.now.metadata, HAS_DROPPED_OR_RENAMED))
 
     @rule(back=st.integers(0, 20))
     def restore(self, back: int) -> None:
@@ -218,14 +218,18 @@ class TableHistory(RuleBasedStateMachine):
         source: Version | None = None,
     ) -> None:
         old = self.now
-        facts = {"creating_table": creating_table, "overwriting_schema": overwriting_schema}
-        new = fake_delta.assigned(old.metadata, proposed, **facts)
-        context = commit(proposed, tuple(old.features), **facts)
+        new = fake_delta.assigned(
+            old.metadata,
+            proposed,
+            creating_table=creating_table,
+            overwriting_schema=overwriting_schema,
+        )
+        context = commit(proposed, tuple(old.features), creating_table=creating_table)
         result = next_metadata(old=old.metadata, new=new, commit=context)
         features = old.features | (source.features if source else frozenset())
         features |= {FEATURE_NAME} if FEATURE_PROPERTY in result.configuration else frozenset()
         features |= {"columnMapping"} if is_mapped(result) else frozenset()
-        metadata = result.without_property(FEATURE_PROPERTY)
+        metadata = without(result, FEATURE_PROPERTY)
         self.versions.append(Version(metadata, features, old.files if files is None else files))
         # Each commit is followed by a write: a column that no file has can't come back.
         self.versions[-1] = replace(self.now, files=self.now.files | {self.file()})

@@ -85,4 +85,4 @@ def test_every_reason_is_told() -> None:
 def test_a_malformed_request_is_refused_as_data() -> None:
     answer = json.loads(RuleService().removal("{}"))
 
-    assert answer["error"]["condition"] == "USAGE_TRACKING_RULE_FAILED"
+    assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"

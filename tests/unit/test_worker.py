@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import test_metadata
+from tables import struct
 
 from spark_ext.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
 from spark_ext.worker import RuleService
@@ -86,7 +87,7 @@ def call(connection: socket.socket, request: str) -> Any:
 def creation() -> str:
     """A request to create a tracked table, with a name that needs every kind of escape."""
     name = 'é "\\ \n日'
-    request = json.loads(test_metadata.with_value("commit.flagDefault", None))
+    request = json.loads(test_metadata.with_value("commit.flagDefault", False))
     table: dict[str, Any] = {"partitionColumns": [], "createdTime": None}
     request["old"] = {**table, "schema": None, "configuration": {}}
     configuration = {FEATURE_PROPERTY: "supported", "delta.columnMapping.mode": "name"}
@@ -155,18 +156,18 @@ class TestRuleService:
     def test_a_malformed_request_is_answered_as_data(self) -> None:
         answer = json.loads(RuleService().next_metadata("{"))
 
-        assert answer["error"]["condition"] == "USAGE_TRACKING_RULE_FAILED"
+        assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
         assert answer["error"]["sqlState"] == "XX000"
 
     def test_a_defect_is_answered_as_data(self) -> None:
-        request = json.loads(test_metadata.with_value("commit.flagDefault", None))
+        request = json.loads(test_metadata.with_value("commit.flagDefault", False))
         request["new"]["configuration"] = {FEATURE_PROPERTY: "supported"}
-        request["proposed"]["schema"] = {"type": "struct", "fields": [{"type": "long"}]}
+        request["proposed"]["schema"] = struct({"s": {"type": {"type": "struct"}}})
 
         answer = json.loads(RuleService().next_metadata(json.dumps(request)))
 
         assert answer["error"]["condition"] == "USAGE_TRACKING_RULE_FAILED"
-        assert answer["error"]["parameters"]["error"] == "KeyError('name')"
+        assert answer["error"]["parameters"]["error"] == "KeyError('fields')"
         assert "schema.py" in answer["error"]["parameters"]["traceback"]
 
 

@@ -41,6 +41,11 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
   /**
    * Makes the flag a property that Delta knows. It is editable in Delta's eyes, since CREATE TABLE
    * LIKE copies it and Delta validates the copy; users are refused at the statement.
+   *
+   * <p>Delta reads the map without a lock, so none taken here would help. It is called once for a
+   * Delta, while the first session with the extension starts: what can race with it is a statement
+   * of a session without the extension, which never asks for this entry, and which at worst fails
+   * for the change of the map while it went through it.
    */
   public static void registerFlag() {
     scala.Function1<String, String> asWritten = value -> value;

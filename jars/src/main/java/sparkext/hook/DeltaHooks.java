@@ -69,13 +69,15 @@ public final class DeltaHooks {
       for (DeltaHook hook : ALL) {
         weaver.weave(hook);
       }
+      // Before the feature is there: a session that runs already may use it at once. After the
+      // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
+      UsageTrackingFeature.registerFlag();
       UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
       BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
       BiPredicate<Object, Object[]> removedByMetadata = MetadataOnlyRemoval::isDone;
       bridge.getField("supportedFeatures").set(null, supportedFeatures);
       bridge.getField("assignedMetadata").set(null, assignedMetadata);
       bridge.getField("removedByMetadata").set(null, removedByMetadata);
-      UsageTrackingFeature.registerFlag();
       bridge.getField("woven").setBoolean(null, true);
     }
   }

@@ -2,8 +2,10 @@
 package sparkext.hook;
 
 import java.lang.instrument.ClassDefinition;
+import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
 import java.lang.invoke.MethodHandles;
+import java.util.Arrays;
 import java.util.List;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.agent.ByteBuddyAgent;
@@ -53,8 +55,8 @@ final class HookWeaver {
     Class<?> neighbour = Class.forName(hook.neighbourName(), false, loader);
     try {
       MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup()).defineClass(woven);
-    } catch (LinkageError loadedAlready) {
-      redefine(Class.forName(hook.typeName(), false, loader), woven);
+    } catch (LinkageError refused) {
+      redefine(hook.typeName(), woven, refused);
     }
   }
 
@@ -73,15 +75,27 @@ final class HookWeaver {
         .getBytes();
   }
 
-  private static void redefine(Class<?> loaded, byte[] woven) throws ReflectiveOperationException {
+  /** Only a type that is loaded: what else refuses a definition is no reason to load it unwoven. */
+  private void redefine(String typeName, byte[] woven, LinkageError refused)
+      throws ReflectiveOperationException {
+    if (refused.getClass() != LinkageError.class) {
+      // A second definition is no kind of LinkageError, but the error itself.
+      throw refused;
+    }
     try {
-      ByteBuddyAgent.install().redefineClasses(new ClassDefinition(loaded, woven));
-    } catch (UnmodifiableClassException | IllegalStateException refused) {
+      Instrumentation jvm = ByteBuddyAgent.install();
+      Class<?> loaded =
+          Arrays.stream(jvm.getAllLoadedClasses())
+              .filter(type -> type.getName().equals(typeName) && type.getClassLoader() == loader)
+              .findAny()
+              .orElseThrow(() -> refused);
+      jvm.redefineClasses(new ClassDefinition(loaded, woven));
+    } catch (UnmodifiableClassException | IllegalStateException unchangeable) {
       throw new ReflectiveOperationException(
-          loaded.getName()
+          typeName
               + " was loaded before sparkext.UsageTrackingExtension and this JVM allows no change of"
               + " it; name the extension in spark.sql.extensions when the JVM starts",
-          refused);
+          unchangeable);
     }
   }
 }

@@ -12,10 +12,10 @@ import org.apache.spark.sql.delta.actions.Protocol;
  * @param proposed what the command asked for
  * @param assigned {@code proposed} with ids and physical names as Delta assigned them
  * @param creatingTable whether the command creates or replaces the table
- * @param overwritingSchema whether the command overwrites the schema
- * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault}
+ * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault},
+ *     where the command creates or replaces the table
  * @param featureDefault whether the session's defaults for new tables name the feature
- * @param flagDefault the flag in the session's defaults for new tables, or null
+ * @param flagDefault whether the session's defaults for new tables name the flag
  */
 record MetadataChange(
     Protocol protocol,
@@ -23,7 +23,6 @@ record MetadataChange(
     Metadata proposed,
     Metadata assigned,
     boolean creatingTable,
-    boolean overwritingSchema,
     boolean enabledByDefault,
     boolean featureDefault,
-    String flagDefault) {}
+    boolean flagDefault) {}

@@ -11,12 +11,22 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -46,10 +56,9 @@ final class MetadataJson {
           json.writeObjectFieldStart("commit");
           writeProtocol(json, change.protocol());
           json.writeBooleanField("creatingTable", change.creatingTable());
-          json.writeBooleanField("overwritingSchema", change.overwritingSchema());
           json.writeBooleanField("enabledByDefault", change.enabledByDefault());
           json.writeBooleanField("featureDefault", change.featureDefault());
-          json.writeStringField("flagDefault", change.flagDefault());
+          json.writeBooleanField("flagDefault", change.flagDefault());
           json.writeEndObject();
         });
   }
@@ -169,8 +178,8 @@ final class MetadataJson {
   /**
    * {@code assigned} with the answer's configuration and, where it has one, schema.
    *
-   * @throws UsageTrackingException the refusal in the answer; USAGE_TRACKING_RULE_FAILED for text
-   *     that is no answer
+   * @throws UsageTrackingException the refusal in the answer; USAGE_TRACKING_MALFORMED_MESSAGE for
+   *     text that is no answer
    */
   static Metadata answer(String text, Metadata assigned) throws UsageTrackingException {
     JsonNode answer = accepted(text);
@@ -244,15 +253,56 @@ final class MetadataJson {
     if (!answer.path("schema").isTextual() || !answer.path("rows").isArray()) {
       throw noAnswer(text, null);
     }
-    return new Relation(answer.get("schema").asText(), answer.get("rows").toString());
+    try {
+      StructType schema = StructType.fromDDL(answer.get("schema").textValue());
+      return new Relation(schema, rows(answer.get("rows"), schema));
+    } catch (Exception unfit) { // Scala declares no checked exception: fromDDL's is one
+      throw noAnswer(text, unfit);
+    }
+  }
+
+  private static List<Row> rows(JsonNode rows, StructType schema) {
+    return rows.valueStream().map(row -> (Row) value(row, schema)).toList();
+  }
+
+  /** Strict, unlike Spark's own reader: what does not fit would become null, or no row at all. */
+  private static Object value(JsonNode json, DataType type) {
+    if (type instanceof StructType struct && json.isObject() && hasFieldsOf(json, struct)) {
+      return RowFactory.create(
+          Arrays.stream(struct.fields())
+              .map(field -> nullOrValue(json.get(field.name()), field.dataType()))
+              .toArray());
+    }
+    if (type instanceof ArrayType array && json.isArray()) {
+      return json.valueStream().map(element -> value(element, array.elementType())).toList();
+    }
+    if (type instanceof StringType && json.isTextual()) {
+      return json.textValue();
+    }
+    if (type instanceof LongType && json.canConvertToLong() && json.isIntegralNumber()) {
+      return json.longValue();
+    }
+    if (type instanceof BooleanType && json.isBoolean()) {
+      return json.booleanValue();
+    }
+    throw new IllegalArgumentException(json + " is no " + type.sql());
+  }
+
+  private static Object nullOrValue(JsonNode json, DataType type) {
+    return json.isNull() ? null : value(json, type);
+  }
+
+  private static boolean hasFieldsOf(JsonNode object, StructType struct) {
+    return object.size() == struct.size()
+        && Arrays.stream(struct.fieldNames()).allMatch(object::has);
   }
 
   private static JsonNode accepted(String text) throws UsageTrackingException {
     JsonNode answer = parse(text);
-    if (answer.path("error").isObject()) {
-      throw refusal(answer.get("error"));
+    if (!answer.has("error")) {
+      return answer;
     }
-    return answer;
+    throw isRefusal(answer.get("error")) ? refusal(answer.get("error")) : noAnswer(text, null);
   }
 
   private static JsonNode parse(String text) throws UsageTrackingException {
@@ -269,16 +319,22 @@ final class MetadataJson {
 
   private static UsageTrackingException noAnswer(String text, Throwable cause) {
     String start = text.length() <= 200 ? text : text.substring(0, 200) + "..";
-    return UsageTrackingErrors.ruleFailed("the rules answered `" + start + "`", cause);
+    return UsageTrackingErrors.malformedAnswer("is `" + start + "`", cause);
   }
 
   private static UsageTrackingException refusal(JsonNode error) {
     return new UsageTrackingException(
-        error.path("condition").asText(UsageTrackingErrors.RULE_FAILED),
-        error.path("sqlState").asText("XX000"),
-        strings(error.path("parameters")),
-        error.path("message").asText("the rules gave no reason"),
+        error.get("condition").textValue(),
+        error.get("sqlState").textValue(),
+        strings(error.get("parameters")),
+        error.get("message").textValue(),
         null);
+  }
+
+  private static boolean isRefusal(JsonNode error) {
+    return hasTextsOnly(error.path("parameters"))
+        && Stream.of("condition", "sqlState", "message")
+            .allMatch(key -> error.path(key).isTextual());
   }
 
   private static Map<String, String> strings(JsonNode object) {

@@ -61,10 +61,9 @@ public final class MetadataRules {
             (Metadata) arguments[4],
             (Metadata) assigned,
             (boolean) arguments[5],
-            (boolean) arguments[6],
-            isTrue(session.conf(), ENABLED_BY_DEFAULT),
+            (boolean) arguments[5] && isTrue(session.conf(), ENABLED_BY_DEFAULT),
             isNamed(session.conf(), FEATURE_DEFAULT),
-            session.conf().getOption(FLAG_DEFAULT).getOrElse(() -> null));
+            session.conf().getOption(FLAG_DEFAULT).isDefined());
     if (!concernsTracking(change)) {
       return assigned;
     }
@@ -130,7 +129,7 @@ public final class MetadataRules {
   }
 
   private static boolean concernsTracking(MetadataChange change) {
-    return (change.enabledByDefault() && change.creatingTable())
+    return change.enabledByDefault()
         || isTracked(change.protocol())
         || namesTracking(change.assigned())
         || namesTracking(change.old());
@@ -149,7 +148,13 @@ public final class MetadataRules {
     return conf.getAll().keysIterator().exists(key::equalsIgnoreCase);
   }
 
+  /** As Spark reads its own settings, while parseBoolean takes a mistake for false. */
   private static boolean isTrue(RuntimeConfig conf, String key) {
-    return Boolean.parseBoolean(conf.get(key, "false"));
+    String value = conf.get(key, "false");
+    return switch (value.strip().toLowerCase(Locale.ROOT)) {
+      case "true" -> true;
+      case "false" -> false;
+      default -> throw UsageTrackingErrors.invalidSetting(key, value, "true or false").sneak();
+    };
   }
 }

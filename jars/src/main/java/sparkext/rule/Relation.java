@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.rule;
 
-/**
- * What a table function answers.
- *
- * @param schema the columns as DDL
- * @param rows a JSON array of objects
- */
-public record Relation(String schema, String rows) {}
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.StructType;
+
+/** What a table function answers. */
+public record Relation(StructType schema, List<Row> rows) {}

@@ -48,9 +48,10 @@ final class RuleWorkers {
     } catch (TimeoutException late) {
       throw unavailable("it gave no answer in " + timeoutMillis + " ms", asked, command, late);
     } catch (ExecutionException failed) {
-      throw unavailable(failed.getCause().getMessage(), asked, command, failed.getCause());
-    } catch (IOException notStarted) {
-      throw unavailable(notStarted.getMessage(), asked, command, notStarted);
+      throw unavailable(reason(failed.getCause()), asked, command, failed.getCause());
+    } catch (IOException | RuntimeException notAsked) {
+      // A process that ends at this moment takes no call: RejectedExecutionException.
+      throw unavailable(reason(notAsked), asked, command, notAsked);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       throw unavailable("the call was interrupted", asked, command, interrupted);
@@ -65,10 +66,18 @@ final class RuleWorkers {
     if (worker != null && worker.serves(command)) {
       return worker;
     }
-    if (worker != null) {
-      worker.stop();
+    RuleWorker other = worker;
+    // Whatever fails from here on: one that was stopped is asked no more, although its process may
+    // be there for a moment yet.
+    worker = null;
+    if (other != null) {
+      other.stop();
     }
     return new RuleWorker(command);
+  }
+
+  private static String reason(Throwable error) {
+    return error.getMessage() == null ? error.toString() : error.getMessage();
   }
 
   private static UsageTrackingException unavailable(

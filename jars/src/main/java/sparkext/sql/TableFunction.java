@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
-import static org.apache.spark.sql.functions.col;
-import static org.apache.spark.sql.functions.from_json;
-import static org.apache.spark.sql.functions.inline;
-
 import io.delta.tables.DeltaTable;
 import java.util.List;
-import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaAnalysisException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import scala.Option;
 import scala.Tuple3;
@@ -63,12 +60,11 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     String table = tableName(arguments);
     try {
       Relation answer = MetadataRules.relation(session, name, table, snapshot(session, table));
-      DataType type = DataType.fromDDL("ARRAY<STRUCT<" + answer.schema() + ">>");
-      return session
-          .createDataset(List.of(answer.rows()), Encoders.STRING())
-          .select(inline(from_json(col("value"), type)))
-          .queryExecution()
-          .analyzed();
+      List<Attribute> columns =
+          List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(answer.schema())));
+      return LocalRelation.fromExternalRows(
+          CollectionConverters.asScala(columns).toList(),
+          CollectionConverters.asScala(answer.rows()).toList());
     } catch (UsageTrackingException failed) {
       throw failed.sneak();
     }

@@ -5,7 +5,10 @@ import static net.bytebuddy.matcher.ElementMatchers.named;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.function.UnaryOperator;
+import net.bytebuddy.agent.ByteBuddyAgent;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.matcher.ElementMatcher;
@@ -18,6 +21,8 @@ import sparkext.hook.sample.Neighbour;
 
 /** What a woven method does; the advice is the real one, the woven classes are samples. */
 class HookWeaverTest {
+  private static final ClassLoader LOADER = HookWeaverTest.class.getClassLoader();
+  private static final ClassFileLocator CLASS_PATH = ClassFileLocator.ForClassLoader.of(LOADER);
 
   @AfterEach
   void restoreBridge() {
@@ -57,9 +62,28 @@ class HookWeaverTest {
         .hasMessage("rule failed");
   }
 
+  @Test
+  void aClassThatCannotBeDefinedIsNotLoadedUnwoven() throws Exception {
+    String typeName = "sparkext.hook.sample.NeverLoaded";
+    ClassFileLocator broken = ClassFileLocator.Simple.of(typeName, withFinalSuperclass(typeName));
+    HookWeaver weaver = new HookWeaver(new ClassFileLocator.Compound(broken, CLASS_PATH), LOADER);
+
+    assertThatThrownBy(() -> weaver.weave(hookOf(typeName)))
+        .isInstanceOf(LinkageError.class)
+        .hasMessageContaining("final");
+    assertThat(ByteBuddyAgent.install().getAllLoadedClasses())
+        .noneMatch(type -> type.getName().equals(typeName));
+  }
+
+  /** Nothing may inherit from String, whose name is as long as that of the real superclass. */
+  private static byte[] withFinalSuperclass(String typeName) throws IOException {
+    String file = new String(CLASS_PATH.locate(typeName).resolve(), StandardCharsets.ISO_8859_1);
+    return file.replace("java/lang/Object", "java/lang/String")
+        .getBytes(StandardCharsets.ISO_8859_1);
+  }
+
   private static HookWeaver weaver() {
-    ClassLoader loader = HookWeaverTest.class.getClassLoader();
-    return new HookWeaver(ClassFileLocator.ForClassLoader.of(loader), loader);
+    return new HookWeaver(CLASS_PATH, LOADER);
   }
 
   private static DeltaHook hookOf(String typeName) {

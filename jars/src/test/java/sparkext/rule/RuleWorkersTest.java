@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.rule;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.util.List;
+import java.util.function.Function;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+import sparkext.UsageTrackingException;
+
+/** Which process is asked; each is a script that names a port, on which nobody is ever called. */
+class RuleWorkersTest {
+  private static final List<String> SCRIPT = List.of("sh", "-c", "echo 1; exec cat");
+  private static final List<String> MISSING = List.of("/no/such/python");
+  private static final Function<MetadataRules.Service, Object> QUESTION = rules -> "answer";
+
+  private final RuleWorkers workers = new RuleWorkers();
+
+  /** Several times: how long a process that was stopped is still there, is the system's affair. */
+  @RepeatedTest(10)
+  void aWorkerThatWasStoppedForAnotherIsAskedNoMore() throws Exception {
+    call(SCRIPT, QUESTION);
+    refusal(MISSING, QUESTION);
+
+    assertThat(call(SCRIPT, QUESTION)).isEqualTo("answer");
+  }
+
+  @Test
+  void anErrorOfTheCallWithoutTextIsNamedByItsType() {
+    UsageTrackingException refused =
+        refusal(
+            SCRIPT,
+            rules -> {
+              throw new IllegalStateException();
+            });
+
+    assertThat(refused.getMessageParameters())
+        .containsEntry("reason", "java.lang.IllegalStateException");
+  }
+
+  @Test
+  void anErrorOfTheStartThatIsNoIoExceptionMakesTheRulesUnavailable() {
+    assertThat(refusal(List.of(), QUESTION).getMessageParameters()).containsEntry("command", "");
+  }
+
+  private String call(List<String> command, Function<MetadataRules.Service, Object> question)
+      throws UsageTrackingException {
+    return workers.call(command, question, /* timeoutMillis= */ 20_000);
+  }
+
+  private UsageTrackingException refusal(
+      List<String> command, Function<MetadataRules.Service, Object> question) {
+    UsageTrackingException refused =
+        catchThrowableOfType(UsageTrackingException.class, () -> call(command, question));
+    assertThat(refused.getCondition()).isEqualTo("USAGE_TRACKING_RULES_UNAVAILABLE");
+    return refused;
+  }
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of a statement whose progress callback raises; without a Spark context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import pytest
+
+from spark_ext import progress
+from spark_ext.errors import ProgressFailedError
+from spark_ext.progress import Progress, reported
+
+CONNECTED: Any = None  # any session that is no classic one
+
+
+def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
+    """A callback that raises KeyError once what it has seen so far is as wanted, and ever after."""
+    seen: list[Progress] = []
+
+    def callback(told: Progress) -> None:
+        seen.append(told)
+        if wanted(seen):
+            raise KeyError("in the callback")
+
+    return callback
+
+
+class TestACallbackThatRaises:
+    def test_before_the_statement_keeps_it_from_running(self) -> None:
+        ran = False
+
+        with pytest.raises(KeyError), reported(CONNECTED, "S", raising_when(lambda _: True)):
+            ran = True
+
+        assert not ran
+
+    def test_after_the_statement_says_that_it_stands(self) -> None:
+        at_the_end = raising_when(lambda seen: seen[-1].finished)
+
+        with pytest.raises(ProgressFailedError) as failed, reported(CONNECTED, "S", at_the_end):
+            pass
+
+        assert failed.value.params == {"statement": "S", "error": "KeyError('in the callback')"}
+        assert isinstance(failed.value.__cause__, KeyError)
+
+    def test_leaves_the_error_of_the_statement_as_it_is(self) -> None:
+        at_the_end = raising_when(lambda seen: seen[-1].finished)
+        error = ZeroDivisionError("of the statement")
+
+        with pytest.raises(ZeroDivisionError) as failed, reported(CONNECTED, "S", at_the_end):
+            raise error
+
+        assert failed.value is error
+        assert isinstance(error.__cause__, KeyError)
+
+    def test_while_the_statement_runs_is_called_no_more(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its error comes after the statement, and is no stray traceback of a thread."""
+        monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.001)
+        called = Event()
+        calls: list[Progress] = []
+
+        def callback(told: Progress) -> None:
+            calls.append(told)
+            if len(calls) > 1:
+                called.set()
+                raise KeyError("in the callback")
+
+        with pytest.raises(ProgressFailedError), reported(CONNECTED, "S", callback):
+            assert called.wait(timeout=20)
+
+        assert [told.finished for told in calls] == [False, False]
