@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bench`: tracked tables beside plain delta-spark, as ratios measured in one run.
 
-Every ratio of statements is a median over pairs: the same statement on a tracked table in a session with the
-plugin, and on an untracked name-mode table in one with plain delta-spark, one after the other.
+Every ratio of statements is a median over pairs: the same statement on a tracked table in a
+session with the plugin, and on an untracked name-mode table in one with plain delta-spark, one
+after the other.
 """
 
 from __future__ import annotations

@@ -6,12 +6,33 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from column_draws import (
+    depth,
+    draw_column,
+    draw_columns,
+    draw_evolution,
+    draw_successor,
+    droppable,
+    free_names,
+    has_place,
+    has_unmappable_name,
+    is_key,
+    lost_whole_struct,
+    movable,
+    moved_first,
+    places,
+    renamed,
+    siblings,
+    without,
+)
+from delta_table import NAME_MODE, TRACKED
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from pyspark.sql import SparkSession
@@ -24,24 +45,23 @@ from readers import (
     read_with_us,
 )
 from reference_model import UUID, Column, Columns, State, edited, leaves, mapped, walk
+from sql_text import clause, condition_of, definition, dotted, kind_of, select, sql_type
 from table_log import TableLog, is_uuid_name
 
-TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
-NAME_MODE = "'delta.columnMapping.mode' = 'name'"
-NO_MODE = "'delta.columnMapping.mode' = 'none'"
-# Few, so that names come back after a drop or rename, also in the other letter case.
-NAMES = ["a", "b", "c", "A", "B", "é", "É", "d"]
-MOST_TABLES, MOST_COLUMNS, MOST_FIELDS = 4, 5, 3
+MODES = {mode: f"'delta.columnMapping.mode' = '{mode}'" for mode in ("none", "name", "id")}
+# What changes how files are written, and must change nothing else.
+FILE_PROPERTIES = [
+    "'delta.enableDeletionVectors' = 'true'",
+    "'delta.enableRowTracking' = 'true'",
+]
+MOST_TABLES = 4
 FLAG_TEXT = {True: "true", False: "false", None: None}
 
 data = st.data()
 
 
 class TableUnderTest:
-    """A real table and its versions as the model has them.
-
-    pyarrow can't read the files that a SHALLOW CLONE shares with its source.
-    """
+    """A real table and its versions as the model has them."""
 
     def __init__(self, path: Path, first: State) -> None:
         self.path = path
@@ -63,6 +83,7 @@ class World:
         self.folder = folder
         self.histories = 0
         self.steps = 0
+        self.counts: Counter[str] = Counter()  # of statements, by their kind
         self.failures: list[str] = []
 
 
@@ -79,11 +100,13 @@ class TableHistories(RuleBasedStateMachine):
         self.statements: list[str] = []
         self.physical_names: set[str] = set()
         self.values = count(1)
+        self.failed = False
         self.world.histories += 1
 
     def teardown(self) -> None:
-        for table in self.tables[:-1]:
+        for table in self.tables * (not self.failed):
             self._check_rows(table)
+            self._check_older_rows(table)
         shutil.rmtree(self.folder)
 
     # What there is to choose from.
@@ -109,15 +132,27 @@ class TableHistories(RuleBasedStateMachine):
         self._create(data)
 
     def _create(self, data: Any) -> TableUnderTest:
-        first = State(
-            draw_columns(data),
-            is_mapped=data.draw(st.booleans()),
-            is_tracked=data.draw(st.booleans()),
-        )
-        table = self._new_table(first.created())
-        properties = [*[TRACKED] * first.is_tracked, *[NAME_MODE] * first.is_mapped]
-        columns = ", ".join(definition(column) for column in first.columns)
-        self._sql(f"CREATE TABLE {table.name} ({columns}) USING delta{clause(properties)}")
+        way = data.draw(st.sampled_from(["define", "define", "select", "convert"]), label="way")
+        mode, is_tracked = "none", False
+        if way != "convert":
+            mode = data.draw(st.sampled_from(["none", "name", "name", "id"]), label="mode")
+            is_tracked = data.draw(st.booleans(), label="tracked")
+        file_properties = [p for p in FILE_PROPERTIES if data.draw(st.booleans(), label=p)]
+        first = State(draw_columns(data, mode), mode=mode, is_tracked=is_tracked)
+        table = self._new_table(first)
+        rows = [] if way == "define" else [self._row(first.columns)]
+        table.versions = [first.created().rewritten(rows)]
+        properties = [*[TRACKED] * is_tracked, MODES[mode], *file_properties]
+        if way == "define":
+            columns = ", ".join(definition(column) for column in first.columns)
+            self._sql(f"CREATE TABLE {table.name} ({columns}) USING delta{clause(properties)}")
+        elif way == "select":
+            query = select(first.columns, rows)
+            self._sql(f"CREATE TABLE {table.name} USING delta{clause(properties)} AS {query}")
+        else:
+            self._says(f"{select(first.columns, rows)} -- to Parquet in {table.path}")
+            self.spark.sql(select(first.columns, rows)).write.parquet(str(table.path))
+            self._sql(f"CONVERT TO DELTA parquet.`{table.path}`")
         self._check(table)
         return table
 
@@ -135,13 +170,18 @@ class TableHistories(RuleBasedStateMachine):
             both = table.state.tracking_enabled().mapping_enabled()
             self._set(table, f"{NAME_MODE}, {TRACKED}", both)
         else:
-            self._set(table, NAME_MODE, table.state.mapping_enabled())
+            self._set(table, NAME_MODE, table.state.mapping_enabled(), data)
 
     @precondition(lambda self: self._any(lambda state: state.is_mapped))
     @rule(data=data)
     def disable_mapping(self, data: Any) -> None:
         table = self._choose(data, lambda state: state.is_mapped)
-        self._set(table, NO_MODE, table.state.mapping_disabled())
+        if has_unmappable_name(table.state.columns):
+            statement = f"ALTER TABLE {table.name} SET TBLPROPERTIES ({MODES['none']})"
+            refusal = "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"
+            self._refused(table, statement, refusal)
+        else:
+            self._set(table, MODES["none"], table.state.mapping_disabled(), data)
 
     @precondition(lambda self: self._any(lambda state: state.is_tracked))
     @rule(data=data)
@@ -161,14 +201,24 @@ class TableHistories(RuleBasedStateMachine):
             if not parents:
                 break
             parent = data.draw(st.sampled_from(parents))
-            new = draw_column(data, siblings(columns, parent), nested=not parent)
+            taken = siblings(columns, parent)
+            new = draw_column(data, table.state.mode, taken, level=depth(parent))
             first = data.draw(st.booleans(), label="first")
             columns = edited(
                 columns, parent, lambda old, n=new, f=first: (n, *old) if f else (*old, n)
             )
             added.append(f"{dotted((*parent, new.name))} {sql_type(new)}{' FIRST' * first}")
         statement = f"ALTER TABLE {table.name} ADD COLUMNS ({', '.join(added)})"
-        self._step(table, statement, table.state.altered(columns))
+        self._step(table, statement, table.state.altered(columns), data=data)
+
+    @precondition(lambda self: self._any(lambda state: movable(state.columns)))
+    @rule(data=data)
+    def move_column(self, data: Any) -> None:
+        table = self._choose(data, lambda state: movable(state.columns))
+        path = data.draw(st.sampled_from(movable(table.state.columns)))
+        columns = edited(table.state.columns, path[:-1], moved_first(path[-1]))
+        statement = f"ALTER TABLE {table.name} ALTER COLUMN {dotted(path)} FIRST"
+        self._step(table, statement, table.state.altered(columns), data=data)
 
     @precondition(lambda self: self._any(lambda state: droppable(state.columns)))
     @rule(data=data)
@@ -187,7 +237,7 @@ class TableHistories(RuleBasedStateMachine):
         if not table.state.is_mapped:
             return self._refused(table, statement, "DELTA_UNSUPPORTED_DROP_COLUMN")
         rest = edited(table.state.columns, path[:-1], without(path[-1]))
-        return self._step(table, statement, table.state.altered(rest))
+        return self._step(table, statement, table.state.altered(rest), data=data)
 
     @rule(data=data)
     def rename_column(self, data: Any) -> None:
@@ -201,7 +251,7 @@ class TableHistories(RuleBasedStateMachine):
     def _rename_column(self, data: Any, table: TableUnderTest) -> None:
         path = data.draw(st.sampled_from([path for path, _ in walk(table.state.columns)]))
         taken = siblings(table.state.columns, path[:-1])
-        free = [path[-1].swapcase(), *free_names(taken)]
+        free = [path[-1].swapcase(), *free_names(taken, table.state.mode)]
         name = data.draw(st.sampled_from(free), label="new name")
         statement = f"ALTER TABLE {table.name} RENAME COLUMN {dotted(path)} TO `{name}`"
         with_case = name.lower() == path[-1].lower()
@@ -211,37 +261,82 @@ class TableHistories(RuleBasedStateMachine):
             )
         columns = edited(table.state.columns, path[:-1], renamed(path[-1], name))
         new = table.state.altered(columns)
-        return self._step(table, statement, new, case_sensitive=with_case)
+        if with_case:
+            return self._step(table, statement, new, case_sensitive=True)
+        return self._step(table, statement, new, data=data)
 
     @rule(data=data)
     def insert(self, data: Any) -> None:
         table = self._choose(data)
         rows = [self._row(table.state.columns) for _ in range(data.draw(st.integers(1, 2)))]
         new = table.state.rewritten([*table.state.rows, *rows])
-        self._step(table, f"INSERT INTO {table.name} {select(table.state.columns, rows)}", new)
+        insert = f"INSERT INTO {table.name} {select(table.state.columns, rows)}"
+        self._step(table, insert, new, data=data)
+
+    @precondition(lambda self: self._any(keys))
+    @rule(data=data)
+    def update(self, data: Any) -> None:
+        table = self._choose(data, keys)
+        key, value = data.draw(st.sampled_from(keys(table.state)))
+        number = next(self.values)
+        rows = [{**r, key.key: number} if is_of(r, key, value) else r for r in table.state.rows]
+        where = f"`{key.name}` = {value}"
+        statement = f"UPDATE {table.name} SET `{key.name}` = {number} WHERE {where}"
+        self._step(table, statement, table.state.rewritten(rows), data=data)
+
+    @precondition(lambda self: self._any(keys))
+    @rule(data=data)
+    def delete(self, data: Any) -> None:
+        table = self._choose(data, keys)
+        key, value = data.draw(st.sampled_from(keys(table.state)))
+        rows = [row for row in table.state.rows if not is_of(row, key, value)]
+        statement = f"DELETE FROM {table.name} WHERE `{key.name}` = {value}"
+        self._step(table, statement, table.state.rewritten(rows), data=data)
+
+    @precondition(lambda self: self._any(keys))
+    @rule(data=data)
+    def replace_where(self, data: Any) -> None:
+        table = self._choose(data, keys)
+        key, value = data.draw(st.sampled_from(keys(table.state)))
+        row = {**self._row(table.state.columns), key.key: value}
+        option = ("replaceWhere", f"`{key.name}` = {value}")
+        self._write(table, table.state.columns, row, mode="overwrite", option=option)
+        others = [old for old in table.state.rows if not is_of(old, key, value)]
+        self._advance(table, table.state.rewritten([*others, row]))
+
+    @rule(data=data)
+    def optimize(self, data: Any) -> None:
+        """Makes no commit where there is nothing to do."""
+        table = self._choose(data)
+        self._sql(f"OPTIMIZE {table.name}")
+        if TableLog(table.path).version == len(table.versions):
+            self._advance(table, table.state)
 
     @rule(data=data)
     def append_with_new_columns(self, data: Any) -> None:
         table = self._choose(data)
-        given, all_columns = draw_evolution(data, table.state.columns)
+        given, all_columns = draw_evolution(data, table.state)
         row = self._row(given)
-        self._write(table, given, row, mode="append", option="mergeSchema")
+        if data.draw(st.integers(0, 3), label="stream"):
+            self._write(table, given, row, mode="append", option=("mergeSchema", "true"))
+        else:
+            self._stream(table, given, row)
         new = table.state.altered(all_columns)
         self._advance(table, new.rewritten([*new.rows, row]))
 
     @rule(data=data)
     def merge_with_new_columns(self, data: Any) -> None:
         table = self._choose(data)
-        given, all_columns = draw_evolution(data, table.state.columns)
-        keys = [(c, r[c.key]) for c in given for r in table.state.rows if is_key(c, r)]
+        given, all_columns = draw_evolution(data, table.state)
         source = self._row(given)
         rows, condition = [*table.state.rows, source], "false"
-        if keys:
-            key, value = data.draw(st.sampled_from(keys))
+        given_keys = [found for found in keys(table.state) if found[0] in given]
+        if given_keys:
+            key, value = data.draw(st.sampled_from(given_keys))
             source = {**source, key.key: value}
             condition = f"t.`{key.name}` = s.`{key.name}`"
             old = table.state.rows
-            rows = [{**row, **source} if row.get(key.key) == value else row for row in old]
+            rows = [{**row, **source} if is_of(row, key, value) else row for row in old]
         statement = (
             f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t USING ({select(given, [source])}) s "
             f"ON {condition} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -251,22 +346,30 @@ class TableHistories(RuleBasedStateMachine):
     @rule(data=data)
     def overwrite_schema(self, data: Any) -> None:
         table = self._choose(data)
-        columns = draw_successor(data, table.state.columns)
+        columns = draw_successor(data, table.state.columns, table.state.mode)
         row = self._row(columns)
-        self._write(table, columns, row, mode="overwrite", option="overwriteSchema")
+        self._write(table, columns, row, mode="overwrite", option=("overwriteSchema", "true"))
         self._advance(table, table.state.overwritten(columns, [row]))
 
     @rule(data=data)
     def replace_table(self, data: Any) -> None:
         table = self._choose(data)
-        columns = draw_successor(data, table.state.columns)
-        row = self._row(columns)
-        is_mapped, track = data.draw(st.booleans()), data.draw(st.booleans())
-        properties = clause([*[TRACKED] * track, *[NAME_MODE] * is_mapped])
-        query = select(columns, [row])
-        statement = f"CREATE OR REPLACE TABLE {table.name} USING delta{properties} AS {query}"
-        new = table.state.replaced(columns, [row], is_mapped=is_mapped, track=track)
-        self._step(table, statement, new)
+        mode = data.draw(st.sampled_from(["none", "name", "name", "id"]), label="mode")
+        columns = draw_successor(data, table.state.columns, mode)
+        rows = [self._row(columns)] * data.draw(st.booleans(), label="as select")
+        track = data.draw(st.booleans(), label="track")
+        properties = clause([*[TRACKED] * track, MODES[mode]])
+        if rows:
+            query = select(columns, rows)
+            statement = f"CREATE OR REPLACE TABLE {table.name} USING delta{properties} AS {query}"
+        else:
+            types = ", ".join(definition(column) for column in columns)
+            statement = f"REPLACE TABLE {table.name} ({types}) USING delta{properties}"
+        if mode == "none" and has_unmappable_name(columns):
+            self._refused(table, statement, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES")
+        else:
+            new = table.state.replaced(columns, rows, mode=mode, track=track)
+            self._step(table, statement, new)
 
     @precondition(lambda self: any(len(table.versions) > 1 for table in self.tables))
     @rule(data=data)
@@ -275,7 +378,11 @@ class TableHistories(RuleBasedStateMachine):
         table = data.draw(st.sampled_from(old))
         version = data.draw(st.integers(0, len(table.versions) - 2), label="version")
         statement = f"RESTORE TABLE {table.name} TO VERSION AS OF {version}"
-        self._step(table, statement, table.state.restored(table.versions[version]))
+        to = table.versions[version]
+        if table.state.can_change_to(to.mode):
+            self._step(table, statement, table.state.restored(to))
+        else:
+            self._refused(table, statement, "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE")
 
     @precondition(lambda self: self._has_room())
     @rule(data=data)
@@ -292,10 +399,7 @@ class TableHistories(RuleBasedStateMachine):
         source = self._choose(data)
         clone = self._new_table(source.state.cloned_without_us())
         clone.has_files_of_others = True
-        statement = f"CREATE TABLE {clone.name} SHALLOW CLONE {source.name}"
-        self.statements.append(f"{statement} -- without us")
-        self.world.plain.ask(statement)
-        self.world.plain.answer()
+        self._sql_without_us(f"CREATE TABLE {clone.name} SHALLOW CLONE {source.name}")
         self._check(clone)
 
     @precondition(lambda self: self._has_room())
@@ -314,7 +418,7 @@ class TableHistories(RuleBasedStateMachine):
         fresh = not others or (self._has_room() and data.draw(st.booleans(), label="fresh"))
         target = self._create(data) if fresh else data.draw(st.sampled_from(others))
         statement = f"CREATE OR REPLACE TABLE {target.name} SHALLOW CLONE {source.name}"
-        if source.state.is_mapped != target.state.is_mapped:
+        if source.state.mode != target.state.mode:
             self._refused(target, statement, "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE")
             return
         if target.state.rows:
@@ -334,17 +438,42 @@ class TableHistories(RuleBasedStateMachine):
         numbers = [(leaf, next(self.values)) for leaf in leaves(columns)]
         return {leaf.key: n if leaf.kind == "INT" else f"v{n}" for leaf, n in numbers}
 
-    def _set(self, table: TableUnderTest, properties: str, new: State) -> None:
-        self._step(table, f"ALTER TABLE {table.name} SET TBLPROPERTIES ({properties})", new)
+    def _set(
+        self, table: TableUnderTest, properties: str, new: State, data: Any | None = None
+    ) -> None:
+        statement = f"ALTER TABLE {table.name} SET TBLPROPERTIES ({properties})"
+        self._step(table, statement, new, data=data)
 
     def _step(
-        self, table: TableUnderTest, statement: str, new: State, *, case_sensitive: bool = False
+        self,
+        table: TableUnderTest,
+        statement: str,
+        new: State,
+        *,
+        case_sensitive: bool = False,
+        data: Any | None = None,
     ) -> None:
-        self._sql(statement, case_sensitive=case_sensitive)
+        """Where `data` is given and the table is not tracked, also by the session without us."""
+        may_be_without_us = data is not None and not table.state.is_tracked
+        if may_be_without_us and data.draw(st.booleans(), label="without us"):
+            self._sql_without_us(statement)
+            new = new.without_us(table.state)
+        else:
+            self._sql(statement, case_sensitive=case_sensitive)
         self._advance(table, new)
 
+    def _says(self, statement: str) -> None:
+        self.statements.append(statement)
+        self.world.counts[kind_of(statement)] += 1
+
+    def _sql_without_us(self, statement: str) -> None:
+        self._says(f"{statement} -- without us")
+        self.world.counts["statements without us"] += 1
+        self.world.plain.ask(statement)
+        self._read(self.world.plain.answer)
+
     def _sql(self, statement: str, *, case_sensitive: bool = False) -> None:
-        self.statements.append(statement + " -- case sensitive" * case_sensitive)
+        self._says(statement + " -- case sensitive" * case_sensitive)
         self.spark.conf.set("spark.sql.caseSensitive", str(case_sensitive).lower())
         try:
             self.spark.sql(statement).collect()
@@ -354,20 +483,44 @@ class TableHistories(RuleBasedStateMachine):
             self.spark.conf.set("spark.sql.caseSensitive", "false")
 
     def _write(
-        self, table: TableUnderTest, columns: Columns, row: dict, *, mode: str, option: str
+        self,
+        table: TableUnderTest,
+        columns: Columns,
+        row: dict,
+        *,
+        mode: str,
+        option: tuple[str, str],
     ) -> None:
         query = select(columns, [row])
         self.statements.append(f"{query} -- {mode} to {table.name} with {option}")
-        writer = self.spark.sql(query).write.format("delta").mode(mode).option(option, "true")
+        self.world.counts[f"{mode} {option[0]}"] += 1
+        writer = self.spark.sql(query).write.format("delta").mode(mode).option(*option)
         try:
             writer.save(str(table.path))
+        except Exception as refusal:
+            raise self._failure(f"refused: {condition_of(refusal)} {refusal}"[:1500]) from None
+
+    def _stream(self, table: TableUnderTest, columns: Columns, row: dict) -> None:
+        """Appends as a stream that may add columns."""
+        query = select(columns, [row])
+        self.statements.append(f"{query} -- streamed to {table.name}")
+        self.world.counts["stream mergeSchema"] += 1
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        frame, files = self.spark.sql(query), str(folder / "source")
+        frame.write.parquet(files)
+        stream = self.spark.readStream.schema(frame.schema).parquet(files).writeStream
+        stream = stream.format("delta").option("mergeSchema", "true").trigger(availableNow=True)
+        try:
+            stream.option("checkpointLocation", str(folder / "checkpoint")).start(
+                str(table.path)
+            ).awaitTermination()
         except Exception as refusal:
             raise self._failure(f"refused: {condition_of(refusal)} {refusal}"[:1500]) from None
 
     def _refused(
         self, table: TableUnderTest, statement: str, condition: str, *, case_sensitive: bool = False
     ) -> None:
-        self.statements.append(f"{statement} -- to be refused")
+        self._says(f"{statement} -- to be refused")
         self.spark.conf.set("spark.sql.caseSensitive", str(case_sensitive).lower())
         try:
             self.spark.sql(statement).collect()
@@ -380,6 +533,8 @@ class TableHistories(RuleBasedStateMachine):
         self._expect(TableLog(table.path).version, len(table.versions) - 1, "version")
 
     def _advance(self, table: TableUnderTest, new: State) -> None:
+        if (table.state.flag, new.flag) == (False, True):
+            self.world.counts["flag became true"] += 1
         table.versions.append(new)
         self._check(table)
 
@@ -392,7 +547,7 @@ class TableHistories(RuleBasedStateMachine):
         self._expect(log.is_tracked, state.is_tracked, "tracked")
         self._expect(log.flag, FLAG_TEXT[state.flag], "flag")
         mode = log.configuration.get("delta.columnMapping.mode", "none")
-        self._expect(mode, "name" if state.is_mapped else "none", "mode")
+        self._expect(mode, state.mode, "mode")
         paths = {".".join(path): column for path, column in walk(state.columns)}
         self._expect(list(log.fields), list(paths), "columns")
         self._expect(log.ids, {path: column.id for path, column in paths.items()}, "ids")
@@ -439,12 +594,19 @@ class TableHistories(RuleBasedStateMachine):
         self.world.plain.ask(f"SELECT * FROM {table.name}")
         answers = {"Spark with us": self._read(read_with_us, self.spark, table.path)}
         answers["deltalake"] = self._read_with_deltalake(table)
-        if state.flag is False and names_are_logical(state) and not table.has_files_of_others:
+        if state.flag is False and names_are_logical(state) and is_for_pyarrow(table):
             answers["pyarrow"] = self._read(read_by_logical_names, table.path)
         answers["Spark without us"] = self._read(self.world.plain.answer)
         for reader, answer in answers.items():
             if answer is not None:
                 self._expect(answer, rows, f"rows of {table.name} by {reader}")
+
+    def _check_older_rows(self, table: TableUnderTest) -> None:
+        version = len(table.versions) // 2
+        state = table.versions[version]
+        rows = content([column.name for column in state.columns], state.expected_rows())
+        answer = self._read(read_with_us, self.spark, table.path, version)
+        self._expect(answer, rows, f"rows of {table.name} at version {version}")
 
     def _read(self, reader: Callable[..., Content], *arguments: object) -> Content:
         try:
@@ -457,6 +619,7 @@ class TableHistories(RuleBasedStateMachine):
             return read_with_deltalake(table.path)
         except Exception as error:
             if any(lost_whole_struct(table.state.columns, row) for row in table.state.rows):
+                self.world.counts[f"DL {type(error)} {str(error)[:100]}"] += 1
                 return None  # deltalake 1.6.6 refuses a struct of which a file has no field
             raise self._failure(f"deltalake: {error}"[:1500]) from None
 
@@ -465,6 +628,7 @@ class TableHistories(RuleBasedStateMachine):
             raise self._failure(f"{what}: {seen}, expected {expected}")
 
     def _failure(self, problem: str) -> AssertionError:
+        self.failed = True
         story = "\n  ".join(re.sub(f"{self.folder}/", "", line) for line in self.statements)
         self.world.failures.append(f"{problem}\nHistory:\n  {story}")
         return AssertionError(self.world.failures[-1])
@@ -474,59 +638,20 @@ def histories(world: World) -> type[TableHistories]:
     return type("Histories", (TableHistories,), {"world": world})
 
 
-# Questions about columns.
-
-
-def siblings(columns: Columns, parent: tuple[str, ...]) -> Columns:
-    found: list[Columns] = []
-    edited(columns, parent, lambda old: found.append(old) or old)
-    return found[0]
-
-
-def free_names(taken: Columns) -> list[str]:
-    used = {column.name.lower() for column in taken}
-    return [name for name in NAMES if name.lower() not in used]
-
-
-def places(columns: Columns) -> list[tuple[str, ...]]:
-    """Where a column can be added, as paths of parents."""
-    inside = [
-        (*path, "element") if column.kind == "ARRAY" else path
-        for path, column in walk(columns)
-        if column.fields and len(column.fields) < MOST_FIELDS
-    ]
-    return [*[()] * (len(columns) < MOST_COLUMNS), *inside]
-
-
-def has_place(state: State) -> bool:
-    return bool(places(state.columns))
-
-
 def is_unused(state: State) -> bool:
     """Whether column mapping can be switched off: the state that a wrong flag would betray."""
     return state.is_tracked and state.is_mapped and state.flag is False
 
 
-def droppable(columns: Columns) -> list[tuple[str, ...]]:
-    """Delta refuses to drop the last column, and the last field of a struct."""
-    return [path for path, _ in walk(columns) if len(siblings(columns, path[:-1])) > 1]
-
-
-def is_key(column: Column, row: Any) -> bool:
-    return column.kind == "INT" and row.get(column.key) is not None
+def is_for_pyarrow(table: TableUnderTest) -> bool:
+    """It reads neither deletion vectors nor the files that a SHALLOW CLONE shares."""
+    features = TableLog(table.path).protocol.get("readerFeatures", [])
+    return not table.has_files_of_others and "deletionVectors" not in features
 
 
 def names_are_logical(state: State) -> bool:
     names_match = (column.physical in (None, column.name) for _, column in walk(state.columns))
     return state.is_tracked and all(names_match)
-
-
-def lost_whole_struct(columns: Columns, row: Any) -> bool:
-    """Whether none of the fields that a struct has now was there when the row was written."""
-    return any(
-        column.fields and not any(leaf.key in row for leaf in leaves(column.fields))
-        for _, column in walk(columns)
-    )
 
 
 def physical_paths(log: TableLog) -> Iterable[str]:
@@ -539,121 +664,10 @@ def physical_paths(log: TableLog) -> Iterable[str]:
         )
 
 
-# Changes of columns.
+def keys(state: State) -> list[tuple[Column, object]]:
+    """Columns and values by which rows can be found."""
+    return [(c, row[c.key]) for c in state.columns for row in state.rows if is_key(c, row)]
 
 
-def without(name: str) -> Callable[[Columns], Columns]:
-    return lambda old: tuple(column for column in old if column.name != name)
-
-
-def renamed(name: str, to: str) -> Callable[[Columns], Columns]:
-    return lambda old: tuple(replace(c, name=to) if c.name == name else c for c in old)
-
-
-def fresh(column: Column) -> Column:
-    """A column that looks the same and has no past."""
-    return Column(column.name, column.kind, tuple(map(fresh, column.fields)))
-
-
-# Random columns.
-
-
-def draw_column(data: Any, taken: Columns = (), *, nested: bool) -> Column:
-    name = data.draw(st.sampled_from(free_names(taken)), label="name")
-    kinds = ["INT", "STRING", "STRUCT", "ARRAY"] if nested else ["INT", "STRING"]
-    kind = data.draw(st.sampled_from(kinds), label="kind")
-    if kind in ("INT", "STRING"):
-        return Column(name, kind)
-    fields: Columns = ()
-    for _ in range(data.draw(st.integers(1, 2), label="fields")):
-        fields = (*fields, draw_column(data, fields, nested=False))
-    return Column(name, kind, fields)
-
-
-def draw_columns(data: Any) -> Columns:
-    columns: Columns = ()
-    for _ in range(data.draw(st.integers(1, 3), label="columns")):
-        columns = (*columns, draw_column(data, columns, nested=True))
-    return columns
-
-
-def draw_evolution(data: Any, columns: Columns) -> tuple[Columns, Columns]:
-    """Some of the columns and perhaps a new one at each place; then all columns after it."""
-    given = [c for c in columns if data.draw(st.booleans(), label=f"with {c.name}")]
-    parents = [p for p in places(columns) if not p or p[0] in {c.name for c in given}]
-    some, everything = tuple(given), columns
-    if parents and (not given or data.draw(st.booleans(), label="new column")):
-        parent = data.draw(st.sampled_from(parents))
-        new = draw_column(data, siblings(columns, parent), nested=not parent)
-        some = edited(some, parent, lambda old: (*old, new))
-        everything = edited(everything, parent, lambda old: (*old, new))
-    return (some, everything) if some else (columns, columns)
-
-
-def draw_successor(data: Any, columns: Columns) -> Columns:
-    """What an overwrite brings: the same columns, fewer, more, or of another case or type."""
-    successor: Columns = ()
-    for column in map(fresh, columns):
-        change = data.draw(st.sampled_from(["same", "same", "gone", "case", "type", "field case"]))
-        if change == "gone":
-            continue
-        if change == "case":
-            column = replace(column, name=column.name.swapcase())
-        elif change == "type":
-            column = Column(column.name, "STRING" if column.kind == "INT" else "INT")
-        elif change == "field case" and column.fields:
-            first, *rest = column.fields
-            column = replace(column, fields=(replace(first, name=first.name.swapcase()), *rest))
-        successor = (*successor, column)
-    if not successor or (len(successor) < MOST_COLUMNS and data.draw(st.booleans(), label="more")):
-        successor = (*successor, draw_column(data, successor, nested=True))
-    return successor
-
-
-# SQL.
-
-
-def dotted(path: tuple[str, ...]) -> str:
-    return ".".join(name if name == "element" else f"`{name}`" for name in path)
-
-
-def clause(properties: list[str]) -> str:
-    return f" TBLPROPERTIES ({', '.join(properties)})" if properties else ""
-
-
-def sql_type(column: Column) -> str:
-    if not column.fields:
-        return column.kind
-    struct = f"STRUCT<{', '.join(f'`{c.name}`: {sql_type(c)}' for c in column.fields)}>"
-    return struct if column.kind == "STRUCT" else f"ARRAY<{struct}>"
-
-
-def definition(column: Column) -> str:
-    return f"`{column.name}` {sql_type(column)}"
-
-
-def literal(column: Column, row: Any) -> str:
-    if not column.fields:
-        value = row[column.key]
-        return str(value) if column.kind == "INT" else f"'{value}'"
-    fields = ", ".join(f"'{child.name}', {literal(child, row)}" for child in column.fields)
-    struct = f"named_struct({fields})"
-    return struct if column.kind == "STRUCT" else f"array({struct})"
-
-
-def select(columns: Columns, rows: list[Any]) -> str:
-    return " UNION ALL ".join(
-        "SELECT " + ", ".join(f"{literal(column, row)} AS `{column.name}`" for column in columns)
-        for row in rows
-    )
-
-
-def condition_of(refusal: Exception) -> str | None:
-    """Delta's condition, also of exceptions that PySpark does not know."""
-    condition = refusal.getCondition() if hasattr(refusal, "getCondition") else None
-    cause = getattr(refusal, "java_exception", None)
-    while condition is None and cause is not None:
-        text = str(cause.getMessage() or "")
-        condition = text[1:].partition("]")[0] if text.startswith("[") else None
-        cause = cause.getCause()
-    return condition
+def is_of(row: Any, key: Column, value: object) -> bool:
+    return row.get(key.key) == value

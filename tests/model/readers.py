@@ -25,14 +25,16 @@ class PlainSpark:
 
     def __init__(self, folder: Path) -> None:
         self._asked = False
+        self._log = folder / "plain_session.log"
         script = Path(__file__).with_name("plain_session.py")
-        self._process = subprocess.Popen(
-            [sys.executable, str(script), str(folder / "plain_warehouse")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, str(script), str(folder / "plain_warehouse")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
 
     def ask(self, sql: str) -> None:
         if self._asked:  # by a step that failed before it took the answer
@@ -53,7 +55,7 @@ class PlainSpark:
 
     def _reply(self) -> Any:
         line = self._process.stdout.readline()
-        assert line, "the session without us ended"
+        assert line, f"the session without us ended: {self._log.read_text()[-2000:]}"
         return json.loads(line)
 
     def stop(self) -> None:
@@ -84,16 +86,19 @@ def repr_of(row: dict[str, Any]) -> str:
     return json.dumps(row, sort_keys=True)
 
 
-def read_with_us(spark: SparkSession, path: Path) -> Content:
-    frame = spark.read.format("delta").load(str(path))
+def read_with_us(spark: SparkSession, path: Path, version: int | None = None) -> Content:
+    reader = spark.read.format("delta")
+    if version is not None:
+        reader = reader.option("versionAsOf", version)
+    frame = reader.load(str(path))
     return content(frame.columns, [row.asDict(recursive=True) for row in frame.collect()])
 
 
 def read_with_deltalake(path: Path) -> Content:
     table = read_by_datafusion(path)
-    return content(table.column_names, table.to_pylist())
+    return content(table.column_names, table.to_pylist(maps_as_pydicts="strict"))
 
 
 def read_by_logical_names(path: Path) -> Content:
     table = read_by_pyarrow(path)
-    return content(table.column_names, table.to_pylist())
+    return content(table.column_names, table.to_pylist(maps_as_pydicts="strict"))

@@ -12,6 +12,8 @@ from itertools import count
 from typing import Any
 
 UUID = "col-<uuid>"
+# What stands between a column and its fields in a path.
+INSIDE = {"STRUCT": (), "ARRAY": ("element",), "MAP": ("value",)}
 Path = tuple[str, ...]
 Row = Mapping[int, object]
 
@@ -21,7 +23,7 @@ class Column:
     """A column at any level. `key` says which column it is, for the values, whatever its name."""
 
     name: str
-    kind: str  # INT, STRING, STRUCT or ARRAY, the last an array of structs
+    kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs
     fields: tuple[Column, ...] = ()
     key: int = field(default_factory=count().__next__)
     id: int | None = None
@@ -41,8 +43,12 @@ def walk(columns: Columns, prefix: Path = (), *, physical: bool = False) -> Iter
     for column in columns:
         path = (*prefix, column.physical if physical else column.name)
         yield path, column
-        inside = (*path, "element") if column.kind == "ARRAY" else path
-        yield from walk(column.fields, inside, physical=physical)
+        yield from walk(column.fields, inside(path, column), physical=physical)
+
+
+def inside(path: Path, column: Column) -> Path:
+    """The path of a column's fields without their names."""
+    return (*path, *INSIDE.get(column.kind, ()))
 
 
 def leaves(columns: Columns) -> list[Column]:
@@ -53,19 +59,19 @@ def mapped(columns: Columns, change: Callable[[Path, Column], Column], path: Pat
     """The tree with every column changed, parents first."""
     result = []
     for column in columns:
-        column = change((*path, column.name), column)
-        inside = (*path, column.name, *(["element"] if column.kind == "ARRAY" else []))
-        result.append(replace(column, fields=mapped(column.fields, change, inside)))
+        own = (*path, column.name)
+        column = change(own, column)
+        result.append(replace(column, fields=mapped(column.fields, change, inside(own, column))))
     return tuple(result)
 
 
 def edited(columns: Columns, parent: Path, change: Callable[[Columns], Columns]) -> Columns:
-    names = [name for name in parent if name != "element"]
+    names = [name for name in parent if name not in ("element", "value")]
     if not names:
         return change(columns)
-    inside = tuple(names[1:])
+    rest = tuple(names[1:])
     return tuple(
-        replace(c, fields=edited(c.fields, inside, change)) if c.name == names[0] else c
+        replace(c, fields=edited(c.fields, rest, change)) if c.name == names[0] else c
         for c in columns
     )
 
@@ -75,11 +81,15 @@ class State:
     """One version of a table. Each method is a statement, and returns the version it makes."""
 
     columns: Columns
-    is_mapped: bool
+    mode: str  # none, name or id
     is_tracked: bool
     flag: bool | None = None  # on an untracked table: a copy left by a session without tracking
     max_id: int = 0
     rows: tuple[Row, ...] = ()
+
+    @property
+    def is_mapped(self) -> bool:
+        return self.mode != "none"
 
     def created(self) -> State:
         return replace(self, flag=False if self.is_tracked else None)._assigned()
@@ -92,10 +102,10 @@ class State:
     def mapping_enabled(self) -> State:
         # RFC: the names that the columns have in the files.
         named = mapped(self.columns, lambda _, column: replace(column, physical=column.name))
-        return replace(self, is_mapped=True, columns=named)._assigned(after=self)
+        return replace(self, mode="name", columns=named)._assigned(after=self)
 
     def mapping_disabled(self) -> State:
-        return replace(self, is_mapped=False)._assigned(after=self)
+        return replace(self, mode="none")._assigned(after=self)
 
     def tracking_dropped(self) -> State:
         return replace(self, is_tracked=False, flag=None)
@@ -110,14 +120,16 @@ class State:
         new = replace(self, columns=self._reused(columns), rows=tuple(rows))
         return new._assigned(after=self)
 
-    def replaced(
-        self, columns: Columns, rows: Iterable[Row], *, is_mapped: bool, track: bool
-    ) -> State:
+    def replaced(self, columns: Columns, rows: Iterable[Row], *, mode: str, track: bool) -> State:
         before = self.tracking_enabled() if track else self
-        known = before._reused(columns) if is_mapped and self.is_mapped else columns
+        known = before._reused(columns) if mode != "none" and self.is_mapped else columns
         flag = before.flag if before.is_tracked else None
-        new = replace(before, columns=known, rows=tuple(rows), is_mapped=is_mapped, flag=flag)
+        new = replace(before, columns=known, rows=tuple(rows), mode=mode, flag=flag)
         return new._assigned(after=before)
+
+    def can_change_to(self, mode: str) -> bool:
+        """Whether Delta changes the mode of an existing table."""
+        return mode in (self.mode, "none") or (self.mode, mode) == ("none", "name")
 
     def restored(self, to: State) -> State:
         """A protocol keeps its features; a flag that is true stays so."""
@@ -132,6 +144,10 @@ class State:
 
     def liked(self) -> State:
         return replace(self, rows=(), max_id=0)._assigned()  # a new table counts anew
+
+    def without_us(self, before: State) -> State:
+        """The same statement on an untracked table, where nobody looks after the flag."""
+        return replace(self, flag=before.flag)
 
     def cloned_without_us(self) -> State:
         """Delta leaves out a feature that it does not know, and copies every property."""
@@ -156,7 +172,7 @@ class State:
 
     def looks(self) -> object:
         """What users see of the columns, and whether they are mapped."""
-        return self.is_mapped, [(column.name, column.shape) for column in self.columns]
+        return self.mode, [(column.name, column.shape) for column in self.columns]
 
     def identities(self) -> dict[tuple[int, Path], str]:
         """Name by id and physical path of each column that has an id."""
@@ -207,5 +223,5 @@ def _read(columns: Columns, row: Row) -> dict[str, Any]:
     for column in columns:
         value: Any = _read(column.fields, row) or None if column.fields else row.get(column.key)
         if value is not None:
-            found[column.name] = [value] if column.kind == "ARRAY" else value
+            found[column.name] = {"ARRAY": [value], "MAP": {"k": value}}.get(column.kind, value)
     return found

@@ -8,6 +8,7 @@ import random
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -38,6 +39,7 @@ class Batch(NamedTuple):
 class Done(NamedTuple):
     histories: int
     steps: int
+    counts: Counter[str]
     failures: list[str]
 
 
@@ -70,7 +72,7 @@ def begin_job(parent: Path) -> None:
 
 
 def run_batch(batch: Batch) -> Done:
-    before = world.histories, world.steps
+    world.histories, world.steps, world.counts = 0, 0, Counter()
     failures: list[str] = []
     if time.time() < batch.not_after:
         try:
@@ -84,7 +86,7 @@ def run_batch(batch: Batch) -> Done:
         except Exception as failure:
             # The last is the shortest; Hypothesis' own report has the draws.
             failures = world.failures or [str(failure)]
-    return Done(world.histories - before[0], world.steps - before[1], failures)
+    return Done(world.histories, world.steps, world.counts, failures)
 
 
 def first_line(failure: str) -> str:
@@ -95,7 +97,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.model.soak")
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--steps", type=int, default=12, help="of one history, at most")
-    parser.add_argument("--batch", type=int, default=20, help="histories of one seed")
+    parser.add_argument(
+        "--batch", type=int, default=50, help="histories of one seed; the first is always simple"
+    )
     parser.add_argument("--seed", type=int, help="of the first batch; each next has the next")
     parser.add_argument("--jobs", type=int, default=1, help="processes, each with two sessions")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start none after it")
@@ -115,22 +119,28 @@ def batches(options: argparse.Namespace) -> Iterator[Batch]:
 def soak(pool: ProcessPoolExecutor, options: argparse.Namespace) -> int:
     """Prints the result; 1 if a history failed."""
     started = time.monotonic()
-    done = Done(0, 0, [])
+    done = Done(0, 0, Counter(), [])
     running = {pool.submit(run_batch, batch): batch for batch in batches(options)}
     for future in as_completed(running):
         batch, result = running[future], future.result()
-        done = Done(done.histories + result.histories, done.steps + result.steps, result.failures)
+        done = Done(
+            done.histories + result.histories,
+            done.steps + result.steps,
+            done.counts + result.counts,
+            result.failures,
+        )
         if done.failures:
             print(f"FAILED: {done.failures[-1]}")
             if len(set(map(first_line, done.failures))) > 1:
                 print("Failed before with", *map(first_line, done.failures[:-1]), sep="\n  ")
-            again = f"--seed {batch.seed} --histories {batch.histories} --steps {batch.steps}"
-            print(f"Again: {again}")
+            size = f"--histories {batch.histories} --batch {batch.histories} --steps {batch.steps}"
+            print(f"Again: --seed {batch.seed} {size}")
         minutes = (time.monotonic() - started) / 60
         print(f"{done.histories} histories, {done.steps} steps, {minutes:.1f} min", flush=True)
         if done.failures:
             pool.shutdown(wait=False, cancel_futures=True)
             return 1
+    print(*(f"{number} {kind}" for kind, number in done.counts.most_common()), sep=", ")
     return 0
 
 
