@@ -12,17 +12,18 @@ from pathlib import Path
 
 from custom_sessions import session
 from delta_table import Table
-from held_statement import PATIENCE, HeldStatement, Step
+from held_statement import PATIENCE, HeldStatement
 from processes import jvm_pid
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from sound_log import Row
-from statements import FOR_TINY_TABLES, STATEMENTS, named_condition
+from statements import FOR_TINY_TABLES, named_condition
+from stops import DRIVERS, Stop
 
-IN_THE_RULE_CALL = "RULE_CALL"
 READY = "ready"
 TURNS = 2
+SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"  # stands in each commit
 TRY_AGAIN = {"DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT_APPEND"}
 WORKER = """
 import threading
@@ -38,24 +39,31 @@ worker.main()
 """
 
 
-def wait_until(is_true: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
+def wait_until(is_true: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    deadline = time.monotonic() + patience
     while not is_true():
-        assert time.monotonic() < deadline, f"not in {PATIENCE} s: {what}"
+        assert time.monotonic() < deadline, f"not in {patience} s: {what}"
         time.sleep(0.02)
 
 
-def hold_at_every_step(home: Path, jars: list[str], name: str) -> None:
-    """Runs one statement on several tables, each of which stands still at another step."""
-    statement = next(statement for statement in STATEMENTS if statement.name == name)
+def hold_at_every_stop(home: Path, jars: list[str], driver: int) -> None:
+    """Runs the statements of one driver, each on a table of its own and held at its stop.
+
+    The one in the call of the rules is the last, since no other gets an answer from then on.
+    """
     spark = _tiny_session(home, jars)
-    for step in Step:
-        table = Table(spark, home / step.name)
-        HeldStatement(spark, lambda table=table: statement.run(table, True), step).__enter__()
-    table = Table(spark, home / IN_THE_RULE_CALL)
-    reached = _make_rules_stand_still(spark, home)
-    threading.Thread(target=statement.run, args=(table, True), daemon=True).start()
-    wait_until(reached.exists, "the rule call")
+    for stop in DRIVERS[driver]:
+        table = Table(spark, home / str(stop))
+
+        def run(table: Table = table, stop: Stop = stop) -> None:
+            stop.statement.run(table, stop.kind.is_mapped)
+
+        if stop.step:
+            HeldStatement(spark, run, stop.step, stop.nth).__enter__()
+        else:
+            reached = _make_rules_stand_still(spark, home)
+            threading.Thread(target=run, daemon=True).start()
+            wait_until(reached.exists, "the rule call")
     write_whole(home / READY, str(jvm_pid(spark)))
     threading.Event().wait()
 
@@ -94,11 +102,14 @@ class Written:
     rows: list[Row] = field(default_factory=list)
     columns: set[str] = field(default_factory=set)
     commits: int = 0
+    lost: int = 0
+    """How often another writer's commit came first and the statement had to be run again."""
 
 
 def write_along(home: Path, jars: list[str], path: Path, writer: int, writers: int) -> Written:
-    """Appends, adds and renames while other processes do; each statement until it succeeds."""
+    """Appends, adds, renames and drops while others do; each statement until it succeeds."""
     spark = _tiny_session(home / str(writer), jars)
+    spark.conf.set(SIGNATURE, str(writer))
     table = Table(spark, path)
     (home / f"{READY}-{writer}").touch()
     wait_until(
@@ -114,7 +125,9 @@ def write_along(home: Path, jars: list[str], path: Path, writer: int, writers: i
 
 
 def _turn(table: Table, writer: int, turn: int, written: Written) -> Iterator[Callable[[], object]]:
-    added, merged, renamed = (f"{kind}{writer}_{turn}" for kind in ("added", "merged", "renamed"))
+    added, merged, renamed, dropped = (
+        f"{kind}{writer}_{turn}" for kind in ("added", "merged", "renamed", "dropped")
+    )
     number = 10 * (10 * writer + turn)
 
     yield lambda: table.spark.sql(f"INSERT INTO {table.name} (id) VALUES ({number})")
@@ -122,7 +135,9 @@ def _turn(table: Table, writer: int, turn: int, written: Written) -> Iterator[Ca
     yield lambda: table.alter(f"ADD COLUMN {added} INT")
     yield (
         lambda: (
-            table.spark.sql(f"SELECT {number + 1} AS id, {number + 2} AS {added}, 3 AS {merged}")
+            table.spark.sql(
+                f"SELECT {number + 1} AS id, {number + 2} AS {added}, 3 AS {merged}, 4 AS {dropped}"
+            )
             .write.format("delta")
             .mode("append")
             .option("mergeSchema", "true")
@@ -130,6 +145,7 @@ def _turn(table: Table, writer: int, turn: int, written: Written) -> Iterator[Ca
         )
     )
     yield lambda: table.alter(f"RENAME COLUMN {added} TO {renamed}")
+    yield lambda: table.alter(f"DROP COLUMN {dropped}")
     written.rows.append({"id": number + 1, renamed: number + 2, merged: 3})
     written.columns |= {renamed, merged}
 
@@ -143,6 +159,7 @@ def _persist(statement: Callable[[], object], written: Written) -> None:
             if named_condition(error) not in TRY_AGAIN or time.monotonic() > deadline:
                 # One of py4j's holds a connection, which cannot travel between processes.
                 raise AssertionError(str(error)) from None
+            written.lost += 1
         else:
             written.commits += 1
             return

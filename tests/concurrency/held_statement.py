@@ -32,13 +32,16 @@ class Step(Enum):
 
 
 class HeldStatement:
-    """Runs an action on a thread of its own and holds its first transaction that gets to a step."""
+    """Runs an action on a thread of its own and holds its nth transaction that gets to a step."""
 
-    def __init__(self, spark: SparkSession, action: Callable[[], object], step: Step) -> None:
+    def __init__(
+        self, spark: SparkSession, action: Callable[[], object], step: Step, nth: int = 1
+    ) -> None:
         ensure_callback_server_started(spark.sparkContext._gateway)
         self._jvm = spark._jvm
         self._action = action
         self._step = step
+        self._to_come = nth
         self._stopped = threading.Event()  # at the step, or for good
         self._released = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -47,7 +50,10 @@ class HeldStatement:
 
     def __enter__(self) -> HeldStatement:
         self._thread.start()
-        assert self._stopped.wait(PATIENCE), f"did not get to the step {self._step}"
+        self._stopped.wait(PATIENCE)
+        if not self.is_held:
+            self._released.set()
+        assert self._stopped.is_set(), f"did not get to the step {self._step}"
         assert self.is_held, f"ended before the step {self._step}: {self.error}"
         return self
 
@@ -78,10 +84,13 @@ class HeldStatement:
             self._stopped.set()
 
     def _reached(self, step: Step) -> None:
-        if step is self._step and not self.is_held:
+        if step is not self._step:
+            return
+        self._to_come -= 1
+        if self._to_come == 0:
             self.is_held = True
             self._stopped.set()
-            self._released.wait(PATIENCE)
+            self._released.wait()  # for ever, where the driver is to be killed
 
     def _object(self, name: str) -> Any:
         """A Scala object of Delta's."""

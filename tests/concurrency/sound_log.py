@@ -48,6 +48,8 @@ def _assert_sound_version(log: TableLog) -> None:
 
 
 def _assert_sound_change(before: TableLog, after: TableLog) -> None:
+    if before.is_tracked and not after.is_tracked:
+        assert after.operation == "DROP FEATURE"
     if not (before.is_tracked and after.is_tracked):
         return
     assert (before.flag, after.flag) != ("true", "false")

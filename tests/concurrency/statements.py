@@ -78,10 +78,13 @@ class Kind:
     is_tracked: bool = True
     is_mapped: bool = True
     is_empty: bool = False
+    is_used: bool = False
+    """Whether a column was renamed: the flag is true, and a name in the files another."""
 
     @property
     def state(self) -> State:
-        state = State(self.is_mapped, "false" if self.is_tracked else None)
+        flag = "true" if self.is_used else "false"
+        state = State(self.is_mapped, flag if self.is_tracked else None)
         return replace(state, rows=()) if self.is_empty else state
 
 
@@ -109,7 +112,7 @@ class Tables:
         return Table(self._spark, path)
 
     def _original(self, kind: Kind) -> Path:
-        path = self._home / f"{kind.is_tracked}-{kind.is_mapped}-{kind.is_empty}"
+        path = self._home / f"{kind.is_tracked}-{kind.is_mapped}-{kind.is_empty}-{kind.is_used}"
         if not path.exists():
             self._make(Table(self._spark, path), kind)
         return path
@@ -119,7 +122,9 @@ class Tables:
         table.create("a INT, b STRING", *(name for name, is_wanted in wanted.items() if is_wanted))
         table.insert("(1, 'x'), (2, 'y')")
         assert table.log.version == EARLY_VERSION
-        table.alter("ADD COLUMN c INT")
+        table.alter(f"ADD COLUMN {'x' if kind.is_used else 'c'} INT")
+        if kind.is_used:
+            table.alter("RENAME COLUMN x TO c")
         table.insert("(3, 'z', 30)")
         if kind.is_empty:
             self._spark.sql(f"DELETE FROM {table.name}")
@@ -135,6 +140,13 @@ def _replace(table: Table, is_mapped: bool) -> None:
     properties = f"TBLPROPERTIES ({NAME_MODE})" if is_mapped else ""
     table.spark.sql(
         f"CREATE OR REPLACE TABLE {table.name} USING delta {properties} AS SELECT 7 AS a, 'r' AS b"
+    )
+
+
+def create_as_select(table: Table, verb: str = "CREATE") -> None:
+    table.spark.sql(
+        f"{verb} TABLE {table.name} USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+        " AS SELECT 7 AS a, 'r' AS b"
     )
 
 
@@ -198,7 +210,18 @@ REPLACE = Statement(
     lambda state: replace(state, columns=EARLY_COLUMNS, rows=({"a": 7, "b": "r"},)).used(),
 )
 CLONE_OVER = Statement("clone over", _clone_over, State.early)
+CREATE_AS_SELECT = Statement(
+    "create as select",
+    lambda table, is_mapped: create_as_select(table),
+    lambda state: replace(state, columns=EARLY_COLUMNS, rows=({"a": 7, "b": "r"},)),
+)
+DROP_MAPPING_FEATURE = Statement(
+    "drop the mapping feature",
+    _altering("DROP FEATURE columnMapping"),
+    lambda state: replace(state, is_mapped=False),
+)
 
+# Those that race, each of which makes one commit on a table that is there.
 STATEMENTS = (
     APPEND,
     APPEND_WITH_NEW_COLUMN,
@@ -215,11 +238,15 @@ STATEMENTS = (
 
 
 def kind_for(*statements: Statement) -> Kind:
-    """A table on which each of the statements is possible."""
+    """A table on which each of the statements is possible, with the flag false where tracked.
+
+    In the six pairs of ENABLE_MAPPING with RENAME, DROP or DISABLE_MAPPING the table is mapped
+    already: there, enabling is a commit that sets the mode to what it is and changes nothing
+    else, unless it comes after disabling.
+    """
     needs_mapping = {RENAME, DROP, DISABLE_MAPPING}.intersection(statements)
     return Kind(
         is_tracked=ENABLE_TRACKING not in statements,
-        # Where both are wanted, mapping is enabled once more.
         is_mapped=ENABLE_MAPPING not in statements or bool(needs_mapping),
         is_empty=CLONE_OVER in statements,
     )

@@ -7,47 +7,56 @@ import os
 import signal
 from multiprocessing import get_context
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from custom_sessions import our_jar, resolved_jars
-from delta_table import Table
-from driver_processes import IN_THE_RULE_CALL, READY, hold_at_every_step, wait_until
-from held_statement import Step
+from delta_table import Table, refusal
+from driver_processes import READY, hold_at_every_stop, wait_until
+from held_statement import PATIENCE
 from pyspark.sql import SparkSession
 from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
-from statements import APPEND, DISABLE_MAPPING, RENAME, Kind, Statement, Tables
+from statements import Tables, create_as_select
+from stops import CREATES, DRIVERS, DROPS, Stop
 
-KILLED = [RENAME, DISABLE_MAPPING]
-BEFORE = [Step.START.name, IN_THE_RULE_CALL, Step.PREPARE.name, Step.COMMIT.name]
-AFTER = [Step.WRITTEN.name, Step.AFTERWARDS.name]
+ONE_COMMIT = [stop for stops in DRIVERS for stop in stops if stop not in (*CREATES, *DROPS)]
+BEFORE = [stop for stop in ONE_COMMIT if stop.is_before_the_log_entry]
+AFTER = [stop for stop in ONE_COMMIT if not stop.is_before_the_log_entry]
 
 
 @pytest.fixture(scope="module")
 def killed(
     spark: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory
-) -> dict[Statement, Path]:
-    """The folders of tables that a driver for each statement was writing when it was killed."""
+) -> dict[Stop, Path]:
+    """The tables that drivers were writing when they were killed."""
     jars = [*resolved_jars(spark), our_jar()]
-    homes = {statement: tmp_path_factory.mktemp("killed") for statement in KILLED}
+    homes = [tmp_path_factory.mktemp("killed") for _ in DRIVERS]
     drivers = []
-    for statement, home in homes.items():
-        for step in [*BEFORE, *AFTER]:
-            tables.copy(Kind(), home / step)
+    for number, (stops, home) in enumerate(zip(DRIVERS, homes, strict=True)):
+        for stop in stops:
+            if stop not in CREATES:
+                tables.copy(stop.kind, home / str(stop))
         driver = get_context("spawn").Process(
-            target=hold_at_every_step, args=(home, jars, statement.name), daemon=True
+            target=hold_at_every_stop, args=(home, jars, number), daemon=True
         )
         driver.start()
         drivers.append(driver)
     try:
-        for driver, home in zip(drivers, homes.values(), strict=True):
-            wait_until(lambda d=driver, h=home: (h / READY).exists() or not d.is_alive(), "held")
+        for driver, home in zip(drivers, homes, strict=True):
+            wait_until(
+                lambda d=driver, h=home: (h / READY).exists() or not d.is_alive(),
+                "all statements held",
+                3 * PATIENCE,
+            )
             assert driver.is_alive()
             os.kill(int((home / READY).read_text()), signal.SIGKILL)
     finally:
         for driver in drivers:
             driver.kill()
             driver.join()
-    return homes
+    return {
+        stop: home / str(stop) for stops, home in zip(DRIVERS, homes, strict=True) for stop in stops
+    }
 
 
 def open_table(spark: SparkSession, path: Path) -> Table:
@@ -55,55 +64,105 @@ def open_table(spark: SparkSession, path: Path) -> Table:
     return Table(spark, path)
 
 
-@pytest.mark.parametrize("step", BEFORE)
-@pytest.mark.parametrize("statement", KILLED, ids=str)
+def orphans(table: Table) -> set[str]:
+    """The data files that the table's folder has beyond those that are live."""
+    files = {file.relative_to(table.path) for file in table.path.rglob("*.parquet")}
+    data_files = {str(file) for file in files if file.parts[0] != "_delta_log"}
+    return data_files - {unquote(file) for file in table.log.live_files}
+
+
+@pytest.mark.parametrize("stop", BEFORE, ids=str)
 def test_a_driver_killed_before_the_log_entry_leaves_the_table_as_it_was(
-    spark: SparkSession,
-    tables: Tables,
-    tmp_path: Path,
-    killed: dict[Statement, Path],
-    statement: Statement,
-    step: str,
+    spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
-    untouched = tables.copy(Kind(), tmp_path / "untouched")
-    table = open_table(spark, killed[statement] / step)
+    untouched = tables.copy(stop.kind, tmp_path / "untouched")
+    table = open_table(spark, killed[stop])
 
-    assert table.log.version == untouched.log.version
-    assert rows_in_files(table.log) == in_order(Kind().state.rows)
+    assert table.log.commits == untouched.log.commits
+    assert bool(orphans(table)) == stop.has_written_files
+    assert rows_in_files(table.log) == in_order(stop.kind.state.rows)
 
-    statement.run(table, True)
+    stop.statement.run(table, stop.kind.is_mapped)
 
-    assert_is_after(table, statement)
+    assert_is_after(table, stop)
 
 
-@pytest.mark.parametrize("step", AFTER)
-@pytest.mark.parametrize("statement", KILLED, ids=str)
+@pytest.mark.parametrize("stop", AFTER, ids=str)
 def test_a_driver_killed_after_the_log_entry_leaves_the_table_changed(
-    spark: SparkSession,
-    tables: Tables,
-    tmp_path: Path,
-    killed: dict[Statement, Path],
-    statement: Statement,
-    step: str,
+    spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
-    untouched = tables.copy(Kind(), tmp_path / "untouched")
-    table = open_table(spark, killed[statement] / step)
+    untouched = tables.copy(stop.kind, tmp_path / "untouched")
+    table = open_table(spark, killed[stop])
 
     assert table.log.version == untouched.log.version + 1
-    assert_is_after(table, statement)
+    assert_is_after(table, stop)
 
 
-def assert_is_after(table: Table, statement: Statement) -> None:
+@pytest.mark.parametrize("stop", CREATES, ids=str)
+def test_a_table_whose_creator_was_killed_is_created_by_create_or_replace(
+    spark: SparkSession, killed: dict[Stop, Path], stop: Stop
+) -> None:
+    table = Table(spark, killed[stop])
+    left_behind = orphans(table)
+    assert left_behind
+    assert not table.log.commits
+
+    # For Delta a folder with a `_delta_log` is a table, even one without a commit.
+    with refusal("TABLE_OR_VIEW_ALREADY_EXISTS"):
+        create_as_select(table)
+    assert not table.log.commits
+    create_as_select(table, "CREATE OR REPLACE")
+
+    assert table.log.version == 0
+    assert left_behind.isdisjoint(table.log.live_files)
+    assert_is_after(table, stop)
+
+
+@pytest.mark.parametrize("stop", DROPS, ids=str)
+def test_a_drop_of_the_mapping_feature_killed_at_any_of_its_commits_arrives_when_repeated(
+    spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
+) -> None:
+    untouched = tables.copy(stop.kind, tmp_path / "untouched")
+    table = open_table(spark, killed[stop])
+
+    assert table.log.version == untouched.log.version + stop.nth - 1
+    assert is_mapped(table.log) == (stop.nth == 1)
+    assert "columnMapping" in table.log.writer_features
+    assert rows_in_files(table.log) == in_order(stop.kind.state.rows)
+
+    stop.statement.run(table, True)
+
+    assert table.log.operation == "DROP FEATURE"
+    assert "columnMapping" not in table.log.writer_features
+    assert table.log.protocol["minReaderVersion"] == 1
+    assert_is_after(table, stop)
+
+
+def test_the_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed(
+    tables: Tables, tmp_path: Path
+) -> None:
+    table = tables.copy(DROPS[0].kind, tmp_path / "t")
+    version = table.log.version
+
+    DROPS[0].statement.run(table, True)
+
+    assert table.log.version == version + len(DROPS)
+
+
+def assert_is_after(table: Table, stop: Stop) -> None:
     """Changed as the statement does it, and the next session goes on."""
-    changed = statement.effect(Kind().state)
+    changed = stop.statement.effect(stop.kind.state)
+    assert table.log.is_tracked
     assert table.log.flag == changed.flag
     assert is_mapped(table.log) == changed.is_mapped
     assert tuple(table.log.ids) == changed.columns
+    assert rows_in_files(table.log) == in_order(changed.rows)
 
-    APPEND.run(table, changed.is_mapped)
+    new = dict(zip(changed.columns, (9, "w", 90, 900), strict=False))
+    table.insert(str(tuple(new.values())))
 
     assert_sound(table.path)
-    rows = in_order([*changed.rows, dict(zip(changed.columns, (9, "w", 90), strict=True))])
+    rows = in_order([*changed.rows, new])
     assert rows_in_files(table.log) == rows
     read = table.spark.read.format("delta").load(str(table.path))
     assert rows_in_table(read.collect()) == rows

@@ -8,6 +8,7 @@ for it and leaves no trace; in both cases no row is lost and the log keeps every
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import delta.exceptions
@@ -22,7 +23,6 @@ from statements import (
     CLONE_OVER,
     DISABLE_MAPPING,
     DROP,
-    EARLY_ROWS,
     ENABLE_MAPPING,
     ENABLE_TRACKING,
     RENAME,
@@ -78,6 +78,7 @@ def assert_lost(error: Exception | None, condition: str) -> None:
 def assert_is(table: Table, expected: State) -> None:
     log = table.log
     assert_sound(table.path)
+    assert log.is_tracked == (expected.flag is not None)
     assert log.flag == expected.flag
     assert is_mapped(log) == expected.is_mapped
     assert tuple(log.ids) == expected.columns
@@ -106,7 +107,28 @@ def race(tables: Tables, tmp_path: Path) -> Race:
 def test_an_overtaken_statement_commits_on_top_or_loses_without_a_trace(
     race: Race, held: Statement, overtaking: Statement
 ) -> None:
-    kind = kind_for(held, overtaking)
+    assert_commits_on_top_or_loses(race, held, overtaking, kind_for(held, overtaking))
+
+
+# With the flag true, which each of these has to leave so; switching mapping off is a rewrite here.
+
+KEEP_THE_FLAG = [RESTORE, REPLACE, CLONE_OVER, DISABLE_MAPPING]
+
+
+@pytest.mark.parametrize("overtaking", [*KEEP_THE_FLAG, ADD], ids=str)
+@pytest.mark.parametrize("held", [*KEEP_THE_FLAG, ADD], ids=str)
+def test_of_a_used_table_an_overtaken_statement_commits_on_top_or_loses_without_a_trace(
+    race: Race, held: Statement, overtaking: Statement
+) -> None:
+    kind = replace(kind_for(held, overtaking), is_used=True)
+
+    assert kind.state.flag == "true"
+    assert_commits_on_top_or_loses(race, held, overtaking, kind)
+
+
+def assert_commits_on_top_or_loses(
+    race: Race, held: Statement, overtaking: Statement, kind: Kind
+) -> None:
     table = race(kind)
     reason = conflict(held, overtaking, kind)
 
@@ -183,21 +205,31 @@ def test_a_disable_that_is_overtaken_before_its_snapshot_decides_by_the_newer_ta
     assert_reads(table, state)
 
 
-def test_a_disable_that_has_to_rewrite_loses_against_an_append(race: Race) -> None:
-    table = race(Kind())
-    RENAME.run(table, True)
+@pytest.mark.parametrize(
+    ("overtaking", "condition"),
+    [
+        (APPEND, CONCURRENT_APPEND),
+        (APPEND_WITH_NEW_COLUMN, METADATA_CHANGED),
+        (ADD, METADATA_CHANGED),
+        (RENAME, METADATA_CHANGED),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("step", [Step.PREPARE, Step.COMMIT])
+def test_a_disable_that_has_to_rewrite_loses_without_a_trace(
+    race: Race, step: Step, overtaking: Statement, condition: str
+) -> None:
+    kind = Kind(is_used=True)
+    table = race(kind)
 
-    with HeldStatement(
-        table.spark, lambda: DISABLE_MAPPING.run(table, True), Step.COMMIT
-    ) as disable:
-        APPEND.run(table, True)
+    with HeldStatement(table.spark, lambda: DISABLE_MAPPING.run(table, True), step) as disable:
+        overtaking.run(table, True)
         error = disable.release()
 
-    assert_lost(error, CONCURRENT_APPEND)
-    assert table.log.flag == "true"
-    assert is_mapped(table.log)
-    assert_sound(table.path)
-    assert len(rows_in_files(table.log)) == len(EARLY_ROWS) + 2
+    state = overtaking.effect(kind.state)
+    assert_lost(error, condition)
+    assert_is(table, state)
+    assert_reads(table, state)
 
 
 @pytest.mark.parametrize("step", [Step.START, Step.PREPARE, Step.COMMIT])

@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 
 from custom_sessions import our_jar, resolved_jars
 from delta_table import Table
-from driver_processes import write_along
+from driver_processes import Written, write_along
 from sound_log import assert_sound, in_order, rows_in_files, rows_in_table
+from table_log import TableLog
 
 WRITERS = 3
 
 
-def test_nothing_is_lost_when_several_drivers_append_add_and_rename(
+def test_nothing_is_lost_when_several_drivers_append_add_rename_and_drop(
     table: Table, tmp_path: Path
 ) -> None:
     table.create_tracked("id INT")
@@ -32,7 +34,18 @@ def test_nothing_is_lost_when_several_drivers_append_add_and_rename(
     rows = in_order(row for one in written for row in one.rows)
     assert_sound(table.path)
     assert log.version == sum(one.commits for one in written)
-    assert log.flag == "true"
+    assert_wrote_at_once(log, written)
+    assert (log.is_tracked, log.flag) == (True, "true")
     assert set(log.ids) == {"id"}.union(*(one.columns for one in written))
     assert rows_in_files(log) == rows
     assert rows_in_table(table.spark.sql(f"SELECT * FROM {table.name}").collect()) == rows
+
+
+def assert_wrote_at_once(log: TableLog, written: list[Written]) -> None:
+    """The writers' commits lie between one another's, and some came before another's."""
+    assert sum(one.lost for one in written) > 0
+    writers = [log.at(version).actions("commitInfo")[0] for version in range(1, log.version + 1)]
+    signatures = [info["userMetadata"] for info in writers]
+    assert len(set(signatures)) == WRITERS
+    turns_between_writers = sum(one != other for one, other in pairwise(signatures))
+    assert turns_between_writers > WRITERS - 1

@@ -11,7 +11,7 @@ from urllib.parse import urlparse
 
 import pyspark
 import pytest
-from custom_sessions import our_jar, resolved_jars, session, stop
+from custom_sessions import Failure, failure_of, our_jar, resolved_jars, session, stop
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from processes import in_new_process
@@ -128,6 +128,94 @@ def test_a_table_that_is_dropped_and_created_again_starts_anew(named_table: Tabl
     assert named_table.rows() == [(1, 10)]
 
 
+# Whole statements by name.
+
+
+@pytest.fixture(params=["managed", "external"])
+def location(request: pytest.FixtureRequest, table: Table) -> str:
+    """The clause that makes a table `named` managed or external."""
+    return f"LOCATION '{table.path}'" if request.param == "external" else ""
+
+
+@pytest.fixture
+def by_name(named_table: Table, table: Table, location: str) -> Table:
+    """The table `named`, yet to be created with that clause."""
+    return Table(named_table.spark, table.path, "named") if location else named_table
+
+
+@pytest.fixture
+def filled(by_name: Table, location: str) -> Table:
+    by_name.spark.sql(
+        f"CREATE TABLE named (a INT, b INT) USING delta {location}"
+        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    )
+    by_name.insert("(1, 10)")
+    return by_name
+
+
+def test_create_as_select_takes_logical_names(by_name: Table, location: str) -> None:
+    by_name.spark.sql(
+        f"CREATE TABLE named USING delta {location} TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+        " AS SELECT 1 AS a, 10 AS `b c`"
+    )
+
+    assert (by_name.log.version, by_name.log.is_tracked, by_name.log.flag) == (0, True, "false")
+    assert by_name.log.columns == {"a": (1, "a"), "b c": (2, "b c")}
+    assert by_name.log.written_columns() == ["a", "b c"]
+    assert by_name.rows() == [(1, 10)]
+
+
+def test_an_append_with_merge_schema_takes_a_logical_name(filled: Table) -> None:
+    row = filled.spark.sql("SELECT 2 AS a, 20 AS b, 200 AS c").write.format("delta")
+    with filled.one_commit():
+        row.mode("append").option("mergeSchema", "true").saveAsTable("named")
+
+    assert (filled.log.is_tracked, filled.log.flag) == (True, "false")
+    assert filled.log.columns == {"a": (1, "a"), "b": (2, "b"), "c": (3, "c")}
+    assert filled.log.written_columns() == ["a", "b", "c"]
+    assert filled.rows() == [(1, 10, None), (2, 20, 200)]
+
+
+def test_an_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
+    row = filled.spark.sql("SELECT 2 AS a, 200 AS c").write.format("delta").mode("overwrite")
+    with filled.one_commit():
+        row.option("overwriteSchema", "true").saveAsTable("named")
+
+    assert (filled.log.is_tracked, filled.log.flag) == (True, "true")
+    assert filled.log.columns == {"a": (1, "a"), "c": (3, UUID)}
+    assert filled.log.max_column_id == 3
+    assert filled.log.written_columns() == ["a", UUID]
+    assert filled.rows() == [(2, 200)]
+
+
+def test_a_merge_with_schema_evolution_takes_a_logical_name(filled: Table) -> None:
+    with filled.one_commit():
+        filled.spark.sql(
+            "MERGE WITH SCHEMA EVOLUTION INTO named t USING (SELECT 2 AS a, 20 AS b, 200 AS c) s"
+            " ON t.a = s.a WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
+
+    assert (filled.log.is_tracked, filled.log.flag) == (True, "false")
+    assert filled.log.columns == {"a": (1, "a"), "b": (2, "b"), "c": (3, "c")}
+    assert filled.log.written_columns() == ["a", "b", "c"]
+    assert filled.rows() == [(1, 10, None), (2, 20, 200)]
+
+
+def test_a_restore_to_before_an_add_is_a_drop(filled: Table) -> None:
+    filled.alter("ADD COLUMN c INT")
+    with filled.one_commit():
+        filled.spark.sql("RESTORE TABLE named TO VERSION AS OF 1")
+    restored = filled.log
+    filled.alter("ADD COLUMN c INT")
+    filled.insert("(2, 20, 200)")
+
+    assert (restored.operation, restored.is_tracked, restored.flag) == ("RESTORE", True, "true")
+    assert (restored.columns, restored.max_column_id) == ({"a": (1, "a"), "b": (2, "b")}, 3)
+    assert filled.log.columns["c"] == (4, UUID)
+    assert filled.log.written_columns() == ["a", "b", UUID]
+    assert filled.rows() == [(1, 10, None), (2, 20, 200)]
+
+
 # Views, and the DeltaTable API.
 
 
@@ -179,17 +267,67 @@ def use_tables(home: Path, jars: list[str]) -> list[list[tuple[object, ...]]]:
     return rows
 
 
-def test_another_session_catalog_may_stand_in_front_of_deltas(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def replace_used_tables(home: Path, jars: list[str]) -> list[Failure | None]:
+    """Replaces a managed and an external table, each after a drop; how that failed."""
+    spark = session(home, jars, catalog="FrontCatalog").getOrCreate()
+    properties = f"TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    failures = []
+    for name, location in (("managed", ""), ("external", f"LOCATION '{home / 'external'}'")):
+        spark.sql(f"CREATE TABLE {name} (a INT, b INT) USING delta {location} {properties}")
+        spark.sql(f"INSERT INTO {name} VALUES (1, 10)")
+        spark.sql(f"ALTER TABLE {name} DROP COLUMN b")
+        replacement = f"REPLACE TABLE {name} USING delta {location} {properties}"
+        failures.append(
+            failure_of(lambda sql=replacement: spark.sql(f"{sql} AS SELECT 2 AS a, 20 AS b"))
+        )
+    stop()
+    return failures
+
+
+@pytest.fixture(scope="module")
+def front_jars(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Delta's jars, ours, and that of the other catalog."""
+    home = tmp_path_factory.mktemp("front")
     delta_jars = resolved_jars(spark)
     class_path = ":".join([f"{Path(pyspark.__file__).parent}/jars/*", *delta_jars])
-    compiler = ["javac", "-cp", class_path, "-d", str(tmp_path), str(FRONT_CATALOG)]
+    compiler = ["javac", "-cp", class_path, "-d", str(home), str(FRONT_CATALOG)]
     subprocess.run(compiler, check=True)
-    front_jar = tmp_path / "front.jar"
+    front_jar = home / "front.jar"
     with zipfile.ZipFile(front_jar, "w") as jar:
-        jar.write(tmp_path / "FrontCatalog.class", "FrontCatalog.class")
-    rows = in_new_process(use_tables, tmp_path, [*delta_jars, our_jar(), str(front_jar)])
+        jar.write(home / "FrontCatalog.class", "FrontCatalog.class")
+    return [*delta_jars, our_jar(), str(front_jar)]
+
+
+def test_a_catalog_that_stages_nothing_replaces_by_drop_and_create(
+    front_jars: list[str], tmp_path: Path
+) -> None:
+    failure_of_managed, failure_of_external = in_new_process(
+        replace_used_tables, tmp_path, front_jars
+    )
+
+    # The files of a managed table go with it, and no old one is left to be misread.
+    managed = TableLog(tmp_path / "warehouse" / "managed")
+    assert failure_of_managed is None
+    assert [managed.at(version).operation for version in range(managed.version + 1)] == [
+        "CREATE TABLE",
+        "WRITE",
+    ]
+    assert (managed.is_tracked, managed.flag) == (True, "false")
+    assert managed.columns == {"a": (1, "a"), "b": (2, "b")}
+    assert managed.written_columns() == ["a", "b"]
+    # Those of an external one stay, so that the new columns are to be its old ones.
+    external = TableLog(tmp_path / "external")
+    assert failure_of_external is not None
+    assert failure_of_external.condition == "DELTA_CREATE_TABLE_SCHEME_MISMATCH"
+    assert external.operation == "DROP COLUMNS"
+    assert (external.version, external.is_tracked, external.flag) == (2, True, "true")
+    assert (external.columns, external.max_column_id) == ({"a": (1, "a")}, 2)
+
+
+def test_another_session_catalog_may_stand_in_front_of_deltas(
+    front_jars: list[str], tmp_path: Path
+) -> None:
+    rows = in_new_process(use_tables, tmp_path, front_jars)
 
     altered, selected = (TableLog(tmp_path / "warehouse" / name) for name in ("t", "u"))
     assert (altered.is_tracked, altered.flag) == (True, "true")

@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
+from pyspark.sql import SparkSession
 from table_log import FEATURE, FLAG, UUID
 
 FEATURE_DEFAULT = f"spark.databricks.delta.properties.defaults.feature.{FEATURE}"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"
+
+ID_MODE = "'delta.columnMapping.mode' = 'id'"
+NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 
 SetConf = Callable[[str, str], None]
 Clone = Callable[[Table, Table], None]
@@ -55,6 +60,30 @@ def test_a_clone_of_other_columns_over_rows_is_refused_by_delta(
     assert table.rows() == [(2,)]
 
 
+@pytest.mark.parametrize(
+    ("mode", "source_mode"),
+    [
+        pytest.param(NONE_MODE, NAME_MODE, id="none->name"),
+        pytest.param(NAME_MODE, NONE_MODE, id="name->none"),
+        pytest.param(ID_MODE, NAME_MODE, id="id->name"),
+    ],
+)
+def test_a_clone_over_a_table_of_another_mode_is_refused_by_delta(
+    source: Table, table: Table, mode: str, source_mode: str
+) -> None:
+    source.create("a INT", TRACKED, source_mode)
+    source.insert("(1)")
+    table.create("a INT", TRACKED, mode)
+    before = table.log
+
+    with table.refusal("DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE"):
+        clone(source, table)
+
+    assert table.log.commits == before.commits
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")
+    assert table.rows() == []
+
+
 # As a new table.
 
 
@@ -91,6 +120,80 @@ def test_the_clone_of_a_table_with_the_flag_true_goes_on_with_uuid_names(
     assert (cloned.columns, cloned.max_column_id) == ({"a": (1, "a"), "c": (2, "b")}, 3)
     assert (table.log.flag, table.log.columns["new"]) == ("true", (4, UUID))
     assert table.log.written_columns() == ["a", "b", UUID]
+    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+
+
+def test_the_clone_of_a_table_in_id_mode_goes_on_with_logical_names_and_its_ids(
+    source: Table, table: Table
+) -> None:
+    source.create("a INT, b INT", TRACKED, ID_MODE)
+    source.insert("(1, 10)")
+    clone(source, table)
+    cloned = table.log
+    add_column_and_row(table, "(2, 20, 200)")
+
+    assert cloned.configuration["delta.columnMapping.mode"] == "id"
+    assert (cloned.is_tracked, cloned.flag) == (True, "false")
+    assert cloned.columns == {"a": (1, "a"), "b": (2, "b")}
+    assert (table.log.flag, table.log.columns["new"]) == ("false", (3, "new"))
+    assert table.log.parquet_field_ids() == {"a": 1, "b": 2, "new": 3}
+    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+
+
+@pytest.fixture
+def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
+    """What a clone of `named_table` makes, once it is run."""
+    yield Table(spark, named_table.path.with_name("copied"), "copied")
+    spark.sql("DROP TABLE IF EXISTS copied")
+
+
+@pytest.mark.parametrize("location", ["managed", "external"])
+def test_a_table_of_the_catalog_is_cloned_by_name(
+    named_table: Table, copy: Table, tmp_path: Path, location: str
+) -> None:
+    named_table.create_tracked("a INT, b INT")
+    named_table.insert("(1, 10)")
+    named_table.alter("RENAME COLUMN b TO c")
+    cloned = copy if location == "managed" else Table(copy.spark, tmp_path / "t", "copied")
+    clause = f"LOCATION '{tmp_path / 't'}'" if location == "external" else ""
+    with named_table.no_commit():
+        copy.spark.sql(f"CREATE TABLE copied SHALLOW CLONE named {clause}")
+    first = cloned.log
+    add_column_and_row(cloned, "(2, 20, 200)")
+
+    assert (first.version, first.is_tracked, first.flag) == (0, True, "true")
+    assert first.columns == {"a": (1, "a"), "c": (2, "b")}
+    assert (cloned.log.flag, cloned.log.columns["new"]) == ("true", (3, UUID))
+    assert cloned.log.written_columns() == ["a", "b", UUID]
+    assert cloned.rows() == [(1, 10, None), (2, 20, 200)]
+
+
+@pytest.fixture
+def parquet(spark: SparkSession, tmp_path: Path) -> str:
+    """A folder of Parquet files as SQL names it."""
+    spark.sql("SELECT 1 AS a, 10 AS b").write.parquet(str(tmp_path / "parquet"))
+    return f"parquet.`{tmp_path / 'parquet'}`"
+
+
+@pytest.mark.parametrize("over", ["nothing", "an empty tracked table"])
+def test_the_clone_of_a_parquet_folder_is_mapped_with_logical_names(
+    table: Table, parquet: str, over: str
+) -> None:
+    if over == "nothing":
+        clause = f"TBLPROPERTIES ({TRACKED})"
+    else:
+        table.create("a INT, b INT", TRACKED)
+        clause = ""
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {parquet} {clause}")
+    cloned = table.log
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    add_column_and_row(table, "(2, 20, 200)")
+
+    assert (cloned.operation, cloned.is_tracked, cloned.flag) == ("CLONE", True, "false")
+    assert cloned.columns == {"a": (None, None), "b": (None, None)}
+    assert table.log.flag == "false"
+    assert table.log.columns == {"a": (1, "a"), "b": (2, "b"), "new": (3, "new")}
+    assert table.log.written_columns() == ["a", "b", "new"]
     assert table.rows() == [(1, 10, None), (2, 20, 200)]
 
 

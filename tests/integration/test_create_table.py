@@ -11,7 +11,7 @@ from delta.tables import DeltaTable, DeltaTableBuilder
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from table_log import FEATURE, FLAG, TableLog, is_uuid_name
+from table_log import FEATURE, FLAG, UUID, TableLog, is_uuid_name
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
@@ -497,6 +497,7 @@ def test_create_table_like_of_a_table_whose_flag_is_false(named_table: Table, co
     assert created.max_column_id == 3
     assert copy.log.flag == "false"
     assert copy.log.physical_names["s.y"] == "y"
+    assert copy.log.written_columns() == ["a", "s.x", "s.y"]
     assert copy.rows("a, s.x, s.y") == [(1, 2, 3)]
 
 
@@ -512,6 +513,7 @@ def test_create_table_like_of_a_table_whose_flag_is_true(named_table: Table, cop
     assert created.is_tracked
     assert created.physical_names == {"c": "a", "b": "b"}
     assert is_uuid_name(copy.log.physical_names["a"])
+    assert copy.log.written_columns() == ["a", "b", UUID]
     assert copy.rows() == [(1, 2, 3)]
 
 
@@ -520,10 +522,14 @@ def test_create_table_like_of_an_unmapped_table_is_tracked(named_table: Table, c
     copy.spark.sql("CREATE TABLE copied LIKE named")
     created = copy.log
     copy.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    mapped = copy.log
+    copy.alter("ADD COLUMN b INT")
+    copy.insert("(1, 2)")
 
     assert (created.is_tracked, created.flag) == (True, "false")
-    assert copy.log.flag == "false"
-    assert copy.log.physical_names == {"a": "a"}
+    assert (mapped.flag, mapped.physical_names) == ("false", {"a": "a"})
+    assert copy.log.written_columns() == ["a", "b"]
+    assert copy.rows() == [(1, 2)]
 
 
 def test_create_table_like_of_an_untracked_table_is_untracked(
@@ -536,6 +542,8 @@ def test_create_table_like_of_an_untracked_table_is_untracked(
 
     assert is_untracked(copy.log)
     assert copy.log.physical_names == named_table.log.physical_names
+    copy.insert("(1)")
+    assert copy.log.parquet_columns() == [named_table.log.physical_names["a"]]
 
 
 def test_create_table_like_that_names_the_feature_is_refused(

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import pytest
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from table_log import UUID
 
+ID_MODE = "'delta.columnMapping.mode' = 'id'"
 DOWNGRADE = "spark.databricks.delta.restore.protocolDowngradeAllowed"
 
 SetConf = Callable[[str, str], None]
@@ -66,6 +69,24 @@ def test_rows_come_back_and_the_flag_stays_false(table: Table, restore_by: Resto
     assert table.rows() == [(1,)]
 
 
+def test_to_a_time_before_an_add_is_a_drop(table: Table) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    table.alter("ADD COLUMN b INT")
+    today = datetime.now().replace(microsecond=0)
+    commits = sorted((table.path / "_delta_log").glob("*.json"))
+    for days_ago, commit in zip((3, 2, 1), commits, strict=True):
+        day = (today - timedelta(days=days_ago)).timestamp()
+        os.utime(commit, (day, day))
+    before_the_add = today - timedelta(days=2) + timedelta(hours=1)
+    with table.one_commit():
+        table.spark.sql(f"RESTORE TABLE {table.name} TO TIMESTAMP AS OF '{before_the_add}'")
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "true")
+    assert (table.log.columns, table.log.max_column_id) == ({"a": (1, "a")}, 2)
+    assert table.rows() == [(1,)]
+
+
 # Before a change of the columns.
 
 
@@ -114,6 +135,26 @@ def test_to_before_a_rename_or_drop_keeps_the_flag_true(
     assert (table.log.flag, table.log.columns["d"]) == ("true", (4, UUID))
     assert table.log.written_columns() == ["a", "b", UUID]
     assert table.rows() == [(1, 10, None), (2, 20, 200)]
+
+
+def test_in_id_mode_to_before_an_add_is_a_drop(table: Table) -> None:
+    table.create("a INT", TRACKED, ID_MODE)
+    table.insert("(1)")
+    table.alter("ADD COLUMN b INT")
+    table.insert("(2, 20)")
+    with table.one_commit():
+        restore(table, 1)
+    restored = table.log
+    table.alter("ADD COLUMN b INT")
+    table.insert("(3, 30)")
+
+    assert restored.configuration["delta.columnMapping.mode"] == "id"
+    assert (restored.is_tracked, restored.flag) == (True, "true")
+    assert (restored.columns, restored.max_column_id) == ({"a": (1, "a")}, 2)
+    assert (table.log.flag, table.log.columns["b"]) == ("true", (3, UUID))
+    assert set(table.log.parquet_field_ids().values()) == {1, 3}
+    assert table.log.written_columns() == ["a", UUID]
+    assert table.rows() == [(1, None), (3, 30)]
 
 
 def test_forward_again_every_column_has_its_id_and_name_back(table: Table) -> None:
@@ -184,6 +225,29 @@ def test_a_protocol_that_may_go_down_loses_the_feature_and_never_gets_false_agai
     assert table.log.flag == "true"
 
 
+@pytest.mark.parametrize("mode", [[], [NAME_MODE]], ids=["plain since", "mapped since"])
+def test_to_before_tracking_of_a_plain_table_of_the_same_columns_the_flag_stays_false(
+    table: Table, mode: list[str]
+) -> None:
+    table.create("a INT")
+    table.insert("(1)")
+    table.alter(f"SET TBLPROPERTIES ({', '.join([TRACKED, *mode])})")
+    table.insert("(2)")
+    with table.one_commit():
+        restore(table, 1)
+    restored = table.log
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    table.alter("ADD COLUMN b INT")
+    table.insert("(3, 30)")
+
+    assert (restored.operation, restored.is_tracked, restored.flag) == ("RESTORE", True, "false")
+    assert restored.columns == {"a": (None, None)}
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")
+    assert table.log.columns == {"a": (1, "a"), "b": (2, "b")}
+    assert table.log.written_columns() == ["a", "b"]
+    assert table.rows() == [(1, None), (3, 30)]
+
+
 @pytest.mark.parametrize("change", ["ADD COLUMN b INT", "RENAME COLUMN a TO b"])
 def test_to_before_tracking_of_a_plain_table_a_change_of_its_columns_counts(
     table: Table, change: str
@@ -217,14 +281,25 @@ def test_to_before_mapping_and_forward_again(table: Table) -> None:
     with table.one_commit():
         restore(table, 1)
     before_mapping, rows_before_mapping = table.log, table.rows()
+    table.insert("(3, 30)")
+    inserted, rows_with_it = table.log, table.rows()
     with table.one_commit():
         restore(table, newest.version)
 
     assert (before_mapping.is_tracked, before_mapping.flag) == (True, "true")
     assert set(before_mapping.columns.values()) == {(None, None)}
     assert rows_before_mapping == [(1, 10)]
+    assert inserted.written_columns() == ["a", "b"]
+    assert rows_with_it == [(1, 10), (3, 30)]
     assert (table.log.flag, table.log.columns) == ("true", newest.columns)
     assert table.rows() == [(1,), (2,)]
+
+    table.alter("ADD COLUMN b INT")
+    table.insert("(4, 40)")
+
+    assert table.log.columns["b"][1] == UUID
+    assert table.log.written_columns() == ["a", UUID]
+    assert table.rows() == [(1, None), (2, None), (4, 40)]
 
 
 def test_a_mapping_that_was_switched_off_comes_back_with_its_flag(table: Table) -> None:

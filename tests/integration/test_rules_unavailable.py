@@ -22,6 +22,7 @@ from textwrap import dedent, indent
 import pytest
 from custom_sessions import our_jar, resolved_jars, session
 from delta_table import NAME_MODE, TRACKED, Table
+from delta_table import refusal as refused_with
 from processes import (
     command_line,
     environment,
@@ -34,6 +35,7 @@ from processes import (
 )
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from table_log import FLAG
 
 from spark_ext import UsageTracking
 from spark_ext.errors import MalformedMessageError
@@ -464,10 +466,55 @@ def test_a_rule_that_raises_is_named_with_its_traceback(
     assert "broken_rule" in error.getMessageParameters()["traceback"]
 
 
-# Other tables and other work go on.
+# Other tables and other work go on. Of an untracked table the rules are asked by three things
+# only: a table function, the creation of any table where mapped ones are tracked by default (the
+# rules decide which are mapped), and a metadata change where a flag was left over.
 
 
-def test_untracked_tables_and_data_only_writes_go_on_without_the_rules(
+@pytest.mark.parametrize("function", ["column_mapping", "column_mapping_exit"])
+@pytest.mark.parametrize("properties", [[NAME_MODE], []], ids=["mapped", "plain"])
+def test_a_table_function_asks_the_rules_of_an_untracked_table(
+    table: Table, tmp_path: Path, conf: SetConf, function: str, properties: list[str]
+) -> None:
+    table.create("a INT", *properties)
+    conf(PYTHON, str(tmp_path / "no-such-python"))
+
+    with table.refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
+        table.spark.sql(f"SELECT * FROM {function}('{table.name}')").collect()
+
+
+@pytest.mark.parametrize("properties", [[NAME_MODE], []], ids=["mapped", "plain"])
+def test_a_creation_asks_the_rules_where_mapped_tables_are_tracked_by_default(
+    table: Table, tmp_path: Path, conf: SetConf, properties: list[str]
+) -> None:
+    conf("spark.sparkext.usageTracking.enabledByDefault", "true")
+    conf(PYTHON, str(tmp_path / "no-such-python"))
+
+    with refused_with("USAGE_TRACKING_RULES_UNAVAILABLE"):
+        table.create("a INT", *properties)
+
+    assert not table.log.commits
+
+
+@pytest.mark.parametrize("change", ["ADD COLUMN b INT", "SET TBLPROPERTIES ('x' = 'y')"])
+def test_a_change_of_an_untracked_table_with_a_left_over_flag_asks_the_rules(
+    table: Table, tmp_path: Path, conf: SetConf, change: str
+) -> None:
+    table.create("a INT", NAME_MODE)
+    metadata = table.log.metadata
+    left_over = {**metadata, "configuration": {**metadata["configuration"], FLAG: "false"}}
+    table.log.append_foreign({"metaData": left_over})
+    conf(PYTHON, str(tmp_path / "no-such-python"))
+
+    with table.refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
+        table.alter(change)
+
+    table.insert("(1)")
+    assert (table.log.is_tracked, set(table.log.columns)) == (False, {"a"})
+    assert table.rows() == [(1,)]
+
+
+def test_changes_of_untracked_tables_and_data_only_writes_go_on_without_the_rules(
     table: Table, tmp_path: Path, conf: SetConf
 ) -> None:
     table.create_tracked("a INT")
@@ -487,7 +534,7 @@ def test_untracked_tables_and_data_only_writes_go_on_without_the_rules(
     assert untracked.rows() == [(2, None)]
 
 
-def test_untracked_tables_and_data_only_writes_start_no_worker(
+def test_changes_of_untracked_tables_and_data_only_writes_start_no_worker(
     table: Table, tmp_path: Path
 ) -> None:
     table.create_tracked("a INT")

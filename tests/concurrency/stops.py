@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where statements stand still when their driver is killed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from held_statement import Step
+from statements import (
+    ADD,
+    APPEND_WITH_NEW_COLUMN,
+    CREATE_AS_SELECT,
+    DISABLE_MAPPING,
+    DROP_MAPPING_FEATURE,
+    ENABLE_TRACKING,
+    RENAME,
+    REPLACE,
+    RESTORE,
+    Kind,
+    Statement,
+)
+
+UNUSED = Kind()
+USED = Kind(is_used=True)
+UNTRACKED = Kind(is_tracked=False)
+# The mode goes to none, three checkpoints follow with a commit each, and the feature goes.
+COMMITS_OF_THE_DROP = 5
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A statement at a step, or in the call of the rules, of the nth of its transactions."""
+
+    statement: Statement
+    step: Step | None
+    kind: Kind = UNUSED
+    nth: int = 1
+
+    def __str__(self) -> str:
+        step = self.step.name if self.step else "RULE_CALL"
+        used = " of a used table" if self.kind.is_used else ""
+        return f"{self.statement}{used} {step} {self.nth}".replace(" ", "-")
+
+    @property
+    def is_before_the_log_entry(self) -> bool:
+        return self.step not in (Step.WRITTEN, Step.AFTERWARDS)
+
+    @property
+    def has_written_files(self) -> bool:
+        """Whether data files are on disk that no log entry names yet."""
+        rewrites = self.statement is DISABLE_MAPPING and self.kind.is_used
+        writes = rewrites or self.statement in (APPEND_WITH_NEW_COLUMN, REPLACE, CREATE_AS_SELECT)
+        return writes and self.step in (Step.PREPARE, Step.COMMIT)
+
+
+# Each of the steps, for a statement that writes metadata only.
+EVERYWHERE = (*Step, None)
+DROPS = tuple(
+    Stop(DROP_MAPPING_FEATURE, Step.COMMIT, USED, nth) for nth in range(1, COMMITS_OF_THE_DROP + 1)
+)
+CREATES = tuple(Stop(CREATE_AS_SELECT, step) for step in (Step.PREPARE, Step.COMMIT))
+
+# Two drivers at once, since a driver takes longer to start than a statement takes. Left out are
+# the steps of the other statements that lie before any file is written: there all are alike.
+DRIVERS: tuple[tuple[Stop, ...], ...] = (
+    (
+        *CREATES,
+        Stop(ADD, Step.COMMIT),
+        Stop(ENABLE_TRACKING, Step.COMMIT, UNTRACKED),
+        Stop(APPEND_WITH_NEW_COLUMN, Step.COMMIT),
+        Stop(REPLACE, Step.COMMIT),
+        Stop(REPLACE, Step.WRITTEN),
+        Stop(RESTORE, Step.COMMIT),
+        Stop(RESTORE, Step.AFTERWARDS),
+        *(Stop(RENAME, step) for step in EVERYWHERE),
+    ),
+    (
+        *DROPS,
+        *(Stop(DISABLE_MAPPING, step, USED) for step in (Step.PREPARE, Step.COMMIT, Step.WRITTEN)),
+        *(Stop(DISABLE_MAPPING, step) for step in EVERYWHERE),
+    ),
+)
