@@ -110,6 +110,18 @@ def test_to_before_an_add_is_a_drop(table: Table, restore_by: Restore) -> None:
     assert table.rows() == [(1, None), (3, 30)]
 
 
+def test_to_before_a_rename_that_was_taken_back_keeps_the_flag_true(table: Table) -> None:
+    # Nothing differs but the flag: what keeps it can only be that it was true.
+    table.create_tracked("a INT, b INT")
+    table.alter("RENAME COLUMN b TO c")
+    table.alter("RENAME COLUMN c TO b")
+    with table.one_commit():
+        restore(table, 0)
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "true")
+    assert table.log.columns == {"a": (1, "a"), "b": (2, "b")}
+
+
 @pytest.mark.parametrize(
     ("change", "columns"),
     [
