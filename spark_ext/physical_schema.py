@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema that data files have, and the check that a table's mapping makes one.
 
+No rule calls these: Delta does the same in the JVM. They are for programs that read a table's log
+and files in Python, and are held against Delta's own by `tests/differential`.
+
 Source:
     Delta 4.4.0, DeltaColumnMapping.scala; a function names the Scala function it follows.
 """

@@ -122,7 +122,7 @@ class State:
 
     def replaced(self, columns: Columns, rows: Iterable[Row], *, mode: str, track: bool) -> State:
         before = self.tracking_enabled() if track else self
-        known = before._reused(columns) if mode != "none" and self.is_mapped else columns
+        known = before._reused(columns) if mode == self.mode else columns
         flag = before.flag if before.is_tracked else None
         new = replace(before, columns=known, rows=tuple(rows), mode=mode, flag=flag)
         return new._assigned(after=before)

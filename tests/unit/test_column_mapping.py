@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import strategies
 from hypothesis import given
-from tables import columns, struct, table, without
+from tables import columns, struct
 
 from spark_ext.column_mapping import (
     SUPPORTED_MODES,
@@ -21,29 +21,13 @@ from spark_ext.column_mapping import (
     with_physical_name,
 )
 from spark_ext.errors import (
-    ColumnNotResolvedError,
-    DuplicatedColumnIdError,
-    DuplicatedPhysicalNameError,
-    MaxColumnIdNotSetError,
-    MaxColumnIdTooLowError,
-    MissingColumnIdError,
-    MissingPhysicalNameError,
-    SparkExtError,
     UnsupportedModeError,
 )
 from spark_ext.keys import (
     COLUMN_MAPPING_MODE,
-    MAX_COLUMN_ID,
     NESTED_COLUMN_IDS,
-    PARQUET_FIELD_ID,
-    PARQUET_NESTED_FIELD_IDS,
 )
-from spark_ext.metadata import Protocol, TableMetadata
-from spark_ext.physical_schema import (
-    check_ids_and_physical_names,
-    physical_schema,
-    rename_to_physical,
-)
+from spark_ext.metadata import Protocol
 from spark_ext.schema import Schema
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
@@ -151,101 +135,6 @@ class TestSchemas:
         assert not schema_has_column_mapping_metadata(dropped)
         assert schema_has_column_mapping_metadata(schema)
 
-    def test_renaming_reaches_every_level(self) -> None:
-        assert columns(rename_to_physical(NESTED)) == {
-            "col-1": "1 col-1",
-            "col-2": {"column": "2 col-2", "array": {"col-3": "3 col-3"}},
-        }
-
     @given(strategies.schemas())
     def test_an_unmapped_schema_stays_the_same_object(self, schema: Schema) -> None:
         assert drop_column_mapping_metadata(schema) is schema
-        assert rename_to_physical(schema) is schema
-        assert physical_schema(schema, schema, "none") is schema
-
-
-class TestPhysicalSchema:
-    def test_a_column_that_the_table_has_not_is_refused(self) -> None:
-        with pytest.raises(ColumnNotResolvedError) as refusal:
-            physical_schema(struct({"b": ""}), NESTED, "name")
-
-        assert refusal.value.condition == "DELTA_CANNOT_RESOLVE_COLUMN"
-        assert refusal.value.params["columnName"] == "b"
-
-    def test_names_and_ids_come_from_the_reference(self) -> None:
-        logical = struct({"A": "", "l": {"array": {"X": ""}}})
-
-        physical = physical_schema(logical, NESTED, "name")
-
-        assert [field["name"] for field in physical["fields"]] == ["col-1", "col-2"]
-        assert physical["fields"][0]["metadata"][PARQUET_FIELD_ID] == 1
-        assert physical["fields"][1]["type"]["elementType"]["fields"][0]["name"] == "col-3"
-
-    def test_nested_ids_go_to_parquet_too(self) -> None:
-        words = {"column": "2 l", "metadata": {NESTED_COLUMN_IDS: {"l.element": 9}}}
-        reference = struct({"l": words})
-
-        physical = physical_schema(struct({"l": ""}), reference, "id")
-
-        assert physical["fields"][0]["metadata"][PARQUET_NESTED_FIELD_IDS] == {"l.element": 9}
-
-    def test_internal_columns_need_no_mapping(self) -> None:
-        internal = struct({"_CHANGE_TYPE": ""})
-
-        assert physical_schema(internal, NESTED, "name") is internal
-
-
-ID_ONLY = struct({"a": {"metadata": {"delta.columnMapping.id": 1}}})
-
-
-@pytest.mark.parametrize(
-    ("metadata", "error", "params"),
-    [
-        (table({"a": ""}, "name"), MissingColumnIdError, {"columnName": "a", "mode": "name"}),
-        (
-            TableMetadata(ID_ONLY, (), {COLUMN_MAPPING_MODE: "id", MAX_COLUMN_ID: "1"}),
-            MissingPhysicalNameError,
-            {"columnName": "a", "mode": "id"},
-        ),
-        (
-            table({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "1 x"}}}, "name"),
-            DuplicatedColumnIdError,
-            {"columnName": "s.x", "columnId": "1", "mode": "name"},
-        ),
-        (
-            table({"a": "1 p", "b": "2 p"}, "name"),
-            DuplicatedPhysicalNameError,
-            {"columnName": "b", "physicalPath": "p", "mode": "name"},
-        ),
-        (
-            without(table({"a": "1 a"}, "name"), MAX_COLUMN_ID),
-            MaxColumnIdNotSetError,
-            {"prop": MAX_COLUMN_ID},
-        ),
-        (
-            table({"a": "5 a"}, "name", properties={MAX_COLUMN_ID: "4"}),
-            MaxColumnIdTooLowError,
-            {"prop": MAX_COLUMN_ID, "tableMax": "4", "fieldMax": "5"},
-        ),
-    ],
-)
-def test_an_incomplete_mapping_is_refused(
-    metadata: TableMetadata, error: type[SparkExtError], params: dict[str, str]
-) -> None:
-    with pytest.raises(error) as refusal:
-        check_ids_and_physical_names(metadata)
-
-    assert refusal.value.params == params
-
-
-def test_one_physical_name_in_two_structs_is_accepted() -> None:
-    one = {"column": "1 s", "struct": {"x": "2 x"}}
-    other = {"column": "3 u", "struct": {"x": "4 x"}}
-
-    check_ids_and_physical_names(table({"s": one, "u": other}, "name"))
-
-
-def test_a_name_with_a_dot_is_no_path() -> None:
-    nested = {"column": "1 a", "struct": {"b": "2 b"}}
-
-    check_ids_and_physical_names(table({"a": nested, "a.b": "3 a.b"}, "name"))

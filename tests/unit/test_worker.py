@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import test_metadata
+import test_wire
 from tables import struct
 
 from spark_ext.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
@@ -87,7 +87,7 @@ def call(connection: socket.socket, request: str) -> Any:
 def creation() -> str:
     """A request to create a tracked table, with a name that needs every kind of escape."""
     name = 'é "\\ \n日'
-    request = json.loads(test_metadata.with_value("commit.flagDefault", False))
+    request = json.loads(test_wire.with_value("commit.flagDefault", False))
     table: dict[str, Any] = {"partitionColumns": [], "createdTime": None}
     request["old"] = {**table, "schema": None, "configuration": {}}
     configuration = {FEATURE_PROPERTY: "supported", "delta.columnMapping.mode": "name"}
@@ -130,7 +130,7 @@ class TestProcess:
         connection, _ = worker.connect(TOKEN)
 
         with connection:
-            answer = call(connection, json.dumps(test_metadata.REQUEST))
+            answer = call(connection, json.dumps(test_wire.REQUEST))
 
         assert answer["error"]["condition"] == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
 
@@ -160,7 +160,7 @@ class TestRuleService:
         assert answer["error"]["sqlState"] == "XX000"
 
     def test_a_defect_is_answered_as_data(self) -> None:
-        request = json.loads(test_metadata.with_value("commit.flagDefault", False))
+        request = json.loads(test_wire.with_value("commit.flagDefault", False))
         request["new"]["configuration"] = {FEATURE_PROPERTY: "supported"}
         request["proposed"]["schema"] = struct({"s": {"type": {"type": "struct"}}})
 

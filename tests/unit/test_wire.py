@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tables import struct
+
+from spark_ext.errors import FlagNotModifiableError, MalformedMessageError
+from spark_ext.metadata import Protocol, TableMetadata
+from spark_ext.schema import EMPTY_SCHEMA
+from spark_ext.wire import parse_request, render_answer, render_error
+
+METADATA: dict[str, Any] = {
+    "schema": struct({"a": ""}),
+    "partitionColumns": ["a"],
+    "createdTime": 7,
+    "configuration": {"k": "v"},
+}
+REQUEST: dict[str, Any] = {
+    "old": METADATA,
+    "proposed": {**METADATA, "schema": struct({"b": ""})},
+    "new": METADATA,
+    "commit": {
+        "protocol": {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": ["columnMapping"],
+            "writerFeatures": None,
+        },
+        "creatingTable": True,
+        "enabledByDefault": True,
+        "featureDefault": False,
+        "flagDefault": True,
+    },
+}
+
+
+def with_value(path: str, value: Any) -> str:
+    request = json.loads(json.dumps(REQUEST))
+    *parents, last = path.split(".")
+    target = request
+    for parent in parents:
+        target = target[parent]
+    target[last] = value
+    return json.dumps(request)
+
+
+class TestParseRequest:
+    @pytest.mark.parametrize("text", ["", "{", "null", "[]", "{}", '{"old": {}}'])
+    def test_what_is_no_request_is_refused(self, text: str) -> None:
+        with pytest.raises(MalformedMessageError) as refusal:
+            parse_request(text)
+
+        assert refusal.value.condition == "USAGE_TRACKING_MALFORMED_MESSAGE"
+        assert refusal.value.params["path"] == "$"
+
+    @pytest.mark.parametrize(
+        ("path", "value"),
+        [
+            ("old", None),
+            ("old.schema", []),
+            ("old.schema", "=old"),
+            ("old.schema", {"type": "array"}),
+            ("proposed.schema", "=proposed"),
+            ("new.schema", "=new"),
+            ("new.schema.fields", None),
+            ("new.schema.fields", [1]),
+            ("new.schema.fields", [-1]),
+            ("old.schema.fields", [0]),
+            ("old.schema.fields", ["a"]),
+            ("old.schema.fields", [None]),
+            ("old.schema.fields", [True]),
+            ("new.schema.fields", [{"type": "long"}]),
+            ("new.schema.fields", [{"name": "a"}]),
+            ("new.schema.fields", [{"name": 1, "type": "long"}]),
+            ("new.schema.fields", [{"name": "a", "type": None}]),
+            ("new.partitionColumns", "a"),
+            ("new.partitionColumns", [1]),
+            ("new.configuration", {"k": True}),
+            ("new.createdTime", "7"),
+            ("commit.creatingTable", "true"),
+            ("commit.flagDefault", "true"),
+            ("commit.protocol", [1, 7]),
+            ("commit.protocol.minReaderVersion", True),
+            ("commit.protocol.writerFeatures", [7]),
+            ("commit.unknownFact", True),
+        ],
+    )
+    def test_a_wrong_value_is_refused(self, path: str, value: Any) -> None:
+        with pytest.raises(MalformedMessageError) as refusal:
+            parse_request(with_value(path, value))
+
+        named = refusal.value.params["path"].removeprefix("$.")
+        assert path.startswith(named)
+
+    def test_every_field_is_read(self) -> None:
+        request = parse_request(json.dumps(REQUEST))
+
+        assert request.old == TableMetadata(struct({"a": ""}), ("a",), {"k": "v"}, 7)
+        assert request.commit.proposed.schema == struct({"b": ""})
+        assert request.commit.protocol == Protocol(3, 7, frozenset({"columnMapping"}), None)
+        assert request.commit.creating_table
+        assert request.commit.enabled_by_default
+        assert not request.commit.feature_default
+        assert request.commit.flag_default
+
+    def test_a_schema_may_be_named_after_an_earlier_one(self) -> None:
+        like_old = parse_request(with_value("new.schema", "=old"))
+        like_proposed = parse_request(with_value("new.schema", "=proposed"))
+
+        assert like_old.new.schema is like_old.old.schema
+        assert like_proposed.new.schema is like_proposed.commit.proposed.schema
+
+    def test_a_column_may_be_named_by_its_place_in_the_old_schema(self) -> None:
+        (added,) = struct({"b": ""})["fields"]
+
+        request = parse_request(with_value("new.schema.fields", [added, 0]))
+
+        assert request.new.schema == struct({"b": "", "a": ""})
+        assert request.new.schema["fields"][1] is request.old.schema["fields"][0]
+
+    def test_no_schema_is_the_empty_one(self) -> None:
+        assert parse_request(with_value("old.schema", None)).old.schema == EMPTY_SCHEMA
+
+
+class TestAnswers:
+    def test_an_unchanged_schema_is_not_repeated(self) -> None:
+        new = parse_request(json.dumps(REQUEST)).new
+
+        answer = json.loads(render_answer(new.with_property("k", "w"), new))
+
+        assert answer == {"configuration": {"k": "w"}, "schema": None}
+
+    def test_a_changed_schema_is_sent(self) -> None:
+        new = parse_request(json.dumps(REQUEST)).new
+
+        answer = json.loads(render_answer(new.with_schema(struct({"é": ""})), new))
+
+        assert answer["schema"] == struct({"é": ""})
+
+    def test_a_column_that_stays_is_sent_as_its_place(self) -> None:
+        new = parse_request(with_value("new.schema", struct({"a": "", "b": "", "c": ""}))).new
+        a, b, c = new.schema["fields"]
+        result = new.with_schema({**new.schema, "fields": [c, {**b, "name": "d"}, a]})
+
+        answer = json.loads(render_answer(result, new))
+
+        assert answer["schema"]["fields"] == [2, {**b, "name": "d"}, 0]
+
+    def test_an_error_is_data(self) -> None:
+        answer = json.loads(render_error(FlagNotModifiableError(prop="p")))
+
+        assert answer["error"].pop("message").startswith("Cannot create the table: ")
+        assert answer == {
+            "error": {
+                "condition": "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+                "sqlState": "42939",
+                "parameters": {"prop": "p"},
+            }
+        }
