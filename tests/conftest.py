@@ -10,7 +10,7 @@ from urllib.parse import urlparse
 import pytest
 from delta_table import Table
 from pyspark.sql import SparkSession
-from sessions import small_session
+from sessions import small_session, with_one_driver
 
 import spark_ext
 
@@ -18,9 +18,7 @@ import spark_ext
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     builder = small_session(SparkSession.builder, tmp_path_factory.mktemp("warehouse"))
-    # The default is for several drivers, and runs a `readlink` four times for each commit.
-    builder.config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
-    session = spark_ext.configure(builder).getOrCreate()
+    session = spark_ext.configure(with_one_driver(builder)).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

@@ -18,7 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from sound_log import Row
-from statements import FOR_TINY_TABLES, named_condition
+from statements import named_condition
 from stops import DRIVERS, Stop
 
 READY = "ready"
@@ -71,8 +71,6 @@ def hold_at_every_stop(home: Path, jars: list[str], driver: int) -> None:
 def _tiny_session(home: Path, jars: list[str]) -> SparkSession:
     """For a few rows, and not to be in the way of its neighbours."""
     builder = session(home, jars).master("local[1]")
-    for key, value in FOR_TINY_TABLES.items():
-        builder.config(key, value)
     builder.config("spark.ui.showConsoleProgress", "false")
     builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     return builder.getOrCreate()

@@ -23,17 +23,6 @@ EARLY_COLUMNS = ("a", "b")
 EARLY_ROWS: tuple[Row, ...] = ({"a": 1, "b": "x"}, {"a": 2, "b": "y"})
 LATE_ROW: Row = {"a": 3, "b": "z", "c": 30}
 
-# Interpreted beats compiled for a few rows.
-FOR_TINY_TABLES = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
-
 
 @dataclass(frozen=True)
 class State:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import pytest
 import strategies
 from delta_functions import DeltaFunctions, DeltaRefusal, Metadata
-from fixed_schemas import COMPARISON, on_schemas
+from fixed_schemas import COMPARISON, FIXED, on_schemas
 from hypothesis import given
+from hypothesis import strategies as st
 from tables import struct, table, without
 
 from spark_ext.errors import SparkExtError
@@ -20,6 +21,7 @@ from spark_ext.metadata import TableMetadata
 from spark_ext.physical_schema import check_ids_and_physical_names
 from spark_ext.schema import Schema
 
+WIDE_OR_DEEP = st.sampled_from([s for s in FIXED if s["fields"]]) | strategies.deep_schemas()
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))
 
 
@@ -39,6 +41,14 @@ def deltas_answer(delta: DeltaFunctions, metadata: TableMetadata) -> str | None:
     except DeltaRefusal as refusal:
         return str(refusal.condition)
     return None
+
+
+def mapped_by(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
+    """A new table, nested ids included."""
+    before = Metadata(struct({}), {})
+    wanted = {COLUMN_MAPPING_MODE: "name", "delta.enableIcebergCompatV2": "true"}
+    assigned = delta.assign_column_id_and_physical_name(before, Metadata(schema, wanted))
+    return TableMetadata(assigned.schema, (), assigned.configuration)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +100,19 @@ def test_a_table_with_two_faults_is_refused_by_both_or_neither(
     assert (our_answer(metadata) is None) == (deltas_answer(delta, metadata) is None)
 
 
+@COMPARISON
+@given(data=st.data(), schema=WIDE_OR_DEEP)
+def test_a_fault_in_a_wide_or_deep_table_gets_the_same_answer_from_both(
+    delta: DeltaFunctions, data: st.DataObject, schema: Schema
+) -> None:
+    metadata = data.draw(strategies.faulty(mapped_by(delta, schema)))
+
+    assert our_answer(metadata) == deltas_answer(delta, metadata)
+
+
 @on_schemas
 def test_what_delta_assigned_passes_both(delta: DeltaFunctions, schema: Schema) -> None:
-    before = Metadata(struct({}), {})
-    wanted = {COLUMN_MAPPING_MODE: "name", "delta.enableIcebergCompatV2": "true"}
-    assigned = delta.assign_column_id_and_physical_name(before, Metadata(schema, wanted))
-    metadata = TableMetadata(assigned.schema, (), assigned.configuration)
+    metadata = mapped_by(delta, schema)
 
     assert deltas_answer(delta, metadata) is None
     assert our_answer(metadata) is None

@@ -15,28 +15,14 @@ from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
-from sessions import small_session
-
-# Interpreted beats compiled for a few rows: a read takes a third of the time.
-FOR_TINY_TABLES = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    # The default is for several drivers, and runs a `readlink` four times for each commit.
-    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
-}
-JVM_OPTIONS = "-XX:+UseSerialGC"
+from sessions import small_session, with_one_driver
 
 
-def tiny_session(folder: Path) -> SparkSession.Builder:
-    """A session for tables of a few rows."""
-    builder = small_session(SparkSession.builder, folder)
-    for key, value in FOR_TINY_TABLES.items():
-        builder = builder.config(key, value)
-    builder = builder.config("spark.driver.memory", "3g")  # else a tenth of the time is spent on GC
-    return builder.config("spark.driver.extraJavaOptions", JVM_OPTIONS)
+def lasting_session(folder: Path) -> SparkSession.Builder:
+    """A session for thousands of statements; with less memory a tenth of the time goes to GC."""
+    builder = with_one_driver(small_session(SparkSession.builder, folder))
+    builder.config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC")
+    return builder.config("spark.driver.memory", "3g")
 
 
 def answer(spark: SparkSession, command: dict[str, str]) -> Any:
@@ -52,7 +38,7 @@ if __name__ == "__main__":
     # Spark prints to standard output; answers go to a copy of it that only we know.
     answers = sys.stdout
     sys.stdout = sys.stderr
-    builder = tiny_session(Path(sys.argv[1]))
+    builder = lasting_session(Path(sys.argv[1]))
     session = configure_spark_with_delta_pip(
         builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension").config(
             "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"

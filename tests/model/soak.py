@@ -20,7 +20,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "sup
 from histories import World, histories  # noqa: E402
 from hypothesis import HealthCheck, Phase, seed, settings  # noqa: E402
 from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
-from plain_session import tiny_session  # noqa: E402
+from plain_session import lasting_session  # noqa: E402
 from readers import PlainSpark  # noqa: E402
 
 import spark_ext  # noqa: E402
@@ -65,7 +65,7 @@ def begin_job(parent: Path) -> None:
     global world
     folder = Path(tempfile.mkdtemp(dir=parent))
     plain = PlainSpark(folder)
-    spark = spark_ext.configure(tiny_session(folder / "warehouse")).getOrCreate()
+    spark = spark_ext.configure(lasting_session(folder / "warehouse")).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     plain.wait_until_ready()
     world = World(spark, plain, folder)

@@ -13,8 +13,14 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
     return (
         builder.master("local[2]")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.databricks.delta.snapshotPartitions", "2")
+        # One task a stage, and interpreted instead of compiled: a third of the time for a few rows.
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.databricks.delta.snapshotPartitions", "1")
+        .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "1")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.warehouse.dir", str(warehouse))
         # A run makes thousands of tables and queries, and Delta and Spark remember them.
         .config("spark.databricks.delta.delta.log.cacheSize", "16")
@@ -23,3 +29,8 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
         .config("spark.ui.retainedStages", "100")
         .config("spark.ui.retainedTasks", "1000")
     )
+
+
+def with_one_driver(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Delta's default log store is for several, and runs `readlink` four times for each commit."""
+    return builder.config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
