@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spark_ext.errors import (
-    UnsupportedModeError,
-)
+from spark_ext.errors import UnsupportedModeError
 from spark_ext.keys import (
     COLUMN_ID,
     COLUMN_MAPPING_FEATURE,

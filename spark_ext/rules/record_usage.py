@@ -14,7 +14,7 @@ from spark_ext.column_mapping import (
 )
 from spark_ext.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import existed, flag, is_tracked, with_flag
-from spark_ext.schema import Schema, walk
+from spark_ext.schema import Schema, differing, walk
 
 
 def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContext) -> TableMetadata:
@@ -67,7 +67,8 @@ def _is_dropped_or_renamed(old: TableMetadata, new: TableMetadata) -> bool:
 
 def _brings_unknown_columns(old: TableMetadata, commit: CommitContext) -> bool:
     proposed = commit.proposed
-    known, brought = column_ids(old.schema), column_ids(proposed.schema)
+    before, after = differing(old.schema, proposed.schema)
+    known, brought = column_ids(before), column_ids(after)
     # Ids that were used up beyond ours belonged to columns that may have been dropped since.
     if brought <= known and max_column_id(proposed) <= max_column_id(old):
         return False

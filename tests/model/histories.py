@@ -24,7 +24,7 @@ from column_draws import (
     siblings,
     without,
 )
-from delta_table import NAME_MODE, TRACKED
+from delta_table import TRACKED
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from reference_model import Column, State, edited, walk
@@ -105,9 +105,9 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
         table = self._choose(data, lambda state: not state.is_mapped)
         if not table.state.is_tracked and data.draw(st.booleans(), label="and tracking"):
             both = table.state.tracking_enabled().mapping_enabled()
-            self._set(table, f"{NAME_MODE}, {TRACKED}", both)
+            self._set(table, f"{MODES['name']}, {TRACKED}", both)
         else:
-            self._set(table, NAME_MODE, table.state.mapping_enabled(), data)
+            self._set(table, MODES["name"], table.state.mapping_enabled(), data)
 
     @precondition(lambda self: self._any(lambda state: state.is_mapped))
     @rule(data=data)

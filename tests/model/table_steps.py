@@ -7,15 +7,14 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from column_draws import (
-    lost_whole_struct,
-)
+from column_draws import lost_whole_struct
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from readers import (
@@ -129,11 +128,22 @@ class TableSteps:
 
     def _sql(self, statement: str, *, case_sensitive: bool = False) -> None:
         self._says(statement + " -- case sensitive" * case_sensitive)
-        self.spark.conf.set("spark.sql.caseSensitive", str(case_sensitive).lower())
-        try:
+        with self._accepted(), self._case_sensitive(case_sensitive):
             self.spark.sql(statement).collect()
+
+    @contextmanager
+    def _accepted(self) -> Iterator[None]:
+        """A refusal in the body fails the history."""
+        try:
+            yield
         except Exception as refusal:
             raise self._failure(f"refused: {condition_of(refusal)} {refusal}"[:1500]) from None
+
+    @contextmanager
+    def _case_sensitive(self, yes: bool) -> Iterator[None]:
+        self.spark.conf.set("spark.sql.caseSensitive", str(yes).lower())
+        try:
+            yield
         finally:
             self.spark.conf.set("spark.sql.caseSensitive", "false")
 
@@ -150,10 +160,8 @@ class TableSteps:
         self.statements.append(f"{query} -- {mode} to {table.name} with {option}")
         self.world.counts[f"{mode} {option[0]}"] += 1
         writer = self.spark.sql(query).write.format("delta").mode(mode).option(*option)
-        try:
+        with self._accepted():
             writer.save(str(table.path))
-        except Exception as refusal:
-            raise self._failure(f"refused: {condition_of(refusal)} {refusal}"[:1500]) from None
 
     def _stream(self, table: TableUnderTest, columns: Columns, row: dict) -> None:
         """Appends as a stream that may add columns."""
@@ -165,26 +173,21 @@ class TableSteps:
         frame.write.parquet(files)
         stream = self.spark.readStream.schema(frame.schema).parquet(files).writeStream
         stream = stream.format("delta").option("mergeSchema", "true").trigger(availableNow=True)
-        try:
-            stream.option("checkpointLocation", str(folder / "checkpoint")).start(
-                str(table.path)
-            ).awaitTermination()
-        except Exception as refusal:
-            raise self._failure(f"refused: {condition_of(refusal)} {refusal}"[:1500]) from None
+        stream = stream.option("checkpointLocation", str(folder / "checkpoint"))
+        with self._accepted():
+            stream.start(str(table.path)).awaitTermination()
 
     def _refused(
         self, table: TableUnderTest, statement: str, condition: str, *, case_sensitive: bool = False
     ) -> None:
         self._says(f"{statement} -- to be refused")
-        self.spark.conf.set("spark.sql.caseSensitive", str(case_sensitive).lower())
         try:
-            self.spark.sql(statement).collect()
+            with self._case_sensitive(case_sensitive):
+                self.spark.sql(statement).collect()
         except Exception as refusal:
             self._expect(condition_of(refusal), condition, "condition")
         else:
             raise self._failure(f"not refused with {condition}")
-        finally:
-            self.spark.conf.set("spark.sql.caseSensitive", "false")
         self._expect(TableLog(table.path).version, len(table.versions) - 1, "version")
 
     def _advance(self, table: TableUnderTest, new: State) -> None:
@@ -245,7 +248,7 @@ class TableSteps:
 
     def _check_rows(self, table: TableUnderTest) -> None:
         state = table.state
-        rows = content([column.name for column in state.columns], state.expected_rows())
+        rows = expected_content(state)
         self.world.plain.ask(f"SELECT * FROM {table.name}")
         answers = {"Spark with us": self._read(read_with_us, self.spark, table.path)}
         answers["deltalake"] = self._read_with_deltalake(table)
@@ -258,8 +261,7 @@ class TableSteps:
 
     def _check_older_rows(self, table: TableUnderTest) -> None:
         version = len(table.versions) // 2
-        state = table.versions[version]
-        rows = content([column.name for column in state.columns], state.expected_rows())
+        rows = expected_content(table.versions[version])
         answer = self._read(read_with_us, self.spark, table.path, version)
         self._expect(answer, rows, f"rows of {table.name} at version {version}")
 
@@ -286,6 +288,10 @@ class TableSteps:
         story = "\n  ".join(re.sub(f"{self.folder}/", "", line) for line in self.statements)
         self.world.failures.append(f"{problem}\nHistory:\n  {story}")
         return AssertionError(self.world.failures[-1])
+
+
+def expected_content(state: State) -> Content:
+    return content([column.name for column in state.columns], state.expected_rows())
 
 
 def is_for_pyarrow(table: TableUnderTest) -> bool:
