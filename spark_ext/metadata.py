@@ -24,7 +24,6 @@ class TableMetadata:
     """
 
     schema: Schema = field(default_factory=lambda: EMPTY_SCHEMA)
-    partition_columns: tuple[str, ...] = ()
     configuration: Mapping[str, str] = field(default_factory=lambda: _EMPTY_CONFIGURATION)
     created_time: int | None = None
 

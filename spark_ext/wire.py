@@ -12,7 +12,7 @@ Shape:
 
         {"configuration": {"delta.columnMapping.mode": "name"}, "schema": null}
 
-    `M` is `{"schema": .., "partitionColumns": [..], "configuration": {..}, "createdTime": ..}`.
+    `M` is `{"schema": .., "configuration": {..}, "createdTime": ..}`.
     `old` is the table before the transaction, `proposed` what the command asked for, `new` what
     Delta made of it. A schema is a StructType's JSON object; null for none; `"=old"` or
     `"=proposed"` where it is the same text as that one. Among its `fields` a number stands for a
@@ -128,7 +128,6 @@ _REMOVAL_REQUEST = {"table": (dict,), "protocol": (dict,)}
 _TABLE_FACTS = {**_REMOVAL_REQUEST, "name": (str,), "numFiles": (int,), "sizeInBytes": (int,)}
 _METADATA = {
     "schema": (dict, str, type(None)),
-    "partitionColumns": (list,),
     "configuration": (dict,),
     "createdTime": (int, type(None)),
 }
@@ -171,7 +170,6 @@ def _metadata(value: Any, path: str, earlier: Mapping[str, Schema]) -> TableMeta
     _strings(configuration.values(), f"{path}.configuration")
     return TableMetadata(
         schema=_schema(fields["schema"], f"{path}.schema", earlier),
-        partition_columns=_strings(fields["partitionColumns"], f"{path}.partitionColumns"),
         configuration=MappingProxyType(configuration),
         created_time=fields["createdTime"],
     )

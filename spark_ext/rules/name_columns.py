@@ -41,7 +41,7 @@ def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
         >>> assigned = {**column, "metadata": {COLUMN_ID: 1, PHYSICAL_NAME: "col-5d2c"}}
         >>> configuration = {"delta.columnMapping.mode": "name",
         ...     "delta.columnMapping.hasDroppedOrRenamed": "false"}
-        >>> new = TableMetadata({"type": "struct", "fields": [assigned]}, (), configuration)
+        >>> new = TableMetadata({"type": "struct", "fields": [assigned]}, configuration)
         >>> proposed = new.with_schema({"type": "struct", "fields": [column]})
         >>> named = name_columns(old=TableMetadata(), new=new, commit=CommitContext(proposed))
         >>> named.schema["fields"][0]["metadata"][PHYSICAL_NAME]

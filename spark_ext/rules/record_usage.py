@@ -40,7 +40,7 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
         >>> flag = "delta.columnMapping.hasDroppedOrRenamed"
         >>> tracked = {"delta.columnMapping.mode": "name", flag: "false"}
         >>> column = {"name": "a", "type": "long", "metadata": {COLUMN_ID: 1}}
-        >>> old = TableMetadata({"type": "struct", "fields": [column]}, (), tracked)
+        >>> old = TableMetadata({"type": "struct", "fields": [column]}, tracked)
         >>> new = old.with_schema({"type": "struct", "fields": [{**column, "name": "b"}]})
         >>> commit = CommitContext(new, Protocol(1, 7, None, frozenset({FEATURE_NAME})))
         >>> record_usage(old=old, new=new, commit=commit).configuration[flag]

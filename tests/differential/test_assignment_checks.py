@@ -48,7 +48,7 @@ def mapped_by(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
     before = Metadata(struct({}), {})
     wanted = {COLUMN_MAPPING_MODE: "name", "delta.enableIcebergCompatV2": "true"}
     assigned = delta.assign_column_id_and_physical_name(before, Metadata(schema, wanted))
-    return TableMetadata(assigned.schema, (), assigned.configuration)
+    return TableMetadata(assigned.schema, assigned.configuration)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ class TestFakeDelta:
 
         ours = fake_delta.assigned(old, proposed, overwriting_schema=True)
 
-        assert comparable(ours) == comparable(TableMetadata(theirs[0], (), theirs[1]))
+        assert comparable(ours) == comparable(TableMetadata(theirs[0], theirs[1]))
 
 
 def with_column_everywhere(data_type: Any) -> Any:
@@ -190,13 +190,13 @@ def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
         changes_mode=changes_mode,
         overwrites=change.overwrites and modes[0] == modes[1],
     )
-    return TableMetadata(result.schema, (), result.configuration)
+    return TableMetadata(result.schema, result.configuration)
 
 
 def created(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
     """A new tracked table in mode name, as committed."""
     wanted = {COLUMN_MAPPING_MODE: "name", FEATURE_PROPERTY: "supported", **NESTED_IDS}
-    proposed = TableMetadata(schema, (), wanted)
+    proposed = TableMetadata(schema, wanted)
     return _next(delta, TableMetadata(), proposed, creating_table=True)
 
 
@@ -208,7 +208,7 @@ def _next(
     delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata, **facts: bool
 ) -> TableMetadata:
     result = delta.assign_column_id_and_physical_name(as_metadata(old), as_metadata(proposed))
-    new = TableMetadata(result.schema, (), result.configuration)
+    new = TableMetadata(result.schema, result.configuration)
     return committed(strategies.Change(old, new, commit(proposed, **facts)))
 
 

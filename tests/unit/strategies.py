@@ -143,7 +143,7 @@ def tables(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> TableMetadata:
     """Existing tables; a mapped one has UUIDs or logical names, as history has it."""
     mode = draw(st.sampled_from(modes))
     flag = draw(st.sampled_from(FLAGS))
-    table = TableMetadata(draw(schemas(min_size=1)), (), {COLUMN_MAPPING_MODE: mode})
+    table = TableMetadata(draw(schemas(min_size=1)), {COLUMN_MAPPING_MODE: mode})
     before = table.with_property(COLUMN_MAPPING_MODE, "none")
     old = draw(st.sampled_from([TableMetadata(), before]))
     assigned = fake_delta.assigned(old, table, creating_table=old is not before)
@@ -238,7 +238,7 @@ def changes(
     remaps = old.configuration.get(COLUMN_MAPPING_MODE) != configuration.get(COLUMN_MAPPING_MODE)
     if overwriting or remaps:
         schema = drop_column_mapping_metadata(schema)
-    proposed = TableMetadata(schema, (), configuration)
+    proposed = TableMetadata(schema, configuration)
     new = fake_delta.assigned(
         old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps
     )

@@ -45,7 +45,7 @@ def table(
     highest = find_max_column_id(schema)
     if highest:
         configuration.setdefault(MAX_COLUMN_ID, str(highest))
-    return TableMetadata(schema, (), configuration, created)
+    return TableMetadata(schema, configuration, created)
 
 
 def without(metadata: TableMetadata, key: str) -> TableMetadata:
@@ -58,7 +58,6 @@ def wire(metadata: TableMetadata) -> dict[str, Any]:
     """A table in a request, as `spark_ext.wire` has it."""
     return {
         "schema": metadata.schema,
-        "partitionColumns": [],
         "configuration": dict(metadata.configuration),
         "createdTime": metadata.created_time,
     }

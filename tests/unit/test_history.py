@@ -80,7 +80,7 @@ class TableHistory(RuleBasedStateMachine):
         schema = {"type": "struct", "fields": [self.column("a"), self.column("s", inner)]}
         configuration = {COLUMN_MAPPING_MODE: "name" if mapped else "none"}
         configuration |= {FEATURE_PROPERTY: "supported"} if tracked else {}
-        self.commit(TableMetadata(schema, (), configuration), creating_table=True)
+        self.commit(TableMetadata(schema, configuration), creating_table=True)
         del self.versions[0]
 
     @rule(name=NAMES, nested=st.booleans(), data_type=TYPES)
@@ -141,7 +141,7 @@ class TableHistory(RuleBasedStateMachine):
         created = len(self.versions)
         same_mode = is_mapped(self.now.metadata) == (mode == "name")
         self.commit(
-            TableMetadata(schema, (), configuration, created),
+            TableMetadata(schema, configuration, created),
             creating_table=True,
             overwriting_schema=same_mode,
             files=frozenset(),

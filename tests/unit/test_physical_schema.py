@@ -84,7 +84,7 @@ ID_ONLY = struct({"a": {"metadata": {"delta.columnMapping.id": 1}}})
     [
         (table({"a": ""}, "name"), MissingColumnIdError, {"columnName": "a", "mode": "name"}),
         (
-            TableMetadata(ID_ONLY, (), {COLUMN_MAPPING_MODE: "id", MAX_COLUMN_ID: "1"}),
+            TableMetadata(ID_ONLY, {COLUMN_MAPPING_MODE: "id", MAX_COLUMN_ID: "1"}),
             MissingPhysicalNameError,
             {"columnName": "a", "mode": "id"},
         ),

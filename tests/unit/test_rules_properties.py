@@ -92,7 +92,6 @@ def test_only_column_mapping_metadata_changes(change: strategies.Change) -> None
     result = committed(change)
 
     assert _bare(change.new.schema) == _bare(result.schema)
-    assert change.new.partition_columns == result.partition_columns
 
 
 @given(TRACKED_CHANGES)

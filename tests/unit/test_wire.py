@@ -14,7 +14,6 @@ from spark_ext.wire import parse_request, render_answer, render_error
 
 METADATA: dict[str, Any] = {
     "schema": struct({"a": ""}),
-    "partitionColumns": ["a"],
     "createdTime": 7,
     "configuration": {"k": "v"},
 }
@@ -76,8 +75,6 @@ class TestParseRequest:
             ("new.schema.fields", [{"name": "a"}]),
             ("new.schema.fields", [{"name": 1, "type": "long"}]),
             ("new.schema.fields", [{"name": "a", "type": None}]),
-            ("new.partitionColumns", "a"),
-            ("new.partitionColumns", [1]),
             ("new.configuration", {"k": True}),
             ("new.createdTime", "7"),
             ("commit.creatingTable", "true"),
@@ -98,7 +95,7 @@ class TestParseRequest:
     def test_every_field_is_read(self) -> None:
         request = parse_request(json.dumps(REQUEST))
 
-        assert request.old == TableMetadata(struct({"a": ""}), ("a",), {"k": "v"}, 7)
+        assert request.old == TableMetadata(struct({"a": ""}), {"k": "v"}, 7)
         assert request.commit.proposed.schema == struct({"b": ""})
         assert request.commit.protocol == Protocol(3, 7, frozenset({"columnMapping"}), None)
         assert request.commit.creating_table

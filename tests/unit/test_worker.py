@@ -88,7 +88,7 @@ def creation() -> str:
     """A request to create a tracked table, with a name that needs every kind of escape."""
     name = 'é "\\ \n日'
     request = json.loads(test_wire.with_value("commit.flagDefault", False))
-    table: dict[str, Any] = {"partitionColumns": [], "createdTime": None}
+    table: dict[str, Any] = {"createdTime": None}
     request["old"] = {**table, "schema": None, "configuration": {}}
     configuration = {FEATURE_PROPERTY: "supported", "delta.columnMapping.mode": "name"}
     column = {"name": name, "type": "long", "nullable": True, "metadata": {}}

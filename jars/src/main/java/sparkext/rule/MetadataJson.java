@@ -114,11 +114,6 @@ final class MetadataJson {
     }
     json.writeFieldName("createdTime");
     json.writePOJO(metadata.createdTime().getOrElse(() -> null));
-    json.writeArrayFieldStart("partitionColumns");
-    for (String column : CollectionConverters.asJava(metadata.partitionColumns())) {
-      json.writeString(column);
-    }
-    json.writeEndArray();
     json.writeObjectFieldStart("configuration");
     for (Map.Entry<String, String> property :
         CollectionConverters.asJava(metadata.configuration()).entrySet()) {
