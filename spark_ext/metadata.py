@@ -16,16 +16,12 @@ _EMPTY_CONFIGURATION: Mapping[str, str] = MappingProxyType({})
 class TableMetadata:
     """The part of a table's `metaData` action that the rules read.
 
-    Units:
-        `created_time`: ms since the epoch, None where the action has none.
-
     Source:
         Protocol, "Change Metadata".
     """
 
     schema: Schema = field(default_factory=lambda: EMPTY_SCHEMA)
     configuration: Mapping[str, str] = field(default_factory=lambda: _EMPTY_CONFIGURATION)
-    created_time: int | None = None
 
     def with_property(self, key: str, value: str) -> TableMetadata:
         """This metadata with one property set; itself where it is set so already."""

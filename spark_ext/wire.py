@@ -12,7 +12,7 @@ Shape:
 
         {"configuration": {"delta.columnMapping.mode": "name"}, "schema": null}
 
-    `M` is `{"schema": .., "configuration": {..}, "createdTime": ..}`.
+    `M` is `{"schema": .., "configuration": {..}}`.
     `old` is the table before the transaction, `proposed` what the command asked for, `new` what
     Delta made of it. A schema is a StructType's JSON object; null for none; `"=old"` or
     `"=proposed"` where it is the same text as that one. Among its `fields` a number stands for a
@@ -129,7 +129,6 @@ _TABLE_FACTS = {**_REMOVAL_REQUEST, "name": (str,), "numFiles": (int,), "sizeInB
 _METADATA = {
     "schema": (dict, str, type(None)),
     "configuration": (dict,),
-    "createdTime": (int, type(None)),
 }
 _COMMIT = {
     "protocol": (dict,),
@@ -171,7 +170,6 @@ def _metadata(value: Any, path: str, earlier: Mapping[str, Schema]) -> TableMeta
     return TableMetadata(
         schema=_schema(fields["schema"], f"{path}.schema", earlier),
         configuration=MappingProxyType(configuration),
-        created_time=fields["createdTime"],
     )
 
 

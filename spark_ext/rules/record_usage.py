@@ -10,11 +10,14 @@ from spark_ext.column_mapping import (
     has_column_id,
     is_mapped,
     max_column_id,
+    nested_column_ids,
     physical_name,
 )
 from spark_ext.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import existed, flag, is_tracked, with_flag
-from spark_ext.schema import Schema, differing, walk
+from spark_ext.schema import Path, Schema, differing, walk
+
+_Identity = tuple[Path, int]
 
 
 def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContext) -> TableMetadata:
@@ -23,13 +26,10 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
     Columns of a mapped table are compared by id, since overwriteSchema and REPLACE give a column
     of the same name but another type a new id: its old files hold the old type under that name.
 
-    Columns that come with another table's metadata (CLONE over an existing table) are taken for
-    changed unless this table knows them all: the flag that comes with them may be a stale copy,
-    made and left behind by a session without usage tracking, and their files may hold columns
-    that were dropped since.
-
-    Without mapping a column can't be dropped while files keep it, so a table that was unmapped
-    stays as it is.
+    Columns that come with the metadata of another table or another time (CLONE over an existing
+    table, RESTORE) are taken for changed unless this table knows them all, or their ids and names
+    prove that none was dropped or renamed: the flag that comes with them may be a stale copy, made
+    and left behind by a session without usage tracking.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".
@@ -48,14 +48,15 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
     """
     if not is_tracked(old, new, commit) or not existed(old) or flag(new) is not False:
         return new
-    if not is_mapped(old):
-        return new
-    if not _is_dropped_or_renamed(old, new) and not _brings_unknown_columns(old, commit):
+    if not _is_dropped_or_renamed(old, new) and not _brings_unknown_past(old, commit.proposed):
         return new
     return with_flag(new, dropped_or_renamed=True)
 
 
 def _is_dropped_or_renamed(old: TableMetadata, new: TableMetadata) -> bool:
+    if not is_mapped(old):
+        # A column can't be dropped without mapping while files keep it.
+        return False
     if not is_mapped(new):
         return bool(dropped_paths(old.schema, new.schema))
     if not (_is_identified(old.schema) and _is_identified(new.schema)):
@@ -65,32 +66,43 @@ def _is_dropped_or_renamed(old: TableMetadata, new: TableMetadata) -> bool:
     return bool(changes.dropped or changes.renamed)
 
 
-def _brings_unknown_columns(old: TableMetadata, commit: CommitContext) -> bool:
-    proposed = commit.proposed
-    before, after = differing(old.schema, proposed.schema)
-    known, brought = column_ids(before), column_ids(after)
-    # Ids that were used up beyond ours belonged to columns that may have been dropped since.
-    if brought <= known and max_column_id(proposed) <= max_column_id(old):
-        return False
-    return not _was_updated_before(old, proposed, brought - known)
+def _brings_unknown_past(old: TableMetadata, proposed: TableMetadata) -> bool:
+    """Whether columns that a RESTORE or CLONE brings may have been dropped or renamed before.
 
-
-def _was_updated_before(old: TableMetadata, proposed: TableMetadata, added: frozenset[int]) -> bool:
-    """Whether an earlier update in this transaction, of a table with identity columns, added them.
-
-    A clone that comes back to the table it was made of has the same creation time. A session
-    without usage tracking may have dropped columns there, but no id of theirs is given again, and
-    it gives new columns no logical names unless it rewrites all files.
+    The flag that they bring may be stale: a session without usage tracking copies it when it
+    clones, and leaves it as it is.
     """
-    next_ids = range(max_column_id(old) + 1, max_column_id(proposed) + 1)
-    return (
-        proposed.created_time == old.created_time
-        and added == set(next_ids)
-        and all(
-            physical_name(field) == field["name"]
-            for _, field in walk(proposed.schema)
-            if has_column_id(field) and column_id(field) in added
-        )
+    if not is_mapped(proposed):
+        return False
+    before, after = differing(old.schema, proposed.schema)
+    known = _identities(before) if is_mapped(old) else set()
+    brought = _identities(after)
+    if brought in (known, set()) and max_column_id(proposed) <= max_column_id(old):
+        return False
+    return _has_dropped(proposed) or _has_other_names(after, brought - known)
+
+
+def _identities(schema: Schema) -> set[_Identity]:
+    """Where in the files each id of a schema belongs, nested ids included."""
+    found: set[_Identity] = set()
+    for path, field in walk(schema, name=physical_name):
+        if has_column_id(field):
+            found.add((path, column_id(field)))
+            found.update(((nested,), id) for nested, id in nested_column_ids(field).items())
+    return found
+
+
+def _has_dropped(metadata: TableMetadata) -> bool:
+    # Ids are given in order and never again, so one that is missing was a dropped column's.
+    return column_ids(metadata.schema) != set(range(1, max_column_id(metadata) + 1))
+
+
+def _has_other_names(schema: Schema, identities: set[_Identity]) -> bool:
+    ids = {id for _, id in identities}
+    return any(
+        physical_name(field) != field["name"]
+        for _, field in walk(schema)
+        if has_column_id(field) and column_id(field) in ids
     )
 
 

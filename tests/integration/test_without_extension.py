@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from custom_sessions import DELTA, Failure, failure_of, resolved_jars, session
-from delta_table import Table
+from delta_table import TRACKED, Table
 from processes import in_new_process
 from table_log import UUID
 
@@ -79,3 +79,56 @@ def test_a_clone_that_was_changed_without_us_comes_back_with_the_flag_true(
     assert (table.log.is_tracked, table.log.flag) == (True, "true")
     assert table.log.columns["c"] == (4, UUID)
     assert table.rows() == [(1, "x", None), (2, "y", None)]
+
+
+def clone_and_drop(home: Path, jars: list[str], source: Path, path: Path, *then: str) -> None:
+    """A clone without its source's column b, which stays in the files under its own name."""
+    spark = session(home, jars, extensions=[DELTA]).getOrCreate()
+    clone = Table(spark, path)
+    spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE delta.`{source}`")
+    for change in ("DROP COLUMN b", *then):
+        clone.alter(change)
+
+
+def test_a_restore_to_what_was_changed_without_us_sets_the_flag(
+    table: Table, tmp_path: Path
+) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    clone = Table(table.spark, table.path.with_name("changed"))
+    unmapped = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+    jars = resolved_jars(table.spark)
+    in_new_process(clone_and_drop, tmp_path, jars, table.path, clone.path, unmapped)
+    assert (clone.log.at(1).is_tracked, clone.log.at(1).flag) == (False, "false")
+
+    clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
+    assert clone.log.flag == "false"  # by the RFC, of a table without column mapping
+    clone.spark.sql(f"RESTORE TABLE {clone.name} TO VERSION AS OF 1")
+    clone.alter("ADD COLUMN b INT")
+
+    assert clone.log.flag == "true"
+    assert clone.log.columns == {"a": (1, "a"), "b": (3, UUID)}
+    assert clone.rows() == [(1, None)]
+
+
+def test_the_id_of_a_column_that_was_dropped_without_us_is_not_taken_for_a_nested_one(
+    table: Table, tmp_path: Path
+) -> None:
+    source = Table(table.spark, table.path.with_name("source"))
+    source.create_tracked("a ARRAY<INT>, b INT")
+    source.insert("(array(1), 10)")
+    clone = Table(table.spark, table.path.with_name("changed"))
+    jars = resolved_jars(table.spark)
+    in_new_process(clone_and_drop, tmp_path, jars, source.path, clone.path)
+    table.create_tracked("a ARRAY<INT>")
+    table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
+    nested = table.log.fields["a"].metadata["delta.columnMapping.nested.ids"]
+    assert nested == {"a.element": 2}
+    assert (clone.log.flag, clone.log.columns) == ("false", {"a": (1, "a")})
+
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {clone.name}")
+    table.alter("ADD COLUMN b INT")
+
+    assert table.log.flag == "true"
+    assert table.log.columns == {"a": (1, "a"), "b": (3, UUID)}
+    assert table.rows() == [([1], None)]

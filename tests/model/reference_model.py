@@ -138,7 +138,7 @@ class State:
             return new._untracked_after(self)._assigned()
         # Mapped columns from a time without tracking: nobody knows what was dropped before.
         unknown = to.is_mapped and to.flag is None
-        flag = self.flag or to.flag is True or unknown
+        flag = self.flag or to.flag is True or unknown or to._has_unknown_past(self)
         new = replace(to, is_tracked=True, flag=flag, max_id=max(self.max_id, to.max_id))
         return new._assigned(after=self)
 
@@ -158,12 +158,21 @@ class State:
         new = replace(self, max_id=max(self.max_id, target.max_id))
         if not target.is_tracked:
             return new._untracked_after(target)._assigned()
-        # Other columns than its own have a past that the target cannot know.
-        other = target.is_mapped and (
-            self.identities() != target.identities() or self.max_id > target.max_id
-        )
-        flag = bool(target.flag or self.flag or other or (self.is_mapped and self.flag is None))
-        return replace(new, is_tracked=True, flag=flag)._assigned()
+        unknown = (self.is_mapped and self.flag is None) or self._has_unknown_past(target)
+        flag = bool(target.flag or self.flag or unknown)
+        return replace(new, is_tracked=True, flag=flag)._assigned(after=target)
+
+    def _has_unknown_past(self, here: State) -> bool:
+        """Whether other columns than the table's own may have been dropped or renamed before.
+
+        The flag that comes with them may be a stale copy. Ids are given in order and never again,
+        so none was dropped if none is missing.
+        """
+        mine, known = self.identities(), here.identities()
+        if not self.is_mapped or (mine.keys() == known.keys() and self.max_id <= here.max_id):
+            return False
+        renamed = any(mine[key] != key[1][-1] for key in mine.keys() - known.keys())
+        return renamed or {id for id, _ in mine} != set(range(1, self.max_id + 1))
 
     def _untracked_after(self, before: State) -> State:
         """On a mapped table a flag without the feature is true: the feature may come back."""

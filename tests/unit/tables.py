@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables in a few words, for case files and tests.
 
-A table is `{"columns": {..}, "mode": "name", "flag": "false", "properties": {..}, "created": 1}`,
-where `created` is its created time. A column is
-the text `"<id> <physical name>"`, empty for an unmapped one, or an object: `{"column": "2 s",
+A table is `{"columns": {..}, "mode": "name", "flag": "false", "properties": {..}}`. A column is the
+text `"<id> <physical name>"`, empty for an unmapped one, or an object: `{"column": "2 s",
 "struct": {..}}`, or with `array` or `map` for one whose elements or values are structs. An object
 may have a `type` and further `metadata`.
 """
@@ -34,7 +33,6 @@ def table(
     mode: str | None = None,
     flag: str | None = None,
     properties: Mapping[str, str] | None = None,
-    created: int | None = None,
 ) -> TableMetadata:
     schema = struct(columns or {})
     configuration = dict(properties or {})
@@ -45,7 +43,7 @@ def table(
     highest = find_max_column_id(schema)
     if highest:
         configuration.setdefault(MAX_COLUMN_ID, str(highest))
-    return TableMetadata(schema, configuration, created)
+    return TableMetadata(schema, configuration)
 
 
 def without(metadata: TableMetadata, key: str) -> TableMetadata:
@@ -59,7 +57,6 @@ def wire(metadata: TableMetadata) -> dict[str, Any]:
     return {
         "schema": metadata.schema,
         "configuration": dict(metadata.configuration),
-        "createdTime": metadata.created_time,
     }
 
 

@@ -138,10 +138,9 @@ class TableHistory(RuleBasedStateMachine):
         schema = {"type": "struct", "fields": [self.column(name) for name in names]}
         configuration = {COLUMN_MAPPING_MODE: mode}
         configuration |= {FEATURE_PROPERTY: "supported"} if requested else {}
-        created = len(self.versions)
         same_mode = is_mapped(self.now.metadata) == (mode == "name")
         self.commit(
-            TableMetadata(schema, configuration, created),
+            TableMetadata(schema, configuration),
             creating_table=True,
             overwriting_schema=same_mode,
             files=frozenset(),

@@ -13,7 +13,7 @@ class TestTableMetadata:
         metadata = TableMetadata().with_property("k", "v")
 
         with pytest.raises(FrozenInstanceError):
-            metadata.created_time = 7  # type: ignore[misc]
+            metadata.configuration = {}  # type: ignore[misc]
         with pytest.raises(TypeError):
             metadata.configuration["k"] = "w"  # type: ignore[index]
 

@@ -14,7 +14,6 @@ from spark_ext.wire import parse_request, render_answer, render_error
 
 METADATA: dict[str, Any] = {
     "schema": struct({"a": ""}),
-    "createdTime": 7,
     "configuration": {"k": "v"},
 }
 REQUEST: dict[str, Any] = {
@@ -76,7 +75,6 @@ class TestParseRequest:
             ("new.schema.fields", [{"name": 1, "type": "long"}]),
             ("new.schema.fields", [{"name": "a", "type": None}]),
             ("new.configuration", {"k": True}),
-            ("new.createdTime", "7"),
             ("commit.creatingTable", "true"),
             ("commit.flagDefault", "true"),
             ("commit.protocol", [1, 7]),
@@ -95,7 +93,7 @@ class TestParseRequest:
     def test_every_field_is_read(self) -> None:
         request = parse_request(json.dumps(REQUEST))
 
-        assert request.old == TableMetadata(struct({"a": ""}), {"k": "v"}, 7)
+        assert request.old == TableMetadata(struct({"a": ""}), {"k": "v"})
         assert request.commit.proposed.schema == struct({"b": ""})
         assert request.commit.protocol == Protocol(3, 7, frozenset({"columnMapping"}), None)
         assert request.commit.creating_table

@@ -88,14 +88,13 @@ def creation() -> str:
     """A request to create a tracked table, with a name that needs every kind of escape."""
     name = 'é "\\ \n日'
     request = json.loads(test_wire.with_value("commit.flagDefault", False))
-    table: dict[str, Any] = {"createdTime": None}
-    request["old"] = {**table, "schema": None, "configuration": {}}
+    request["old"] = {"schema": None, "configuration": {}}
     configuration = {FEATURE_PROPERTY: "supported", "delta.columnMapping.mode": "name"}
     column = {"name": name, "type": "long", "nullable": True, "metadata": {}}
     mapping = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
     for key, metadata in (("proposed", {}), ("new", mapping)):
         schema = {"type": "struct", "fields": [{**column, "metadata": metadata}]}
-        request[key] = {**table, "schema": schema, "configuration": configuration}
+        request[key] = {"schema": schema, "configuration": configuration}
     return json.dumps(request, ensure_ascii=False)
 
 

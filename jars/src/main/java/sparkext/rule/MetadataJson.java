@@ -112,8 +112,6 @@ final class MetadataJson {
     } else {
       json.writeRawValue(schema);
     }
-    json.writeFieldName("createdTime");
-    json.writePOJO(metadata.createdTime().getOrElse(() -> null));
     json.writeObjectFieldStart("configuration");
     for (Map.Entry<String, String> property :
         CollectionConverters.asJava(metadata.configuration()).entrySet()) {
