@@ -56,6 +56,18 @@ class IcebergWriterCompatError(SparkExtError, ValueError):
     )
 
 
+class IncompleteRemovalError(SparkExtError, ValueError):
+    """Mode none is wanted for columns that would keep their physical names."""
+
+    condition = "USAGE_TRACKING_INCOMPLETE_REMOVAL"
+    sql_state = "22023"
+    template = (
+        "Cannot switch column mapping off: the columns would keep physical names that nobody reads"
+        " them by. Write `{property}` and `{value}` in these very letters; of RESTORE and CLONE,"
+        " take a version without such columns."
+    )
+
+
 # Failures of the rules and of what serves them.
 
 

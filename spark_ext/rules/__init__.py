@@ -14,6 +14,7 @@ from spark_ext.rules.name_columns import name_columns
 from spark_ext.rules.record_usage import record_usage
 from spark_ext.rules.refuse_flag_default import refuse_flag_default
 from spark_ext.rules.refuse_iceberg_compat_v1 import refuse_iceberg_compat_v1
+from spark_ext.rules.refuse_incomplete_removal import refuse_incomplete_removal
 from spark_ext.rules.start_tracking import start_tracking
 
 __all__ = ["RULES", "MetadataRule", "next_metadata"]
@@ -44,6 +45,7 @@ class MetadataRule(Protocol):
 RULES: tuple[MetadataRule, ...] = (
     refuse_flag_default,
     refuse_iceberg_compat_v1,
+    refuse_incomplete_removal,
     start_tracking,
     record_usage,
     name_columns,
@@ -59,6 +61,7 @@ def next_metadata(
     Raises:
         FlagNotModifiableError: DELTA_CANNOT_MODIFY_TABLE_PROPERTY.
         IcebergWriterCompatError: DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE.
+        IncompleteRemovalError: USAGE_TRACKING_INCOMPLETE_REMOVAL.
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
 
     Example:

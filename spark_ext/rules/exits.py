@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from spark_ext.column_mapping import (
@@ -26,8 +26,8 @@ from spark_ext.keys import (
     TRUNCATE_HISTORY_RETENTION,
 )
 from spark_ext.metadata import Protocol, TableFacts, TableMetadata
-from spark_ext.rules.removal import removal
-from spark_ext.schema import quoted, walk
+from spark_ext.rules.removal import PHYSICAL_NAME_DIFFERS, removal
+from spark_ext.schema import Path, quoted, walk
 
 NONE, READERS, WRITERS = EXITS = ("none", "readers", "writers")
 
@@ -67,9 +67,9 @@ class Reason:
     """Why an exit costs what it costs.
 
     Args:
-        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by
-            another engine that set the mode only), `OTHER_FEATURE`, `READER_VERSION`,
-            `RETENTION_PERIOD`.
+        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
+            statement that set the mode only; where names differ, older versions have the values),
+            `OTHER_FEATURE`, `READER_VERSION`, `RETENTION_PERIOD`.
         name: The column's path, quoted where SQL wants it, or the feature that it is about; None
             where it is about the table.
         detail: The column's physical name, its invalid characters, the version, or the period.
@@ -160,8 +160,10 @@ def _unmapped(facts: TableFacts) -> ColumnMappingExit:
     statement = disabling_statement(facts.name)
     reasons = rewrite
     if not has_mapping_on(facts.metadata):
-        if COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
-            return _exit(NONE, BLOCKED, (Reason(MAPPING_METADATA_LEFT),))
+        # Delta's rewrite reads by the logical names, and would write nulls over these.
+        hidden = tuple(_hidden_columns(facts.metadata))
+        if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
+            return _exit(NONE, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
         statement = _drop_mapping(facts.name)
         reasons = (Reason(MAPPING_METADATA_LEFT), *rewrite)
     return _exit(NONE, REWRITE if rewrite else METADATA, reasons, (statement,), sizes)
@@ -232,11 +234,7 @@ def _exit(
 
 
 def _rewrite_reasons(facts: TableFacts) -> tuple[Reason, ...]:
-    physical_names = {
-        path: physical_name(field)
-        for path, field in walk(facts.metadata.schema)
-        if has_physical_name(field)
-    }
+    physical_names = _physical_names(facts.metadata)
     found = removal(table=facts.metadata, protocol=facts.protocol)
     return tuple(
         Reason(why.reason, quoted(why.column), physical_names[why.column])
@@ -244,6 +242,20 @@ def _rewrite_reasons(facts: TableFacts) -> tuple[Reason, ...]:
         else Reason(why.reason)
         for why in found
     )
+
+
+def _hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
+    for path, name in _physical_names(metadata).items():
+        if name != path[-1]:
+            yield Reason(PHYSICAL_NAME_DIFFERS, quoted(path), name)
+
+
+def _physical_names(metadata: TableMetadata) -> Mapping[Path, str]:
+    return {
+        path: physical_name(field)
+        for path, field in walk(metadata.schema)
+        if has_physical_name(field)
+    }
 
 
 def _invalid_names(metadata: TableMetadata) -> Iterable[Reason]:

@@ -80,6 +80,30 @@ def test_names_that_are_illegal_without_mapping_are_refused(table: Table, disabl
     assert table.log.flag == "false"
 
 
+@pytest.mark.parametrize("column", ["a", "renamed"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"SET TBLPROPERTIES ('{MODE}' = 'None')",
+        "UNSET TBLPROPERTIES ('delta.columnmapping.MODE')",
+    ],
+)
+def test_what_delta_takes_for_another_statement_is_refused(
+    table: Table, change: str, column: str
+) -> None:
+    """It would set the mode alone: renamed columns would be null in every row."""
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    if column != "a":
+        table.alter(f"RENAME COLUMN a TO {column}")
+
+    with table.refusal("USAGE_TRACKING_INCOMPLETE_REMOVAL"):
+        table.alter(change)
+
+    assert table.log.columns == {column: (1, "a")}
+    assert table.rows() == [(1,)]
+
+
 def test_without_rules_nothing_is_rewritten_either(
     table: Table, conf: Callable[[str, str], None]
 ) -> None:

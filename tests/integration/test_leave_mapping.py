@@ -319,6 +319,26 @@ def test_mapping_keys_that_block_are_left_alone(table: Table, *, dry_run: bool) 
     assert table.log.fields["a"].metadata == mapped
 
 
+def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> None:
+    """Delta takes the mode in another letter case off alone, and DROP FEATURE for all data."""
+    table.create("a INT", NAME_MODE)
+    table.insert("(1)")
+    table.alter("UNSET TBLPROPERTIES ('delta.columnmapping.MODE')")
+    assert table.rows() == [(None,)]
+
+    with table.no_commit():
+        (first, *_) = tracking(table).disable_column_mapping(until="readers", progress=None)
+
+    assert (first.cost, first.reached, first.statements) == ("BLOCKED", False, ())
+    assert [why.reason for why in first.reasons] == [
+        "MAPPING_METADATA_LEFT",
+        "PHYSICAL_NAME_DIFFERS",
+    ]
+    # Delta refuses to restore it to a mapped version.
+    table.spark.sql(f"INSERT OVERWRITE {table.name} SELECT * FROM {table.name} VERSION AS OF 1")
+    assert table.rows() == [(1,)]
+
+
 def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:
     conf("spark.databricks.delta.tableFeatures.fastDropFeature.enabled", "false")
     table.create_tracked()

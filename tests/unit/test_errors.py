@@ -26,6 +26,7 @@ def test_the_registry_is_complete() -> None:
     assert {error.__name__: error.condition for error in CLASSES} == {
         "FlagNotModifiableError": "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
         "IcebergWriterCompatError": "DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE",
+        "IncompleteRemovalError": "USAGE_TRACKING_INCOMPLETE_REMOVAL",
         "RuleFailedError": "USAGE_TRACKING_RULE_FAILED",
         "MalformedMessageError": "USAGE_TRACKING_MALFORMED_MESSAGE",
         "RulesUnavailableError": "USAGE_TRACKING_RULES_UNAVAILABLE",

@@ -190,6 +190,19 @@ def test_mapping_metadata_that_another_engine_left_goes_with_the_feature() -> No
     assert stuck["cost"] == "BLOCKED"
 
 
+@pytest.mark.parametrize("features", [MAPPED_FEATURES, ("columnMapping",)])
+def test_columns_that_nobody_finds_any_more_are_not_rewritten(features: tuple[str, ...]) -> None:
+    left = table({"a": "1 a", "b": "2 col-2"}, "none", "true")
+
+    (first, *_) = exits(left, 2, 7, None, features)
+
+    assert (first["cost"], first["statements"]) == ("BLOCKED", [])
+    assert reasons(first) == [
+        ("MAPPING_METADATA_LEFT", None, None),
+        ("PHYSICAL_NAME_DIFFERS", "b", "col-2"),
+    ]
+
+
 def test_a_name_that_blocks_hides_no_rewrite() -> None:
     (first, *_) = exits(table({"a b": "1 x"}, "name", "true"), 2, 7, None, MAPPED_FEATURES)
 

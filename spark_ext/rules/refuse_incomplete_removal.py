@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Column mapping is not switched off by half."""
+
+from __future__ import annotations
+
+from spark_ext.column_mapping import is_mapped, schema_has_column_mapping_metadata
+from spark_ext.errors import IncompleteRemovalError
+from spark_ext.keys import COLUMN_MAPPING_MODE, MODE_NONE
+from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.rules.situation import is_tracked
+
+
+def refuse_incomplete_removal(
+    *, old: TableMetadata, new: TableMetadata, commit: CommitContext
+) -> TableMetadata:
+    """Refuses a tracked table's mode `none` while its columns keep their physical names.
+
+    Delta knows the statement that switches column mapping off only by `delta.columnMapping.mode`
+    (UNSET) and `none` (SET) in these very letters. Of any other it commits the mode alone: columns
+    that have another name in the files are null from then on, and DROP FEATURE writes the nulls.
+
+    Raises:
+        IncompleteRemovalError: USAGE_TRACKING_INCOMPLETE_REMOVAL.
+
+    Source:
+        Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableUnsetPropertiesDeltaCommand` and
+        `AlterTableSetPropertiesDeltaCommand`.
+
+    Example:
+        >>> from spark_ext.keys import COLUMN_ID
+        >>> old = TableMetadata(configuration={"delta.columnMapping.mode": "name",
+        ...     "delta.feature.columnmappingusagetracking": "supported"})
+        >>> column = {"name": "a", "type": "long", "metadata": {COLUMN_ID: 1}}
+        >>> old = old.with_schema({"type": "struct", "fields": [column]})
+        >>> new = old.with_property("delta.columnMapping.mode", "None")
+        >>> refuse_incomplete_removal(old=old, new=new, commit=CommitContext(new))
+        Traceback (most recent call last):
+        ...
+        spark_ext.errors.IncompleteRemovalError: Cannot switch column mapping off: ...
+    """
+    if not is_tracked(old, new, commit) or not is_mapped(old) or is_mapped(new):
+        return new
+    if schema_has_column_mapping_metadata(new.schema):
+        raise IncompleteRemovalError(property=COLUMN_MAPPING_MODE, value=MODE_NONE)
+    return new
