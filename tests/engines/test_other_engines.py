@@ -113,6 +113,16 @@ def test_deltas_own_names_hide_values_from_other_readers(
     }
 
 
+def test_deltalake_takes_the_fields_of_structs_in_maps_by_their_position(table: Table) -> None:
+    table.create("m MAP<STRING, STRUCT<l: ARRAY<STRUCT<old: INT>>>>", NAME_MODE)
+    table.insert("(map('k', named_struct('l', array(named_struct('old', 5)))))")
+    table.alter("ADD COLUMN m.value.l.element.new INT")
+    table.alter("DROP COLUMN m.value.l.element.old")
+
+    assert table.rows("m['k'].l[0].new") == [(None,)]
+    assert engines.deltalake_by_datafusion(table.path) == [{"m": [("k", {"l": [{"new": 5}]})]}]
+
+
 # Values, at each step of the way.
 
 
