@@ -334,6 +334,21 @@ def test_over_a_tracked_table_of_more_columns_the_highest_id_stays(
     assert table.rows() == [(1, None), (2, 20)]
 
 
+def test_over_a_tracked_table_of_fewer_columns_the_flag_stays_false(
+    source: Table, table: Table
+) -> None:
+    table.create_tracked("a INT")
+    source.create_tracked("a INT, b INT")
+    source.insert("(1, 10)")
+    with table.one_commit():
+        clone(source, table)
+    add_column_and_row(table, "(2, 20, 200)")
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")
+    assert table.log.columns == {"a": (1, "a"), "b": (2, "b"), "new": (3, "new")}
+    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+
+
 def test_an_untracked_mapped_table_over_a_tracked_one_sets_the_flag(
     source: Table, table: Table
 ) -> None:
