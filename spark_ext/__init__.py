@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spark_ext.session import configure
-    from spark_ext.table import UsageTracking
+    from spark_ext.api.session import configure
+    from spark_ext.api.table import UsageTracking
 
 __version__ = "0.1.0"
 __all__ = ["UsageTracking", "__version__", "configure"]
@@ -19,11 +19,11 @@ __all__ = ["UsageTracking", "__version__", "configure"]
 
 def __getattr__(name: str) -> object:
     if name == "configure":
-        from spark_ext.session import configure
+        from spark_ext.api.session import configure
 
         return configure
     if name == "UsageTracking":
-        from spark_ext.table import UsageTracking
+        from spark_ext.api.table import UsageTracking
 
         return UsageTracking
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

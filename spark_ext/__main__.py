@@ -7,7 +7,7 @@ import argparse
 import sys
 
 from spark_ext.errors import SparkExtError
-from spark_ext.session import jar, submit_args
+from spark_ext.api.session import jar, submit_args
 
 
 def main(arguments: list[str] | None = None) -> int:

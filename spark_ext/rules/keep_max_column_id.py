@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from spark_ext.column_mapping import is_mapped, max_column_id
-from spark_ext.keys import MAX_COLUMN_ID
-from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.model.column_mapping import is_mapped, max_column_id
+from spark_ext.model.keys import MAX_COLUMN_ID
+from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import existed, is_tracked
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
     has_physical_name,
@@ -14,9 +14,9 @@ from spark_ext.column_mapping import (
     physical_name,
     with_physical_name,
 )
-from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import flag, is_tracked
-from spark_ext.schema import Field, Path, Schema, differing, map_fields, walk
+from spark_ext.model.schema import Field, Path, Schema, differing, map_fields, walk
 
 
 def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContext) -> TableMetadata:
@@ -36,7 +36,7 @@ def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
         RFC, "Writer Requirements for Column Mapping".
 
     Example:
-        >>> from spark_ext.keys import COLUMN_ID, PHYSICAL_NAME
+        >>> from spark_ext.model.keys import COLUMN_ID, PHYSICAL_NAME
         >>> column = {"name": "a", "type": "long", "metadata": {}}
         >>> assigned = {**column, "metadata": {COLUMN_ID: 1, PHYSICAL_NAME: "col-5d2c"}}
         >>> configuration = {"delta.columnMapping.mode": "name",

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from spark_ext.changes import column_changes, dropped_paths
-from spark_ext.column_mapping import (
+from spark_ext.model.changes import column_changes, dropped_paths
+from spark_ext.model.column_mapping import (
     column_id,
     column_ids,
     has_column_id,
@@ -13,9 +13,9 @@ from spark_ext.column_mapping import (
     nested_column_ids,
     physical_name,
 )
-from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import existed, flag, is_tracked, with_flag
-from spark_ext.schema import Path, Schema, differing, walk
+from spark_ext.model.schema import Path, Schema, differing, walk
 
 _Identity = tuple[Path, int]
 
@@ -35,8 +35,8 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
         RFC, "Writer Requirements for Usage Tracking".
 
     Example:
-        >>> from spark_ext.keys import COLUMN_ID, FEATURE_NAME
-        >>> from spark_ext.metadata import Protocol
+        >>> from spark_ext.model.keys import COLUMN_ID, FEATURE_NAME
+        >>> from spark_ext.model.metadata import Protocol
         >>> flag = "delta.columnMapping.hasDroppedOrRenamed"
         >>> tracked = {"delta.columnMapping.mode": "name", flag: "false"}
         >>> column = {"name": "a", "type": "long", "metadata": {COLUMN_ID: 1}}

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from spark_ext.errors import FlagNotModifiableError
-from spark_ext.keys import HAS_DROPPED_OR_RENAMED
-from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.model.keys import HAS_DROPPED_OR_RENAMED
+from spark_ext.model.metadata import CommitContext, TableMetadata
 
 
 def refuse_flag_default(

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from spark_ext.errors import IcebergWriterCompatError
-from spark_ext.keys import (
+from spark_ext.model.keys import (
     FEATURE_NAME,
     ICEBERG_WRITER_COMPAT_V1_ENABLED,
     ICEBERG_WRITER_COMPAT_V1_FEATURE,
 )
-from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import is_feature_requested, is_tracked
 
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from spark_ext.column_mapping import is_mapped, schema_has_column_mapping_metadata
+from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.errors import IncompleteRemovalError
-from spark_ext.keys import COLUMN_MAPPING_MODE, MODE_NONE
-from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.model.keys import COLUMN_MAPPING_MODE, MODE_NONE
+from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import is_tracked
 
 
@@ -27,7 +27,7 @@ def refuse_incomplete_removal(
         `AlterTableSetPropertiesDeltaCommand`.
 
     Example:
-        >>> from spark_ext.keys import COLUMN_ID
+        >>> from spark_ext.model.keys import COLUMN_ID
         >>> old = TableMetadata(configuration={"delta.columnMapping.mode": "name",
         ...     "delta.feature.columnmappingusagetracking": "supported"})
         >>> column = {"name": "a", "type": "long", "metadata": {COLUMN_ID: 1}}

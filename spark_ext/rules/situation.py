@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_ext.column_mapping import has_column_id, has_physical_name
-from spark_ext.keys import (
+from spark_ext.model.column_mapping import has_column_id, has_physical_name
+from spark_ext.model.keys import (
     FEATURE_NAME,
     FEATURE_PREFIX,
     FEATURE_PROPERTY,
     HAS_DROPPED_OR_RENAMED,
     MAX_COLUMN_ID,
 )
-from spark_ext.metadata import CommitContext, TableMetadata
-from spark_ext.schema import walk
+from spark_ext.model.metadata import CommitContext, TableMetadata
+from spark_ext.model.schema import walk
 
 
 def existed(old: TableMetadata) -> bool:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from spark_ext.column_mapping import is_mapped, schema_has_column_mapping_metadata
-from spark_ext.keys import (
+from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
+from spark_ext.model.keys import (
     FEATURE_PROPERTY,
     FEATURE_SUPPORTED,
     HAS_DROPPED_OR_RENAMED,
     IGNORE_PROTOCOL_DEFAULTS,
 )
-from spark_ext.metadata import CommitContext, TableMetadata
+from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.rules.refuse_iceberg_compat_v1 import demands_iceberg_names
 from spark_ext.rules.situation import (
     arrives_mapped,

@@ -10,7 +10,7 @@ import strategies
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from spark_ext.schema import Schema
+from spark_ext.model.schema import Schema
 
 # Deterministic whichever folders run with this one.
 COMPARISON = settings(derandomize=True, deadline=None, database=None, max_examples=60)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tables import struct, table, without
 
 from spark_ext.errors import SparkExtError
-from spark_ext.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
-from spark_ext.metadata import TableMetadata
-from spark_ext.physical_schema import check_ids_and_physical_names
-from spark_ext.schema import Schema
+from spark_ext.model.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.physical_schema import check_ids_and_physical_names
+from spark_ext.model.schema import Schema
 
 WIDE_OR_DEEP = st.sampled_from([s for s in FIXED if s["fields"]]) | strategies.deep_schemas()
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))

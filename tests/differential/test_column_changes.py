@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`spark_ext.changes` against Delta's own functions. The oracle is Delta.
+"""`spark_ext.model.changes` against Delta's own functions. The oracle is Delta.
 
 Delta knows a column again by its physical path alone, we by its id and its physical path. So we
 call a column dropped that kept its path and lost its id, and Delta does not; nothing else differs.
@@ -15,11 +15,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables import struct
 
-from spark_ext.changes import ColumnChanges, column_changes, dropped_paths
-from spark_ext.column_mapping import column_id, has_column_id, is_mapped, physical_name
-from spark_ext.keys import COLUMN_ID
-from spark_ext.metadata import TableMetadata
-from spark_ext.schema import Path, Schema, map_fields, walk
+from spark_ext.model.changes import ColumnChanges, column_changes, dropped_paths
+from spark_ext.model.column_mapping import column_id, has_column_id, is_mapped, physical_name
+from spark_ext.model.keys import COLUMN_ID
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.schema import Path, Schema, map_fields, walk
 
 CHANGES = strategies.changes(modes=("name", "id")).filter(lambda change: is_mapped(change.old))
 

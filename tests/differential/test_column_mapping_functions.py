@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`spark_ext.column_mapping` against Delta's own functions. The oracle is Delta."""
+"""`spark_ext.model.column_mapping` against Delta's own functions. The oracle is Delta."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import struct
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     SUPPORTED_MODES,
     drop_column_mapping_metadata,
     find_max_column_id,
@@ -25,10 +25,10 @@ from spark_ext.column_mapping import (
     schema_has_column_mapping_metadata,
 )
 from spark_ext.errors import SparkExtError, UnsupportedModeError
-from spark_ext.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MODE
-from spark_ext.metadata import Protocol, TableMetadata
-from spark_ext.physical_schema import physical_schema, rename_to_physical
-from spark_ext.schema import Path, Schema, map_fields, walk
+from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MODE
+from spark_ext.model.metadata import Protocol, TableMetadata
+from spark_ext.model.physical_schema import physical_schema, rename_to_physical
+from spark_ext.model.schema import Path, Schema, map_fields, walk
 
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))
 NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}

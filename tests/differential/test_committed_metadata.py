@@ -20,21 +20,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tables import TRACKED, commit, struct, table, without
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     is_mapped,
     is_mode_change_allowed,
     mode_of,
     physical_name,
 )
-from spark_ext.keys import (
+from spark_ext.model.keys import (
     COLUMN_ID,
     COLUMN_MAPPING_MODE,
     FEATURE_PROPERTY,
     HAS_DROPPED_OR_RENAMED,
 )
-from spark_ext.metadata import TableMetadata
+from spark_ext.model.metadata import TableMetadata
 from spark_ext.rules import next_metadata
-from spark_ext.schema import Path, Schema, walk
+from spark_ext.model.schema import Path, Schema, walk
 
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from table_log import FEATURE
 
 from spark_ext import UsageTracking
-from spark_ext.progress import Progress
+from spark_ext.api.progress import Progress
 
 MODE = "delta.columnMapping.mode"
 WAIT = "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"

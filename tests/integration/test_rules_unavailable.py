@@ -407,7 +407,7 @@ def test_an_exit_that_is_missing_is_no_exit_that_is_reached(
 ) -> None:
     rules(
         setup="""
-            from spark_ext import table_functions
+            from spark_ext.worker import table_functions
             every = table_functions.exits
             table_functions.exits = lambda facts: every(facts)[1:]
             """

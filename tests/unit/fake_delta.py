@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     column_id,
     drop_column_mapping_metadata,
     find_max_column_id,
@@ -21,9 +21,9 @@ from spark_ext.column_mapping import (
     physical_name,
     schema_has_column_mapping_metadata,
 )
-from spark_ext.keys import COLUMN_ID, MAX_COLUMN_ID, PHYSICAL_NAME
-from spark_ext.metadata import TableMetadata
-from spark_ext.schema import Field, Path, map_fields, walk
+from spark_ext.model.keys import COLUMN_ID, MAX_COLUMN_ID, PHYSICAL_NAME
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.schema import Field, Path, map_fields, walk
 
 
 def assigned(

@@ -15,13 +15,13 @@ import fake_delta
 from hypothesis import strategies as st
 from tables import TRACKED, commit, without
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     column_id,
     drop_column_mapping_metadata,
     find_max_column_id,
     max_column_id,
 )
-from spark_ext.keys import (
+from spark_ext.model.keys import (
     COLUMN_ID,
     COLUMN_MAPPING_MODE,
     FEATURE_PROPERTY,
@@ -29,8 +29,8 @@ from spark_ext.keys import (
     MAX_COLUMN_ID,
     PHYSICAL_NAME,
 )
-from spark_ext.metadata import CommitContext, TableMetadata
-from spark_ext.schema import Field, Path, Schema, map_fields, walk
+from spark_ext.model.metadata import CommitContext, TableMetadata
+from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
 
 # Case twins, Delta's special characters, segments of paths, letters whose case is not ASCII.
 NAMES = (

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from spark_ext.column_mapping import find_max_column_id, has_physical_name
-from spark_ext.keys import (
+from spark_ext.model.column_mapping import find_max_column_id, has_physical_name
+from spark_ext.model.keys import (
     COLUMN_ID,
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
@@ -22,7 +22,7 @@ from spark_ext.keys import (
     MAX_COLUMN_ID,
     PHYSICAL_NAME,
 )
-from spark_ext.metadata import CommitContext, Protocol, TableMetadata
+from spark_ext.model.metadata import CommitContext, Protocol, TableMetadata
 
 MAPPING_KEYS = (COLUMN_ID, PHYSICAL_NAME)
 TRACKED = ("columnMapping", FEATURE_NAME)
@@ -53,7 +53,7 @@ def without(metadata: TableMetadata, key: str) -> TableMetadata:
 
 
 def wire(metadata: TableMetadata) -> dict[str, Any]:
-    """A table in a request, as `spark_ext.wire` has it."""
+    """A table in a request, as `spark_ext.worker.wire` has it."""
     return {
         "schema": metadata.schema,
         "configuration": dict(metadata.configuration),

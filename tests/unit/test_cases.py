@@ -17,10 +17,10 @@ import fake_delta
 import pytest
 from tables import columns, table, wire
 
-from spark_ext.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
-from spark_ext.metadata import TableMetadata
+from spark_ext.model.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
+from spark_ext.model.metadata import TableMetadata
 from spark_ext.rules import RULES
-from spark_ext.worker import RuleService
+from spark_ext.worker.__main__ import RuleService
 
 CASES = Path(__file__).parent / "cases"
 FILES = sorted(CASES.glob("*/*.json"))

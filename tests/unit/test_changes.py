@@ -5,9 +5,9 @@ import strategies
 from hypothesis import given
 from tables import struct
 
-from spark_ext.changes import ColumnChanges, column_changes, dropped_paths
-from spark_ext.metadata import TableMetadata
-from spark_ext.schema import Schema, walk
+from spark_ext.model.changes import ColumnChanges, column_changes, dropped_paths
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.schema import Schema, walk
 
 OLD = struct({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x", "y": "4 y"}}})
 

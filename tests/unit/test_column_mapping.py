@@ -6,7 +6,7 @@ import strategies
 from hypothesis import given
 from tables import columns, struct
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     SUPPORTED_MODES,
     column_id,
     drop_column_mapping_metadata,
@@ -23,12 +23,12 @@ from spark_ext.column_mapping import (
 from spark_ext.errors import (
     UnsupportedModeError,
 )
-from spark_ext.keys import (
+from spark_ext.model.keys import (
     COLUMN_MAPPING_MODE,
     NESTED_COLUMN_IDS,
 )
-from spark_ext.metadata import Protocol
-from spark_ext.schema import Schema
+from spark_ext.model.metadata import Protocol
+from spark_ext.model.schema import Schema
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 

@@ -9,10 +9,10 @@ from typing import Any, get_args
 import pytest
 from tables import table, wire
 
-from spark_ext.metadata import TableMetadata
-from spark_ext.rules.exits import EXITS
-from spark_ext.table import Until
-from spark_ext.worker import RuleService
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.leave.exits import EXITS
+from spark_ext.api.table import Until
+from spark_ext.worker.__main__ import RuleService
 
 TRACKING = "columnMappingUsageTracking"
 MAPPED_FEATURES = ("appendOnly", "invariants", "columnMapping", TRACKING)

@@ -19,22 +19,22 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tables import commit, without
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     drop_column_mapping_metadata,
     is_mapped,
     physical_name,
     schema_has_column_mapping_metadata,
 )
-from spark_ext.keys import (
+from spark_ext.model.keys import (
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
     FEATURE_PROPERTY,
     HAS_DROPPED_OR_RENAMED,
     MAX_COLUMN_ID,
 )
-from spark_ext.metadata import TableMetadata
+from spark_ext.model.metadata import TableMetadata
 from spark_ext.rules import next_metadata
-from spark_ext.schema import Path, logical_name, walk
+from spark_ext.model.schema import Path, logical_name, walk
 
 NAMES = st.sampled_from(["a", "A", "b"])
 TYPES = st.sampled_from(["long", "string"])

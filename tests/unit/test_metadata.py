@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from spark_ext.metadata import TableMetadata
+from spark_ext.model.metadata import TableMetadata
 
 
 class TestTableMetadata:

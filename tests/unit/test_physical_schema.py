@@ -16,20 +16,20 @@ from spark_ext.errors import (
     MissingPhysicalNameError,
     SparkExtError,
 )
-from spark_ext.keys import (
+from spark_ext.model.keys import (
     COLUMN_MAPPING_MODE,
     MAX_COLUMN_ID,
     NESTED_COLUMN_IDS,
     PARQUET_FIELD_ID,
     PARQUET_NESTED_FIELD_IDS,
 )
-from spark_ext.metadata import TableMetadata
-from spark_ext.physical_schema import (
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.physical_schema import (
     check_ids_and_physical_names,
     physical_schema,
     rename_to_physical,
 )
-from spark_ext.schema import Schema
+from spark_ext.model.schema import Schema
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 

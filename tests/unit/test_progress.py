@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from spark_ext import progress
+from spark_ext.api import progress
 from spark_ext.errors import ProgressFailedError
-from spark_ext.progress import Progress, reported
+from spark_ext.api.progress import Progress, reported
 
 CONNECTED: Any = None  # any session that is no classic one
 

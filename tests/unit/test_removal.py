@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tables import TRACKED, table, wire
 
-from spark_ext.metadata import TableMetadata
-from spark_ext.worker import RuleService
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.worker.__main__ import RuleService
 
 NAMES_AGREE: dict[str, Any] = {
     "a": "1 a",

@@ -10,18 +10,18 @@ import strategies
 from hypothesis import given
 from tables import TRACKED
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     column_id,
     drop_column_mapping_metadata,
     has_column_id,
     is_mapped,
     physical_name,
 )
-from spark_ext.keys import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
-from spark_ext.metadata import TableMetadata
-from spark_ext.physical_schema import check_ids_and_physical_names
+from spark_ext.model.keys import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.physical_schema import check_ids_and_physical_names
 from spark_ext.rules import next_metadata
-from spark_ext.schema import Schema, walk
+from spark_ext.model.schema import Schema, walk
 
 TRACKED_CHANGES = strategies.changes(TRACKED)
 

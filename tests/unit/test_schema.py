@@ -5,7 +5,7 @@ import strategies
 from hypothesis import given
 from tables import struct
 
-from spark_ext.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, walk
+from spark_ext.model.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, walk
 
 NESTED = struct({"s": {"struct": {"x": ""}}, "l": {"array": {"y": ""}}, "m": {"map": {"z": ""}}})
 

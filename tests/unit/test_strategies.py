@@ -9,10 +9,10 @@ from typing import Any
 import strategies
 from hypothesis import given
 
-from spark_ext.column_mapping import is_mapped, schema_has_column_mapping_metadata
-from spark_ext.metadata import TableMetadata
-from spark_ext.physical_schema import check_ids_and_physical_names
-from spark_ext.schema import Schema, walk
+from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.physical_schema import check_ids_and_physical_names
+from spark_ext.model.schema import Schema, walk
 
 
 @given(strategies.schemas())

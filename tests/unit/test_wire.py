@@ -8,9 +8,9 @@ import pytest
 from tables import struct
 
 from spark_ext.errors import FlagNotModifiableError, MalformedMessageError
-from spark_ext.metadata import Protocol, TableMetadata
-from spark_ext.schema import EMPTY_SCHEMA
-from spark_ext.wire import parse_request, render_answer, render_error
+from spark_ext.model.metadata import Protocol, TableMetadata
+from spark_ext.model.schema import EMPTY_SCHEMA
+from spark_ext.worker.wire import parse_request, render_answer, render_error
 
 METADATA: dict[str, Any] = {
     "schema": struct({"a": ""}),

@@ -17,8 +17,8 @@ import pytest
 import test_wire
 from tables import struct
 
-from spark_ext.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
-from spark_ext.worker import RuleService
+from spark_ext.model.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
+from spark_ext.worker.__main__ import RuleService
 
 TOKEN = "cafe"
 SECONDS = 10

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
     has_physical_name,
     physical_name,
 )
 from spark_ext.errors import MalformedMessageError
-from spark_ext.metadata import TableFacts
-from spark_ext.rules.exits import exits
-from spark_ext.schema import quoted, type_name, walk
-from spark_ext.wire import parse_table_facts
+from spark_ext.model.metadata import TableFacts
+from spark_ext.leave.exits import exits
+from spark_ext.model.schema import quoted, type_name, walk
+from spark_ext.worker.wire import parse_table_facts
 
 Row = Mapping[str, Any]
 
@@ -73,7 +73,7 @@ FUNCTIONS = {
 
 
 def call(name: str, request: str) -> str:
-    """The answer of a table function, in the shape of `spark_ext.wire`.
+    """The answer of a table function, in the shape of `spark_ext.worker.wire`.
 
     Raises:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, for another function or shape.

@@ -48,14 +48,14 @@ from types import MappingProxyType
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError, SparkExtError
-from spark_ext.metadata import (
+from spark_ext.model.metadata import (
     CommitContext,
     MetadataRequest,
     Protocol,
     TableFacts,
     TableMetadata,
 )
-from spark_ext.schema import EMPTY_SCHEMA, Field, Schema
+from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
 
 
 def parse_request(text: str) -> MetadataRequest:

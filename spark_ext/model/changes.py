@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spark_ext.column_mapping import column_id, has_column_id, physical_name
-from spark_ext.schema import Field, Path, Schema, differing, walk
+from spark_ext.model.column_mapping import column_id, has_column_id, physical_name
+from spark_ext.model.schema import Field, Path, Schema, differing, walk
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spark_ext.errors import UnsupportedModeError
-from spark_ext.keys import (
+from spark_ext.model.keys import (
     COLUMN_ID,
     COLUMN_MAPPING_FEATURE,
     COLUMN_MAPPING_METADATA_KEYS,
@@ -25,8 +25,8 @@ from spark_ext.keys import (
     PARQUET_NESTED_FIELD_IDS,
     PHYSICAL_NAME,
 )
-from spark_ext.metadata import Protocol, TableMetadata
-from spark_ext.schema import Field, Schema, map_fields, walk
+from spark_ext.model.metadata import Protocol, TableMetadata
+from spark_ext.model.schema import Field, Schema, map_fields, walk
 
 # Source: SchemaUtils.scala, `findInvalidColumnNamesInSchema`. Names may have them while mapped.
 INVALID_NAME_CHARACTERS = frozenset(" ,;{}()\n\t=")

@@ -14,9 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_ext.errors import MalformedMessageError
-from spark_ext.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
-from spark_ext.progress import Progress, reported, shown
-from spark_ext.rules.exits import (
+from spark_ext.model.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
+from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,
     Reason,
@@ -24,7 +24,7 @@ from spark_ext.rules.exits import (
     is_refused_by_delta,
     waiting,
 )
-from spark_ext.schema import backticked
+from spark_ext.model.schema import backticked
 
 Until = Literal["none", "readers", "writers"]
 

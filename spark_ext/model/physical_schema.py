@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     column_id,
     field_metadata,
     find_max_column_id,
@@ -32,7 +32,7 @@ from spark_ext.errors import (
     MissingColumnIdError,
     MissingPhysicalNameError,
 )
-from spark_ext.keys import (
+from spark_ext.model.keys import (
     COLLATIONS,
     INTERNAL_COLUMNS,
     MAX_COLUMN_ID,
@@ -41,8 +41,8 @@ from spark_ext.keys import (
     PARQUET_FIELD_ID,
     PARQUET_NESTED_FIELD_IDS,
 )
-from spark_ext.metadata import TableMetadata
-from spark_ext.schema import Field, Path, Schema, map_fields, walk
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
 
 
 def rename_to_physical(schema: Schema) -> Schema:

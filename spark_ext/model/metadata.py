@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from spark_ext.schema import EMPTY_SCHEMA, Schema
+from spark_ext.model.schema import EMPTY_SCHEMA, Schema
 
 _EMPTY_CONFIGURATION: Mapping[str, str] = MappingProxyType({})
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from spark_ext.column_mapping import (
+from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
     has_physical_name,
     physical_name,
     satisfies_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
-from spark_ext.column_mapping import is_mapped as has_mapping_on
-from spark_ext.keys import (
+from spark_ext.model.column_mapping import is_mapped as has_mapping_on
+from spark_ext.model.keys import (
     CHECKPOINT_PROTECTION_FEATURE,
     COLUMN_MAPPING_FEATURE,
     COLUMN_MAPPING_MODE,
@@ -25,9 +25,9 @@ from spark_ext.keys import (
     MODE_NONE,
     TRUNCATE_HISTORY_RETENTION,
 )
-from spark_ext.metadata import Protocol, TableFacts, TableMetadata
-from spark_ext.rules.removal import PHYSICAL_NAME_DIFFERS, removal
-from spark_ext.schema import Path, quoted, walk
+from spark_ext.model.metadata import Protocol, TableFacts, TableMetadata
+from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal
+from spark_ext.model.schema import Path, quoted, walk
 
 NONE, READERS, WRITERS = EXITS = ("none", "readers", "writers")
 

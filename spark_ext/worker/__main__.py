@@ -21,11 +21,11 @@ from typing import ClassVar
 
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
-from spark_ext import table_functions
+from spark_ext.worker import table_functions
 from spark_ext.errors import RuleFailedError, SparkExtError
 from spark_ext.rules import next_metadata
-from spark_ext.rules.removal import removal, render_reasons
-from spark_ext.wire import (
+from spark_ext.leave.removal import removal, render_reasons
+from spark_ext.worker.wire import (
     parse_removal_request,
     parse_request,
     render_answer,
@@ -44,7 +44,7 @@ class RuleService:
     """
 
     def next_metadata(self, request: str) -> str:
-        """The metadata to commit, in the shape of `spark_ext.wire`; every error is data."""
+        """The metadata to commit, in the shape of `spark_ext.worker.wire`; every error is data."""
         return _answered(_next_metadata, request)
 
     def removal(self, request: str) -> str:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from spark_ext.column_mapping import has_physical_name, physical_name
-from spark_ext.keys import FEATURE_NAME
-from spark_ext.metadata import Protocol, TableMetadata
+from spark_ext.model.column_mapping import has_physical_name, physical_name
+from spark_ext.model.keys import FEATURE_NAME
+from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.rules.situation import flag
-from spark_ext.schema import Path, walk
+from spark_ext.model.schema import Path, walk
 
 NOT_TRACKED = "NOT_TRACKED"
 HAS_DROPPED_OR_RENAMED = "HAS_DROPPED_OR_RENAMED"
