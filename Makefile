@@ -28,7 +28,7 @@ JAR := spark_ext/jars/spark-ext.jar
 # The jar carries the Python rules as well, so an edited rule makes a new jar.
 JAR_SOURCES := jars/pom.xml jars/maven.py \
 	$(shell find jars/src/main -type f 2>/dev/null) \
-	$(shell find spark_ext -name '*.py' -o -name py.typed 2>/dev/null)
+	$(shell find spark_ext -name '*.py' -o -name py.typed -o -name conditions.json 2>/dev/null)
 
 ##@ Use it
 

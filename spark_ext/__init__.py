@@ -7,23 +7,42 @@ package without pyspark.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from spark_ext.api.progress import Progress
     from spark_ext.api.session import configure
     from spark_ext.api.table import UsageTracking
+    from spark_ext.errors import SparkExtError
+    from spark_ext.leave.exits import ColumnMappingExit, Reason
 
 __version__ = "0.1.0"
-__all__ = ["UsageTracking", "__version__", "configure"]
+__all__ = [
+    "ColumnMappingExit",
+    "Progress",
+    "Reason",
+    "SparkExtError",
+    "UsageTracking",
+    "__version__",
+    "configure",
+]
+
+_MODULES = {
+    "ColumnMappingExit": "spark_ext.leave.exits",
+    "Progress": "spark_ext.api.progress",
+    "Reason": "spark_ext.leave.exits",
+    "SparkExtError": "spark_ext.errors",
+    "UsageTracking": "spark_ext.api.table",
+    "configure": "spark_ext.api.session",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name == "configure":
-        from spark_ext.api.session import configure
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
 
-        return configure
-    if name == "UsageTracking":
-        from spark_ext.api.table import UsageTracking
 
-        return UsageTracking
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

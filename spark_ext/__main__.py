@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from spark_ext.errors import SparkExtError
 from spark_ext.api.session import jar, submit_args
+from spark_ext.errors import SparkExtError
 
 
 def main(arguments: list[str] | None = None) -> int:

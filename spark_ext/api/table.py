@@ -13,9 +13,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_ext.errors import MalformedMessageError
-from spark_ext.model.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
 from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,
@@ -24,9 +23,10 @@ from spark_ext.leave.exits import (
     is_refused_by_delta,
     waiting,
 )
+from spark_ext.model.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
 from spark_ext.model.schema import backticked
 
-Until = Literal["none", "readers", "writers"]
+Until = Literal["unmapped", "readers", "writers"]
 
 # Delta deletes history only once its retention period is over; the same statement goes on then.
 _WAITS_FOR_RETENTION_PERIOD = {
@@ -106,7 +106,7 @@ class UsageTracking:
         self,
         *,
         dry_run: bool = False,
-        until: Until = "none",
+        until: Until = "unmapped",
         progress: Callable[[Progress], None] | None = shown,
     ) -> list[ColumnMappingExit]:
         """Leaves column mapping as far as `until`, exit by exit, and tells where the table is.
@@ -116,7 +116,7 @@ class UsageTracking:
 
         Args:
             dry_run: Only tell.
-            until: `none`: the mode, for readers that ignore column mapping. `readers`: the
+            until: `unmapped`: the mode, for readers that ignore column mapping. `readers`: the
                 feature out of the protocol, for readers of protocol version 1. `writers`: what it
                 and usage tracking leave behind as well. Delta then deletes history older than
                 `delta.dropFeatureTruncateHistory.retentionDuration` (24 hours); until there is

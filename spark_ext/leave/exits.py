@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
     has_physical_name,
@@ -26,13 +27,12 @@ from spark_ext.model.keys import (
     TRUNCATE_HISTORY_RETENTION,
 )
 from spark_ext.model.metadata import Protocol, TableFacts, TableMetadata
-from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal
 from spark_ext.model.schema import Path, quoted, walk
 
-NONE, READERS, WRITERS = EXITS = ("none", "readers", "writers")
+UNMAPPED, READERS, WRITERS = EXITS = ("unmapped", "readers", "writers")
 
 MEANINGS = {
-    NONE: "readable by readers that ignore column mapping",
+    UNMAPPED: "readable by readers that ignore column mapping",
     READERS: "readable by readers of protocol version 1",
     WRITERS: "writable by writers of protocol version 4 and below",
 }
@@ -85,7 +85,7 @@ class ColumnMappingExit:
     """One exit, seen from where the table is.
 
     Args:
-        exit: `none`, `readers` or `writers`.
+        exit: `unmapped`, `readers` or `writers`.
         meaning: What has become possible there, in words.
         reached: Whether the table is there.
         cost: `NOTHING` once reached, `METADATA` (commits without files), `REWRITE` (of all files),
@@ -140,7 +140,7 @@ def is_refused_by_delta(step: ColumnMappingExit) -> bool:
         Delta 4.4.0, RemoveColumnMappingCommand.scala, `run`; OptimisticTransaction.scala,
         `prepareCommit`.
     """
-    if step.exit != NONE or step.cost != BLOCKED:
+    if step.exit != UNMAPPED or step.cost != BLOCKED:
         return False
     reasons = {why.reason for why in step.reasons}
     return INVALID_COLUMN_NAME in reasons or (OTHER_FEATURE in reasons and not step.num_files)
@@ -149,24 +149,24 @@ def is_refused_by_delta(step: ColumnMappingExit) -> bool:
 def _unmapped(facts: TableFacts) -> ColumnMappingExit:
     has_keys = schema_has_column_mapping_metadata(facts.metadata.schema)
     if not has_mapping_on(facts.metadata) and not has_keys:
-        return _exit(NONE, NOTHING)
+        return _exit(UNMAPPED, NOTHING)
     invalid = tuple(_invalid_names(facts.metadata))
     demanding = _other_features(_enabled_iceberg_compat(facts.metadata))
     # A name can only be made legal by a rename, after which nothing is free.
     rewrite = _rewrite_reasons(facts)
     sizes = (facts.num_files, facts.size_in_bytes) if rewrite or invalid else (0, 0)
     if invalid or demanding:
-        return _exit(NONE, BLOCKED, (*invalid, *demanding, *rewrite), sizes=sizes)
+        return _exit(UNMAPPED, BLOCKED, (*invalid, *demanding, *rewrite), sizes=sizes)
     statement = disabling_statement(facts.name)
     reasons = rewrite
     if not has_mapping_on(facts.metadata):
         # Delta's rewrite reads by the logical names, and would write nulls over these.
         hidden = tuple(_hidden_columns(facts.metadata))
         if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
-            return _exit(NONE, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
+            return _exit(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
         statement = _drop_mapping(facts.name)
         reasons = (Reason(MAPPING_METADATA_LEFT), *rewrite)
-    return _exit(NONE, REWRITE if rewrite else METADATA, reasons, (statement,), sizes)
+    return _exit(UNMAPPED, REWRITE if rewrite else METADATA, reasons, (statement,), sizes)
 
 
 def _readable(facts: TableFacts) -> ColumnMappingExit:

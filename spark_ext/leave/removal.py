@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from spark_ext.model.column_mapping import has_physical_name, physical_name
 from spark_ext.model.keys import FEATURE_NAME
 from spark_ext.model.metadata import Protocol, TableMetadata
-from spark_ext.rules.situation import flag
 from spark_ext.model.schema import Path, walk
+from spark_ext.model.usage import flag
 
 NOT_TRACKED = "NOT_TRACKED"
 HAS_DROPPED_OR_RENAMED = "HAS_DROPPED_OR_RENAMED"
@@ -56,9 +55,3 @@ def removal(*, table: TableMetadata, protocol: Protocol) -> tuple[RewriteReason,
         if has_physical_name(field) and physical_name(field) != field["name"]:
             reasons.append(RewriteReason(PHYSICAL_NAME_DIFFERS, path))
     return tuple(reasons)
-
-
-def render_reasons(reasons: tuple[RewriteReason, ...]) -> str:
-    """The answer that the JVM gets."""
-    rendered = [{"reason": reason.reason, "column": reason.column} for reason in reasons]
-    return json.dumps({"reasons": rendered}, separators=(",", ":"))

@@ -16,6 +16,9 @@ _EMPTY_CONFIGURATION: Mapping[str, str] = MappingProxyType({})
 class TableMetadata:
     """The part of a table's `metaData` action that the rules read.
 
+    Args:
+        configuration: The properties that start with `delta.`; no rule reads another.
+
     Source:
         Protocol, "Change Metadata".
     """
@@ -62,7 +65,7 @@ class CommitContext:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What table functions know of a table.
+    """What the exits are told of a table.
 
     Args:
         name: As the user wrote it.
@@ -78,9 +81,15 @@ class TableFacts:
 
 
 @dataclass(frozen=True)
-class MetadataRequest:
-    """A whole request: the three arguments of the rules."""
+class MetadataChange:
+    """A change that a transaction makes, as the rules get it first.
+
+    Args:
+        old: The table before the transaction; of a new table, the session's defaults.
+        assigned: What the command asked for, with ids and physical names as Delta assigned them.
+        commit: The rest of what is known of the transaction.
+    """
 
     old: TableMetadata
-    new: TableMetadata
+    assigned: TableMetadata
     commit: CommitContext

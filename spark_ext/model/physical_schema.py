@@ -13,6 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from spark_ext.errors import (
+    ColumnNotResolvedError,
+    DuplicatedColumnIdError,
+    DuplicatedPhysicalNameError,
+    MaxColumnIdNotSetError,
+    MaxColumnIdTooLowError,
+    MissingColumnIdError,
+    MissingPhysicalNameError,
+)
 from spark_ext.model.column_mapping import (
     column_id,
     field_metadata,
@@ -22,15 +31,6 @@ from spark_ext.model.column_mapping import (
     mode_of,
     physical_name,
     renamed_path,
-)
-from spark_ext.errors import (
-    ColumnNotResolvedError,
-    DuplicatedColumnIdError,
-    DuplicatedPhysicalNameError,
-    MaxColumnIdNotSetError,
-    MaxColumnIdTooLowError,
-    MissingColumnIdError,
-    MissingPhysicalNameError,
 )
 from spark_ext.model.keys import (
     COLLATIONS,

@@ -15,8 +15,9 @@ from spark_ext.model.column_mapping import (
     with_physical_name,
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
-from spark_ext.rules.situation import flag, is_tracked
 from spark_ext.model.schema import Field, Path, Schema, differing, map_fields, walk
+from spark_ext.model.usage import flag
+from spark_ext.rules.situation import is_tracked
 
 
 def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContext) -> TableMetadata:

@@ -14,8 +14,9 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
-from spark_ext.rules.situation import existed, flag, is_tracked, with_flag
 from spark_ext.model.schema import Path, Schema, differing, walk
+from spark_ext.model.usage import flag, with_flag
+from spark_ext.rules.situation import existed, is_tracked
 
 _Identity = tuple[Path, int]
 

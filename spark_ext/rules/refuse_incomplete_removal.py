@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.errors import IncompleteRemovalError
+from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.model.keys import COLUMN_MAPPING_MODE, MODE_NONE
 from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.rules.situation import is_tracked

@@ -74,18 +74,3 @@ def arrives_mapped(commit: CommitContext) -> bool:
         has_physical_name(field) or has_column_id(field)
         for _, field in walk(commit.proposed.schema)
     )
-
-
-def flag(metadata: TableMetadata) -> bool | None:
-    """The flag; None where it is absent or no boolean, the text of a boolean being any case.
-
-    Source:
-        RFC, "Usage Tracking".
-    """
-    text = metadata.configuration.get(HAS_DROPPED_OR_RENAMED, "").lower()
-    return {"true": True, "false": False}.get(text)
-
-
-def with_flag(metadata: TableMetadata, *, dropped_or_renamed: bool) -> TableMetadata:
-    """The metadata with the flag."""
-    return metadata.with_property(HAS_DROPPED_OR_RENAMED, str(dropped_or_renamed).lower())

@@ -11,15 +11,14 @@ from spark_ext.model.keys import (
     IGNORE_PROTOCOL_DEFAULTS,
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
+from spark_ext.model.usage import flag, with_flag
 from spark_ext.rules.refuse_iceberg_compat_v1 import demands_iceberg_names
 from spark_ext.rules.situation import (
     arrives_mapped,
     existed,
-    flag,
     is_in_protocol,
     is_requested,
     is_tracked,
-    with_flag,
 )
 
 

@@ -15,72 +15,30 @@ import os
 import signal
 import socket
 import sys
-import traceback
-from collections.abc import Callable
 from typing import ClassVar
 
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
-from spark_ext.worker import table_functions
-from spark_ext.errors import RuleFailedError, SparkExtError
-from spark_ext.rules import next_metadata
-from spark_ext.leave.removal import removal, render_reasons
-from spark_ext.worker.wire import (
-    parse_removal_request,
-    parse_request,
-    render_answer,
-    render_error,
-)
+from spark_ext.worker.questions import ask
 
 LOOPBACK = "127.0.0.1"
-_TRACEBACK_LINES = 12
 
 
 class RuleService:
     """What the JVM calls.
 
     Source:
-        `sparkext.rule.MetadataRules.Service`, the same in Java.
+        `sparkext.python.Service`, the same in Java.
     """
 
-    def next_metadata(self, request: str) -> str:
-        """The metadata to commit, in the shape of `spark_ext.worker.wire`; every error is data."""
-        return _answered(_next_metadata, request)
-
-    def removal(self, request: str) -> str:
-        """Whether metadata alone may remove column mapping; every error is data."""
-        return _answered(_removal, request)
-
-    def table_function(self, name: str, request: str) -> str:
-        """The relation that a table function makes of a table; every error is data."""
-        return _answered(lambda text: table_functions.call(name, text), request)
+    def ask(self, question: str, request: str) -> str:
+        """The answer to one of `spark_ext.worker.questions`."""
+        return ask(question, request)
 
     class Java:
         """The Java interface, by py4j's convention."""
 
-        implements: ClassVar[list[str]] = ["sparkext.rule.MetadataRules$Service"]
-
-
-def _next_metadata(request: str) -> str:
-    parsed = parse_request(request)
-    result = next_metadata(old=parsed.old, new=parsed.new, commit=parsed.commit)
-    return render_answer(result, parsed.new)
-
-
-def _removal(request: str) -> str:
-    table, protocol = parse_removal_request(request)
-    return render_reasons(removal(table=table, protocol=protocol))
-
-
-def _answered(answer: Callable[[str], str], request: str) -> str:
-    try:
-        return answer(request)
-    except SparkExtError as refusal:
-        return render_error(refusal)
-    except Exception as error:
-        # py4j would hand the JVM an error's text without condition or SQLSTATE.
-        lines = traceback.format_exc().splitlines()[-_TRACEBACK_LINES:]
-        return render_error(RuleFailedError(error=repr(error), traceback="\n".join(lines)))
+        implements: ClassVar[list[str]] = ["sparkext.python.Service"]
 
 
 def main() -> None:

@@ -1,28 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table functions of SQL: `SELECT * FROM column_mapping('db.t')`.
 
-A function is its schema and the rows that it makes of a table. The JVM finds the table, calls it
-by name and turns the answer into a relation.
+A function is its schema and the rows that it makes of a table. The JVM finds the table, asks by the
+function's name and turns the answer into a relation.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from spark_ext.leave.exits import exits
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
     has_physical_name,
     physical_name,
 )
-from spark_ext.errors import MalformedMessageError
-from spark_ext.model.metadata import TableFacts
-from spark_ext.leave.exits import exits
+from spark_ext.model.metadata import TableFacts, TableMetadata
 from spark_ext.model.schema import quoted, type_name, walk
-from spark_ext.worker.wire import parse_table_facts
+from spark_ext.worker.wire import parse_table, parse_table_facts
 
 Row = Mapping[str, Any]
 
@@ -33,15 +31,17 @@ class TableFunction:
 
     Args:
         schema: The columns of its rows, as DDL.
-        rows: From a table to rows, by the names of these columns.
+        parse: From the request to what it has to know of the table.
+        rows: From that to rows, by the names of the columns.
     """
 
     schema: str
-    rows: Callable[[TableFacts], Iterable[Row]]
+    parse: Callable[[str], Any]
+    rows: Callable[[Any], Iterable[Row]]
 
 
-def _column_mapping(facts: TableFacts) -> Iterable[Row]:
-    for path, field in walk(facts.metadata.schema):
+def _column_mapping(table: TableMetadata) -> Iterable[Row]:
+    for path, field in walk(table.schema):
         yield {
             "path": quoted(path),
             "name": field["name"],
@@ -61,25 +61,15 @@ def _column_mapping_exit(facts: TableFacts) -> Iterable[Row]:
 
 FUNCTIONS = {
     "column_mapping": TableFunction(
-        "path STRING, name STRING, physicalName STRING, id BIGINT, type STRING", _column_mapping
+        "path STRING, name STRING, physicalName STRING, id BIGINT, type STRING",
+        parse_table,
+        _column_mapping,
     ),
     "column_mapping_exit": TableFunction(
         "exit STRING, meaning STRING, reached BOOLEAN, cost STRING,"
         " reasons ARRAY<STRUCT<reason: STRING, name: STRING, detail: STRING>>,"
         " numFiles BIGINT, sizeInBytes BIGINT, statements ARRAY<STRING>",
+        parse_table_facts,
         _column_mapping_exit,
     ),
 }
-
-
-def call(name: str, request: str) -> str:
-    """The answer of a table function, in the shape of `spark_ext.worker.wire`.
-
-    Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, for another function or shape.
-    """
-    if name not in FUNCTIONS:
-        raise MalformedMessageError(path="$", problem=f"names no table function: {name!r}")
-    function = FUNCTIONS[name]
-    rows = list(function.rows(parse_table_facts(request)))
-    return json.dumps({"schema": function.schema, "rows": rows}, separators=(",", ":"))

@@ -1,37 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON in which questions and answers travel between the two halves.
+"""The JSON in which questions and answers travel between the two halves; no other module has any.
 
 Shape:
-    A request is one JSON object, and so is its answer::
+    A request is one JSON object, and so is its answer. `M` is `{"schema": .., "configuration":
+    {..}}`, `P` a protocol::
 
-        {"old": M, "proposed": M, "new": M,
-         "commit": {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7,
-                                 "readerFeatures": null, "writerFeatures": ["appendOnly"]},
-                    "creatingTable": false, "enabledByDefault": false, "featureDefault": false,
-                    "flagDefault": false}}
+        {"minReaderVersion": 1, "minWriterVersion": 7,
+         "readerFeatures": null, "writerFeatures": ["appendOnly"]}
 
-        {"configuration": {"delta.columnMapping.mode": "name"}, "schema": null}
+    A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` where it is the
+    same text as that one. Among its `fields` a number stands for a column that `old` has at that
+    place, since wide schemas are megabytes. A configuration is an object of the properties that
+    start with `delta.`, or `"=old"` or `"=proposed"` likewise.
 
-    `M` is `{"schema": .., "configuration": {..}}`.
-    `old` is the table before the transaction, `proposed` what the command asked for, `new` what
-    Delta made of it. A schema is a StructType's JSON object; null for none; `"=old"` or
-    `"=proposed"` where it is the same text as that one. Among its `fields` a number stands for a
-    column that `old` has at that place, since wide schemas are megabytes. The answer's `schema` is
-    null where the schema stays as `new` had it; its numbers are places in `new`. `protocol` is the
-    transaction's, `enabledByDefault` the session's `spark.sparkext.usageTracking.enabledByDefault`,
-    false where no table is created or replaced; `featureDefault` and `flagDefault` tell whether the
-    session's defaults for new tables name the feature and the flag.
+    `next_metadata`, the metadata to commit::
 
-    A question whether column mapping may be removed by metadata alone, and its answer, which is
-    yes where there are no reasons::
+        {"old": M, "proposed": M, "assigned": M,
+         "commit": {"protocol": P, "creatingTable": false, "enabledByDefault": false,
+                    "featureDefault": false, "flagDefault": false}}
 
-        {"table": M, "protocol": {..}}
+        {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null}
 
-        {"reasons": [{"reason": "PHYSICAL_NAME_DIFFERS", "column": ["a", "element", "b"]}]}
+    `old` is the table before the transaction, `proposed` what the command asked for, `assigned`
+    what Delta made of it. The answer has the properties that `assigned` has not, or has otherwise;
+    its `schema` is null where it stays as `assigned` had it, and its numbers are places in
+    `assigned`. `protocol` is the transaction's, `enabledByDefault` the session's
+    `spark.sparkext.usageTracking.enabledByDefault`, false where no table is created or replaced;
+    `featureDefault` and `flagDefault` tell whether the session's defaults for new tables name the
+    feature and the flag.
 
-    A call of a table function, and its answer, a relation::
+    `removal`, whether column mapping may be removed by metadata alone::
 
-        {"table": M, "protocol": {..}, "name": "db.t", "numFiles": 4, "sizeInBytes": 4096}
+        {"table": M, "protocol": P}
+
+        {"free": true}
+
+    A table function, which answers with a relation; `column_mapping` and `column_mapping_exit`::
+
+        {"table": M}
+        {"table": M, "protocol": P, "name": "db.t", "numFiles": 4, "sizeInBytes": 4096}
 
         {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
 
@@ -43,14 +50,14 @@ Shape:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError, SparkExtError
 from spark_ext.model.metadata import (
     CommitContext,
-    MetadataRequest,
+    MetadataChange,
     Protocol,
     TableFacts,
     TableMetadata,
@@ -58,36 +65,34 @@ from spark_ext.model.metadata import (
 from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
 
 
-def parse_request(text: str) -> MetadataRequest:
-    """The request in a JSON text.
+def parse_metadata_change(text: str) -> MetadataChange:
+    """The change that `next_metadata` is asked about.
 
     Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape;
+            so do all of these.
     """
-    request = _object(_json(text), "$", _REQUEST)
+    request = _object(_json(text), "$", _METADATA_CHANGE)
     old = _metadata(request["old"], "old", {})
-    proposed = _metadata(request["proposed"], "proposed", {"=old": old.schema})
-    earlier = {"=old": old.schema, "=proposed": proposed.schema}
-    new = _metadata(request["new"], "new", earlier)
-    return MetadataRequest(old, new, _commit(request["commit"], proposed))
+    proposed = _metadata(request["proposed"], "proposed", {"=old": old})
+    earlier = {"=old": old, "=proposed": proposed}
+    assigned = _metadata(request["assigned"], "assigned", earlier)
+    return MetadataChange(old, assigned, _commit(request["commit"], proposed))
 
 
-def parse_removal_request(text: str) -> tuple[TableMetadata, Protocol]:
-    """The table that a question about the removal of column mapping is about.
-
-    Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
-    """
-    request = _object(_json(text), "$", _REMOVAL_REQUEST)
+def parse_removal(text: str) -> tuple[TableMetadata, Protocol]:
+    """The table that `removal` is asked about."""
+    request = _object(_json(text), "$", _REMOVAL)
     return _metadata(request["table"], "table", {}), _protocol(request["protocol"], "protocol")
 
 
-def parse_table_facts(text: str) -> TableFacts:
-    """The table that a table function is called with.
+def parse_table(text: str) -> TableMetadata:
+    """The table that `column_mapping` is called with."""
+    return _metadata(_object(_json(text), "$", _TABLE)["table"], "table", {})
 
-    Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
-    """
+
+def parse_table_facts(text: str) -> TableFacts:
+    """The table that `column_mapping_exit` is called with."""
     request = _object(_json(text), "$", _TABLE_FACTS)
     return TableFacts(
         metadata=_metadata(request["table"], "table", {}),
@@ -98,12 +103,28 @@ def parse_table_facts(text: str) -> TableFacts:
     )
 
 
-def render_answer(result: TableMetadata, new: TableMetadata) -> str:
-    """The answer to a request whose `new` became `result`."""
-    schema = None if result.schema is new.schema else _by_place(result.schema, new.schema)
-    return json.dumps(
-        {"configuration": dict(result.configuration), "schema": schema}, separators=(",", ":")
-    )
+def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
+    """The answer where `assigned` became `result`."""
+    before = assigned.configuration
+    changed = {key: to for key, to in result.configuration.items() if before.get(key) != to}
+    same = result.schema is assigned.schema
+    schema = None if same else _by_place(result.schema, assigned.schema)
+    return _text({"configuration": changed, "schema": schema})
+
+
+def render_removal(*, free: bool) -> str:
+    """The answer whether column mapping may be removed by metadata alone."""
+    return _text({"free": free})
+
+
+def render_relation(schema: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """The answer of a table function.
+
+    Args:
+        schema: The columns of the rows, as DDL.
+        rows: Each by the names of these columns.
+    """
+    return _text({"schema": schema, "rows": list(rows)})
 
 
 def _by_place(schema: Schema, known: Schema) -> Schema:
@@ -120,15 +141,20 @@ def render_error(error: SparkExtError) -> str:
         "parameters": error.params,
         "message": str(error),
     }
-    return json.dumps({"error": fields}, separators=(",", ":"))
+    return _text({"error": fields})
 
 
-_REQUEST = {"old": (dict,), "proposed": (dict,), "new": (dict,), "commit": (dict,)}
-_REMOVAL_REQUEST = {"table": (dict,), "protocol": (dict,)}
-_TABLE_FACTS = {**_REMOVAL_REQUEST, "name": (str,), "numFiles": (int,), "sizeInBytes": (int,)}
+def _text(message: Mapping[str, Any]) -> str:
+    return json.dumps(message, separators=(",", ":"))
+
+
+_METADATA_CHANGE = {"old": (dict,), "proposed": (dict,), "assigned": (dict,), "commit": (dict,)}
+_TABLE = {"table": (dict,)}
+_REMOVAL = {**_TABLE, "protocol": (dict,)}
+_TABLE_FACTS = {**_REMOVAL, "name": (str,), "numFiles": (int,), "sizeInBytes": (int,)}
 _METADATA = {
     "schema": (dict, str, type(None)),
-    "configuration": (dict,),
+    "configuration": (dict, str),
 }
 _COMMIT = {
     "protocol": (dict,),
@@ -163,28 +189,39 @@ def _object(value: Any, path: str, shape: Mapping[str, tuple[type, ...]]) -> dic
     return value
 
 
-def _metadata(value: Any, path: str, earlier: Mapping[str, Schema]) -> TableMetadata:
+def _metadata(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> TableMetadata:
     fields = _object(value, path, _METADATA)
-    configuration = fields["configuration"]
-    _strings(configuration.values(), f"{path}.configuration")
     return TableMetadata(
         schema=_schema(fields["schema"], f"{path}.schema", earlier),
-        configuration=MappingProxyType(configuration),
+        configuration=_configuration(fields["configuration"], f"{path}.configuration", earlier),
     )
 
 
-def _schema(value: Any, path: str, earlier: Mapping[str, Schema]) -> Schema:
+def _configuration(
+    value: Any, path: str, earlier: Mapping[str, TableMetadata]
+) -> Mapping[str, str]:
+    if isinstance(value, str):
+        return _earlier(value, path, earlier).configuration
+    _strings(value.values(), path)
+    return MappingProxyType(value)
+
+
+def _schema(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> Schema:
     if value is None:
         return EMPTY_SCHEMA
     if isinstance(value, str):
-        if value not in earlier:
-            raise MalformedMessageError(path=path, problem=f"names no earlier schema: {value!r}")
-        return earlier[value]
+        return _earlier(value, path, earlier).schema
     if value.get("type") != "struct" or not isinstance(value.get("fields"), list):
         raise MalformedMessageError(path=path, problem="is no struct with fields")
-    known = earlier.get("=old", EMPTY_SCHEMA)["fields"]
+    known = earlier["=old"].schema["fields"] if earlier else []
     schema: Schema = {**value, "fields": [_column(f, known, path) for f in value["fields"]]}
     return schema
+
+
+def _earlier(name: str, path: str, earlier: Mapping[str, TableMetadata]) -> TableMetadata:
+    if name not in earlier:
+        raise MalformedMessageError(path=path, problem=f"names no earlier one: {name!r}")
+    return earlier[name]
 
 
 def _column(value: Any, known: list[Field], path: str) -> Field:

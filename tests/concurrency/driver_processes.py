@@ -28,13 +28,13 @@ TRY_AGAIN = {"DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRE
 WORKER = """
 import threading
 from pathlib import Path
-from spark_ext import worker
+from spark_ext.worker import __main__ as worker
 
-def stand_still(self, request):
+def stand_still(self, question, request):
     Path({reached!r}).touch()
     threading.Event().wait()
 
-worker.RuleService.next_metadata = worker.RuleService.removal = stand_still
+worker.RuleService.ask = stand_still
 worker.main()
 """
 

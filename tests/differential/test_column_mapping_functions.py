@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import struct
 
+from spark_ext.errors import SparkExtError, UnsupportedModeError
 from spark_ext.model.column_mapping import (
     SUPPORTED_MODES,
     drop_column_mapping_metadata,
@@ -24,7 +25,6 @@ from spark_ext.model.column_mapping import (
     satisfies_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
-from spark_ext.errors import SparkExtError, UnsupportedModeError
 from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MODE
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.model.physical_schema import physical_schema, rename_to_physical

@@ -33,8 +33,8 @@ from spark_ext.model.keys import (
     HAS_DROPPED_OR_RENAMED,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.rules import next_metadata
 from spark_ext.model.schema import Path, Schema, walk
+from spark_ext.rules import next_metadata
 
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}

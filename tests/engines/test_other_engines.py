@@ -90,7 +90,7 @@ def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader
         readers["polars"](tracked.path)
 
 
-@pytest.mark.parametrize("until", [None, "none", "readers"])
+@pytest.mark.parametrize("until", [None, "unmapped", "readers"])
 def test_no_other_engine_writes_before_the_last_exit(tracked: Table, until: str | None) -> None:
     if until:
         leave(tracked, until)
@@ -137,7 +137,7 @@ def test_a_tracked_table_is_read_as_it_was_written(
 def test_an_unmapped_table_is_read_as_it_was_written(
     tracked: Table, readers: dict[str, Reader]
 ) -> None:
-    assert leave(tracked, "none") == [True, False, False]
+    assert leave(tracked, "unmapped") == [True, False, False]
 
     found = read_by(readers, tracked.path, but="polars")
 

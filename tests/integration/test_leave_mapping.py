@@ -41,7 +41,7 @@ def test_another_exit_is_refused(table: Table) -> None:
         tracking(table).disable_column_mapping(until="everyone")
 
 
-@pytest.mark.parametrize("until", ["none", "readers", "writers"])
+@pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
 def test_names_that_are_illegal_without_mapping_are_refused_by_delta(
     table: Table, until: str
 ) -> None:
@@ -94,7 +94,7 @@ def test_a_dry_run_says_free_and_does_nothing(table: Table) -> None:
         exits = tracking(table).disable_column_mapping(dry_run=True, until="writers")
 
     assert [(step.exit, step.cost) for step in exits] == [
-        ("none", "METADATA"),
+        ("unmapped", "METADATA"),
         ("readers", "METADATA"),
         ("writers", "HISTORY"),
     ]
@@ -136,7 +136,7 @@ def test_the_statements_do_what_they_say(named_table: Table) -> None:
     named_table.create_tracked()
     spark = named_table.spark
 
-    for exit_name in ["none", "readers"]:
+    for exit_name in ["unmapped", "readers"]:
         (row,) = spark.sql(
             f"SELECT statements FROM column_mapping_exit('named') WHERE exit = '{exit_name}'"
         ).collect()

@@ -71,16 +71,16 @@ def interpreter(tmp_path: Path, conf: SetConf) -> Callable[[str], str]:
 
 @pytest.fixture
 def rules(tmp_path: Path, interpreter: Callable[[str], str]) -> Callable[..., str]:
-    """Makes the real worker serve `next_metadata` with the given body; returns its command."""
+    """Makes the real worker serve questions with the given body; returns its command."""
 
-    def install(body: str = "return super().next_metadata(request)", *, setup: str = "") -> str:
+    def install(body: str = "return super().ask(question, request)", *, setup: str = "") -> str:
         program = tmp_path / "worker.py"
         program.write_text(
             "import os, sys, threading\n"
-            "from spark_ext import worker\n"
+            "from spark_ext.worker import __main__ as worker\n"
             f"{dedent(setup)}\n"
             "class Rules(worker.RuleService):\n"
-            "    def next_metadata(self, request):\n"
+            "    def ask(self, question, request):\n"
             f"{indent(dedent(body), ' ' * 8)}\n"
             "worker.RuleService = Rules\n"
             "worker.main()\n"
@@ -293,7 +293,7 @@ def test_a_worker_that_failed_is_asked_no_second_time(
         if not os.path.exists({str(failed)!r}):
             open({str(failed)!r}, "w").write(str(os.getpid()))
             {fault}
-        return super().next_metadata(request)
+        return super().ask(question, request)
         """
     )
     conf(TIMEOUT, "2s")
@@ -393,7 +393,7 @@ def test_rows_that_do_not_fit_are_refused(
     tracked: Table, rules: Callable[..., str], answer: str
 ) -> None:
     """Spark's own reader makes no row of them, or null."""
-    rules(setup=f"worker.table_functions.call = lambda name, request: {answer!r}")
+    rules(f"return {answer!r}")
 
     with pytest.raises(AnalysisException) as refused:
         tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')")
@@ -452,9 +452,10 @@ def test_a_rule_that_raises_is_named_with_its_traceback(
 ) -> None:
     rules(
         setup="""
+            from spark_ext.worker import questions
             def broken_rule(*, old, new, commit):
                 raise ZeroDivisionError("in a rule")
-            worker.next_metadata = broken_rule
+            questions.next_metadata = broken_rule
             """
     )
 
@@ -581,7 +582,7 @@ def test_a_call_that_fails_takes_no_other_call_with_it(
         """
         if "fails" in request:
             os._exit(7)
-        return super().next_metadata(request)
+        return super().ask(question, request)
         """
     )
 

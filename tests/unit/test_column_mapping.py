@@ -6,6 +6,9 @@ import strategies
 from hypothesis import given
 from tables import columns, struct
 
+from spark_ext.errors import (
+    UnsupportedModeError,
+)
 from spark_ext.model.column_mapping import (
     SUPPORTED_MODES,
     column_id,
@@ -19,9 +22,6 @@ from spark_ext.model.column_mapping import (
     satisfies_column_mapping_protocol,
     schema_has_column_mapping_metadata,
     with_physical_name,
-)
-from spark_ext.errors import (
-    UnsupportedModeError,
 )
 from spark_ext.model.keys import (
     COLUMN_MAPPING_MODE,

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 from pathlib import Path
 from string import Formatter
@@ -13,7 +15,9 @@ import pytest
 from spark_ext import errors
 from spark_ext.errors import SparkExtError
 
-JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext/UsageTrackingErrors.java"
+ROOT = Path(__file__).parents[2]
+JAVA = ROOT / "jars/src/main/java/sparkext/error/UsageTrackingErrors.java"
+LISTED = json.loads((ROOT / "spark_ext/conditions.json").read_text())
 
 CLASSES = [
     value
@@ -78,22 +82,27 @@ def test_a_condition_has_one_meaning() -> None:
     assert len({error.condition for error in CLASSES}) == len(CLASSES)
 
 
-def test_the_java_half_says_the_same() -> None:
-    """Its enum of conditions, whose constants are `CONDITION("sqlState", "text" + "text")`."""
-    (conditions,) = re.findall(r"enum Condition \{(.+?);\n", JAVA.read_text(), re.DOTALL)
-    constants = re.findall(
-        r"([A-Z_]{5,})\(\s*\"(\w{5})\",(.+?)\)(?=,\s*[A-Z]|$)", conditions, re.DOTALL
-    )
-    raised_in_java = {
-        condition: (sql_state, "".join(json.loads(text) for text in re.findall(r'".*"', texts)))
-        for condition, sql_state, texts in constants
+def test_every_listed_condition_has_a_class() -> None:
+    assert {error.condition for error in CLASSES} == LISTED.keys()
+
+
+def test_what_the_java_half_raises_is_listed() -> None:
+    """It reads SQLSTATE and template from the same list, by the condition's name."""
+    raised = set(re.findall(r"Conditions\.error\(\s*\"([A-Z_]+)\"", JAVA.read_text()))
+
+    assert raised == {
+        error.condition for error in CLASSES if error.__doc__ and "aised in Java." in error.__doc__
     }
 
-    assert raised_in_java == {
-        error.condition: (error.sql_state, error.template)
-        for error in CLASSES
-        if error.__doc__ and "aised in Java." in error.__doc__
-    }
+
+@pytest.mark.parametrize("error", CLASSES)
+def test_an_error_can_be_pickled_and_copied(error: type[SparkExtError]) -> None:
+    names = {name for _, name, _, _ in Formatter().parse(error.template) if name}
+    raised = error(**{name: f"<{name}>" for name in names})
+
+    for same in (pickle.loads(pickle.dumps(raised)), copy.copy(raised), copy.deepcopy(raised)):
+        assert type(same) is error
+        assert (str(same), same.params) == (str(raised), raised.params)
 
 
 def test_params_are_text() -> None:

@@ -10,8 +10,13 @@ import pytest
 
 from spark_ext.rules import RULES
 
-MODULES = ["spark_ext.model.changes", "spark_ext.model.column_mapping", "spark_ext.rules", "spark_ext.model.schema"]
-MODULES += ["spark_ext.leave.exits", "spark_ext.leave.removal"]
+MODULES = [
+    "spark_ext.model.changes",
+    "spark_ext.model.column_mapping",
+    "spark_ext.rules",
+    "spark_ext.model.schema",
+]
+MODULES += ["spark_ext.leave.exits", "spark_ext.leave.removal", "spark_ext.rules"]
 MODULES += [rule.__module__ for rule in RULES]
 
 

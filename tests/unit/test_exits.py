@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`column_mapping_exit`, through the service as the JVM calls it."""
+"""The table functions, as the JVM asks for them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, get_args
 import pytest
 from tables import table, wire
 
-from spark_ext.model.metadata import TableMetadata
-from spark_ext.leave.exits import EXITS
 from spark_ext.api.table import Until
-from spark_ext.worker.__main__ import RuleService
+from spark_ext.leave.exits import EXITS
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.worker.questions import ask
 
 TRACKING = "columnMappingUsageTracking"
 MAPPED_FEATURES = ("appendOnly", "invariants", "columnMapping", TRACKING)
@@ -24,9 +24,16 @@ DROP_PROTECTION = "ALTER TABLE db.t DROP FEATURE checkpointProtection TRUNCATE H
 
 
 def call(function: str, metadata: TableMetadata, protocol: tuple[Any, ...]) -> dict[str, Any]:
+    request: dict[str, Any] = {"table": wire(metadata)}
+    if function == "column_mapping_exit":
+        request |= _facts(protocol)
+    answer: dict[str, Any] = json.loads(ask(function, json.dumps(request)))
+    return answer
+
+
+def _facts(protocol: tuple[Any, ...]) -> dict[str, Any]:
     reader, writer, reader_features, writer_features = protocol
-    request = {
-        "table": wire(metadata),
+    return {
         "protocol": {
             "minReaderVersion": reader,
             "minWriterVersion": writer,
@@ -37,14 +44,12 @@ def call(function: str, metadata: TableMetadata, protocol: tuple[Any, ...]) -> d
         "numFiles": 4,
         "sizeInBytes": 4096,
     }
-    answer: dict[str, Any] = json.loads(RuleService().table_function(function, json.dumps(request)))
-    return answer
 
 
 def exits(metadata: TableMetadata, *protocol: Any) -> list[dict[str, Any]]:
     """The three exits of a table; its protocol as versions, reader features, writer features."""
     found: list[dict[str, Any]] = call("column_mapping_exit", metadata, protocol)["rows"]
-    assert [step["exit"] for step in found] == ["none", "readers", "writers"]
+    assert [step["exit"] for step in found] == ["unmapped", "readers", "writers"]
     for step in found:
         assert step["reached"] == (step["cost"] == "NOTHING")
         assert not (step["reached"] and (step["reasons"] or step["statements"]))
@@ -249,6 +254,6 @@ def test_column_mapping_has_a_row_for_each_column() -> None:
 
 @pytest.mark.parametrize(("function", "request_"), [("nothing", "{}"), ("column_mapping", "{}")])
 def test_another_function_or_shape_is_refused_as_data(function: str, request_: str) -> None:
-    answer = json.loads(RuleService().table_function(function, request_))
+    answer = json.loads(ask(function, request_))
 
     assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"

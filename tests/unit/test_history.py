@@ -33,8 +33,8 @@ from spark_ext.model.keys import (
     MAX_COLUMN_ID,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.rules import next_metadata
 from spark_ext.model.schema import Path, logical_name, walk
+from spark_ext.rules import next_metadata
 
 NAMES = st.sampled_from(["a", "A", "b"])
 TYPES = st.sampled_from(["long", "string"])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from spark_ext.api import progress
-from spark_ext.errors import ProgressFailedError
 from spark_ext.api.progress import Progress, reported
+from spark_ext.errors import ProgressFailedError
 
 CONNECTED: Any = None  # any session that is no classic one
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`removal`, through the service as the JVM calls it."""
+"""`removal`, and the answer that the JVM gets."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tables import TRACKED, table, wire
+from tables import TRACKED, protocol, table, wire
 
+from spark_ext.leave.removal import RewriteReason, removal
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.worker.__main__ import RuleService
+from spark_ext.worker.questions import ask
 
 NAMES_AGREE: dict[str, Any] = {
     "a": "1 a",
@@ -20,7 +22,13 @@ NAMES_AGREE: dict[str, Any] = {
 }
 
 
-def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> list[dict[str, Any]]:
+def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> list[RewriteReason]:
+    found = removal(table=metadata, protocol=protocol(features))
+    assert answer(metadata, features) == {"free": not found}
+    return list(found)
+
+
+def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, Any]:
     request = {
         "table": wire(metadata),
         "protocol": {
@@ -30,9 +38,8 @@ def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> lis
             "writerFeatures": list(features),
         },
     }
-    answer = json.loads(RuleService().removal(json.dumps(request)))
-    found: list[dict[str, Any]] = answer["reasons"]
-    return found
+    answered: Mapping[str, Any] = json.loads(ask("removal", json.dumps(request)))
+    return answered
 
 
 def test_it_is_free_while_the_flag_is_false_and_all_names_agree() -> None:
@@ -46,12 +53,12 @@ def test_it_is_free_where_mapping_is_off_already() -> None:
 def test_an_untracked_table_has_to_be_rewritten() -> None:
     untracked = table(NAMES_AGREE, "name", "false")
 
-    assert reasons(untracked, ("columnMapping",)) == [{"reason": "NOT_TRACKED", "column": []}]
+    assert reasons(untracked, ("columnMapping",)) == [RewriteReason("NOT_TRACKED")]
 
 
 @pytest.mark.parametrize("flag", ["true", "TRUE", "perhaps", "", None])
 def test_any_flag_but_false_asks_for_a_rewrite(flag: str | None) -> None:
-    expected = [{"reason": "HAS_DROPPED_OR_RENAMED", "column": []}]
+    expected = [RewriteReason("HAS_DROPPED_OR_RENAMED")]
 
     assert reasons(table(NAMES_AGREE, "name", flag)) == expected
 
@@ -59,15 +66,17 @@ def test_any_flag_but_false_asks_for_a_rewrite(flag: str | None) -> None:
 @pytest.mark.parametrize(
     ("columns", "path"),
     [
-        ({"a": "1 b"}, ["a"]),
-        ({"A": "1 a"}, ["A"]),
-        ({"s": {"column": "1 s", "struct": {"x": "2 y"}}}, ["s", "x"]),
-        ({"l": {"column": "1 l", "array": {"x": "2 y"}}}, ["l", "element", "x"]),
-        ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, ["m", "value", "x"]),
+        ({"a": "1 b"}, ("a",)),
+        ({"A": "1 a"}, ("A",)),
+        ({"s": {"column": "1 s", "struct": {"x": "2 y"}}}, ("s", "x")),
+        ({"l": {"column": "1 l", "array": {"x": "2 y"}}}, ("l", "element", "x")),
+        ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, ("m", "value", "x")),
     ],
 )
-def test_a_name_that_differs_asks_for_a_rewrite(columns: dict[str, Any], path: list[str]) -> None:
-    expected = [{"reason": "PHYSICAL_NAME_DIFFERS", "column": path}]
+def test_a_name_that_differs_asks_for_a_rewrite(
+    columns: dict[str, Any], path: tuple[str, ...]
+) -> None:
+    expected = [RewriteReason("PHYSICAL_NAME_DIFFERS", path)]
 
     assert reasons(table(columns, "name", "false")) == expected
 
@@ -75,7 +84,7 @@ def test_a_name_that_differs_asks_for_a_rewrite(columns: dict[str, Any], path: l
 def test_every_reason_is_told() -> None:
     found = reasons(table({"a": "1 x", "b": "2 y"}, "name", "true"))
 
-    assert [reason["reason"] for reason in found] == [
+    assert [reason.reason for reason in found] == [
         "HAS_DROPPED_OR_RENAMED",
         "PHYSICAL_NAME_DIFFERS",
         "PHYSICAL_NAME_DIFFERS",
@@ -83,6 +92,6 @@ def test_every_reason_is_told() -> None:
 
 
 def test_a_malformed_request_is_refused_as_data() -> None:
-    answer = json.loads(RuleService().removal("{}"))
+    answer = json.loads(ask("removal", "{}"))
 
     assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"

@@ -20,8 +20,8 @@ from spark_ext.model.column_mapping import (
 from spark_ext.model.keys import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_ids_and_physical_names
-from spark_ext.rules import next_metadata
 from spark_ext.model.schema import Schema, walk
+from spark_ext.rules import next_metadata
 
 TRACKED_CHANGES = strategies.changes(TRACKED)
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext.api import session
-from spark_ext.errors import SessionAlreadyRunningError
 from spark_ext.api.session import DELTA_EXTENSION, EXTENSIONS, USAGE_TRACKING_EXTENSION
+from spark_ext.errors import SessionAlreadyRunningError
 
 
 @pytest.fixture(autouse=True)

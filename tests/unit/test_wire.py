@@ -10,16 +10,16 @@ from tables import struct
 from spark_ext.errors import FlagNotModifiableError, MalformedMessageError
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.model.schema import EMPTY_SCHEMA
-from spark_ext.worker.wire import parse_request, render_answer, render_error
+from spark_ext.worker.wire import parse_metadata_change, render_error, render_metadata
 
 METADATA: dict[str, Any] = {
     "schema": struct({"a": ""}),
-    "configuration": {"k": "v"},
+    "configuration": {"k": "v", "l": "v"},
 }
 REQUEST: dict[str, Any] = {
     "old": METADATA,
     "proposed": {**METADATA, "schema": struct({"b": ""})},
-    "new": METADATA,
+    "assigned": METADATA,
     "commit": {
         "protocol": {
             "minReaderVersion": 3,
@@ -45,11 +45,11 @@ def with_value(path: str, value: Any) -> str:
     return json.dumps(request)
 
 
-class TestParseRequest:
+class TestParseMetadataChange:
     @pytest.mark.parametrize("text", ["", "{", "null", "[]", "{}", '{"old": {}}'])
     def test_what_is_no_request_is_refused(self, text: str) -> None:
         with pytest.raises(MalformedMessageError) as refusal:
-            parse_request(text)
+            parse_metadata_change(text)
 
         assert refusal.value.condition == "USAGE_TRACKING_MALFORMED_MESSAGE"
         assert refusal.value.params["path"] == "$"
@@ -62,19 +62,22 @@ class TestParseRequest:
             ("old.schema", "=old"),
             ("old.schema", {"type": "array"}),
             ("proposed.schema", "=proposed"),
-            ("new.schema", "=new"),
-            ("new.schema.fields", None),
-            ("new.schema.fields", [1]),
-            ("new.schema.fields", [-1]),
+            ("assigned.schema", "=assigned"),
+            ("assigned.schema.fields", None),
+            ("assigned.schema.fields", [1]),
+            ("assigned.schema.fields", [-1]),
             ("old.schema.fields", [0]),
             ("old.schema.fields", ["a"]),
             ("old.schema.fields", [None]),
             ("old.schema.fields", [True]),
-            ("new.schema.fields", [{"type": "long"}]),
-            ("new.schema.fields", [{"name": "a"}]),
-            ("new.schema.fields", [{"name": 1, "type": "long"}]),
-            ("new.schema.fields", [{"name": "a", "type": None}]),
-            ("new.configuration", {"k": True}),
+            ("assigned.schema.fields", [{"type": "long"}]),
+            ("assigned.schema.fields", [{"name": "a"}]),
+            ("assigned.schema.fields", [{"name": 1, "type": "long"}]),
+            ("assigned.schema.fields", [{"name": "a", "type": None}]),
+            ("assigned.configuration", {"k": True}),
+            ("assigned.configuration", "=assigned"),
+            ("proposed.configuration", "=proposed"),
+            ("old.configuration", "=old"),
             ("commit.creatingTable", "true"),
             ("commit.flagDefault", "true"),
             ("commit.protocol", [1, 7]),
@@ -85,15 +88,15 @@ class TestParseRequest:
     )
     def test_a_wrong_value_is_refused(self, path: str, value: Any) -> None:
         with pytest.raises(MalformedMessageError) as refusal:
-            parse_request(with_value(path, value))
+            parse_metadata_change(with_value(path, value))
 
         named = refusal.value.params["path"].removeprefix("$.")
         assert path.startswith(named)
 
     def test_every_field_is_read(self) -> None:
-        request = parse_request(json.dumps(REQUEST))
+        request = parse_metadata_change(json.dumps(REQUEST))
 
-        assert request.old == TableMetadata(struct({"a": ""}), {"k": "v"})
+        assert request.old == TableMetadata(struct({"a": ""}), {"k": "v", "l": "v"})
         assert request.commit.proposed.schema == struct({"b": ""})
         assert request.commit.protocol == Protocol(3, 7, frozenset({"columnMapping"}), None)
         assert request.commit.creating_table
@@ -102,45 +105,55 @@ class TestParseRequest:
         assert request.commit.flag_default
 
     def test_a_schema_may_be_named_after_an_earlier_one(self) -> None:
-        like_old = parse_request(with_value("new.schema", "=old"))
-        like_proposed = parse_request(with_value("new.schema", "=proposed"))
+        like_old = parse_metadata_change(with_value("assigned.schema", "=old"))
+        like_proposed = parse_metadata_change(with_value("assigned.schema", "=proposed"))
 
-        assert like_old.new.schema is like_old.old.schema
-        assert like_proposed.new.schema is like_proposed.commit.proposed.schema
+        assert like_old.assigned.schema is like_old.old.schema
+        assert like_proposed.assigned.schema is like_proposed.commit.proposed.schema
+
+    def test_a_configuration_may_be_named_after_an_earlier_one(self) -> None:
+        like_old = parse_metadata_change(with_value("assigned.configuration", "=old"))
+        like_proposed = parse_metadata_change(with_value("assigned.configuration", "=proposed"))
+
+        assert like_old.assigned.configuration is like_old.old.configuration
+        proposed = like_proposed.commit.proposed
+        assert like_proposed.assigned.configuration is proposed.configuration
 
     def test_a_column_may_be_named_by_its_place_in_the_old_schema(self) -> None:
         (added,) = struct({"b": ""})["fields"]
 
-        request = parse_request(with_value("new.schema.fields", [added, 0]))
+        request = parse_metadata_change(with_value("assigned.schema.fields", [added, 0]))
 
-        assert request.new.schema == struct({"b": "", "a": ""})
-        assert request.new.schema["fields"][1] is request.old.schema["fields"][0]
+        assert request.assigned.schema == struct({"b": "", "a": ""})
+        assert request.assigned.schema["fields"][1] is request.old.schema["fields"][0]
 
     def test_no_schema_is_the_empty_one(self) -> None:
-        assert parse_request(with_value("old.schema", None)).old.schema == EMPTY_SCHEMA
+        assert parse_metadata_change(with_value("old.schema", None)).old.schema == EMPTY_SCHEMA
 
 
 class TestAnswers:
-    def test_an_unchanged_schema_is_not_repeated(self) -> None:
-        new = parse_request(json.dumps(REQUEST)).new
+    def test_what_stays_is_not_repeated(self) -> None:
+        assigned = parse_metadata_change(json.dumps(REQUEST)).assigned
 
-        answer = json.loads(render_answer(new.with_property("k", "w"), new))
+        answer = json.loads(render_metadata(assigned.with_property("k", "w"), assigned))
 
         assert answer == {"configuration": {"k": "w"}, "schema": None}
 
     def test_a_changed_schema_is_sent(self) -> None:
-        new = parse_request(json.dumps(REQUEST)).new
+        assigned = parse_metadata_change(json.dumps(REQUEST)).assigned
 
-        answer = json.loads(render_answer(new.with_schema(struct({"é": ""})), new))
+        answer = json.loads(render_metadata(assigned.with_schema(struct({"é": ""})), assigned))
 
         assert answer["schema"] == struct({"é": ""})
 
     def test_a_column_that_stays_is_sent_as_its_place(self) -> None:
-        new = parse_request(with_value("new.schema", struct({"a": "", "b": "", "c": ""}))).new
-        a, b, c = new.schema["fields"]
-        result = new.with_schema({**new.schema, "fields": [c, {**b, "name": "d"}, a]})
+        assigned = parse_metadata_change(
+            with_value("assigned.schema", struct({"a": "", "b": "", "c": ""}))
+        ).assigned
+        a, b, c = assigned.schema["fields"]
+        result = assigned.with_schema({**assigned.schema, "fields": [c, {**b, "name": "d"}, a]})
 
-        answer = json.loads(render_answer(result, new))
+        answer = json.loads(render_metadata(result, assigned))
 
         assert answer["schema"]["fields"] == [2, {**b, "name": "d"}, 0]
 

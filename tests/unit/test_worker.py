@@ -18,7 +18,7 @@ import test_wire
 from tables import struct
 
 from spark_ext.model.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
-from spark_ext.worker.__main__ import RuleService
+from spark_ext.worker.questions import ask
 
 TOKEN = "cafe"
 SECONDS = 10
@@ -78,7 +78,7 @@ def read_line(connection: socket.socket) -> str:
 
 def call(connection: socket.socket, request: str) -> Any:
     escaped = request.replace("\\", "\\\\").replace("\n", "\\n")
-    connection.sendall(f"c\nt\nnext_metadata\ns{escaped}\ne\n".encode())
+    connection.sendall(f"c\nt\nask\nsnext_metadata\ns{escaped}\ne\n".encode())
     answer = read_line(connection)
     assert answer.startswith("!ys"), answer
     return json.loads(answer.removeprefix("!ys").replace("\\\\", "\\"))
@@ -92,7 +92,7 @@ def creation() -> str:
     configuration = {FEATURE_PROPERTY: "supported", "delta.columnMapping.mode": "name"}
     column = {"name": name, "type": "long", "nullable": True, "metadata": {}}
     mapping = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "col-1"}
-    for key, metadata in (("proposed", {}), ("new", mapping)):
+    for key, metadata in (("proposed", {}), ("assigned", mapping)):
         schema = {"type": "struct", "fields": [{**column, "metadata": metadata}]}
         request[key] = {"schema": schema, "configuration": configuration}
     return json.dumps(request, ensure_ascii=False)
@@ -103,7 +103,7 @@ class TestProcess:
         assert worker.answer(b"A\nbeef\ne\n") in (b"", b"!xn\n")
 
     def test_a_call_without_token_is_refused(self, worker: Worker) -> None:
-        assert worker.answer(b"c\nt\nnext_metadata\ns{}\ne\n") == b""
+        assert worker.answer(b"c\nt\nask\nsnext_metadata\ns{}\ne\n") == b""
 
     def test_no_token_on_standard_input_is_refused(self) -> None:
         with start() as process:
@@ -151,28 +151,26 @@ class TestProcess:
             assert worker.process.wait(timeout=SECONDS) == 0
 
 
-class TestRuleService:
+class TestQuestions:
     def test_a_malformed_request_is_answered_as_data(self) -> None:
-        answer = json.loads(RuleService().next_metadata("{"))
+        answer = json.loads(ask("next_metadata", "{"))
 
         assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
         assert answer["error"]["sqlState"] == "XX000"
 
     def test_a_defect_is_answered_as_data(self) -> None:
         request = json.loads(test_wire.with_value("commit.flagDefault", False))
-        request["new"]["configuration"] = {FEATURE_PROPERTY: "supported"}
+        request["assigned"]["configuration"] = {FEATURE_PROPERTY: "supported"}
         request["proposed"]["schema"] = struct({"s": {"type": {"type": "struct"}}})
 
-        answer = json.loads(RuleService().next_metadata(json.dumps(request)))
+        answer = json.loads(ask("next_metadata", json.dumps(request)))
 
         assert answer["error"]["condition"] == "USAGE_TRACKING_RULE_FAILED"
         assert answer["error"]["parameters"]["error"] == "KeyError('fields')"
         assert "schema.py" in answer["error"]["parameters"]["traceback"]
 
+    def test_a_question_that_is_none_of_ours_is_answered_as_data(self) -> None:
+        answer = json.loads(ask("nothing", "{}"))
 
-def test_neither_pyspark_nor_delta_is_imported() -> None:
-    code = "import sys, spark_ext.worker; print({'pyspark', 'delta'} & sys.modules.keys())"
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip() == "set()"
+        assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
+        assert answer["error"]["parameters"]["path"] == "question"

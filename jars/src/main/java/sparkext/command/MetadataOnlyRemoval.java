@@ -18,13 +18,13 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.UsageTrackingException;
+import sparkext.error.UsageTrackingException;
 import sparkext.rule.MetadataRules;
 
 /**
  * Delta's removal of column mapping without its rewrite: one commit of metadata, no file touched.
  *
- * <p>Whether that may be is decided by {@code spark_ext/rules/removal.py}. The transaction
+ * <p>Whether that may be is decided by {@code spark_ext/leave/removal.py}. The transaction
  * conflicts with every concurrent change of metadata, and a writer that raced with it fails as it
  * would after Delta's own removal.
  *
@@ -34,14 +34,14 @@ public final class MetadataOnlyRemoval {
   private MetadataOnlyRemoval() {}
 
   /**
-   * Removes column mapping by metadata alone where that is allowed.
+   * Removes column mapping in one commit of metadata where that is allowed.
    *
    * @param removal a {@code RemoveColumnMappingCommand}
    * @param arguments those of its {@code run}
-   * @return whether it is done; if not, nothing was written and Delta's rewrite has to do it
+   * @return whether it was committed; if not, nothing was written and Delta's rewrite has to do it
    * @throws UsageTrackingException a failure of the rules; the statement fails with it
    */
-  public static boolean isDone(Object removal, Object[] arguments) {
+  public static boolean commitIfFree(Object removal, Object[] arguments) {
     RemoveColumnMappingCommand command = (RemoveColumnMappingCommand) removal;
     SparkSession session = (SparkSession) arguments[0];
     OptimisticTransaction transaction =

@@ -9,9 +9,9 @@ import java.util.function.BiFunction;
 import java.util.function.BiPredicate;
 import java.util.function.UnaryOperator;
 import net.bytebuddy.dynamic.ClassFileLocator;
-import sparkext.UsageTrackingErrors;
-import sparkext.UsageTrackingFeature;
 import sparkext.command.MetadataOnlyRemoval;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.feature.UsageTrackingFeature;
 import sparkext.rule.MetadataRules;
 
 /** The hooks, and their one-time installation into a JVM's Delta. */
@@ -36,7 +36,7 @@ public final class DeltaHooks {
    * <p>All hooks are matched against Delta's class files before the first is woven, and the bridge
    * changes nothing until the last is: there is no half-woven session.
    *
-   * @throws sparkext.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
+   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
    */
   public static synchronized void install() {
     // Spark swallows linkage errors of an extension with a warning, and would go on without it.
@@ -74,7 +74,7 @@ public final class DeltaHooks {
       UsageTrackingFeature.registerFlag();
       UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
       BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
-      BiPredicate<Object, Object[]> removedByMetadata = MetadataOnlyRemoval::isDone;
+      BiPredicate<Object, Object[]> removedByMetadata = MetadataOnlyRemoval::commitIfFree;
       bridge.getField("supportedFeatures").set(null, supportedFeatures);
       bridge.getField("assignedMetadata").set(null, assignedMetadata);
       bridge.getField("removedByMetadata").set(null, removedByMetadata);

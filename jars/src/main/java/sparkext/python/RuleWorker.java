@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.rule;
+package sparkext.python;
 
 import java.io.BufferedReader;
 import java.io.File;
@@ -50,7 +50,7 @@ final class RuleWorker {
   private final ExecutorService thread;
   private final NoDelaySocketFactory sockets = new NoDelaySocketFactory();
   private volatile ClientServer client;
-  private MetadataRules.Service rules;
+  private Service rules;
 
   /** Starts the process. */
   RuleWorker(List<String> command) throws IOException {
@@ -121,13 +121,11 @@ final class RuleWorker {
             .authToken(token)
             .socketFactory(sockets)
             .build();
-    rules =
-        (MetadataRules.Service)
-            client.getPythonServerEntryPoint(new Class<?>[] {MetadataRules.Service.class});
+    rules = (Service) client.getPythonServerEntryPoint(new Class<?>[] {Service.class});
   }
 
   /** The text of what the rules answer, connecting first where that is not done. */
-  String call(Function<MetadataRules.Service, Object> question, long timeoutNanos)
+  String call(Function<Service, Object> question, long timeoutNanos)
       throws ExecutionException, InterruptedException, TimeoutException {
     Callable<String> call =
         () -> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.rule;
+package sparkext.python;
 
 import java.io.IOException;
 import java.util.List;
@@ -8,8 +8,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
-import sparkext.UsageTrackingErrors;
-import sparkext.UsageTrackingException;
+import org.apache.spark.network.util.JavaUtils;
+import org.apache.spark.sql.SparkSession;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
 
 /**
  * The JVM's one rule process: started at the first call, replaced after any failure.
@@ -17,19 +19,46 @@ import sparkext.UsageTrackingException;
  * <p>Calls run one after the other, so that a failure ends no process that another call asked. A
  * call takes about a millisecond.
  */
-final class RuleWorkers {
+public final class RuleWorkers {
+  static final String TIMEOUT = "spark.sparkext.worker.timeout";
+
+  /** The JVM's one. */
+  private static final RuleWorkers SHARED = new RuleWorkers();
+
   private final ReentrantLock turn = new ReentrantLock(/* fair= */ true);
 
   /** The process that gave the last answer. Guarded by {@link #turn}. */
   private RuleWorker worker;
 
   /**
+   * The Python rules' answer to one of the questions of {@code spark_ext/worker/questions.py}.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
+   */
+  public static String ask(SparkSession session, String question, String request)
+      throws UsageTrackingException {
+    List<String> command = RuleWorker.command(session);
+    return SHARED.call(
+        command, rules -> rules.ask(question, request), timeoutMillis(session, command));
+  }
+
+  private static long timeoutMillis(SparkSession session, List<String> command)
+      throws UsageTrackingException {
+    String timeout = session.conf().get(TIMEOUT, "30s");
+    try {
+      return JavaUtils.timeStringAsMs(timeout);
+    } catch (NumberFormatException noTime) {
+      String reason = "`" + TIMEOUT + "` is `" + timeout + "`, which is no time such as `30s`";
+      throw UsageTrackingErrors.rulesUnavailable(reason, command, "none", "", noTime);
+    }
+  }
+
+  /**
    * The answer of the Python rules to {@code question}.
    *
    * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
    */
-  String call(
-      List<String> command, Function<MetadataRules.Service, Object> question, long timeoutMillis)
+  String call(List<String> command, Function<Service, Object> question, long timeoutMillis)
       throws UsageTrackingException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     boolean ours = false;

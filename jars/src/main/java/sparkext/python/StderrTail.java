@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.rule;
+package sparkext.python;
 
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.rule;
 
-import java.util.List;
 import java.util.Locale;
-import java.util.function.Function;
-import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
-import sparkext.UsageTrackingErrors;
-import sparkext.UsageTrackingException;
-import sparkext.UsageTrackingFeature;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+import sparkext.feature.UsageTrackingFeature;
+import sparkext.python.RuleWorkers;
 
 /**
  * Hands a metadata change that concerns usage tracking to the Python rules.
@@ -20,19 +17,6 @@ import sparkext.UsageTrackingFeature;
  * <p>Decides only whether the rules are asked; what they decide stands in {@code spark_ext/rules}.
  */
 public final class MetadataRules {
-  /** What the Python process serves. */
-  public interface Service {
-    /** From the request to the answer of {@link MetadataJson}; whatever comes, it is no cast. */
-    Object next_metadata(String request);
-
-    /** Likewise: may metadata alone remove column mapping? */
-    Object removal(String request);
-
-    /** Likewise: the rows of a table function. */
-    Object table_function(String name, String request);
-  }
-
-  static final String TIMEOUT = "spark.sparkext.worker.timeout";
   private static final String ENABLED_BY_DEFAULT = "spark.sparkext.usageTracking.enabledByDefault";
   private static final String DELTA_DEFAULTS = "spark.databricks.delta.properties.defaults.";
   private static final String FEATURE_DEFAULT =
@@ -40,8 +24,6 @@ public final class MetadataRules {
   private static final String FLAG_DEFAULT = DELTA_DEFAULTS + "columnMapping.hasDroppedOrRenamed";
   private static final String FEATURE_PROPERTY =
       ("delta.feature." + UsageTrackingFeature.NAME).toLowerCase(Locale.ROOT);
-
-  private static final RuleWorkers WORKERS = new RuleWorkers();
 
   private MetadataRules() {}
 
@@ -68,9 +50,8 @@ public final class MetadataRules {
       return assigned;
     }
     try {
-      String request = MetadataJson.request(change);
-      String answer = ask(session, rules -> rules.next_metadata(request));
-      return MetadataJson.answer(answer, change.assigned());
+      String answer = RuleWorkers.ask(session, "next_metadata", RequestJson.metadataChange(change));
+      return AnswerJson.metadata(answer, change.assigned());
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }
@@ -87,8 +68,8 @@ public final class MetadataRules {
       return false;
     }
     try {
-      String request = MetadataJson.removalRequest(protocol, metadata);
-      return MetadataJson.isFree(ask(session, rules -> rules.removal(request)));
+      String request = RequestJson.removal(protocol, metadata);
+      return AnswerJson.isFree(RuleWorkers.ask(session, "removal", request));
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }
@@ -97,30 +78,12 @@ public final class MetadataRules {
   /**
    * The relation that a table function makes of a table.
    *
+   * @param request one of {@link RequestJson}
    * @throws UsageTrackingException a refusal, or a failure of the Python side
    */
-  public static Relation relation(
-      SparkSession session, String function, String table, Snapshot snapshot)
+  public static Relation relation(SparkSession session, String function, String request)
       throws UsageTrackingException {
-    String request = MetadataJson.tableFacts(table, snapshot);
-    return MetadataJson.relation(ask(session, rules -> rules.table_function(function, request)));
-  }
-
-  private static String ask(SparkSession session, Function<Service, Object> question)
-      throws UsageTrackingException {
-    List<String> command = RuleWorker.command(session);
-    return WORKERS.call(command, question, timeoutMillis(session, command));
-  }
-
-  private static long timeoutMillis(SparkSession session, List<String> command)
-      throws UsageTrackingException {
-    String timeout = session.conf().get(TIMEOUT, "30s");
-    try {
-      return JavaUtils.timeStringAsMs(timeout);
-    } catch (NumberFormatException noTime) {
-      String reason = "`" + TIMEOUT + "` is `" + timeout + "`, which is no time such as `30s`";
-      throw UsageTrackingErrors.rulesUnavailable(reason, command, "none", "", noTime);
-    }
+    return AnswerJson.relation(RuleWorkers.ask(session, function, request));
   }
 
   private static boolean isTracked(Protocol protocol) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext;
+package sparkext.sql;
 
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.RuntimeConfig;
+import sparkext.error.UsageTrackingErrors;
 
 /** Whether the session has Delta's own half of the configuration. */
 public final class DeltaConfiguration {
@@ -17,8 +18,12 @@ public final class DeltaConfiguration {
 
   private DeltaConfiguration() {}
 
-  /** Refuses a session whose configuration names our extension without Delta's. */
-  static void requireExtension() {
+  /**
+   * Refuses a session whose configuration names our extension without Delta's.
+   *
+   * @param ours the class name of our extension
+   */
+  public static void requireExtension(String ours) {
     SparkEnv env = SparkEnv.get();
     if (env == null) {
       return;
@@ -26,7 +31,7 @@ public final class DeltaConfiguration {
     List<String> extensions =
         Arrays.stream(env.conf().get(EXTENSIONS, "").split(",")).map(String::trim).toList();
     // A session built with withExtensions(..) names neither of the two.
-    boolean named = extensions.contains(UsageTrackingExtension.class.getName());
+    boolean named = extensions.contains(ours);
     if (named && !extensions.contains(DELTA_EXTENSION)) {
       throw UsageTrackingErrors.deltaNotConfigured().sneak();
     }

@@ -18,9 +18,8 @@ import scala.Tuple2;
 import scala.collection.Iterable;
 import scala.collection.Map;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.DeltaConfiguration;
-import sparkext.UsageTrackingErrors;
-import sparkext.UsageTrackingFeature;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.feature.UsageTrackingFeature;
 
 /**
  * Refuses statements and builders that name the flag, and CREATE TABLE LIKE that names the feature,

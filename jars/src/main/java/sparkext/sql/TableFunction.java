@@ -3,6 +3,7 @@ package sparkext.sql;
 
 import io.delta.tables.DeltaTable;
 import java.util.List;
+import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -23,34 +24,43 @@ import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
-import sparkext.UsageTrackingException;
+import sparkext.error.UsageTrackingException;
 import sparkext.rule.MetadataRules;
 import sparkext.rule.Relation;
+import sparkext.rule.RequestJson;
 
 /**
  * A table function of one argument, the name of a table: {@code SELECT * FROM
  * column_mapping('db.t')}.
  *
- * <p>Its rows are made by {@code spark_ext/table_functions.py}. The table is read while the query
- * is analyzed.
+ * <p>Its rows are made by {@code spark_ext/worker/table_functions.py}. The table is read while the
+ * query is analyzed.
  */
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
-  private static final List<String> NAMES = List.of("column_mapping", "column_mapping_exit");
+  private static final List<TableFunction> ALL =
+      List.of(
+          new TableFunction("column_mapping", RequestJson::table),
+          new TableFunction("column_mapping_exit", RequestJson::tableFacts));
 
   private final String name;
+  private final BiFunction<String, Snapshot, String> request;
 
-  private TableFunction(String name) {
+  /**
+   * @param request from the table's name and newest version to what the rules are told
+   */
+  private TableFunction(String name, BiFunction<String, Snapshot, String> request) {
     this.name = name;
+    this.request = request;
   }
 
   /** Adds every table function to a session. */
   public static void inject(SparkSessionExtensions extensions) {
-    for (String name : NAMES) {
+    for (TableFunction function : ALL) {
       extensions.injectTableFunction(
           new Tuple3<>(
-              new FunctionIdentifier(name),
-              new ExpressionInfo(TableFunction.class.getName(), name),
-              new TableFunction(name)));
+              new FunctionIdentifier(function.name),
+              new ExpressionInfo(TableFunction.class.getName(), function.name),
+              function));
     }
   }
 
@@ -59,7 +69,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     SparkSession session = SparkSession.active();
     String table = tableName(arguments);
     try {
-      Relation answer = MetadataRules.relation(session, name, table, snapshot(session, table));
+      String told = request.apply(table, snapshot(session, table));
+      Relation answer = MetadataRules.relation(session, name, told);
       List<Attribute> columns =
           List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(answer.schema())));
       return LocalRelation.fromExternalRows(

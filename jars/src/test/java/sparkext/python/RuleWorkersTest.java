@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.rule;
+package sparkext.python;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.function.Function;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
-import sparkext.UsageTrackingException;
+import sparkext.error.UsageTrackingException;
 
 /** Which process is asked; each is a script that names a port, on which nobody is ever called. */
 class RuleWorkersTest {
   private static final List<String> SCRIPT = List.of("sh", "-c", "echo 1; exec cat");
   private static final List<String> MISSING = List.of("/no/such/python");
-  private static final Function<MetadataRules.Service, Object> QUESTION = rules -> "answer";
+  private static final Function<Service, Object> QUESTION = rules -> "answer";
 
   private final RuleWorkers workers = new RuleWorkers();
 
@@ -45,13 +45,12 @@ class RuleWorkersTest {
     assertThat(refusal(List.of(), QUESTION).getMessageParameters()).containsEntry("command", "");
   }
 
-  private String call(List<String> command, Function<MetadataRules.Service, Object> question)
+  private String call(List<String> command, Function<Service, Object> question)
       throws UsageTrackingException {
     return workers.call(command, question, /* timeoutMillis= */ 20_000);
   }
 
-  private UsageTrackingException refusal(
-      List<String> command, Function<MetadataRules.Service, Object> question) {
+  private UsageTrackingException refusal(List<String> command, Function<Service, Object> question) {
     UsageTrackingException refused =
         catchThrowableOfType(UsageTrackingException.class, () -> call(command, question));
     assertThat(refused.getCondition()).isEqualTo("USAGE_TRACKING_RULES_UNAVAILABLE");

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.error;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The SQLSTATEs and templates of {@code spark_ext/conditions.json}, which both halves read. */
+final class Conditions {
+  private static final String LIST = "/spark_ext/conditions.json";
+  private static final Pattern PLACEHOLDER = Pattern.compile("\\{(\\w+)}");
+  private static final JsonNode ALL = all();
+
+  private Conditions() {}
+
+  /** The error of a condition with these values, each a name followed by its value. */
+  static UsageTrackingException error(String condition, Throwable cause, String... namesAndValues) {
+    Map<String, String> parameters = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndValues.length; i += 2) {
+      parameters.put(namesAndValues[i], namesAndValues[i + 1]);
+    }
+    JsonNode listed = ALL.required(condition);
+    String text = text(listed.required("template").textValue(), parameters);
+    String sqlState = listed.required("sqlState").textValue();
+    return new UsageTrackingException(condition, sqlState, parameters, text, cause);
+  }
+
+  /** In one pass: a value may have braces of its own. */
+  private static String text(String template, Map<String, String> parameters) {
+    return PLACEHOLDER
+        .matcher(template)
+        .replaceAll(found -> Matcher.quoteReplacement(parameters.get(found.group(1))));
+  }
+
+  private static JsonNode all() {
+    try (InputStream list = Conditions.class.getResourceAsStream(LIST)) {
+      return new ObjectMapper().readTree(list);
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
+  }
+}

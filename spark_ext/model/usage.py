@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flag of usage tracking among a table's properties."""
+
+from __future__ import annotations
+
+from spark_ext.model.keys import HAS_DROPPED_OR_RENAMED
+from spark_ext.model.metadata import TableMetadata
+
+
+def flag(metadata: TableMetadata) -> bool | None:
+    """The flag; None where it is absent or no boolean, the text of a boolean being any case.
+
+    Source:
+        RFC, "Usage Tracking".
+    """
+    text = metadata.configuration.get(HAS_DROPPED_OR_RENAMED, "").lower()
+    return {"true": True, "false": False}.get(text)
+
+
+def with_flag(metadata: TableMetadata, *, dropped_or_renamed: bool) -> TableMetadata:
+    """The metadata with the flag."""
+    return metadata.with_property(HAS_DROPPED_OR_RENAMED, str(dropped_or_renamed).lower())

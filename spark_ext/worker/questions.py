@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every question that the JVM may ask, by its name; `spark_ext.worker.wire` has the shapes."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from functools import partial
+
+from spark_ext.errors import MalformedMessageError, RuleFailedError, SparkExtError
+from spark_ext.leave.removal import removal
+from spark_ext.rules import next_metadata
+from spark_ext.worker import wire
+from spark_ext.worker.table_functions import FUNCTIONS, TableFunction
+
+_TRACEBACK_LINES = 12
+
+
+def ask(question: str, request: str) -> str:
+    """The answer to a question; every error is data."""
+    try:
+        if question not in QUESTIONS:
+            raise MalformedMessageError(path="question", problem=f"is none of ours: {question!r}")
+        return QUESTIONS[question](request)
+    except SparkExtError as refusal:
+        return wire.render_error(refusal)
+    except Exception as error:
+        # py4j would hand the JVM an error's text without condition or SQLSTATE.
+        lines = traceback.format_exc().splitlines()[-_TRACEBACK_LINES:]
+        return wire.render_error(RuleFailedError(error=repr(error), traceback="\n".join(lines)))
+
+
+def _next_metadata(request: str) -> str:
+    change = wire.parse_metadata_change(request)
+    result = next_metadata(old=change.old, new=change.assigned, commit=change.commit)
+    return wire.render_metadata(result, change.assigned)
+
+
+def _removal(request: str) -> str:
+    table, protocol = wire.parse_removal(request)
+    return wire.render_removal(free=not removal(table=table, protocol=protocol))
+
+
+def _relation(function: TableFunction, request: str) -> str:
+    return wire.render_relation(function.schema, function.rows(function.parse(request)))
+
+
+QUESTIONS: dict[str, Callable[[str], str]] = {
+    "next_metadata": _next_metadata,
+    "removal": _removal,
+    **{name: partial(_relation, function) for name, function in FUNCTIONS.items()},
+}
