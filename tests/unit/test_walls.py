@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The walls between the rooms: what each may import, and what a process really loads."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "spark_ext"
+JAVA = ROOT / "jars/src/main/java/sparkext"
+
+# What a room may import of ours, besides itself.
+ROOMS: Mapping[str, set[str]] = {
+    "errors": set(),
+    "model": {"errors"},
+    "rules": {"errors", "model"},
+    "leave": {"errors", "model"},
+    "worker": {"errors", "model", "rules", "leave"},
+    "api": {"errors", "model", "leave"},
+    "__init__": {"errors", "leave", "api"},
+    "__main__": {"errors", "api"},
+}
+# What it may import of others, besides the standard library.
+LIBRARIES: Mapping[str, set[str]] = {"worker": {"py4j"}, "api": {"pyspark", "delta", "py4j"}}
+
+JAVA_ROOMS: Mapping[str, set[str]] = {
+    "feature": set(),
+    "error": {"feature"},
+    "python": {"error"},
+    "rule": {"error", "feature", "python"},
+    "command": {"error", "feature", "rule"},
+    "hook": {"error", "feature", "rule", "command"},
+    "sql": {"error", "feature", "rule"},
+    "": {"hook", "python", "sql", "error"},
+}
+# The process knows neither the tables nor what weaves them.
+FORBIDDEN_IN_JAVA = {
+    "python": ("org.apache.spark.sql.delta", "net.bytebuddy"),
+    "rule": ("net.bytebuddy", "py4j"),
+    "sql": ("net.bytebuddy", "py4j"),
+}
+
+
+def modules() -> dict[str, Path]:
+    return {module_name(path): path for path in PACKAGE.rglob("*.py")}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a file names in imports, wherever they stand but under TYPE_CHECKING."""
+    found = set()
+    for node in runtime_nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"a relative import in {path}"
+            assert node.module is not None
+            found.update(imported(node.module, alias.name) for alias in node.names)
+    return found
+
+
+def runtime_nodes(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return []
+    return [
+        node,
+        *(inner for child in ast.iter_child_nodes(node) for inner in runtime_nodes(child)),
+    ]
+
+
+def imported(module: str, name: str) -> str:
+    return f"{module}.{name}" if f"{module}.{name}" in modules() else module
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_a_room_imports_only_what_it_may(module: str) -> None:
+    here = room(module)
+    for name in imports(modules()[module]):
+        top = name.split(".")[0]
+        if top == "spark_ext":
+            assert room(name) in {here, *ROOMS[here]}, name
+        else:
+            assert top in sys.stdlib_module_names | LIBRARIES.get(here, set()), name
+
+
+def test_imports_have_no_circle() -> None:
+    graph = {
+        module: {name for name in imports(path) if name in modules() and name != module}
+        for module, path in modules().items()
+    }
+
+    assert len(list(TopologicalSorter(graph).static_order())) >= len(graph)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("import spark_ext", set()),
+        ("import spark_ext.model.physical_schema, spark_ext.rules, spark_ext.leave.exits", set()),
+        ("import spark_ext.worker.questions", set()),
+        ("import spark_ext.worker.__main__", {"py4j"}),
+    ],
+)
+def test_what_a_side_loads(statement: str, expected: set[str]) -> None:
+    # What the environment's own start-up files import is none of ours.
+    code = (
+        f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    loaded = {name for name in loaded if not name.startswith("_sysconfigdata")}  # stdlib's own
+    assert loaded - {"spark_ext"} - sys.stdlib_module_names == expected
+    assert not [name for name in done.stdout.split() if name.startswith("spark_ext.api")]
+
+
+def java_files() -> dict[Path, str]:
+    return {path.relative_to(JAVA): path.read_text() for path in JAVA.rglob("*.java")}
+
+
+@pytest.mark.parametrize("file", sorted(java_files()), ids=str)
+def test_a_java_package_imports_only_what_it_may(file: Path) -> None:
+    here = "" if file.parent == Path() else file.parent.as_posix()
+    text = java_files()[file]
+    for package in re.findall(r"^import (?:static )?sparkext\.(?:(\w+)\.)?[A-Z]", text, re.M):
+        assert package in JAVA_ROOMS[here], package
+    for forbidden in FORBIDDEN_IN_JAVA.get(here, ()):
+        assert forbidden not in text
+
+
+def test_java_packages_have_no_circle() -> None:
+    assert len(list(TopologicalSorter(JAVA_ROOMS).static_order())) == len(JAVA_ROOMS)
+    assert {
+        "" if file.parent == Path() else file.parent.as_posix() for file in java_files()
+    } == set(JAVA_ROOMS)
