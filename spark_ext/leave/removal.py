@@ -40,10 +40,7 @@ def removal(*, table: TableMetadata, protocol: Protocol) -> tuple[RewriteReason,
         RFC, introduction: "it simply suffices to change the mode to none".
 
     Example:
-        >>> tracked = Protocol(2, 7, None, frozenset({"columnMappingUsageTracking"}))
-        >>> table = TableMetadata(
-        ...     configuration={"delta.columnMapping.hasDroppedOrRenamed": "false"})
-        >>> removal(table=table, protocol=tracked)
+        >>> removal(table=table({"a": "1 a"}, "name", "false"), protocol=protocol())
         ()
     """
     if FEATURE_NAME not in (protocol.writer_features or ()):

@@ -2,6 +2,9 @@
 """The rules of usage tracking: pure functions from the old and the new metadata to the committed.
 
 This is the one place that decides names and flags. It knows neither Spark nor py4j.
+
+Examples are in the notation of `tests/unit/tables.py`: `table({"b": "1 a"}, "name", "false")` has a
+column `b` with the id 1 and the physical name `a`, the mode `name` and the flag `false`.
 """
 
 from __future__ import annotations
@@ -65,8 +68,8 @@ def next_metadata(
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
 
     Example:
-        >>> new = TableMetadata(configuration={"delta.appendOnly": "true"})
-        >>> next_metadata(old=TableMetadata(), new=new, commit=CommitContext(new)) is new
+        >>> new = table({"a": ""}, properties={"delta.appendOnly": "true"})
+        >>> next_metadata(old=table(), new=new, commit=commit(new, ())) is new
         True
     """
     for rule in RULES:

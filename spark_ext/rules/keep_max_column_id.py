@@ -21,13 +21,10 @@ def keep_max_column_id(
         Protocol, "Writer Requirements for Column Mapping": it "must increase monotonically".
 
     Example:
-        >>> highest = "delta.columnMapping.maxColumnId"
-        >>> new = TableMetadata(configuration={"delta.columnMapping.mode": "name", highest: "4",
-        ...     "delta.feature.columnmappingusagetracking": "supported"})
-        >>> old = new.with_property(highest, "7")
-        >>> kept = keep_max_column_id(old=old, new=new, commit=CommitContext(new))
-        >>> kept.configuration[highest]
-        '7'
+        >>> old = table({"a": "1 a"}, "name", "true", {"delta.columnMapping.maxColumnId": "7"})
+        >>> new = table({"a": "1 a"}, "name", "true", {"delta.columnMapping.maxColumnId": "4"})
+        >>> max_column_id(keep_max_column_id(old=old, new=new, commit=commit(new)))
+        7
     """
     if not is_tracked(old, new, commit) or not existed(old):
         return new

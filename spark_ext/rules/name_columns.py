@@ -37,16 +37,11 @@ def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
         RFC, "Writer Requirements for Column Mapping".
 
     Example:
-        >>> from spark_ext.model.keys import COLUMN_ID, PHYSICAL_NAME
-        >>> column = {"name": "a", "type": "long", "metadata": {}}
-        >>> assigned = {**column, "metadata": {COLUMN_ID: 1, PHYSICAL_NAME: "col-5d2c"}}
-        >>> configuration = {"delta.columnMapping.mode": "name",
-        ...     "delta.columnMapping.hasDroppedOrRenamed": "false"}
-        >>> new = TableMetadata({"type": "struct", "fields": [assigned]}, configuration)
-        >>> proposed = new.with_schema({"type": "struct", "fields": [column]})
-        >>> named = name_columns(old=TableMetadata(), new=new, commit=CommitContext(proposed))
-        >>> named.schema["fields"][0]["metadata"][PHYSICAL_NAME]
-        'a'
+        >>> proposed = table({"a": ""}, "name", "false")
+        >>> new = table({"a": "1 col-5d2c"}, "name", "false")
+        >>> named = name_columns(old=table(), new=new, commit=commit(proposed))
+        >>> columns(named.schema)
+        {'a': '1 a'}
     """
     if not is_tracked(old, new, commit) or flag(new) is not False or not is_mapped(new):
         return new

@@ -36,16 +36,10 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
         RFC, "Writer Requirements for Usage Tracking".
 
     Example:
-        >>> from spark_ext.model.keys import COLUMN_ID, FEATURE_NAME
-        >>> from spark_ext.model.metadata import Protocol
-        >>> flag = "delta.columnMapping.hasDroppedOrRenamed"
-        >>> tracked = {"delta.columnMapping.mode": "name", flag: "false"}
-        >>> column = {"name": "a", "type": "long", "metadata": {COLUMN_ID: 1}}
-        >>> old = TableMetadata({"type": "struct", "fields": [column]}, tracked)
-        >>> new = old.with_schema({"type": "struct", "fields": [{**column, "name": "b"}]})
-        >>> commit = CommitContext(new, Protocol(1, 7, None, frozenset({FEATURE_NAME})))
-        >>> record_usage(old=old, new=new, commit=commit).configuration[flag]
-        'true'
+        >>> old = table({"a": "1 a"}, "name", "false")
+        >>> new = table({"b": "1 a"}, "name", "false")
+        >>> flag(record_usage(old=old, new=new, commit=commit(new)))
+        True
     """
     if not is_tracked(old, new, commit) or not existed(old) or flag(new) is not False:
         return new

@@ -23,8 +23,8 @@ def refuse_flag_default(
         Delta 4.4.0, DeltaConfig.scala, `mergeGlobalConfigs`.
 
     Example:
-        >>> commit = CommitContext(TableMetadata(), creating_table=True, flag_default=True)
-        >>> refuse_flag_default(old=TableMetadata(), new=TableMetadata(), commit=commit)
+        >>> refusing = commit(table(), creating_table=True, flag_default=True)
+        >>> refuse_flag_default(old=table(), new=table(), commit=refusing)
         Traceback (most recent call last):
         ...
         spark_ext.errors.FlagNotModifiableError: Cannot create the table: ...

@@ -28,10 +28,9 @@ def refuse_iceberg_compat_v1(
         IcebergCompat.scala, for the condition.
 
     Example:
-        >>> wanted = {"delta.feature.columnmappingusagetracking": "supported",
-        ...           "delta.enableIcebergWriterCompatV1": "true"}
-        >>> new = TableMetadata(configuration=wanted)
-        >>> refuse_iceberg_compat_v1(old=TableMetadata(), new=new, commit=CommitContext(new))
+        >>> old = table({"a": "1 a"}, "name", "false")
+        >>> new = old.with_property("delta.enableIcebergWriterCompatV1", "true")
+        >>> refuse_iceberg_compat_v1(old=old, new=new, commit=commit(new))
         Traceback (most recent call last):
         ...
         spark_ext.errors.IcebergWriterCompatError: Cannot support the feature ...

@@ -27,13 +27,8 @@ def refuse_incomplete_removal(
         `AlterTableSetPropertiesDeltaCommand`.
 
     Example:
-        >>> from spark_ext.model.keys import COLUMN_ID
-        >>> old = TableMetadata(configuration={"delta.columnMapping.mode": "name",
-        ...     "delta.feature.columnmappingusagetracking": "supported"})
-        >>> column = {"name": "a", "type": "long", "metadata": {COLUMN_ID: 1}}
-        >>> old = old.with_schema({"type": "struct", "fields": [column]})
-        >>> new = old.with_property("delta.columnMapping.mode", "None")
-        >>> refuse_incomplete_removal(old=old, new=new, commit=CommitContext(new))
+        >>> old, new = table({"a": "1 a"}, "name", "false"), table({"a": "1 a"}, "None", "false")
+        >>> refuse_incomplete_removal(old=old, new=new, commit=commit(new))
         Traceback (most recent call last):
         ...
         spark_ext.errors.IncompleteRemovalError: Cannot switch column mapping off: ...

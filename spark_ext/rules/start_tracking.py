@@ -44,10 +44,10 @@ def start_tracking(
         RFC, "Writer Requirements for Usage Tracking".
 
     Example:
-        >>> new = TableMetadata(configuration={"delta.feature.columnmappingusagetracking": "1"})
-        >>> result = start_tracking(old=TableMetadata(), new=new, commit=CommitContext(new))
-        >>> result.configuration["delta.columnMapping.hasDroppedOrRenamed"]
-        'false'
+        >>> requested = {"delta.feature.columnmappingusagetracking": "supported"}
+        >>> new = table({"a": ""}, properties=requested)
+        >>> flag(start_tracking(old=table(), new=new, commit=commit(new)))
+        False
     """
     if _gets_feature_by_default(old, new, commit):
         new = new.with_property(FEATURE_PROPERTY, FEATURE_SUPPORTED)

@@ -7,7 +7,9 @@ import doctest
 import importlib
 
 import pytest
+import tables
 
+from spark_ext.model.usage import flag
 from spark_ext.rules import RULES
 
 MODULES = [
@@ -19,10 +21,16 @@ MODULES = [
 MODULES += ["spark_ext.leave.exits", "spark_ext.leave.removal", "spark_ext.rules"]
 MODULES += [rule.__module__ for rule in RULES]
 
+# What examples of rules are written in, unless the module has such a name itself.
+NOTATION = {name: getattr(tables, name) for name in ("columns", "commit", "protocol", "table")}
+NOTATION |= {"flag": flag}
+
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
-    results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    module = importlib.import_module(name)
+
+    results = doctest.testmod(module, optionflags=doctest.ELLIPSIS, extraglobs=NOTATION)
 
     assert results.attempted > 0
     assert results.failed == 0
