@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from chispa.dataframe_comparer import assert_df_equality
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
@@ -159,6 +160,7 @@ def test_a_table_of_the_catalog_is_cloned_by_name(
     with named_table.no_commit():
         copy.spark.sql(f"CREATE TABLE copied SHALLOW CLONE named {clause}")
     first = cloned.log
+    assert_df_equality(cloned.frame(), named_table.frame())
     add_column_and_row(cloned, "(2, 20, 200)")
 
     assert (first.version, first.is_tracked, first.flag) == (0, True, "true")

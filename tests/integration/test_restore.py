@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
+from chispa.dataframe_comparer import assert_df_equality
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from table_log import UUID
@@ -305,6 +306,7 @@ def test_to_before_mapping_and_forward_again(table: Table) -> None:
     assert rows_with_it == [(1, 10), (3, 30)]
     assert (table.log.flag, table.log.columns) == ("true", newest.columns)
     assert table.rows() == [(1,), (2,)]
+    assert_df_equality(table.frame(), table.frame(version=newest.version), ignore_row_order=True)
 
     table.alter("ADD COLUMN b INT")
     table.insert("(4, 40)")

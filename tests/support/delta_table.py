@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from table_log import TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
@@ -51,6 +51,11 @@ class Table:
         old = time.time() - 3 * 24 * 3600
         for file in (self.path / "_delta_log").rglob("*"):
             os.utime(file, (old, old))
+
+    def frame(self, version: int | None = None) -> DataFrame:
+        """The table as it is, or as it was, for chispa, which compares schemas as well."""
+        suffix = "" if version is None else f" VERSION AS OF {version}"
+        return self.spark.sql(f"SELECT * FROM {self.name}{suffix}")
 
     def rows(self, columns: str = "*") -> list[tuple[object, ...]]:
         """The rows as plain tuples, sorted."""
