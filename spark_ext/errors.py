@@ -80,6 +80,12 @@ class IncompleteRemovalError(
     """Mode none is wanted for columns that would keep their physical names."""
 
 
+class ReservedColumnNameError(
+    SparkExtError, ValueError, condition="USAGE_TRACKING_RESERVED_COLUMN_NAME"
+):
+    """Without column mapping a column would be taken for one of Spark's or Delta's own."""
+
+
 # Failures of the rules and of what serves them.
 
 

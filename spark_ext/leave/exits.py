@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal
+from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal, reserved_columns
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
     has_physical_name,
@@ -50,6 +50,7 @@ INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
 MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
 READER_VERSION = "READER_VERSION"
+RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
 RETENTION_PERIOD = "RETENTION_PERIOD"
 
 # Protocol, "Valid Feature Names in Table Features": what writers up to version 4 know.
@@ -69,10 +70,11 @@ class Reason:
     Args:
         reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
             statement that set the mode only; where names differ, older versions have the values),
-            `OTHER_FEATURE`, `READER_VERSION`, `RETENTION_PERIOD`.
+            `OTHER_FEATURE`, `READER_VERSION`, `RESERVED_COLUMN_NAME`, `RETENTION_PERIOD`.
         name: The column's path, quoted where SQL wants it, or the feature that it is about; None
             where it is about the table.
-        detail: The column's physical name, its invalid characters, the version, or the period.
+        detail: The column's physical name, its invalid characters, its reserved name, the
+            version, or the period.
     """
 
     reason: str
@@ -151,12 +153,15 @@ def _unmapped(facts: TableFacts) -> ColumnMappingExit:
     if not has_mapping_on(facts.metadata) and not has_keys:
         return _exit(UNMAPPED, NOTHING)
     invalid = tuple(_invalid_names(facts.metadata))
-    demanding = _other_features(_enabled_iceberg_compat(facts.metadata))
+    blocking = (
+        *_other_features(_enabled_iceberg_compat(facts.metadata)),
+        *_reserved_names(facts.metadata),
+    )
     # A name can only be made legal by a rename, after which nothing is free.
     rewrite = _rewrite_reasons(facts)
     sizes = (facts.num_files, facts.size_in_bytes) if rewrite or invalid else (0, 0)
-    if invalid or demanding:
-        return _exit(UNMAPPED, BLOCKED, (*invalid, *demanding, *rewrite), sizes=sizes)
+    if invalid or blocking:
+        return _exit(UNMAPPED, BLOCKED, (*invalid, *blocking, *rewrite), sizes=sizes)
     statement = disabling_statement(facts.name)
     reasons = rewrite
     if not has_mapping_on(facts.metadata):
@@ -263,6 +268,11 @@ def _invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
         invalid = [char for char in field["name"] if char in INVALID_NAME_CHARACTERS]
         if invalid:
             yield Reason(INVALID_COLUMN_NAME, quoted(path), "".join(dict.fromkeys(invalid)))
+
+
+def _reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
+    for column, name in reserved_columns(metadata):
+        yield Reason(RESERVED_COLUMN_NAME, quoted((column,)), name)
 
 
 def _other_features(features: Iterable[str]) -> tuple[Reason, ...]:

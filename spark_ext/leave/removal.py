@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spark_ext.model.column_mapping import has_physical_name, physical_name
-from spark_ext.model.keys import FEATURE_NAME
+from spark_ext.errors import ReservedColumnNameError
+from spark_ext.model.column_mapping import (
+    has_physical_name,
+    is_mapped,
+    physical_name,
+    schema_has_column_mapping_metadata,
+)
+from spark_ext.model.keys import FEATURE_NAME, SILENTLY_REPLACED_COLUMNS
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.model.schema import Path, walk
 from spark_ext.model.usage import flag
@@ -52,3 +59,34 @@ def removal(*, table: TableMetadata, protocol: Protocol) -> tuple[RewriteReason,
         if has_physical_name(field) and physical_name(field) != field["name"]:
             reasons.append(RewriteReason(PHYSICAL_NAME_DIFFERS, path))
     return tuple(reasons)
+
+
+def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
+    """Whether metadata alone may remove column mapping.
+
+    Raises:
+        ReservedColumnNameError: USAGE_TRACKING_RESERVED_COLUMN_NAME, where no rewrite may either.
+
+    Example:
+        >>> is_free(table=table({"b": "1 a"}, "name", "true"), protocol=protocol())
+        False
+    """
+    for column, name in reserved_columns(table):
+        raise ReservedColumnNameError(column=column, name=name)
+    return not removal(table=table, protocol=protocol)
+
+
+def reserved_columns(table: TableMetadata) -> Iterable[tuple[str, str]]:
+    """The columns of a mapped table that would be read as others without column mapping.
+
+    Returns:
+        Pairs of a column's name and its own or its physical name, which is reserved. Where the
+        physical name is, a rewrite would read it as another column too, and write what it read.
+    """
+    if not is_mapped(table) and not schema_has_column_mapping_metadata(table.schema):
+        return
+    for field in table.schema["fields"]:
+        for name in (field["name"], physical_name(field)):
+            if name.lower() in SILENTLY_REPLACED_COLUMNS:
+                yield field["name"], name
+                break

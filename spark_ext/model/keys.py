@@ -74,7 +74,8 @@ ICEBERG_WRITER_COMPAT_V1_FEATURE: Final = "icebergWriterCompatV1"
 ICEBERG_WRITER_COMPAT_V1_ENABLED: Final = "delta.enableIcebergWriterCompatV1"
 
 # Delta, DeltaColumnMapping.scala, `DELTA_INTERNAL_COLUMNS`: columns that Delta and Spark add while
-# they read and write. No table schema has them.
+# they read and write files, in lower case. A column of a table that has such a name in the files,
+# in any case and at the top level, is taken for them.
 INTERNAL_COLUMNS: Final = frozenset(
     {
         "__is_cdc",
@@ -86,3 +87,8 @@ INTERNAL_COLUMNS: Final = frozenset(
         "__delta_internal_row_index",
     }
 )
+
+# Of these, the two that are read and written as others without an error; the rest are refused or
+# fail. Spark, ParquetFileFormat.scala, `ROW_INDEX_TEMPORARY_COLUMN_NAME`; Delta, CDCReader.scala,
+# `CDC_PARTITION_COL`.
+SILENTLY_REPLACED_COLUMNS: Final = frozenset({"_tmp_metadata_row_index", "__is_cdc"})

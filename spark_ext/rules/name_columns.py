@@ -14,6 +14,7 @@ from spark_ext.model.column_mapping import (
     physical_name,
     with_physical_name,
 )
+from spark_ext.model.keys import INTERNAL_COLUMNS
 from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.model.schema import Field, Path, Schema, differing, map_fields, walk
 from spark_ext.model.usage import flag
@@ -27,8 +28,9 @@ def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
     the table (overwriteSchema, REPLACE) or took from its files (enabling on an existing table).
 
     A UUID stays where the flag is true, and where the name is that of a sibling in the files: the
-    RFC wants unique names, and Parquet readers ignore letter case. A name is used whatever its
-    characters; names in different structs may be equal, since Delta compares whole paths.
+    RFC wants unique names, and Parquet readers ignore letter case. It stays too where Spark or
+    Delta keep the name for themselves, which they do at the top level only. A name is used whatever
+    its characters; names in different structs may be equal, since Delta compares whole paths.
 
     Returns:
         `new` with the names in its schema, and in the keys of nested ids, which start with them.
@@ -74,7 +76,7 @@ def _new_columns(old: Schema, new: Schema, proposed: Schema) -> Mapping[Path, Fi
 
 
 def _names(columns: Mapping[Path, Field], schema: Schema) -> Mapping[Path, str]:
-    """The physical names to give, by path: logical names that no sibling has in the files."""
+    """The physical names to give, by path: logical names that are free in the files."""
     if not columns:
         return {}
     parents = {path[:-1] for path in columns}
@@ -86,7 +88,8 @@ def _names(columns: Mapping[Path, Field], schema: Schema) -> Mapping[Path, str]:
     for path, field in columns.items():
         name = field["name"]
         siblings = taken[path[:-1]]
-        if name.lower() not in siblings:
+        is_reserved = len(path) == 1 and name.lower() in INTERNAL_COLUMNS
+        if name.lower() not in siblings and not is_reserved:
             siblings.add(name.lower())
             names[path] = name
     return names

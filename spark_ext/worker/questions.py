@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from spark_ext.errors import MalformedMessageError, RuleFailedError, SparkExtError
-from spark_ext.leave.removal import removal
+from spark_ext.leave.removal import is_free
 from spark_ext.rules import next_metadata
 from spark_ext.worker import wire
 from spark_ext.worker.table_functions import FUNCTIONS, TableFunction
@@ -38,7 +38,7 @@ def _next_metadata(request: str) -> str:
 
 def _removal(request: str) -> str:
     table, protocol = wire.parse_removal(request)
-    return wire.render_removal(free=not removal(table=table, protocol=protocol))
+    return wire.render_removal(free=is_free(table=table, protocol=protocol))
 
 
 def _relation(function: TableFunction, request: str) -> str:

@@ -31,6 +31,7 @@ def test_the_registry_is_complete() -> None:
         "FlagNotModifiableError": "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
         "IcebergWriterCompatError": "DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE",
         "IncompleteRemovalError": "USAGE_TRACKING_INCOMPLETE_REMOVAL",
+        "ReservedColumnNameError": "USAGE_TRACKING_RESERVED_COLUMN_NAME",
         "RuleFailedError": "USAGE_TRACKING_RULE_FAILED",
         "MalformedMessageError": "USAGE_TRACKING_MALFORMED_MESSAGE",
         "RulesUnavailableError": "USAGE_TRACKING_RULES_UNAVAILABLE",

@@ -110,6 +110,19 @@ def test_each_character_that_is_invalid_without_mapping_blocks(char: str) -> Non
     assert reasons(first)[0] == ("INVALID_COLUMN_NAME", f"s.`{name}`", char)
 
 
+@pytest.mark.parametrize("features", [MAPPED_FEATURES, ("columnMapping",)])
+def test_a_column_that_would_be_read_as_another_blocks(features: tuple[str, ...]) -> None:
+    columns = {"__Is_Cdc": "1 col-1", "b c": "2 _tmp_metadata_row_index", "_change_type": "3 x"}
+
+    (first, *_) = exits(table(columns, "name", "true"), 2, 7, None, features)
+
+    assert first["cost"] == "BLOCKED"
+    assert [why for why in reasons(first) if why[0] == "RESERVED_COLUMN_NAME"] == [
+        ("RESERVED_COLUMN_NAME", "__Is_Cdc", "__Is_Cdc"),
+        ("RESERVED_COLUMN_NAME", "`b c`", "_tmp_metadata_row_index"),
+    ]
+
+
 def test_an_untracked_table_is_rewritten() -> None:
     found = exits(table({"a": "1 a"}, "name"), 2, 5, None, None)
 

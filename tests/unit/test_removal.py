@@ -95,3 +95,36 @@ def test_a_malformed_request_is_refused_as_data() -> None:
     answer = json.loads(ask("removal", "{}"))
 
     assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
+
+
+@pytest.mark.parametrize(
+    ("columns", "column", "name"),
+    [
+        ({"__is_cdc": "1 col-1"}, "__is_cdc", "__is_cdc"),
+        ({"__IS_CDC": "1 __IS_CDC"}, "__IS_CDC", "__IS_CDC"),
+        ({"a": "1 _TMP_metadata_row_index"}, "a", "_TMP_metadata_row_index"),
+    ],
+)
+@pytest.mark.parametrize("flag", ["false", "true"])
+def test_a_column_that_would_be_read_as_another_is_refused(
+    columns: dict[str, Any], column: str, name: str, flag: str
+) -> None:
+    refused = answer(table(columns, "name", flag), TRACKED)["error"]
+
+    assert refused["condition"] == "USAGE_TRACKING_RESERVED_COLUMN_NAME"
+    assert refused["parameters"] == {"column": column, "name": name}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"s": {"column": "1 s", "struct": {"__is_cdc": "2 __is_cdc"}}},
+        {"_change_type": "1 _change_type"},
+    ],
+)
+def test_a_name_that_is_never_mistaken_is_no_hindrance(columns: dict[str, Any]) -> None:
+    assert reasons(table(columns, "name", "false")) == []
+
+
+def test_without_mapping_nothing_is_refused() -> None:
+    assert reasons(table({"__is_cdc": ""}, "none", "false")) == []

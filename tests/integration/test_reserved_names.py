@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns called like those that Spark and Delta keep for themselves in data files."""
+
+from __future__ import annotations
+
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table
+from table_log import UUID
+
+from spark_ext import UsageTracking
+
+ROW_INDEX = "_tmp_metadata_row_index"  # Spark's Parquet reader fills it with 0, 1, 2 ..
+REFUSED = "USAGE_TRACKING_RESERVED_COLUMN_NAME"
+OFF = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+
+
+# Refusals.
+
+
+def test_column_mapping_is_not_switched_off_under_such_a_name(table: Table) -> None:
+    table.create_tracked(f"a INT, {ROW_INDEX} BIGINT")
+    table.insert("(1, 100)")
+
+    with table.refusal(REFUSED):
+        table.alter(OFF)
+    with table.refusal(REFUSED):
+        table.alter("DROP FEATURE columnMapping")
+    with table.no_commit():
+        (unmapped, *_) = UsageTracking.forPath(table.spark, str(table.path)).disable_column_mapping(
+            progress=None
+        )
+
+    assert (unmapped.exit, unmapped.reached, unmapped.cost) == ("unmapped", False, "BLOCKED")
+    (why, *_) = unmapped.reasons
+    assert (why.reason, why.name) == ("RESERVED_COLUMN_NAME", ROW_INDEX)
+    assert table.rows() == [(1, 100)]
+
+
+def test_nor_where_files_have_such_a_name_under_another(table: Table) -> None:
+    """Delta's rewrite would read the row index and write it."""
+    table.create(f"a INT, {ROW_INDEX} BIGINT", TRACKED)
+    table.insert("(1, 100)")
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    table.alter(f"RENAME COLUMN {ROW_INDEX} TO b")
+    assert table.log.physical_names["b"] == ROW_INDEX
+
+    with table.refusal(REFUSED):
+        table.alter(OFF)
+
+
+# What must work.
+
+
+@pytest.mark.parametrize("name", [ROW_INDEX, ROW_INDEX.upper(), "__is_cdc", "_change_type"])
+def test_a_column_of_such_a_name_keeps_its_values(table: Table, name: str) -> None:
+    table.create_tracked("a INT")
+    table.alter(f"ADD COLUMN {name} BIGINT")
+    table.insert("(1, 100), (2, 200)")
+
+    assert table.rows() == [(1, 100), (2, 200)]
+    assert table.spark.sql(f"SELECT a FROM {table.name} WHERE {name} = 200").collect() == [(2,)]
+    table.spark.sql(f"UPDATE {table.name} SET a = 3 WHERE {name} = 200")
+    table.insert("(4, 400)")
+    table.spark.sql(f"OPTIMIZE {table.name}")
+
+    assert table.rows() == [(1, 100), (3, 200), (4, 400)]
+    assert (table.log.flag, table.log.columns["a"]) == ("false", (1, "a"))
+    assert table.log.columns[name] == (2, UUID)
+    assert table.log.written_columns() == ["a", UUID]
+
+
+def test_inside_a_struct_such_a_name_is_any_other(table: Table) -> None:
+    table.create_tracked(f"a INT, s STRUCT<{ROW_INDEX}: BIGINT>")
+    table.insert("(1, struct(100)), (2, struct(200))")
+
+    table.alter(OFF)
+
+    assert table.log.live_files.keys() == table.log.at(1).live_files.keys()
+    assert table.rows() == [(1, (100,)), (2, (200,))]
+
+
+def test_after_a_rename_the_table_can_leave(table: Table) -> None:
+    table.create_tracked(f"a INT, {ROW_INDEX} BIGINT")
+    table.insert("(1, 100)")
+    table.alter(f"RENAME COLUMN {ROW_INDEX} TO b")
+
+    table.alter(OFF)
+
+    assert table.log.configuration["delta.columnMapping.mode"] == "none"
+    assert table.rows() == [(1, 100)]
+    assert table.log.written_columns() == ["a", "b"]
