@@ -68,6 +68,12 @@ $(JAR): $(JAR_SOURCES) | $(INSTALLED)
 	@mkdir -p $(@D)
 	@cp jars/target/spark-ext.jar $@.new && mv $@.new $@  # a running session never sees half a jar
 
+.PHONY: wheel
+wheel: jar ## Build the package: dist/*.whl, for pip install
+	@rm -f dist/*.whl
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
 ##@ Check it
 
 .PHONY: test

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual environments outside the checkout, and a shell without a JDK's compiler."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PathDistribution, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+# A Java runtime without a JDK's modules, as vendors pack it.
+RUNTIME_MODULES = (
+    "java.se,jdk.charsets,jdk.crypto.ec,jdk.httpserver,jdk.incubator.vector,jdk.jfr,"
+    "jdk.localedata,jdk.management,jdk.naming.dns,jdk.net,jdk.security.auth,jdk.security.jgss,"
+    "jdk.unsupported,jdk.zipfs"
+)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment without pip: the one of the tests works on it."""
+
+    home: Path
+
+    @property
+    def python(self) -> Path:
+        return self.home / "bin" / "python"
+
+    @property
+    def site_packages(self) -> Path:
+        (folder,) = self.home.glob("lib/python*/site-packages")
+        return folder
+
+    def contents(self) -> set[str]:
+        """All files and folders, those behind links left out."""
+        return {
+            os.path.relpath(os.path.join(folder, name), self.home)
+            for folder, folders, files in os.walk(self.home)
+            for name in [*folders, *files]
+        }
+
+    def pip(self, *arguments: str | Path) -> str:
+        return run(sys.executable, "-m", "pip", "--python", self.python, *arguments, cwd=self.home)
+
+
+def environment_for(wheel: Path, home: Path) -> Environment:
+    """An environment that has what the wheel says it requires, and no more.
+
+    What the tests have installed is linked: PySpark is half a gigabyte.
+    """
+    venv.create(home, symlinks=True)
+    environment = Environment(home)
+    (metadata,) = (path for path in zipfile.Path(wheel).iterdir() if path.suffix == ".dist-info")
+    for required in _required(PathDistribution(metadata)):
+        folder = Path(str(required.locate_file("")))
+        for name in {file.parts[0] for file in required.files or []} - {"..", "__pycache__"}:
+            link = environment.site_packages / name
+            if not link.exists():
+                link.symlink_to(folder / name)
+    return environment
+
+
+def _required(package: Distribution) -> Iterator[Distribution]:
+    for line in package.requires or []:
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            found = distribution(requirement.name)
+            yield found
+            yield from _required(found)
+
+
+def without_compiler(home: Path) -> dict[str, str]:
+    """The variables of a shell that has Java's runtime, and no JDK."""
+    jdk = Path(_java_home())
+    runtime = home / "runtime"
+    (runtime / "bin").mkdir(parents=True)
+    (runtime / "bin" / "java").symlink_to(jdk / "bin" / "java")
+    programs = home / "programs"
+    programs.mkdir()
+    tools = {tool.name for tool in (jdk / "bin").iterdir()}
+    for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in folder.iterdir() if folder.is_dir() else ():
+            if program.name not in tools and not (programs / program.name).is_symlink():
+                (programs / program.name).symlink_to(program)
+    return {
+        "JAVA_HOME": str(runtime),
+        # Half the processor time of a short run goes into the second compilation.
+        "JDK_JAVA_OPTIONS": f"--limit-modules={RUNTIME_MODULES} -XX:TieredStopAtLevel=1",
+        "PATH": f"{runtime / 'bin'}{os.pathsep}{programs}",
+    }
+
+
+def _java_home() -> str:
+    """The home of the Java that Spark would take, as it tells itself: a path may be a shim's."""
+    java_home = os.environ.get("JAVA_HOME")
+    java = Path(java_home, "bin", "java") if java_home else "java"
+    shown = subprocess.run(
+        [java, "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=True
+    ).stderr
+    match = re.search(r"^\s*java\.home = (.+)$", shown, re.MULTILINE)
+    assert match is not None
+    return match.group(1)
+
+
+def run(*command: str | Path, cwd: Path, **variables: str) -> str:
+    """What a command prints, in the shell of a user who has set nothing for Python or Spark."""
+    finished = run_unchecked(*command, cwd=cwd, **variables)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+def run_unchecked(
+    *command: str | Path, cwd: Path, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    hidden = ("PYTHON", "SPARK_", "PYSPARK_", "VIRTUAL_ENV")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
+    return subprocess.run(
+        command, cwd=cwd, env={**kept, **variables}, capture_output=True, text=True, timeout=300
+    )

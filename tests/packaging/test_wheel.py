@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel: what it holds, that it works where it is installed, and what is no wheel of ours."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from environments import Environment, environment_for, run, run_unchecked, without_compiler
+from pyspark.sql import SparkSession
+from sessions import small_session
+from table_log import TableLog
+
+CHECKOUT = Path(__file__).parents[2]
+JAR = "spark_ext/jars/spark-ext.jar"
+
+APPLICATION = """
+import json
+import shutil
+import sys
+
+from pyspark.sql import SparkSession
+
+import spark_ext
+
+builder = SparkSession.builder.config(map=json.loads(sys.argv[2]))
+spark = spark_ext.configure(builder).getOrCreate()
+table = f"delta.`{sys.argv[1]}`"
+spark.sql(f'''CREATE TABLE {table} (a INT, b STRING) USING delta TBLPROPERTIES (
+    'delta.columnMapping.mode' = 'name',
+    'delta.feature.columnMappingUsageTracking' = 'supported')''')
+spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT")
+columns = spark_ext.UsageTracking.forPath(spark, sys.argv[1]).columns().collect()
+told = {
+    "imported": spark_ext.__file__,
+    "columns": [[column.name, column.physicalName] for column in columns],
+    "javac": shutil.which("javac"),
+    "has_compiler": spark._jvm.javax.tools.ToolProvider.getSystemJavaCompiler() is not None,
+}
+spark.stop()
+print(json.dumps(told))
+"""
+
+IMPORT_ALL = """
+import importlib
+import pkgutil
+import spark_ext
+
+for module in pkgutil.walk_packages(spark_ext.__path__, "spark_ext."):
+    importlib.import_module(module.name)
+"""
+
+
+def build(target: str, source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Builds a wheel as pip does, or what hatchling calls the target, without the network."""
+    commands: dict[str, list[str | Path]] = {
+        "wheel": ["pip", "wheel", "--no-build-isolation", "--no-deps", "-w", folder, source],
+        "sdist": ["hatchling", "build", "-t", "sdist", "-d", folder],
+        "wheel:editable": ["hatchling", "build", "-t", "wheel:editable", "-d", folder],
+    }
+    directory = source if source.is_dir() else source.parent
+    return run_unchecked(sys.executable, "-m", *commands[target], cwd=directory)
+
+
+def built(target: str, source: Path, folder: Path) -> Path:
+    finished = build(target, source, folder)
+    assert finished.returncode == 0, finished.stderr
+    (archive,) = folder.iterdir()
+    return archive
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("wheel", CHECKOUT, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    environment = environment_for(wheel, tmp_path_factory.mktemp("installed") / "venv")
+    environment.pip("install", "--no-index", wheel)
+    return environment
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """What a wheel is built from, as it is in the checkout."""
+    folder = tmp_path / "copy"
+    shutil.copytree(
+        CHECKOUT / "spark_ext", folder / "spark_ext", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for name in ("LICENSE", "README.md", "hatch_build.py", "pyproject.toml"):
+        shutil.copy(CHECKOUT / name, folder)
+    return folder
+
+
+# What is refused.
+
+
+def assert_refused(target: str, source: Path, *named: str) -> None:
+    folder = source.parent / "dist"
+    folder.mkdir()
+
+    finished = build(target, source, folder)
+
+    assert finished.returncode != 0
+    assert not list(folder.iterdir())
+    assert "Traceback" not in finished.stderr
+    for text in (JAR, *named):
+        assert f"`{text}`" in finished.stderr
+
+
+@pytest.mark.parametrize("target", ["wheel", "sdist"])
+def test_a_build_without_the_jar_is_refused(copy: Path, target: str) -> None:
+    (copy / JAR).unlink()
+
+    assert_refused(target, copy, "make wheel")
+
+
+def change_a_module(package: Path) -> str:
+    with (package / "errors.py").open("a") as module:
+        module.write("# changed\n")
+    return "spark_ext/errors.py"
+
+
+def add_a_module(package: Path) -> str:
+    (package / "rules" / "added.py").touch()
+    return "spark_ext/rules/added.py"
+
+
+def remove_a_module(package: Path) -> str:
+    (package / "errors.py").unlink()
+    return "spark_ext/errors.py"
+
+
+@pytest.mark.parametrize("change", [change_a_module, add_a_module, remove_a_module])
+def test_a_build_with_the_jar_of_other_sources_is_refused(
+    copy: Path, change: Callable[[Path], str]
+) -> None:
+    module = change(copy / "spark_ext")
+
+    assert_refused("wheel", copy, "make clean wheel", module)
+
+
+# What is built.
+
+
+def test_an_editable_install_needs_no_jar(copy: Path, wheel: Path, tmp_path: Path) -> None:
+    (copy / JAR).unlink()
+    environment = environment_for(wheel, tmp_path / "venv")
+
+    environment.pip("install", "--no-index", built("wheel:editable", copy, tmp_path / "dist"))
+
+    origin = "import spark_ext; print(spark_ext.__file__)"
+    imported = run(environment.python, "-c", origin, cwd=tmp_path).strip()
+    assert Path(imported) == copy / "spark_ext" / "__init__.py"
+
+
+def test_the_wheel_holds_the_package_and_the_jar(wheel: Path) -> None:
+    package = {
+        path.relative_to(CHECKOUT).as_posix(): path.read_bytes()
+        for path in (CHECKOUT / "spark_ext").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name: archive.read(name) for name in archive.namelist()}
+
+    about = {Path(name).name for name in packed if ".dist-info/" in name}
+    assert {name: data for name, data in packed.items() if ".dist-info/" not in name} == package
+    assert JAR in packed
+    assert about == {"LICENSE", "METADATA", "RECORD", "WHEEL"}
+
+
+def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+    sdist = built("sdist", CHECKOUT, tmp_path / "sdist")
+
+    again = built("wheel", sdist, tmp_path / "dist")
+
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_the_wheel_works_outside_the_checkout_without_a_compiler(
+    installed: Environment, tmp_path: Path
+) -> None:
+    application = tmp_path / "app.py"
+    application.write_text(APPLICATION)
+    settings = json.dumps(small_session(SparkSession.Builder(), tmp_path / "warehouse")._options)
+    shell = without_compiler(tmp_path)
+
+    output = run(installed.python, application, tmp_path / "t", settings, cwd=tmp_path, **shell)
+
+    told = json.loads(output.splitlines()[-1])
+    log = TableLog(tmp_path / "t")
+    assert told == {
+        "imported": str(installed.site_packages / "spark_ext" / "__init__.py"),
+        "columns": [["a", "a"], ["b", "b"], ["c", "c"]],
+        "javac": None,
+        "has_compiler": False,
+    }
+    assert log.version == 1
+    assert log.is_tracked
+    assert log.flag == "false"
+    assert log.physical_names == {"a": "a", "b": "b", "c": "c"}
+
+
+def test_the_jars_command_prints_the_installed_jar(installed: Environment, tmp_path: Path) -> None:
+    printed = run(installed.python, "-m", "spark_ext", "jars", cwd=tmp_path).strip()
+
+    assert Path(printed) == installed.site_packages / JAR
+    assert Path(printed).read_bytes() == (CHECKOUT / JAR).read_bytes()
+
+
+def test_uninstalling_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
+    environment = environment_for(wheel, tmp_path / "venv")
+    before = environment.contents()
+    environment.pip("install", "--no-index", wheel)
+    assert environment.contents() != before
+    run(environment.python, "-c", IMPORT_ALL, cwd=tmp_path)
+
+    environment.pip("uninstall", "--yes", "spark-ext")
+
+    assert environment.contents() == before
