@@ -16,11 +16,14 @@ MVN_ARGS ?=
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
+.NOTPARALLEL:  # two pips would write into one .venv
 .DEFAULT_GOAL := help
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Enough for the demo, the jar and the wheel; what has all serves them as well.
+DEMO_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.demo)
 # A repository of its own: Spark looks into ~/.m2, and would trip over what Maven left half there.
 MVN := $(BIN)/python jars/maven.py -B -ntp -Dmaven.repo.local=$(CURDIR)/.maven/repository -f jars/pom.xml
 
@@ -39,7 +42,7 @@ help: ## Show this help
 		/^[a-z-]+:.*##/ {printf "  %-18s%s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
-demo: venv jar ## Run the main job on a real table, from nothing
+demo: jar ## Run the main job on a real table, from nothing
 	$(BIN)/python examples/demo.py
 
 .PHONY: bench
@@ -51,17 +54,19 @@ bench: venv jar ## Time this project against plain delta-spark
 .PHONY: venv
 venv: $(INSTALLED) ## Create .venv with the package and the development tools
 
-$(INSTALLED): pyproject.toml
+$(INSTALLED): EXTRA := dev
+$(VENV)/.demo: EXTRA := demo
+$(INSTALLED) $(VENV)/.demo: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "Cannot create $(VENV): $(PYTHON) is older than 3.10. Set PYTHON=<a newer one>." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@touch $@
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
+	@touch $(VENV)/.demo $@  # `dev` has what `demo` has
 
 .PHONY: jar
 jar: $(JAR) ## Build the JVM half of the plugin
 
-$(JAR): $(JAR_SOURCES) | $(INSTALLED)
+$(JAR): $(JAR_SOURCES) | $(DEMO_INSTALLED)
 	@echo "Building $@ (the first time fetches Maven and its plugins)"
 	@rm -rf jars/target/classes  # else classes and rules whose source is gone stay in the jar
 	@$(MVN) -q -DskipTests package
