@@ -58,8 +58,7 @@ def environment_for(wheel: Path, home: Path) -> Environment:
     """
     venv.create(home, symlinks=True)
     environment = Environment(home)
-    (metadata,) = (path for path in zipfile.Path(wheel).iterdir() if path.suffix == ".dist-info")
-    for required in _required(PathDistribution(metadata)):
+    for required in _required(metadata_of(wheel)):
         folder = Path(str(required.locate_file("")))
         for name in {file.parts[0] for file in required.files or []} - {"..", "__pycache__"}:
             link = environment.site_packages / name
@@ -68,13 +67,23 @@ def environment_for(wheel: Path, home: Path) -> Environment:
     return environment
 
 
+def metadata_of(wheel: Path) -> Distribution:
+    (folder,) = (path for path in zipfile.Path(wheel).iterdir() if path.suffix == ".dist-info")
+    return PathDistribution(folder)
+
+
+def requirements(package: Distribution, extra: str = "") -> Iterator[Requirement]:
+    """What a package requires here, itself; with an extra, or without any."""
+    for requirement in map(Requirement, package.requires or []):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            yield requirement
+
+
 def _required(package: Distribution) -> Iterator[Distribution]:
-    for line in package.requires or []:
-        requirement = Requirement(line)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            found = distribution(requirement.name)
-            yield found
-            yield from _required(found)
+    for requirement in requirements(package):
+        found = distribution(requirement.name)
+        yield found
+        yield from _required(found)
 
 
 def without_compiler(home: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
@@ -12,7 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from environments import Environment, environment_for, run, run_unchecked, without_compiler
+from environments import (
+    Environment,
+    environment_for,
+    metadata_of,
+    requirements,
+    run,
+    run_unchecked,
+    without_compiler,
+)
 from pyspark.sql import SparkSession
 from sessions import small_session
 from table_log import TableLog
@@ -175,6 +184,18 @@ def test_the_wheel_holds_the_package_and_the_jar(wheel: Path) -> None:
     assert {name: data for name, data in packed.items() if ".dist-info/" not in name} == package
     assert JAR in packed
     assert about == {"LICENSE", "METADATA", "RECORD", "WHEEL"}
+
+
+def test_the_demo_extra_is_what_the_demo_imports(wheel: Path) -> None:
+    tree = ast.parse((CHECKOUT / "examples" / "demo.py").read_text())
+    modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    for node in ast.walk(tree):
+        modules += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+    foreign = {module.split(".")[0] for module in modules} - sys.stdlib_module_names
+
+    extra = {requirement.name for requirement in requirements(metadata_of(wheel), extra="demo")}
+
+    assert foreign - {"spark_ext"} == extra - {"delta-spark"}
 
 
 def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
