@@ -60,15 +60,19 @@ def environment_for(wheel: Path, home: Path) -> Environment:
     environment = Environment(home)
     for required in _required(metadata_of(wheel)):
         folder = Path(str(required.locate_file("")))
-        for name in {file.parts[0] for file in required.files or []} - {"..", "__pycache__"}:
-            link = environment.site_packages / name
-            if not link.exists():
-                link.symlink_to(folder / name)
+        names = {file.parts[0] for file in required.files or []} - {"..", "__pycache__"}
+        # An older pip's egg-info does not list itself.
+        about = f"{required.metadata['Name'].replace('-', '_')}-{required.version}*"
+        for part in {*(folder / name for name in names), *folder.glob(about)}:
+            link = environment.site_packages / part.name
+            if part.exists() and not link.exists():
+                link.symlink_to(part)
     return environment
 
 
 def metadata_of(wheel: Path) -> Distribution:
-    (folder,) = (path for path in zipfile.Path(wheel).iterdir() if path.suffix == ".dist-info")
+    folders = zipfile.Path(wheel).iterdir()
+    (folder,) = (folder for folder in folders if folder.name.endswith(".dist-info"))
     return PathDistribution(folder)
 
 
