@@ -6,6 +6,8 @@
 PYTHON ?= python3
 # For pytest, e.g. PYTEST_ARGS='-k rename -x'.
 PYTEST_ARGS ?=
+# A process for each core, each with a Spark session for the files that it gets; PARALLEL= for one.
+PARALLEL ?= --numprocesses auto --dist loadfile
 # How many random histories `make soak` runs, e.g. HISTORIES=10000.
 HISTORIES ?= 100
 # In how many processes at once; one keeps little more than a core busy.
@@ -83,7 +85,7 @@ wheel: jar ## Build the package: dist/*.whl, for pip install
 
 .PHONY: test
 test: venv jar test-java ## Run all tests: JUnit, then everything under tests/
-	$(BIN)/python -m pytest tests $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-unit
 test-unit: venv ## Run the Python tests that need no JVM (seconds)
@@ -95,7 +97,7 @@ test-java: venv jar ## Run the JUnit tests of the hooks
 
 .PHONY: test-integration
 test-integration: venv jar ## Run the tests on a real Spark session
-	$(BIN)/python -m pytest tests/integration $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: soak
 soak: venv jar ## Run HISTORIES random histories against the model in JOBS processes, and print how many steps

@@ -72,7 +72,6 @@ def _tiny_session(home: Path, jars: list[str]) -> SparkSession:
     """For a few rows, and not to be in the way of its neighbours."""
     builder = session(home, jars).master("local[1]")
     builder.config("spark.ui.showConsoleProgress", "false")
-    builder.config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     return builder.getOrCreate()
 
 

@@ -22,6 +22,9 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.warehouse.dir", str(warehouse))
+        # The better compiler and the concurrent collector take a quarter of the processor's time,
+        # and pay off in longer runs only.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         # A run makes thousands of tables and queries, and Delta and Spark remember them.
         .config("spark.databricks.delta.delta.log.cacheSize", "16")
         .config("spark.sql.ui.retainedExecutions", "10")
