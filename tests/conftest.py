@@ -42,6 +42,24 @@ def conf(spark: SparkSession) -> Iterator[object]:
 
 
 @pytest.fixture
+def driver_conf(spark: SparkSession) -> Iterator[object]:
+    """Sets what an application is started with, and no session may set, for one test."""
+    application = spark._jvm.org.apache.spark.SparkEnv.get().conf()
+    changed: dict[str, str | None] = {}
+
+    def put(key: str, value: str) -> None:
+        changed.setdefault(key, application.get(key) if application.contains(key) else None)
+        application.set(key, value)
+
+    yield put
+    for key, value in changed.items():
+        if value is None:
+            application.remove(key)
+        else:
+            application.set(key, value)
+
+
+@pytest.fixture
 def table(spark: SparkSession, tmp_path: Path) -> Table:
     return Table(spark, tmp_path / "t")
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process `python -m spark_ext.worker`, which serves the rules to the JVM through py4j.
+"""The process that serves the rules to the JVM through py4j.
 
-The JVM starts it, writes an authentication token as one line to its standard input and reads the
-port from its standard output. It listens on the loopback interface only, never calls the JVM, and
-ends when its standard input does, as happens when the JVM ends in whatever way.
+The JVM starts it from the jar (`jars/src/main/resources/__main__.py`); by hand it is `python -m
+spark_ext.worker`. It takes an authentication token as one line from its standard input, writes its
+port to its standard output, listens on `LOOPBACK` only, never calls the JVM, and ends when its
+standard input does, as happens when the JVM ends in whatever way.
 
 Only the standard library and py4j are imported: a start takes under a tenth of a second.
 """
@@ -21,6 +22,7 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
 from spark_ext.worker.questions import ask
 
+# The same in `RuleWorker.java`: what "localhost" is, the two may see differently.
 LOOPBACK = "127.0.0.1"
 
 

@@ -26,8 +26,9 @@ TURNS = 2
 SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"  # stands in each commit
 TRY_AGAIN = {"DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT_APPEND"}
 WORKER = """
-import threading
+import sys, threading
 from pathlib import Path
+sys.path.insert(0, sys.argv[2])
 from spark_ext.worker import __main__ as worker
 
 def stand_still(self, question, request):
@@ -79,9 +80,10 @@ def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
     reached = home / "reached"
     (home / "worker.py").write_text(WORKER.format(reached=str(reached)))
     interpreter = home / "python"
-    interpreter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{home}/worker.py"\n')
+    interpreter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{home}/worker.py" "$@"\n')
     interpreter.chmod(0o755)
-    spark.conf.set("spark.sparkext.worker.python", str(interpreter))
+    application = spark._jvm.org.apache.spark.SparkEnv.get().conf()
+    application.set("spark.sparkext.worker.python", str(interpreter))
     return reached
 
 

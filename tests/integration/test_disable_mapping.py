@@ -106,11 +106,11 @@ def test_what_delta_takes_for_another_statement_is_refused(
 
 
 def test_without_rules_nothing_is_rewritten_either(
-    table: Table, conf: Callable[[str, str], None]
+    table: Table, driver_conf: Callable[[str, str], None]
 ) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
-    conf("spark.sparkext.worker.python", "no-such-python")
+    driver_conf("spark.sparkext.worker.python", "no-such-python")
 
     with table.refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
         by_set(table)

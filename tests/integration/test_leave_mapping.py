@@ -75,9 +75,9 @@ def test_a_table_function_wants_the_name_of_a_delta_table(
         spark.sql(f"SELECT * FROM {call}")
 
 
-def test_a_table_function_without_rules_is_refused(table: Table, conf: SetConf) -> None:
+def test_a_table_function_without_rules_is_refused(table: Table, driver_conf: SetConf) -> None:
     table.create_tracked()
-    conf("spark.sparkext.worker.python", "no-such-python")
+    driver_conf("spark.sparkext.worker.python", "no-such-python")
 
     with refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
         tracking(table).columns()

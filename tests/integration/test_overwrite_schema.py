@@ -79,8 +79,8 @@ def test_what_overwrites_a_part_can_not_overwrite_the_schema(
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
 
 
-def test_without_rules_the_table_stays_as_it_was(overwritten: Table, conf: SetConf) -> None:
-    conf("spark.sparkext.worker.python", "/nowhere/python")
+def test_without_rules_the_table_stays_as_it_was(overwritten: Table, driver_conf: SetConf) -> None:
+    driver_conf("spark.sparkext.worker.python", "/nowhere/python")
 
     with overwritten.refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
         overwrite_schema(overwritten, "SELECT 2 AS a")

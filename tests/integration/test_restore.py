@@ -43,10 +43,10 @@ def test_a_version_that_is_not_there_is_refused(table: Table) -> None:
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a")})
 
 
-def test_without_rules_the_table_stays_as_it_was(table: Table, conf: SetConf) -> None:
+def test_without_rules_the_table_stays_as_it_was(table: Table, driver_conf: SetConf) -> None:
     table.create_tracked("a INT")
     table.alter("ADD COLUMN b INT")
-    conf("spark.sparkext.worker.python", "/nowhere/python")
+    driver_conf("spark.sparkext.worker.python", "/nowhere/python")
 
     with table.refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
         restore(table, 0)

@@ -28,7 +28,8 @@ def rule_workers(jvm: int) -> set[int]:
 
 def is_rule_worker(pid: int) -> bool:
     """Whether the process lives; one that has ended has no command line, even unreaped."""
-    return "spark_ext.worker" in command_line(pid)
+    line = command_line(pid)
+    return " -E " in line and "spark-ext.jar" in line
 
 
 def processes_that_name(text: str) -> set[int]:

@@ -5,6 +5,7 @@ import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 import sparkext.hook.DeltaHooks;
+import sparkext.python.WorkerSettings;
 import sparkext.sql.DeltaConfiguration;
 import sparkext.sql.StatementCheck;
 import sparkext.sql.TableFunction;
@@ -22,6 +23,7 @@ public final class UsageTrackingExtension
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     DeltaHooks.install();
+    WorkerSettings.refuseInSessions();
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     // The hint batch runs before resolution, so that statements are seen as the user wrote them:
     // after it, Delta has turned CREATE TABLE LIKE into a command with the source's properties.

@@ -46,7 +46,7 @@ public final class MetadataOnlyRemoval {
     SparkSession session = (SparkSession) arguments[0];
     OptimisticTransaction transaction =
         command.deltaLog().startTransaction(command.catalogOpt(), Option.empty());
-    if (!MetadataRules.isRemovalFree(session, transaction.protocol(), transaction.metadata())) {
+    if (!MetadataRules.isRemovalFree(transaction.protocol(), transaction.metadata())) {
       return false;
     }
     StructType schema =

@@ -2,20 +2,16 @@
 package sparkext.python;
 
 import java.io.BufferedReader;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.net.InetAddress;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemNotFoundException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -23,26 +19,23 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
-import java.util.stream.Stream;
-import org.apache.spark.sql.SparkSession;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import py4j.ClientServer;
 
 /**
- * A process {@code python -m spark_ext.worker} and the connection to it.
+ * A process {@code python -E spark-ext.jar} and the connection to it.
  *
- * <p>It listens on the loopback interface only, takes its authentication token from its standard
- * input, and ends when that closes, as it does when the JVM ends. The JVM opens no port.
+ * <p>Started from the jar, it has the modules of this very jar, whatever the working directory and
+ * PYTHONPATH hold. It listens on {@code 127.0.0.1} only, takes its authentication token from its
+ * standard input, and ends when that closes, as it does when the JVM ends. The JVM opens no port.
  */
 final class RuleWorker {
+  private static final Logger LOG = LoggerFactory.getLogger(RuleWorker.class);
   private static final int STDERR_CHARACTERS = 2000;
 
-  /** The interpreter, first found; ours is there for notebooks, where Spark's is not a Python. */
-  private static final List<String> PYTHON_CONFS =
-      List.of(
-          "spark.sparkext.worker.python", "spark.pyspark.driver.python", "spark.pyspark.python");
-
-  private static final List<String> PYTHON_VARIABLES =
-      List.of("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON");
+  /** As in {@code spark_ext/worker/__main__.py}; the JVM's own is ::1 where it prefers IPv6. */
+  private static final byte[] LOOPBACK = {127, 0, 0, 1};
 
   private final List<String> command;
   private final Process process;
@@ -55,13 +48,15 @@ final class RuleWorker {
   /** Starts the process. */
   RuleWorker(List<String> command) throws IOException {
     this.command = command;
-    ProcessBuilder builder = new ProcessBuilder(command);
-    builder.environment().merge("PYTHONPATH", pythonPath(), RuleWorker::before);
-    // Nothing in the directory where Spark happens to run may stand in for our modules.
-    builder.environment().put("PYTHONSAFEPATH", "1");
-    this.process = builder.start();
+    this.process = new ProcessBuilder(command).start();
     this.stderr = new StderrTail(process.getErrorStream(), STDERR_CHARACTERS);
     this.thread = Executors.newSingleThreadExecutor(RuleWorker::callThread);
+    LOG.info("Started the rule process {}", this);
+    process.onExit().thenAccept(this::logEnd);
+  }
+
+  private void logEnd(Process ended) {
+    LOG.info("The rule process {} has ended with exit code {}", this, ended.exitValue());
   }
 
   /** Its own thread for each process: a read that hangs for ever hangs nobody else's. */
@@ -73,25 +68,9 @@ final class RuleWorker {
     return daemon;
   }
 
-  /** The command line for a session. */
-  static List<String> command(SparkSession session) {
-    Stream<String> confs =
-        PYTHON_CONFS.stream().map(key -> session.conf().getOption(key).getOrElse(() -> null));
-    Stream<String> variables =
-        PYTHON_VARIABLES.stream().map(System::getenv).filter(RuleWorker::isInterpreter);
-    String python =
-        Stream.concat(confs, variables)
-            .filter(Objects::nonNull)
-            .filter(value -> !value.isBlank())
-            .findFirst()
-            .orElse("python3");
-    return List.of(python, "-m", "spark_ext.worker");
-  }
-
-  /** PySpark users set these variables to a notebook front end, which runs no modules. */
-  private static boolean isInterpreter(String value) {
-    String name = value == null ? "" : new File(value).getName();
-    return !name.startsWith("jupyter") && !name.startsWith("ipython");
+  /** The command line for an interpreter. */
+  static List<String> command(String python) throws IOException {
+    return List.of(python, "-E", jar().toString());
   }
 
   /** Hands over the token, learns the port, connects. */
@@ -116,7 +95,9 @@ final class RuleWorker {
     client =
         new ClientServer.ClientServerBuilder()
             .autoStartJavaServer(false)
-            .pythonAddress(InetAddress.getLoopbackAddress())
+            // Else py4j's finalizers may call a process that is long gone.
+            .enableMemoryManagement(false)
+            .pythonAddress(InetAddress.getByAddress(LOOPBACK))
             .pythonPort(Integer.parseInt(port))
             .authToken(token)
             .socketFactory(sockets)
@@ -138,7 +119,11 @@ final class RuleWorker {
   }
 
   boolean serves(List<String> wanted) {
-    return process.isAlive() && command.equals(wanted);
+    return isAlive() && command.equals(wanted);
+  }
+
+  boolean isAlive() {
+    return process.isAlive();
   }
 
   /** Ends the process at once, in whatever state it is. */
@@ -157,19 +142,20 @@ final class RuleWorker {
    * The exit code of a process that ended, else "none". One that has just closed its connection is
    * given a moment to be gone.
    */
-  String exitCode() {
-    try {
-      boolean ended = process.waitFor(1, TimeUnit.SECONDS);
-      return ended ? String.valueOf(process.exitValue()) : "none";
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      return "none";
-    }
+  String exitCode() throws InterruptedException {
+    boolean ended = process.waitFor(1, TimeUnit.SECONDS);
+    return ended ? String.valueOf(process.exitValue()) : "none";
   }
 
   /** The last characters that the process wrote to its standard error. */
-  String stderr() {
+  String stderr() throws InterruptedException {
     return stderr.text();
+  }
+
+  /** For the log: the process and its interpreter. */
+  @Override
+  public String toString() {
+    return process.pid() + " (" + String.join(" ", command) + ")";
   }
 
   private static byte[] randomBytes() {
@@ -178,34 +164,11 @@ final class RuleWorker {
     return bytes;
   }
 
-  /** Our jar, which carries spark_ext, and the py4j that this Spark brings. */
-  private static String pythonPath() throws IOException {
-    String path = jar().toString();
-    String sparkHome = System.getenv("SPARK_HOME");
-    if (sparkHome == null) {
-      return path;
-    }
-    Path libraries = Path.of(sparkHome, "python", "lib");
-    if (!Files.isDirectory(libraries)) {
-      return path;
-    }
-    try (DirectoryStream<Path> py4j = Files.newDirectoryStream(libraries, "py4j-*.zip")) {
-      for (Path zip : py4j) {
-        path = before(zip.toString(), path);
-      }
-    }
-    return path;
-  }
-
   private static Path jar() throws IOException {
     try {
       return Path.of(RuleWorker.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     } catch (URISyntaxException | IllegalArgumentException | FileSystemNotFoundException notAFile) {
       throw new IOException("the spark-ext jar is not a file of this machine", notAFile);
     }
-  }
-
-  private static String before(String rest, String first) {
-    return first + File.pathSeparator + rest;
   }
 }

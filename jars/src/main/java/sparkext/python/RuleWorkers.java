@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
-import org.apache.spark.network.util.JavaUtils;
-import org.apache.spark.sql.SparkSession;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
@@ -20,7 +20,7 @@ import sparkext.error.UsageTrackingException;
  * call takes about a millisecond.
  */
 public final class RuleWorkers {
-  static final String TIMEOUT = "spark.sparkext.worker.timeout";
+  private static final Logger LOG = LoggerFactory.getLogger(RuleWorkers.class);
 
   /** The JVM's one. */
   private static final RuleWorkers SHARED = new RuleWorkers();
@@ -30,26 +30,28 @@ public final class RuleWorkers {
   /** The process that gave the last answer. Guarded by {@link #turn}. */
   private RuleWorker worker;
 
+  /** Which process is no longer asked, and why, until another is started. Likewise guarded. */
+  private String retired;
+
   /**
    * The Python rules' answer to one of the questions of {@code spark_ext/worker/questions.py}.
    *
-   * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
+   * <p>An interrupt of the calling thread, as when a streaming query is stopped, leaves as the
+   * {@link InterruptedException} that it is, although Delta's methods declare none: only of that
+   * does Spark know that the query has not failed.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE, USAGE_TRACKING_INVALID_SETTING
    */
-  public static String ask(SparkSession session, String question, String request)
-      throws UsageTrackingException {
-    List<String> command = RuleWorker.command(session);
-    return SHARED.call(
-        command, rules -> rules.ask(question, request), timeoutMillis(session, command));
-  }
-
-  private static long timeoutMillis(SparkSession session, List<String> command)
-      throws UsageTrackingException {
-    String timeout = session.conf().get(TIMEOUT, "30s");
+  public static String ask(String question, String request) throws UsageTrackingException {
+    long timeoutMillis = WorkerSettings.timeoutMillis();
+    String python = WorkerSettings.python();
     try {
-      return JavaUtils.timeStringAsMs(timeout);
-    } catch (NumberFormatException noTime) {
-      String reason = "`" + TIMEOUT + "` is `" + timeout + "`, which is no time such as `30s`";
-      throw UsageTrackingErrors.rulesUnavailable(reason, command, "none", "", noTime);
+      List<String> command = RuleWorker.command(python);
+      return SHARED.call(command, rules -> rules.ask(question, request), timeoutMillis);
+    } catch (InterruptedException interrupted) {
+      throw UsageTrackingException.sneak(interrupted);
+    } catch (IOException noJar) {
+      throw UsageTrackingErrors.rulesUnavailable(reason(noJar), List.of(python), "none", "", noJar);
     }
   }
 
@@ -59,7 +61,7 @@ public final class RuleWorkers {
    * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
    */
   String call(List<String> command, Function<Service, Object> question, long timeoutMillis)
-      throws UsageTrackingException {
+      throws UsageTrackingException, InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     boolean ours = false;
     RuleWorker asked = null;
@@ -82,8 +84,10 @@ public final class RuleWorkers {
       // A process that ends at this moment takes no call: RejectedExecutionException.
       throw unavailable(reason(notAsked), asked, command, notAsked);
     } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-      throw unavailable("the call was interrupted", asked, command, interrupted);
+      if (asked != null) {
+        retire(asked, "its call was interrupted");
+      }
+      throw interrupted;
     } finally {
       if (ours) {
         turn.unlock();
@@ -91,32 +95,50 @@ public final class RuleWorkers {
     }
   }
 
-  private RuleWorker running(List<String> command) throws IOException {
+  private RuleWorker running(List<String> command) throws IOException, InterruptedException {
     if (worker != null && worker.serves(command)) {
       return worker;
     }
-    RuleWorker other = worker;
-    // Whatever fails from here on: one that was stopped is asked no more, although its process may
-    // be there for a moment yet.
-    worker = null;
-    if (other != null) {
-      other.stop();
+    if (worker != null) {
+      RuleWorker other = worker;
+      // Whatever fails from here on: one that was stopped is asked no more, although its process
+      // may be there for a moment yet.
+      worker = null;
+      retire(
+          other,
+          other.isAlive()
+              ? "the application has another interpreter by now"
+              : "it had ended with exit code " + other.exitCode());
     }
-    return new RuleWorker(command);
+    RuleWorker started = new RuleWorker(command);
+    if (retired != null) {
+      LOG.warn("The rule process {} replaces {}", started, retired);
+      retired = null;
+    }
+    return started;
+  }
+
+  private void retire(RuleWorker former, String reason) {
+    // One line of the log, where a Python error has many.
+    retired = former + ": " + reason.replaceAll("\\s+", " ");
+    former.stop();
   }
 
   private static String reason(Throwable error) {
     return error.getMessage() == null ? error.toString() : error.getMessage();
   }
 
-  private static UsageTrackingException unavailable(
-      String reason, RuleWorker asked, List<String> command, Throwable cause) {
+  private UsageTrackingException unavailable(
+      String reason, RuleWorker asked, List<String> command, Throwable cause)
+      throws InterruptedException {
     if (asked == null) {
       return UsageTrackingErrors.rulesUnavailable(reason, command, "none", "", cause);
     }
-    String exitCode = asked.exitCode();
-    String stderr = asked.stderr();
-    asked.stop();
-    return UsageTrackingErrors.rulesUnavailable(reason, command, exitCode, stderr, cause);
+    try {
+      String exitCode = asked.exitCode();
+      return UsageTrackingErrors.rulesUnavailable(reason, command, exitCode, asked.stderr(), cause);
+    } finally {
+      retire(asked, reason);
+    }
   }
 }

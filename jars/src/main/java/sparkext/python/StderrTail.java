@@ -21,12 +21,8 @@ final class StderrTail {
   }
 
   /** What was written last; complete once the process has ended. */
-  String text() {
-    try {
-      drain.join(200);
-    } catch (InterruptedException interrupted) {
-      Thread.currentThread().interrupt();
-    }
+  String text() throws InterruptedException {
+    drain.join(200);
     synchronized (tail) {
       return tail.toString().strip();
     }

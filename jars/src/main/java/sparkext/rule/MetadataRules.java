@@ -50,7 +50,7 @@ public final class MetadataRules {
       return assigned;
     }
     try {
-      String answer = RuleWorkers.ask(session, "next_metadata", RequestJson.metadataChange(change));
+      String answer = RuleWorkers.ask("next_metadata", RequestJson.metadataChange(change));
       return AnswerJson.metadata(answer, change.assigned());
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
@@ -63,13 +63,13 @@ public final class MetadataRules {
    *
    * @throws UsageTrackingException a failure of the rules
    */
-  public static boolean isRemovalFree(SparkSession session, Protocol protocol, Metadata metadata) {
+  public static boolean isRemovalFree(Protocol protocol, Metadata metadata) {
     if (!isTracked(protocol)) {
       return false;
     }
     try {
       String request = RequestJson.removal(protocol, metadata);
-      return AnswerJson.isFree(RuleWorkers.ask(session, "removal", request));
+      return AnswerJson.isFree(RuleWorkers.ask("removal", request));
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }
@@ -81,9 +81,8 @@ public final class MetadataRules {
    * @param request one of {@link RequestJson}
    * @throws UsageTrackingException a refusal, or a failure of the Python side
    */
-  public static Relation relation(SparkSession session, String function, String request)
-      throws UsageTrackingException {
-    return AnswerJson.relation(RuleWorkers.ask(session, function, request));
+  public static Relation relation(String function, String request) throws UsageTrackingException {
+    return AnswerJson.relation(RuleWorkers.ask(function, request));
   }
 
   private static boolean isTracked(Protocol protocol) {

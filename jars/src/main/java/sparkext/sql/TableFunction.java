@@ -70,7 +70,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     String table = tableName(arguments);
     try {
       String told = request.apply(table, snapshot(session, table));
-      Relation answer = MetadataRules.relation(session, name, told);
+      Relation answer = MetadataRules.relation(name, told);
       List<Attribute> columns =
           List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(answer.schema())));
       return LocalRelation.fromExternalRows(

@@ -2,9 +2,13 @@
 package sparkext.python;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.assertj.core.api.Assertions.fail;
 
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
@@ -45,8 +49,40 @@ class RuleWorkersTest {
     assertThat(refusal(List.of(), QUESTION).getMessageParameters()).containsEntry("command", "");
   }
 
+  @Test
+  void anInterruptOfACallStaysAnInterrupt() throws Exception {
+    Thread caller = Thread.currentThread();
+
+    assertThatExceptionOfType(InterruptedException.class)
+        .isThrownBy(
+            () ->
+                call(
+                    SCRIPT,
+                    rules -> {
+                      caller.interrupt();
+                      return noAnswer();
+                    }));
+    assertThat(call(SCRIPT, QUESTION)).isEqualTo("answer");
+  }
+
+  @Test
+  void aThreadThatIsInterruptedAlreadyAsksNothing() throws Exception {
+    Thread.currentThread().interrupt();
+
+    assertThatExceptionOfType(InterruptedException.class)
+        .isThrownBy(() -> call(SCRIPT, rules -> fail("was asked")));
+  }
+
+  private static Object noAnswer() {
+    try {
+      return new CompletableFuture<Object>().get();
+    } catch (InterruptedException | ExecutionException stopped) {
+      return stopped;
+    }
+  }
+
   private String call(List<String> command, Function<Service, Object> question)
-      throws UsageTrackingException {
+      throws UsageTrackingException, InterruptedException {
     return workers.call(command, question, /* timeoutMillis= */ 20_000);
   }
 

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rule processes with other rules, or none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+from custom_sessions import our_jar
+from delta_table import NAME_MODE, TRACKED, Table
+from pyspark.sql import SparkSession
+from rule_process import PYTHON, SetConf
+
+
+@pytest.fixture(scope="module")
+def tracked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Table:
+    """A table of many small commits, and no checkpoint that would take longer than they do."""
+    table = Table(spark, tmp_path_factory.mktemp("tracked") / "t")
+    return table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '1000'")
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path, driver_conf: SetConf) -> Callable[[str], str]:
+    """Makes a shell script the application's interpreter; returns the process's command."""
+
+    def install(script: str) -> str:
+        path = tmp_path / "python"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        driver_conf(PYTHON, str(path))
+        return f"{path} -E {our_jar()}"
+
+    return install
+
+
+@pytest.fixture
+def rules(tmp_path: Path, interpreter: Callable[[str], str]) -> Callable[..., str]:
+    """Makes the real worker serve questions with the given body; returns its command."""
+
+    def install(body: str = "return super().ask(question, request)", *, setup: str = "") -> str:
+        program = tmp_path / "worker.py"
+        program.write_text(
+            "import os, sys, threading\n"
+            "sys.path.insert(0, sys.argv[2])\n"
+            "from spark_ext.worker import __main__ as worker\n"
+            f"{dedent(setup)}\n"
+            "class Rules(worker.RuleService):\n"
+            "    def ask(self, question, request):\n"
+            f"{indent(dedent(body), ' ' * 8)}\n"
+            "worker.RuleService = Rules\n"
+            "worker.main()\n"
+        )
+        return interpreter(f'exec "{sys.executable}" "{program}" "$@"')
+
+    return install

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule process: one for a JVM, as the application says, and its life in the log."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from custom_sessions import our_jar, resolved_jars, session, track_a_table
+from delta_table import Table
+from delta_table import refusal as refused_with
+from processes import (
+    command_line,
+    environment,
+    in_new_process,
+    is_rule_worker,
+    jvm_pid,
+    listening_addresses,
+    rule_workers,
+)
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from rule_process import PYTHON, TIMEOUT, SetConf, add_column, refusal, wait_until
+from table_log import TableLog
+
+# Who may say which program the process runs.
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Iterator[Path]:
+    """An interpreter that a session asks for; it never runs."""
+    script = tmp_path / "stranger"
+    script.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    script.chmod(0o755)
+    yield script
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda spark, key, value: spark.conf.set(key, value),
+        lambda spark, key, value: spark.sql(f"SET {key} = {value}"),
+        lambda spark, key, value: spark.newSession().conf.set(key, value),
+        lambda spark, key, _: spark.conf.unset(key),
+        lambda spark, key, _: spark.sql(f"RESET {key}"),
+    ],
+    ids=["conf", "SET", "new session", "unset", "RESET"],
+)
+@pytest.mark.parametrize("key", [PYTHON, TIMEOUT])
+def test_a_session_may_not_say_how_the_process_is_run(
+    tracked: Table, stranger: Path, change: Callable[[SparkSession, str, str], object], key: str
+) -> None:
+    with refused_with("CANNOT_MODIFY_STATIC_CONFIG"):
+        change(tracked.spark, key, str(stranger))
+
+    add_column(tracked)
+
+
+def test_what_reaches_a_session_all_the_same_is_not_run(tracked: Table, stranger: Path) -> None:
+    """A builder for a session that runs only warns; the JVM's own session state asks nobody."""
+    add_column(tracked)
+    workers = rule_workers(jvm_pid(tracked.spark))
+    SparkSession.builder.config(PYTHON, str(stranger)).getOrCreate()
+    state = tracked.spark._jsparkSession.sessionState().conf()
+    state.setConfString(PYTHON, str(stranger))
+    state.setConfString(TIMEOUT, "soon")
+
+    add_column(tracked)
+
+    state.unsetConf(PYTHON)
+    state.unsetConf(TIMEOUT)
+    assert rule_workers(jvm_pid(tracked.spark)) == workers
+
+
+# Its life.
+
+
+def test_one_worker_serves_many_statements_and_two_threads(tracked: Table, table: Table) -> None:
+    table.create_tracked("a INT")
+    before = (tracked.log.version, table.log.version)
+    workers = rule_workers(jvm_pid(table.spark))
+
+    with ThreadPoolExecutor(2) as threads:
+        for column in range(3):
+            both = [threads.submit(t.alter, f"ADD COLUMN t{column} INT") for t in (tracked, table)]
+            for alter in both:
+                alter.result()
+
+    assert (tracked.log.version, table.log.version) == (before[0] + 3, before[1] + 3)
+    assert len(workers) == 1
+    assert rule_workers(jvm_pid(table.spark)) == workers
+
+
+def test_a_call_that_fails_takes_no_other_call_with_it(
+    tracked: Table, table: Table, rules: Callable[..., str], tmp_path: Path
+) -> None:
+    table.create_tracked("a INT")
+    version = tracked.log.version
+    # Of two calls at once the first dies, in a worker that the second may be waiting for.
+    rules(
+        """
+        if "fails" in request:
+            os._exit(7)
+        return super().ask(question, request)
+        """
+    )
+
+    with ThreadPoolExecutor(2) as threads:
+        for column in range(3):
+            failing = threads.submit(table.alter, f"ADD COLUMN fails{column} INT")
+            working = threads.submit(tracked.alter, f"ADD COLUMN w{column} INT")
+            with pytest.raises(AnalysisException) as refused:
+                failing.result()
+            working.result()
+            assert refused.value.getMessageParameters()["exitCode"] == "7"
+
+    assert table.log.version == 0
+    assert tracked.log.version == version + 3
+
+
+@pytest.fixture
+def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
+    """What is logged of the process, from a first start on: the lines so far, level first."""
+    log4j = spark._jvm.org.apache.logging.log4j
+    written = spark._jvm.java.io.StringWriter()
+    layout = log4j.core.layout.PatternLayout.newBuilder().withPattern("%level %msg%n").build()
+    appender = log4j.core.appender.WriterAppender.createAppender(
+        layout, None, written, "rules", False, True
+    )
+    appender.start()
+    context = log4j.LogManager.getContext(False)
+    logger = log4j.core.config.LoggerConfig("sparkext.python", log4j.Level.INFO, False)
+    logger.addAppender(appender, None, None)
+    context.getConfiguration().addLogger("sparkext.python", logger)
+    context.updateLoggers()
+    for worker in rule_workers(jvm_pid(spark)):
+        os.kill(worker, signal.SIGKILL)
+    yield lambda: written.toString().splitlines()
+    context.getConfiguration().removeLogger("sparkext.python")
+    context.updateLoggers()
+
+
+def test_start_end_and_replacement_are_logged_with_process_and_interpreter(
+    tracked: Table, rules: Callable[..., str], log: Callable[[], list[str]]
+) -> None:
+    def logged(level: str, interpreter: str, *processes: int) -> int:
+        words = [line.replace("(", "( ").split() for line in log()]
+        wanted = {interpreter, *map(str, processes)}
+        return sum(line[0] == level and wanted <= set(line) for line in words)
+
+    add_column(tracked)
+    (killed,) = rule_workers(jvm_pid(tracked.spark))
+    os.kill(killed, signal.SIGKILL)
+    add_column(tracked)
+    (second,) = rule_workers(jvm_pid(tracked.spark))
+    third_python = rules("raise RuntimeError").split()[0]
+    refusal(tracked)
+    rules()
+    add_column(tracked)
+    (fourth,) = rule_workers(jvm_pid(tracked.spark))
+
+    wait_until(lambda: logged("INFO", sys.executable, second) == 2)
+    assert logged("INFO", sys.executable, killed) == 2
+    assert logged("WARN", sys.executable, second, killed) == 1
+    assert logged("WARN", third_python, second) == 1
+    assert logged("INFO", third_python, fourth) == 1
+    assert logged("WARN", third_python, fourth) == 1
+
+
+def test_the_worker_listens_on_the_loopback_interface_only(tracked: Table) -> None:
+    add_column(tracked)
+    (worker,) = rule_workers(jvm_pid(tracked.spark))
+
+    assert listening_addresses(worker) == {"0100007F"}
+
+
+def test_the_token_is_on_standard_input_only(
+    tracked: Table, tmp_path: Path, rules: Callable[..., str]
+) -> None:
+    seen = tmp_path / "token"
+    rules(
+        setup=f"""
+            serve = worker.serve
+            def noting_the_token(token):
+                open({str(seen)!r}, "w").write(token)
+                return serve(token)
+            worker.serve = noting_the_token
+            """
+    )
+    add_column(tracked)
+    (worker,) = rule_workers(jvm_pid(tracked.spark))
+    token = seen.read_text()
+
+    assert len(token) >= 32
+    assert token not in command_line(worker)
+    assert token not in environment(worker)
+
+
+def evolve_under(home: Path, jars: list[str], options: str) -> str:
+    """Tracks a table in a JVM with these options; what that JVM calls its loopback address."""
+    spark = session(home, jars).config("spark.driver.extraJavaOptions", options).getOrCreate()
+    track_a_table(spark, home / "t")
+    loopback = spark._jvm.java.net.InetAddress.getLoopbackAddress().getHostAddress()
+    spark.stop()
+    return str(loopback)
+
+
+@pytest.mark.parametrize("preferred", ["IPv4Stack", "IPv6Addresses"])
+def test_the_two_sides_meet_whatever_loopback_address_the_jvm_prefers(
+    spark: SparkSession, tmp_path: Path, preferred: str
+) -> None:
+    jars = [*resolved_jars(spark), our_jar()]
+
+    loopback = in_new_process(evolve_under, tmp_path, jars, f"-Djava.net.prefer{preferred}=true")
+
+    assert (":" in loopback) == (preferred == "IPv6Addresses")
+    assert TableLog(tmp_path / "t").version == 2
+
+
+def worker_outlives_its_jvm(home: Path, jars: list[str]) -> bool:
+    """Kills the JVM of a session with a rule process; whether that still runs 10 s later."""
+    spark = session(home, jars).getOrCreate()
+    Table(spark, home / "t").create_tracked()
+    jvm = jvm_pid(spark)
+    (worker,) = rule_workers(jvm)
+    os.kill(jvm, signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: not is_rule_worker(worker))
+    return is_rule_worker(worker)
+
+
+def test_the_worker_ends_with_the_jvm_however_it_ends(spark: SparkSession, tmp_path: Path) -> None:
+    jars = [*resolved_jars(spark), our_jar()]
+
+    assert not in_new_process(worker_outlives_its_jvm, tmp_path, jars)
+
+
+def test_a_stream_that_is_stopped_in_a_call_has_not_failed(
+    tmp_path: Path, table: Table, driver_conf: SetConf, rules: Callable[..., str]
+) -> None:
+    table.create_tracked("a INT")
+    source = Table(table.spark, tmp_path / "source").create("a INT, b INT")
+    source.insert("(1, 2)")
+    rows = table.spark.readStream.format("delta").load(str(source.path))
+    stream = rows.writeStream.format("delta").options(
+        checkpointLocation=str(tmp_path / "checkpoint"), mergeSchema="true"
+    )
+    reached = tmp_path / "reached"
+    rules(f"open({str(reached)!r}, 'w').close(); threading.Event().wait()")
+
+    with table.no_commit():
+        query = stream.start(str(table.path))
+        wait_until(reached.exists)
+        query.stop()
+        assert query.exception() is None
+    assert set(table.path.iterdir()) == {table.path / "_delta_log"}
+
+    driver_conf(PYTHON, sys.executable)
+    stream.trigger(availableNow=True).start(str(table.path)).awaitTermination()
+    assert table.log.columns == {"a": (1, "a"), "b": (2, "b")}
+    assert table.rows() == [(1, 2)]

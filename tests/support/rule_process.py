@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule process under test: how it is said, and what makes a session ask it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import count
+
+import pytest
+from delta_table import Table
+from pyspark.errors import AnalysisException
+
+PYTHON = "spark.sparkext.worker.python"
+TIMEOUT = "spark.sparkext.worker.timeout"
+
+COLUMN_NUMBERS = count()
+
+SetConf = Callable[[str, str], None]
+
+
+def add_column(table: Table) -> None:
+    table.alter(f"ADD COLUMN c{next(COLUMN_NUMBERS)} INT")
+
+
+def refusal(table: Table) -> AnalysisException:
+    """The error of a change of a tracked table, of which nothing was written."""
+    version = table.log.version
+    with pytest.raises(AnalysisException) as refused:
+        add_column(table)
+    assert table.log.version == version
+    assert set(table.path.iterdir()) == {table.path / "_delta_log"}
+    return refused.value
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_true():
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(0.02)
