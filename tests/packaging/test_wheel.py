@@ -153,7 +153,7 @@ def test_a_build_with_the_jar_of_other_sources_is_refused(
 ) -> None:
     module = change(copy / "spark_ext")
 
-    assert_refused("wheel", copy, "make clean wheel", module)
+    assert_refused("sdist", copy, "make clean wheel", module)
 
 
 # What is built.
