@@ -120,6 +120,18 @@ class TableLikeWithFeatureError(
     """CREATE TABLE LIKE asks for the feature, which Delta would drop. Raised in Java."""
 
 
+class InvalidTableNameError(
+    SparkExtError, ValueError, condition="USAGE_TRACKING_INVALID_TABLE_NAME"
+):
+    """A text that is asked for as a table is no name of one. Raised in Java."""
+
+
+class AmbiguousTableNameError(
+    SparkExtError, LookupError, condition="USAGE_TRACKING_AMBIGUOUS_TABLE_NAME"
+):
+    """A name leads to one table in SQL and to another elsewhere. Raised in Java."""
+
+
 class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_PROGRESS_FAILED"):
     """A progress callback raised, while the statement that it was called for had no error."""
 

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usage tracking of one table, through SQL and the DeltaTable API only."""
+"""Usage tracking of one table, through SQL only."""
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from delta.tables import DeltaTable
-from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.errors import MalformedMessageError
@@ -23,8 +19,10 @@ from spark_ext.leave.exits import (
     is_refused_by_delta,
     waiting,
 )
-from spark_ext.model.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
-from spark_ext.model.schema import backticked
+from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 Until = Literal["unmapped", "readers", "writers"]
 
@@ -46,32 +44,46 @@ class UsageTracking:
         `UsageTracking.forName(spark, "db.t").enable()`
     """
 
-    def __init__(self, spark: SparkSession, table: DeltaTable, name: str | None = None) -> None:
+    def __init__(self, spark: SparkSession, name: str) -> None:
         self._spark = spark
-        self._table = table
-        self._given_name = name
+        self._name = name
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> UsageTracking:
-        """The tracking of the table `name`, as `DeltaTable.forName` finds it."""
-        return cls(spark, DeltaTable.forName(spark, name), _qualified(spark, name))
+        """The tracking of the table that SQL finds by `name` here and now.
+
+        It stays that table, whatever catalog and schema are used afterwards.
+
+        Raises:
+            AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
+                USAGE_TRACKING_AMBIGUOUS_TABLE_NAME, where SQL means a table of another catalog
+                and `DeltaTable.forName` one of the session catalog; Spark's, for a view and in a
+                session without the extension.
+        """
+        return cls(spark, _named(spark, _literal(name))["name"])
 
     @classmethod
-    def forPath(cls, spark: SparkSession, path: str) -> UsageTracking:
-        """The tracking of the table at `path`, as `DeltaTable.forPath` finds it."""
-        return cls(spark, DeltaTable.forPath(spark, path))
+    def forPath(cls, spark: SparkSession, path: str | os.PathLike[str]) -> UsageTracking:
+        """The tracking of the table at `path`, as `DeltaTable.forPath` finds it.
+
+        Raises:
+            AnalysisException: DELTA_MISSING_DELTA_TABLE, also for a path inside a table or with a
+                version (`@v1`); Spark's, in a session without the extension.
+        """
+        return cls(spark, _named(spark, _literal(os.fspath(path)), "true")["name"])
 
     def enable(self) -> None:
         """Adds the feature to the table's protocol; does nothing where it is there.
 
         The flag starts as false on a table without column mapping, as true on one with it: what
         happened to its columns before is not known.
-
-        Raises:
-            AnalysisException: Delta's, where the session has no extension.
         """
-        if FEATURE_NAME not in self._detail()["tableFeatures"]:
-            self._table.addFeatureSupport(FEATURE_NAME)
+        table = self._table()
+        if not table["tracked"]:
+            self._spark.sql(
+                f"ALTER TABLE {table['sqlName']}"
+                f" SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = 'supported')"
+            )
 
     def disable(self) -> None:
         """Drops the feature and the flag in one commit. Column mapping stays as it is.
@@ -79,7 +91,7 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT on an untracked table.
         """
-        self._table.dropFeatureSupport(FEATURE_NAME)
+        self._spark.sql(f"ALTER TABLE {self._table()['sqlName']} DROP FEATURE {FEATURE_NAME}")
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
@@ -87,11 +99,11 @@ class UsageTracking:
 
         A flag that is missing or not a boolean, left by a foreign writer, counts as true.
         """
-        detail = self._detail()
-        if FEATURE_NAME not in detail["tableFeatures"]:
+        table = self._table()
+        if not table["tracked"]:
             return None
-        properties: dict[str, str] = detail["properties"]
-        return properties.get(HAS_DROPPED_OR_RENAMED, "").lower() != "false"
+        flag: str | None = table["hasDroppedOrRenamed"]
+        return flag is None or flag.lower() != "false"
 
     def columns(self) -> DataFrame:
         """Every column at every level, parents first.
@@ -157,13 +169,13 @@ class UsageTracking:
         statements = step.statements
         if is_refused_by_delta(step):
             # Delta has its own words for the names and features that block it.
-            statements = (disabling_statement(self._name),)
+            statements = (disabling_statement(self._table()["sqlName"]),)
         for statement in statements:
             waits = False
             with reported(self._spark, statement, progress):
                 try:
                     self._spark.sql(statement)
-                except (PySparkException, Py4JJavaError) as refusal:
+                except Exception as refusal:
                     waits = _condition(refusal) in _WAITS_FOR_RETENTION_PERIOD
                     if not waits:
                         raise
@@ -172,14 +184,7 @@ class UsageTracking:
         return False
 
     def _exits(self) -> list[ColumnMappingExit]:
-        exits = []
-        for row in self._of_table("column_mapping_exit").collect():
-            values = row.asDict()
-            values["reasons"] = tuple(Reason(*reason) for reason in values["reasons"])
-            values["statements"] = tuple(values["statements"])
-            values["num_files"] = values.pop("numFiles")
-            values["size_in_bytes"] = values.pop("sizeInBytes")
-            exits.append(ColumnMappingExit(**values))
+        exits = [_exit(row) for row in self._of_table("column_mapping_exit").collect()]
         told = tuple(step.exit for step in exits)
         if told != EXITS:
             # One that is missing would count as reached.
@@ -187,38 +192,60 @@ class UsageTracking:
         return exits
 
     def _of_table(self, function: str) -> DataFrame:
-        name = self._name.replace("\\", "\\\\").replace("'", "\\'")
-        return self._spark.sql(f"SELECT * FROM {function}('{name}')")
+        return self._spark.sql(f"SELECT * FROM {function}({_literal(self._name)})")
 
-    @cached_property
-    def _name(self) -> str:
-        """As SQL has it."""
-        if self._given_name is not None:
-            return self._given_name
-        location: str = self._detail()["location"]
-        return "delta." + backticked(location)
-
-    def _detail(self) -> dict[str, Any]:
-        """The row of DESCRIBE DETAIL."""
-        (detail,) = self._table.detail().collect()
-        return detail.asDict()
+    def _table(self) -> Row:
+        return _named(self._spark, _literal(self._name))
 
 
-def _qualified(spark: SparkSession, name: str) -> str:
-    """The name as it is found from any catalog and database."""
-    parts = re.findall(r"`(?:[^`]|``)+`|[^.`]+", name)
-    if len(parts) > 2 or parts[0].strip("`").lower() == "delta":
-        return name
-    here = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
-    return ".".join([*map(backticked, here[: 3 - len(parts)]), name])
+def _named(spark: SparkSession, *arguments: str) -> Row:
+    """The row of `column_mapping_table`: a table's full name, for functions and for statements."""
+    (row,) = spark.sql(f"SELECT * FROM column_mapping_table({', '.join(arguments)})").collect()
+    return row
 
 
-def _condition(error: PySparkException | Py4JJavaError) -> str | None:
+def _literal(name: str) -> str:
+    """A text as SQL that nothing changes on its way.
+
+    Spark substitutes variables in statements, un-escapes strings as a setting says, and binds no
+    parameters in a session with Delta's parser (Spark 4.1, Delta 4.4.0).
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"Cannot find the table {name!r}: its name is not a string.")
+    return f"CAST(X'{name.encode().hex()}' AS STRING)"
+
+
+def _exit(row: Row) -> ColumnMappingExit:
+    """One row of `column_mapping_exit`; columns that a newer jar has besides are left alone."""
+    try:
+        return ColumnMappingExit(
+            exit=row["exit"],
+            meaning=row["meaning"],
+            reached=row["reached"],
+            cost=row["cost"],
+            reasons=tuple(
+                Reason(why["reason"], why["name"], why["detail"]) for why in row["reasons"]
+            ),
+            num_files=row["numFiles"],
+            size_in_bytes=row["sizeInBytes"],
+            statements=tuple(row["statements"]),
+        )
+    except ValueError as lacking:
+        raise MalformedMessageError(path="answer", problem=f"has no column {lacking}") from lacking
+
+
+def _condition(error: Exception) -> str | None:
     if isinstance(error, PySparkException):
         return error.getCondition()
     # An error of Delta that is no AnalysisException reaches PySpark as it is in the JVM.
+    thrown = getattr(error, "java_exception", None)
+    if thrown is None:
+        return None
+
+    from py4j.protocol import Py4JError
+
     try:
-        condition: str | None = error.java_exception.getCondition()
+        condition: str | None = thrown.getCondition()
     except Py4JError:  # an exception that has none
         return None
     return condition

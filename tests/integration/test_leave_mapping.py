@@ -61,10 +61,10 @@ def test_names_that_are_illegal_without_mapping_are_refused_by_delta(
     [
         ("column_mapping('no_such_table')", "DELTA_MISSING_DELTA_TABLE"),
         ("column_mapping_exit('delta.`/no/such/table`')", "DELTA_MISSING_DELTA_TABLE"),
-        ("column_mapping('a b')", "PARSE_SYNTAX_ERROR"),
+        ("column_mapping('a b')", "USAGE_TRACKING_INVALID_TABLE_NAME"),
         ("column_mapping()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
         ("column_mapping_exit('a', 'b')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
-        ("column_mapping(1)", "NON_FOLDABLE_ARGUMENT"),
+        ("column_mapping(1)", "UNEXPECTED_INPUT_TYPE"),
         ("column_mapping(current_database())", "NON_FOLDABLE_ARGUMENT"),
     ],
 )
@@ -162,26 +162,6 @@ def test_columns_shows_names_and_ids_at_every_level(table: Table) -> None:
         ("l.element.x", "x", "x", 3, "int"),
         ("a", "a", uuid, 4, "string"),
     ]
-
-
-@pytest.mark.parametrize("name", ["named", "default.named", "spark_catalog.default.named"])
-def test_a_name_stays_the_name_of_its_table(named_table: Table, name: str) -> None:
-    named_table.create_tracked("a INT")
-    spark = named_table.spark
-    usage = UsageTracking.forName(spark, name)
-    spark.sql("CREATE DATABASE elsewhere")
-    try:
-        spark.sql("USE elsewhere")
-        spark.sql("CREATE TABLE named (b INT) USING delta")
-
-        exits = usage.disable_column_mapping(progress=None)
-
-        assert reached(exits) == [True, False, False]
-        assert [row.path for row in usage.columns().collect()] == ["a"]
-    finally:
-        spark.sql("USE default")
-        spark.sql("DROP DATABASE elsewhere CASCADE")
-    assert named_table.log.operation == "REMOVE COLUMN MAPPING"
 
 
 def test_a_table_function_is_a_relation_like_any_other(table: Table) -> None:

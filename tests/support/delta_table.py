@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -77,17 +78,17 @@ class Table:
         assert self.log.version == version
 
     @contextmanager
-    def refusal(self, condition: str) -> Iterator[None]:
+    def refusal(self, condition: str) -> Iterator[Any]:
         """The body fails with this condition, and commits nothing."""
-        with self.no_commit(), refusal(condition):
-            yield
+        with self.no_commit(), refusal(condition) as refused:
+            yield refused
 
 
 @contextmanager
-def refusal(condition: str) -> Iterator[None]:
-    """The body fails with this condition."""
+def refusal(condition: str) -> Iterator[Any]:
+    """The body fails with this condition; as `pytest.raises`, it tells the error afterwards."""
     with pytest.raises((PySparkException, Py4JJavaError)) as refused:
-        yield
+        yield refused
     error = refused.value
     # An error of Delta that is no AnalysisException comes as it is in the JVM.
     thrown = error.java_exception if isinstance(error, Py4JJavaError) else error

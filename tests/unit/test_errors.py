@@ -41,6 +41,8 @@ def test_the_registry_is_complete() -> None:
         "InvalidSettingError": "USAGE_TRACKING_INVALID_SETTING",
         "ExtensionJarMissingError": "USAGE_TRACKING_JAR_MISSING",
         "SessionAlreadyRunningError": "USAGE_TRACKING_SESSION_ALREADY_RUNNING",
+        "InvalidTableNameError": "USAGE_TRACKING_INVALID_TABLE_NAME",
+        "AmbiguousTableNameError": "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME",
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
         "UnsupportedModeError": "DELTA_MODE_NOT_SUPPORTED",
         "ColumnNotResolvedError": "DELTA_CANNOT_RESOLVE_COLUMN",

@@ -4,6 +4,7 @@ package sparkext.error;
 import java.util.List;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.delta.DeltaErrors;
+import org.apache.spark.sql.delta.DeltaTableIdentifier;
 import scala.Option;
 import sparkext.feature.UsageTrackingFeature;
 
@@ -68,6 +69,22 @@ public final class UsageTrackingErrors {
   public static UsageTrackingException featureOfTableLike() {
     return Conditions.error(
         "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE", null, "feature", UsageTrackingFeature.NAME);
+  }
+
+  /** A text that names no table. */
+  public static UsageTrackingException invalidTableName(String name, Throwable cause) {
+    return Conditions.error("USAGE_TRACKING_INVALID_TABLE_NAME", cause, "name", name);
+  }
+
+  /** A name that leads to two tables. */
+  public static UsageTrackingException ambiguousTableName(String name, String one, String other) {
+    return Conditions.error(
+        "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME", null, "name", name, "one", one, "other", other);
+  }
+
+  /** Delta's refusal of what is no Delta table. */
+  public static UsageTrackingException missingDeltaTable(DeltaTableIdentifier missing) {
+    return ofDelta(DeltaErrors.notADeltaTableException(missing));
   }
 
   /** Delta's refusal of a property that only the writer may set. */

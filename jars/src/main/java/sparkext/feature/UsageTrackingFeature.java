@@ -11,6 +11,7 @@ import org.apache.spark.sql.delta.RemovableFeature;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.WriterFeature;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -36,6 +37,11 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
 
   private UsageTrackingFeature() {
     super(NAME);
+  }
+
+  /** Whether a table with this protocol is tracked. */
+  public static boolean isSupportedBy(Protocol protocol) {
+    return protocol.writerFeatures().isDefined() && protocol.writerFeatures().get().contains(NAME);
   }
 
   /**

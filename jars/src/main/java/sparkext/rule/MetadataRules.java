@@ -64,7 +64,7 @@ public final class MetadataRules {
    * @throws UsageTrackingException a failure of the rules
    */
   public static boolean isRemovalFree(Protocol protocol, Metadata metadata) {
-    if (!isTracked(protocol)) {
+    if (!UsageTrackingFeature.isSupportedBy(protocol)) {
       return false;
     }
     try {
@@ -85,14 +85,9 @@ public final class MetadataRules {
     return AnswerJson.relation(RuleWorkers.ask(function, request));
   }
 
-  private static boolean isTracked(Protocol protocol) {
-    return protocol.writerFeatures().isDefined()
-        && protocol.writerFeatures().get().contains(UsageTrackingFeature.NAME);
-  }
-
   private static boolean concernsTracking(MetadataChange change) {
     return change.enabledByDefault()
-        || isTracked(change.protocol())
+        || UsageTrackingFeature.isSupportedBy(change.protocol())
         || namesTracking(change.assigned())
         || namesTracking(change.old());
   }

@@ -1,56 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
-import io.delta.tables.DeltaTable;
 import java.util.List;
-import java.util.function.BiFunction;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
-import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaAnalysisException;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import scala.Option;
+import org.apache.spark.sql.types.NullType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
+import sparkext.feature.UsageTrackingFeature;
 import sparkext.rule.MetadataRules;
 import sparkext.rule.Relation;
 import sparkext.rule.RequestJson;
 
 /**
- * A table function of one argument, the name of a table: {@code SELECT * FROM
+ * A table function whose first argument is the name of a table: {@code SELECT * FROM
  * column_mapping('db.t')}.
  *
- * <p>Its rows are made by {@code spark_ext/worker/table_functions.py}. The table is read while the
- * query is analyzed.
+ * <p>The table is read while the query is analyzed. What is said about column mapping is decided in
+ * {@code spark_ext/worker/table_functions.py}; which table a name leads to, here.
  */
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
   private static final List<TableFunction> ALL =
       List.of(
-          new TableFunction("column_mapping", RequestJson::table),
-          new TableFunction("column_mapping_exit", RequestJson::tableFacts));
+          new TableFunction(
+              "column_mapping",
+              1,
+              asking(table -> RequestJson.table(table.name(), table.snapshot()))),
+          new TableFunction(
+              "column_mapping_exit",
+              1,
+              asking(table -> RequestJson.tableFacts(table.sqlName(), table.snapshot()))),
+          new TableFunction("column_mapping_table", 2, TableFunction::named));
+
+  private static final StructType NAMED =
+      StructType.fromDDL(
+          "name STRING, sqlName STRING, tracked BOOLEAN, hasDroppedOrRenamed STRING");
 
   private final String name;
-  private final BiFunction<String, Snapshot, String> request;
+  private final int maxArguments;
+  private final Rows rows;
 
-  /**
-   * @param request from the table's name and newest version to what the rules are told
-   */
-  private TableFunction(String name, BiFunction<String, Snapshot, String> request) {
+  /** What a function answers. */
+  private interface Rows {
+    Relation of(TableFunction function, SparkSession session, List<Object> arguments)
+        throws UsageTrackingException;
+  }
+
+  /** What the rules are told of a table. */
+  private interface Request {
+    String of(NamedTable table);
+  }
+
+  private TableFunction(String name, int maxArguments, Rows rows) {
     this.name = name;
-    this.request = request;
+    this.maxArguments = maxArguments;
+    this.rows = rows;
   }
 
   /** Adds every table function to a session. */
@@ -66,48 +91,80 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
 
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
-    SparkSession session = SparkSession.active();
-    String table = tableName(arguments);
     try {
-      String told = request.apply(table, snapshot(session, table));
-      Relation answer = MetadataRules.relation(name, told);
+      List<Object> values = values(CollectionConverters.asJava(arguments));
+      Relation answer = rows.of(this, SparkSession.active(), values);
       List<Attribute> columns =
           List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(answer.schema())));
       return LocalRelation.fromExternalRows(
           CollectionConverters.asScala(columns).toList(),
           CollectionConverters.asScala(answer.rows()).toList());
-    } catch (UsageTrackingException failed) {
-      throw failed.sneak();
-    }
-  }
-
-  private String tableName(Seq<Expression> arguments) {
-    if (arguments.size() != 1) {
-      Seq<Object> one = CollectionConverters.asScala(List.<Object>of(1)).toList();
-      throw UsageTrackingException.sneak(
-          QueryCompilationErrors.wrongNumArgsError(name, one, arguments.size(), "", "", ""));
-    }
-    if (!(arguments.head() instanceof Literal argument)
-        || !argument.dataType().equals(DataTypes.StringType)) {
-      throw UsageTrackingException.sneak(
-          QueryCompilationErrors.nonFoldableArgumentError(name, "table", DataTypes.StringType));
-    }
-    Object value = argument.value();
-    if (value == null) {
-      throw UsageTrackingException.sneak(QueryCompilationErrors.nullArgumentError(name, "table"));
-    }
-    return value.toString();
-  }
-
-  /** Finds the table as {@code DeltaTable.forName} does: by one to three parts, or by its path. */
-  private static Snapshot snapshot(SparkSession session, String table) {
-    try {
-      DeltaLog log = DeltaTable.forName(session, table).deltaLog();
-      return log.update(false, Option.empty(), Option.empty());
-    } catch (Exception refused) {
+    } catch (Exception refused) { // Scala declares no checked exception: Delta's are some
       throw refused instanceof DeltaAnalysisException of
           ? UsageTrackingException.of(of).sneak()
           : UsageTrackingException.sneak(refused);
     }
+  }
+
+  private static Rows asking(Request request) {
+    return (function, session, arguments) -> {
+      NamedTable table = NamedTable.byName(session, (String) arguments.get(0));
+      return MetadataRules.relation(function.name, request.of(table));
+    };
+  }
+
+  /** For {@code spark_ext.UsageTracking}: a name or, if the second argument is true, a path. */
+  private static Relation named(
+      TableFunction function, SparkSession session, List<Object> arguments) {
+    String given = (String) arguments.get(0);
+    boolean isPath = arguments.size() == 2 && (boolean) arguments.get(1);
+    NamedTable table =
+        isPath
+            ? NamedTable.byPath(session, given)
+            : NamedTable.byName(session, given).requireUnambiguous(given);
+    Snapshot snapshot = table.snapshot();
+    boolean tracked = UsageTrackingFeature.isSupportedBy(snapshot.protocol());
+    String flag =
+        CollectionConverters.asJava(snapshot.metadata().configuration())
+            .get(UsageTrackingFeature.FLAG);
+    return new Relation(
+        NAMED, List.of(RowFactory.create(table.name(), table.sqlName(), tracked, flag)));
+  }
+
+  private List<Object> values(List<Expression> arguments) {
+    if (arguments.isEmpty() || arguments.size() > maxArguments) {
+      List<Object> counts = List.copyOf(IntStream.rangeClosed(1, maxArguments).boxed().toList());
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.wrongNumArgsError(
+              name, CollectionConverters.asScala(counts).toList(), arguments.size(), "", "", ""));
+    }
+    Object table = value(arguments, 0, "table", DataTypes.StringType).toString();
+    return arguments.size() == 1
+        ? List.of(table)
+        : List.of(table, value(arguments, 1, "isPath", DataTypes.BooleanType));
+  }
+
+  private Object value(List<Expression> arguments, int place, String parameter, DataType type) {
+    Expression argument = arguments.get(place);
+    if (!argument.foldable() || argument.exists(part -> part instanceof RuntimeReplaceable)) {
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.nonFoldableArgumentError(name, parameter, type));
+    }
+    if (!isOf(argument.dataType(), type)) {
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.unexpectedInputDataTypeError(name, place + 1, type, argument));
+    }
+    Object value = argument.eval(null);
+    if (value == null) {
+      throw UsageTrackingException.sneak(QueryCompilationErrors.nullArgumentError(name, parameter));
+    }
+    return value;
+  }
+
+  /** A string of any collation is a string. */
+  private static boolean isOf(DataType given, DataType wanted) {
+    return given instanceof NullType
+        || (wanted instanceof StringType && given instanceof StringType)
+        || (wanted instanceof BooleanType && given instanceof BooleanType);
   }
 }

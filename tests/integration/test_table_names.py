@@ -1,0 +1,513 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which table `UsageTracking` and the table functions act on: by odd names, paths and catalogs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from custom_sessions import resolved_jars
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from pyspark.sql import SparkSession
+from table_log import TableLog
+
+from spark_ext import UsageTracking
+
+SetConf = Callable[[str, str], None]
+
+PATH_CATALOG = Path(__file__).parents[1] / "support" / "PathCatalog.java"
+ESCAPED = "spark.sql.parser.escapedStringLiterals"
+SUBSTITUTE = "spark.sql.variable.substitute"
+
+# Spark would put a value in these places, or nothing.
+VARIABLES = ["a${spark.app.name}", "$${env:HOME}", "${spark.sparkext.empty}b", "${nothing}${x}"]
+ODD = [
+    *VARIABLES,
+    "a${b c}",
+    'it\'s "x"',
+    "back\\slash \\n \\u0041",
+    "tick`` ` tick",
+    "a; DROP TABLE b; -- c",
+    "-- c",
+    "new\nline",
+    "é 日本 \U0001f600",
+    "100%20 #1?",
+    "a:b",
+    "table@v0",
+    " blank ",
+]
+NAMED_ODD = [*(name for name in ODD if "\n" not in name), "a/* c */b"]
+
+
+def write(spark: SparkSession, path: Path) -> TableLog:
+    """A tracked table, made without SQL text."""
+    writer = spark.range(1).write.format("delta").option("delta.columnMapping.mode", "name")
+    writer.option("delta.feature.columnMappingUsageTracking", "supported").save(str(path))
+    return TableLog(path)
+
+
+def substituted(name: str, spark: SparkSession) -> str:
+    """The name that Spark would make of it in a statement."""
+    values = {
+        "${spark.app.name}": spark.conf.get("spark.app.name"),
+        "${env:HOME}": os.environ["HOME"],
+        "${spark.sparkext.empty}": "",
+        "${nothing}": "",
+        "${x}": "",
+    }
+    for variable, value in values.items():
+        name = name.replace(variable, value)
+    return name
+
+
+def operations(log: TableLog) -> list[str]:
+    return [commit[0]["commitInfo"]["operation"] for commit in TableLog(log.path).commits]
+
+
+def act(usage: UsageTracking) -> None:
+    """Every statement that there is for a table whose flag is false, each of them once."""
+    assert usage.has_dropped_or_renamed is False
+    usage.disable()
+    assert usage.has_dropped_or_renamed is None
+    usage.enable()
+    usage.disable_column_mapping(progress=None)
+    assert [row.path for row in usage.columns().collect()] == ["id"]
+
+
+ACTED = ["WRITE", "DROP FEATURE", "SET TBLPROPERTIES", "REMOVE COLUMN MAPPING"]
+
+
+@pytest.fixture(scope="module")
+def other_catalog(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A second catalog `other`, and the folder of its tables."""
+    home = tmp_path_factory.mktemp("other")
+    spark_jars = f"{Path(pyspark.__file__).parent}/jars/*"
+    class_path = os.pathsep.join([spark_jars, *resolved_jars(spark)])
+    classes = home / "classes"
+    subprocess.run(["javac", "-cp", class_path, "-d", classes, PATH_CATALOG], check=True)
+    jvm = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader.addURL(jvm.java.net.URL(f"{classes.as_uri()}/"))
+    spark.conf.set("spark.sql.catalog.other", "PathCatalog")
+    spark.conf.set("spark.sql.catalog.other.root", str(home / "tables"))
+    return home / "tables"
+
+
+@pytest.fixture
+def other(spark: SparkSession, other_catalog: Path, tmp_path: Path) -> Iterator[Path]:
+    """The folder of a schema of `other` of its own; afterwards none of them is in use."""
+    yield other_catalog / tmp_path.name
+    spark.sql("USE spark_catalog.default")
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "   ",
+        ".",
+        "a..b",
+        "delta.``",
+        "``",
+        "`",
+        "a b",
+        "a-b",
+        "t@v1",
+        "t VERSION AS OF 0",
+        "t;",
+    ],
+)
+def test_a_text_that_names_no_table_is_refused(spark: SparkSession, name: str) -> None:
+    with refusal("USAGE_TRACKING_INVALID_TABLE_NAME") as refused:
+        UsageTracking.forName(spark, name)
+
+    assert refused.value.getMessageParameters() == {"name": name}
+    assert refused.value.getSqlState() == "42602"
+    for function in ("column_mapping", "column_mapping_exit"):
+        with refusal("USAGE_TRACKING_INVALID_TABLE_NAME"):
+            spark.sql(f"SELECT * FROM {function}('{name}')")
+
+
+def test_an_empty_path_is_refused(spark: SparkSession) -> None:
+    with refusal("USAGE_TRACKING_INVALID_TABLE_NAME"):
+        UsageTracking.forPath(spark, "")
+
+
+@pytest.mark.parametrize("name", [None, 5, b"t"])
+def test_a_name_that_is_no_text_is_refused(spark: SparkSession, name: object) -> None:
+    with pytest.raises(TypeError):
+        UsageTracking.forName(spark, name)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        UsageTracking.forPath(spark, name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [
+        ("no_such_table", "DELTA_MISSING_DELTA_TABLE"),
+        ("no_such_schema.t", "DELTA_MISSING_DELTA_TABLE"),
+        ("delta.`/no/such/table`", "DELTA_MISSING_DELTA_TABLE"),
+        ("delta.`relative`", "DELTA_MISSING_DELTA_TABLE"),
+        ("a.b.c.d", "REQUIRES_SINGLE_PART_NAMESPACE"),
+        ("no_such_catalog.a.b", "REQUIRES_SINGLE_PART_NAMESPACE"),
+    ],
+)
+def test_a_name_of_nothing_is_refused(spark: SparkSession, name: str, condition: str) -> None:
+    with refusal(condition):
+        UsageTracking.forName(spark, name)
+    with refusal(condition):
+        spark.sql(f"SELECT * FROM column_mapping('{name}')")
+
+
+@pytest.mark.parametrize(
+    ("create", "drop", "condition"),
+    [
+        ("TEMP VIEW odd AS SELECT 1", "VIEW", "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE"),
+        ("VIEW odd AS SELECT 1", "VIEW", "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE"),
+        ("TABLE odd (a INT) USING parquet", "TABLE", "DELTA_MISSING_DELTA_TABLE"),
+    ],
+)
+def test_what_is_no_delta_table_is_refused(
+    spark: SparkSession, create: str, drop: str, condition: str
+) -> None:
+    spark.sql(f"CREATE {create}")
+    try:
+        with refusal(condition):
+            UsageTracking.forName(spark, "odd")
+        with refusal(condition):
+            spark.sql("SELECT * FROM column_mapping('odd')")
+    finally:
+        spark.sql(f"DROP {drop} odd")
+
+
+def test_a_table_behind_a_temporary_view_of_its_name_is_refused(named_table: Table) -> None:
+    spark = named_table.spark
+    named_table.create_tracked("a INT")
+    spark.range(1).createOrReplaceTempView("named")
+    try:
+        with named_table.refusal("EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE"):
+            UsageTracking.forName(spark, "named")
+        usage = UsageTracking.forName(spark, "default.named")
+        with named_table.one_commit():
+            usage.disable_column_mapping(progress=None)
+    finally:
+        spark.catalog.dropTempView("named")
+
+
+@pytest.mark.parametrize("inside", ["@v0", "/a=1", "/_delta_log", "/.."])
+def test_a_path_that_is_not_the_tables_own_is_refused(table: Table, inside: str) -> None:
+    """Delta takes a partition's path, and one with a version, for that of the whole table."""
+    table.create_tracked("a INT, b INT", partitioned_by="a")
+    table.insert("(1, 1)")
+    path = f"{table.path}{inside}"
+
+    with table.refusal("DELTA_MISSING_DELTA_TABLE"):
+        UsageTracking.forPath(table.spark, path)
+    with table.refusal("DELTA_MISSING_DELTA_TABLE"):
+        UsageTracking.forName(table.spark, f"delta.`{path}`")
+
+
+def test_a_table_that_was_dropped_meanwhile_is_refused(named_table: Table) -> None:
+    named_table.create_tracked("a INT")
+    usage = UsageTracking.forName(named_table.spark, "named")
+    named_table.spark.sql("DROP TABLE named")
+
+    calls: list[Callable[[], object]] = [
+        usage.enable,
+        usage.disable,
+        usage.columns,
+        lambda: usage.has_dropped_or_renamed,
+        usage.disable_column_mapping,
+    ]
+    for call in calls:
+        with refusal("DELTA_MISSING_DELTA_TABLE"):
+            call()
+    assert not named_table.path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "condition"),
+    [
+        ("NULL", "INVALID_PARAMETER_VALUE.NULL"),
+        ("CAST(NULL AS STRING)", "INVALID_PARAMETER_VALUE.NULL"),
+        ("1", "UNEXPECTED_INPUT_TYPE"),
+        ("X'74'", "UNEXPECTED_INPUT_TYPE"),
+        ("current_database()", "NON_FOLDABLE_ARGUMENT"),
+        ("'t', 'u', 'v'", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+    ],
+)
+def test_an_argument_that_is_no_constant_text_is_refused(
+    spark: SparkSession, arguments: str, condition: str
+) -> None:
+    for function in ("column_mapping", "column_mapping_exit", "column_mapping_table"):
+        with refusal(condition):
+            spark.sql(f"SELECT * FROM {function}({arguments})")
+
+
+def test_a_variable_of_the_name_that_stands_for_nothing_is_refused(
+    spark: SparkSession, tmp_path: Path, conf: SetConf
+) -> None:
+    log = write(spark, tmp_path / "a${x}")
+    usage = UsageTracking.forPath(spark, log.path)
+    conf("spark.sparkext.empty", "something")
+
+    for call in (usage.disable, usage.disable_column_mapping):
+        with refusal("USAGE_TRACKING_INVALID_SETTING"):
+            call()
+
+    assert operations(log) == ["WRITE"]
+
+
+# Odd paths.
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_path_leads_to_its_own_table(
+    spark: SparkSession, tmp_path: Path, conf: SetConf, name: str
+) -> None:
+    conf(ESCAPED, "true")
+    log = write(spark, tmp_path / name)
+    decoy = tmp_path / substituted(name, spark)
+    decoys = [write(spark, decoy)] if decoy not in (tmp_path, log.path) else []
+
+    act(UsageTracking.forPath(spark, log.path))
+
+    assert operations(log) == ACTED
+    assert [operations(other) for other in decoys] == [["WRITE"] for _ in decoys]
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize("substitute", ["false", "true"])
+def test_the_statements_shown_for_an_odd_path_act_on_it(
+    spark: SparkSession, tmp_path: Path, conf: SetConf, name: str, substitute: str
+) -> None:
+    conf(SUBSTITUTE, substitute)
+    log = write(spark, tmp_path / name)
+    (first, *_) = UsageTracking.forPath(spark, log.path).disable_column_mapping(dry_run=True)
+
+    for statement in first.statements:
+        spark.sql(statement)
+
+    assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
+
+
+def test_substitution_that_is_switched_on_again_changes_no_name(
+    spark: SparkSession, tmp_path: Path, conf: SetConf
+) -> None:
+    log, decoy = write(spark, tmp_path / "a${x}"), write(spark, tmp_path / "a")
+    conf(SUBSTITUTE, "false")
+    usage = UsageTracking.forPath(spark, log.path)
+    conf(SUBSTITUTE, "true")
+
+    act(usage)
+
+    assert (operations(log), operations(decoy)) == (ACTED, ["WRITE"])
+
+
+@pytest.mark.parametrize("form", ["{}/", "file:{}", "file://{}", "{}/../t", "//{}"])
+def test_a_path_may_be_written_in_many_ways(table: Table, form: str) -> None:
+    table.create_tracked("a INT")
+
+    with table.one_commit():
+        usage = UsageTracking.forPath(table.spark, form.format(table.path))
+        usage.disable_column_mapping(progress=None)
+
+    assert table.log.operation == "REMOVE COLUMN MAPPING"
+
+
+def test_a_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the working directory of the JVM."""
+    table.create_tracked("a INT")
+    directory = table.spark._jvm.java.lang.System.getProperty("user.dir")
+
+    with table.one_commit():
+        usage = UsageTracking.forPath(table.spark, os.path.relpath(table.path, directory))
+        usage.disable_column_mapping(progress=None)
+
+
+def test_a_path_is_no_name_of_a_table(spark: SparkSession) -> None:
+    spark.sql("CREATE SCHEMA delta")
+    spark.sql(f"CREATE TABLE delta.t (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
+    try:
+        with refusal("DELTA_MISSING_DELTA_TABLE"):
+            UsageTracking.forPath(spark, "t")
+        assert UsageTracking.forName(spark, "delta.t").has_dropped_or_renamed is False
+    finally:
+        spark.sql("DROP SCHEMA delta CASCADE")
+
+
+# Names.
+
+
+@pytest.mark.parametrize("name", NAMED_ODD)
+def test_an_odd_name_leads_to_its_own_table(spark: SparkSession, other: Path, name: str) -> None:
+    log = write(spark, other / name)
+    decoy = other / substituted(name, spark)
+    decoys = [write(spark, decoy)] if decoy not in (other, log.path) else []
+    quoted = name.replace("`", "``")
+
+    act(UsageTracking.forName(spark, f"other.`{other.name}`.`{quoted}`"))
+
+    assert operations(log) == ACTED
+    assert [operations(table) for table in decoys] == [["WRITE"] for _ in decoys]
+
+
+@pytest.mark.parametrize("name", ["table", "add", "select", "feature", "delta", "123", "T"])
+def test_a_word_of_sql_is_a_name(
+    spark: SparkSession, other: Path, conf: SetConf, name: str
+) -> None:
+    conf("spark.sql.ansi.enforceReservedKeywords", "true")
+    log = write(spark, other / name)
+
+    act(UsageTracking.forName(spark, f"other.`{other.name}`.`{name}`"))
+
+    assert operations(log) == ACTED
+
+
+def test_a_namespace_may_have_levels(spark: SparkSession, other: Path) -> None:
+    log = write(spark, other / "x" / "y z" / "t")
+    spark.sql(f"USE other.`{other.name}`.x.`y z`")
+
+    usage = UsageTracking.forName(spark, "t")
+    spark.sql("USE spark_catalog.default")
+    usage.disable_column_mapping(progress=None)
+
+    assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
+
+
+# One name, several catalogs and schemas.
+
+
+def test_a_name_is_what_sql_means_by_it(spark: SparkSession, other: Path) -> None:
+    log = write(spark, other / "t")
+    spark.sql(f"USE other.`{other.name}`")
+
+    usage = UsageTracking.forName(spark, "t")
+    spark.sql("USE spark_catalog.default")
+    act(usage)
+
+    assert operations(log) == ACTED
+
+
+@pytest.mark.parametrize("name", ["named", "default.named"])
+def test_a_name_of_two_tables_is_refused(
+    named_table: Table, other_catalog: Path, other: Path, name: str
+) -> None:
+    """`DeltaTable.forName` looks into the session catalog, SQL into the current one."""
+    spark = named_table.spark
+    named_table.create_tracked("a INT")
+    log = TableLog(other_catalog / "default" / "named")
+    log = log if log.commits else write(spark, log.path)
+    spark.sql("USE other.default")
+
+    with named_table.refusal("USAGE_TRACKING_AMBIGUOUS_TABLE_NAME") as refused:
+        UsageTracking.forName(spark, name)
+
+    assert refused.value.getMessageParameters() == {
+        "name": name,
+        "one": f"file:{log.path}",
+        "other": f"file:{named_table.path}",
+    }
+    assert refused.value.getSqlState() == "42704"
+    with named_table.one_commit():
+        full = UsageTracking.forName(spark, "spark_catalog.default.named")
+        full.disable_column_mapping(progress=None)
+    assert UsageTracking.forName(spark, "other.default.named").has_dropped_or_renamed is False
+    assert operations(log) == ["WRITE"]
+
+
+def test_a_name_of_one_table_in_two_catalogs_is_accepted(
+    named_table: Table, other_catalog: Path, other: Path
+) -> None:
+    spark = named_table.spark
+    log = write(spark, other / "named")
+    schema = f"`{other.name}`"
+    spark.sql(f"CREATE SCHEMA {schema}")
+    spark.sql(f"CREATE TABLE {schema}.named USING delta LOCATION '{log.path}'")
+    spark.sql(f"USE other.{schema}")
+    try:
+        UsageTracking.forName(spark, f"{schema}.named").disable_column_mapping(progress=None)
+    finally:
+        spark.sql(f"DROP SCHEMA spark_catalog.{schema} CASCADE")
+
+    assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
+
+
+def test_a_catalog_that_calls_itself_by_anothers_name_is_refused(
+    spark: SparkSession, other_catalog: Path, other: Path, conf: SetConf
+) -> None:
+    conf("spark.sql.catalog.liar", "PathCatalog")
+    conf("spark.sql.catalog.liar.root", str(other_catalog.parent / "elsewhere"))
+    conf("spark.sql.catalog.liar.alias", "other")
+    logs = [
+        write(spark, home / other.name / "t")
+        for home in (other_catalog, other_catalog.parent / "elsewhere")
+    ]
+
+    with refusal("USAGE_TRACKING_AMBIGUOUS_TABLE_NAME"):
+        UsageTracking.forName(spark, f"liar.`{other.name}`.t")
+
+    assert [operations(log) for log in logs] == [["WRITE"], ["WRITE"]]
+
+
+@pytest.mark.parametrize("name", ["named", "default.named", "spark_catalog.default.named"])
+def test_a_name_stays_the_name_of_its_table(named_table: Table, name: str) -> None:
+    named_table.create_tracked("a INT")
+    spark = named_table.spark
+    usage = UsageTracking.forName(spark, name)
+    spark.sql("CREATE DATABASE elsewhere")
+    try:
+        spark.sql("USE elsewhere")
+        spark.sql("CREATE TABLE named (b INT) USING delta")
+
+        (first, *_) = usage.disable_column_mapping(progress=None)
+
+        assert first.reached
+        assert [row.path for row in usage.columns().collect()] == ["a"]
+    finally:
+        spark.sql("USE default")
+        spark.sql("DROP DATABASE elsewhere CASCADE")
+    assert named_table.log.operation == "REMOVE COLUMN MAPPING"
+
+
+def test_the_statements_of_sql_stay_those_of_their_table(named_table: Table) -> None:
+    named_table.create_tracked("a INT")
+    spark = named_table.spark
+    (row,) = spark.sql(
+        "SELECT statements FROM column_mapping_exit('named') WHERE exit = 'unmapped'"
+    ).collect()
+    spark.sql("CREATE DATABASE elsewhere")
+    try:
+        spark.sql("USE elsewhere")
+        with named_table.one_commit():
+            spark.sql(row.statements[0])
+    finally:
+        spark.sql("USE default")
+        spark.sql("DROP DATABASE elsewhere CASCADE")
+
+
+def test_a_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Path) -> None:
+    """By Spark, as in any statement; what comes out of it is the name."""
+    log = write(spark, tmp_path / "a${x}")
+    write(spark, tmp_path / "a")
+
+    call = f"column_mapping_exit('delta.`{tmp_path}/a$${{spark.sparkext.empty}}{{x}}`')"
+    (statement,) = spark.sql(f"SELECT * FROM {call} WHERE exit = 'unmapped'").first().statements
+    spark.sql(statement)
+
+    assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
+
+
+def test_the_collation_of_a_name_says_nothing(named_table: Table) -> None:
+    named_table.create_tracked("a INT")
+
+    call = "column_mapping('na' || 'med' COLLATE UTF8_LCASE)"
+
+    assert named_table.spark.sql(f"SELECT path FROM {call}").first().path == "a"

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How `UsageTracking` reads what the table functions answer, and speaks SQL; without a JVM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import Row
+
+from spark_ext import UsageTracking
+from spark_ext.errors import MalformedMessageError
+from spark_ext.leave.exits import EXITS, Reason
+
+TABLE = {"name": "t", "sqlName": "t", "tracked": True, "hasDroppedOrRenamed": "false"}
+
+
+class Answer:
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = rows
+
+    def collect(self) -> list[Row]:
+        return self._rows
+
+
+class Session:
+    """Answers every query with the rows of its function; has no context, as Spark Connect."""
+
+    def __init__(self, **answers: list[Row]) -> None:
+        self.statements: list[str] = []
+        self._answers = {"column_mapping_table": [Row(**TABLE)], **answers}
+
+    def sql(self, text: str) -> Answer:
+        self.statements.append(text)
+        if not text.startswith("SELECT"):
+            return Answer([])
+        function = text.removeprefix("SELECT * FROM ").split("(")[0]
+        return Answer(self._answers[function])
+
+
+def exit_row(name: str, **changes: Any) -> Row:
+    reason = Row(reason="R", name=None, detail="d")
+    columns = {
+        "exit": name,
+        "meaning": "m",
+        "reached": False,
+        "cost": "BLOCKED",
+        "reasons": [reason],
+        "numFiles": 1,
+        "sizeInBytes": 2,
+        "statements": ["S"],
+    }
+    return Row(**(columns | changes))
+
+
+def tracking(session: Any) -> UsageTracking:
+    return UsageTracking.forName(session, "t")
+
+
+class TestTheExits:
+    def test_columns_of_a_newer_jar_are_left_alone(self) -> None:
+        later = Row(severity=3, reason="R", name=None, detail="d", link="l")
+        rows = [exit_row(name, reasons=[later], since="v", table="t") for name in EXITS]
+
+        exits = tracking(Session(column_mapping_exit=rows)).disable_column_mapping(dry_run=True)
+
+        assert [step.exit for step in exits] == list(EXITS)
+        assert {step.reasons for step in exits} == {(Reason("R", None, "d"),)}
+        assert {(step.num_files, step.size_in_bytes, step.statements) for step in exits} == {
+            (1, 2, ("S",))
+        }
+
+    def test_columns_are_known_by_name_and_not_by_place(self) -> None:
+        rows = [Row(**dict(reversed(exit_row(name).asDict().items()))) for name in EXITS]
+
+        exits = tracking(Session(column_mapping_exit=rows)).disable_column_mapping(dry_run=True)
+
+        assert [step.exit for step in exits] == list(EXITS)
+
+    @pytest.mark.parametrize("missing", sorted(exit_row("unmapped").asDict()))
+    def test_a_column_that_an_older_jar_lacks_is_an_error(self, missing: str) -> None:
+        whole = [exit_row(name).asDict() for name in EXITS]
+        rows = [Row(**{key: row[key] for key in row if key != missing}) for row in whole]
+
+        with pytest.raises(MalformedMessageError) as refused:
+            tracking(Session(column_mapping_exit=rows)).disable_column_mapping(dry_run=True)
+
+        assert missing in refused.value.params["problem"]
+
+
+class TestTheName:
+    @pytest.mark.parametrize("name", ["t", "it's \\ ${x} `;-- ", "é\n"])
+    def test_it_is_no_part_of_the_text_of_a_query(self, name: str) -> None:
+        session = Session()
+
+        UsageTracking.forName(session, name)  # type: ignore[arg-type]
+        UsageTracking.forPath(session, name)  # type: ignore[arg-type]
+
+        text = f"CAST(X'{name.encode().hex()}' AS STRING)"
+        assert session.statements == [
+            f"SELECT * FROM column_mapping_table({text})",
+            f"SELECT * FROM column_mapping_table({text}, true)",
+        ]
+
+    def test_a_statement_has_the_name_that_the_session_reads_back(self) -> None:
+        session = Session(column_mapping_table=[Row(**(TABLE | {"sqlName": "`as` . `sql`"}))])
+
+        tracking(session).disable()
+
+        assert session.statements[-1].startswith("ALTER TABLE `as` . `sql` DROP FEATURE ")
