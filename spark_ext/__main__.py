@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from spark_ext.api.session import jar, submit_args
+from spark_ext.api.session import CLIENT, DEPLOY_MODES, jar, submit_args
 from spark_ext.errors import SparkExtError
 
 
@@ -17,12 +17,18 @@ def main(arguments: list[str] | None = None) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("jars", help="print the jar's path, for --jars")
-    commands.add_parser(
+    submit = commands.add_parser(
         "submit-args", help="print all arguments that spark-submit, spark-sql or pyspark need"
     )
-    chosen = parser.parse_args(arguments).command
+    submit.add_argument(
+        "--deploy-mode",
+        choices=DEPLOY_MODES,
+        default=CLIENT,
+        help="cluster: the driver runs elsewhere, with the Python that its cluster names",
+    )
+    chosen = parser.parse_args(arguments)
     try:
-        print(jar() if chosen == "jars" else " ".join(submit_args()))
+        print(jar() if chosen.command == "jars" else " ".join(submit_args(chosen.deploy_mode)))
     except SparkExtError as error:
         print(f"[{error.condition}] {error}", file=sys.stderr)
         return 1

@@ -155,6 +155,12 @@ class SessionAlreadyRunningError(
     """A Spark context without the extension runs, and would ignore the options in silence."""
 
 
+class ClassicSparkMissingError(
+    SparkExtError, ImportError, condition="USAGE_TRACKING_CLASSIC_SPARK_MISSING"
+):
+    """A session is configured where only a client of Spark Connect is installed."""
+
+
 class UnquotableArgumentError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_UNQUOTABLE_ARGUMENT"
 ):

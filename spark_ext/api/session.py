@@ -4,26 +4,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-
-from delta import configure_spark_with_delta_pip
-from pyspark import SparkContext
-from pyspark.errors.exceptions.captured import install_exception_handler
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from spark_ext.errors import (
+    ClassicSparkMissingError,
     ExtensionJarMissingError,
     SessionAlreadyRunningError,
     UnquotableArgumentError,
 )
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 PACKAGES = "spark.jars.packages"
 JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 CATALOG = "spark.sql.catalog.spark_catalog"
 DRIVER_PYTHON = "spark.pyspark.driver.python"
+DEPLOY_MODES = CLIENT, CLUSTER = "client", "cluster"
 
 USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -47,15 +50,21 @@ def configure(
 
     Raises:
         TypeError: `builder` is not a session builder.
+        ClassicSparkMissingError: Only a client of Spark Connect is installed.
         ExtensionJarMissingError: The jar was not built.
         SessionAlreadyRunningError: A Spark context runs already, without the extension.
 
     Source:
         Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
     """
+    with _classic_spark():
+        from pyspark import SparkContext
+        from pyspark.errors.exceptions.captured import install_exception_handler
+        from pyspark.sql import SparkSession
+
     if not isinstance(builder, SparkSession.Builder):
         raise TypeError(f"Cannot configure {type(builder)!r}: it is not a SparkSession.Builder.")
-    _require_configurable_context()
+    _require_configurable(SparkContext._active_spark_context)
     # PySpark does this after the first session is up; our refusals come while it starts.
     install_exception_handler()
     chosen: dict[str, str] = builder._options
@@ -81,7 +90,16 @@ def jar() -> Path:
 
 
 def submit_options() -> dict[str, str]:
-    """Every Spark option that the plugin needs, by its key."""
+    """Every Spark option that the plugin needs, by its key.
+
+    Raises:
+        ClassicSparkMissingError: Only a client of Spark Connect is installed.
+        ExtensionJarMissingError: The jar was not built.
+    """
+    with _classic_spark():
+        from delta import configure_spark_with_delta_pip
+        from pyspark.sql import SparkSession
+
     delta = configure_spark_with_delta_pip(SparkSession.Builder())
     return {
         PACKAGES: delta._options[PACKAGES],
@@ -92,21 +110,38 @@ def submit_options() -> dict[str, str]:
     }
 
 
-def submit_args() -> list[str]:
+def submit_args(deploy_mode: str = CLIENT) -> list[str]:
     """The same options as arguments of spark-submit, spark-sql or pyspark.
 
+    Args:
+        deploy_mode: One of `DEPLOY_MODES`. In cluster mode the driver runs on another machine, on
+            which this Python may not be: the cluster's own configuration names its Python.
+
     Raises:
+        ClassicSparkMissingError: Only a client of Spark Connect is installed.
         ExtensionJarMissingError: The jar was not built.
         UnquotableArgumentError: An argument has white space, which a shell's `$(..)` would split.
     """
     options = submit_options()
     arguments = ["--packages", options.pop(PACKAGES), "--jars", options.pop(JARS)]
+    if deploy_mode == CLUSTER:
+        arguments = ["--deploy-mode", CLUSTER, *arguments]
+        del options[DRIVER_PYTHON]
     for key, value in options.items():
         arguments += ["--conf", f"{key}={value}"]
     for argument in arguments:
         if any(character.isspace() for character in argument):
             raise UnquotableArgumentError(argument=argument)
     return arguments
+
+
+@contextmanager
+def _classic_spark() -> Iterator[None]:
+    """Refuses imports that fail, as they do where only `pyspark-client` is installed."""
+    try:
+        yield
+    except ImportError as missing:
+        raise ClassicSparkMissingError(error=missing) from missing
 
 
 def _joined(present: str, added: str) -> str:
@@ -120,9 +155,8 @@ def _entries(joined: str) -> Iterable[str]:
     return dict.fromkeys(entry for entry in entries if entry)
 
 
-def _require_configurable_context() -> None:
+def _require_configurable(context: SparkContext | None) -> None:
     # Extensions and jars are read when the JVM's context starts; later ones are ignored in silence.
-    context = SparkContext._active_spark_context
     if context is None:
         return
     extensions = context.getConf().get(EXTENSIONS, "") or ""

@@ -43,6 +43,7 @@ def test_the_registry_is_complete() -> None:
         "SessionAlreadyRunningError": "USAGE_TRACKING_SESSION_ALREADY_RUNNING",
         "InvalidTableNameError": "USAGE_TRACKING_INVALID_TABLE_NAME",
         "AmbiguousTableNameError": "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME",
+        "ClassicSparkMissingError": "USAGE_TRACKING_CLASSIC_SPARK_MISSING",
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
         "UnsupportedModeError": "DELTA_MODE_NOT_SUPPORTED",
         "ColumnNotResolvedError": "DELTA_CANNOT_RESOLVE_COLUMN",

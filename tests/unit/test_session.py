@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`configure` where a context runs already, which here is a stand-in."""
+"""`configure` where a context runs already, which is a stand-in here, and `submit-args`."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
+from spark_ext.__main__ import main
 from spark_ext.api import session
 from spark_ext.api.session import DELTA_EXTENSION, EXTENSIONS, USAGE_TRACKING_EXTENSION
 from spark_ext.errors import SessionAlreadyRunningError
@@ -18,12 +20,12 @@ from spark_ext.errors import SessionAlreadyRunningError
 def _no_jar(monkeypatch: pytest.MonkeyPatch) -> None:
     options = dict.fromkeys([session.PACKAGES, session.JARS, session.CATALOG], "x")
     whole = options | {EXTENSIONS: DELTA_EXTENSION, session.DRIVER_PYTHON: "python"}
-    monkeypatch.setattr(session, "submit_options", lambda: whole)
+    monkeypatch.setattr(session, "submit_options", lambda: dict(whole))
 
 
 def running_with(monkeypatch: pytest.MonkeyPatch, extensions: str) -> None:
     context = SimpleNamespace(getConf=lambda: {EXTENSIONS: extensions})
-    monkeypatch.setattr(session, "SparkContext", SimpleNamespace(_active_spark_context=context))
+    monkeypatch.setattr(pyspark, "SparkContext", SimpleNamespace(_active_spark_context=context))
 
 
 @pytest.mark.parametrize("extensions", ["", DELTA_EXTENSION, f"{USAGE_TRACKING_EXTENSION}2"])
@@ -45,3 +47,39 @@ def test_a_context_with_the_extension_is_accepted(
     running_with(monkeypatch, between.join([DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, ""]))
 
     spark_ext.configure(SparkSession.Builder())
+
+
+# submit-args.
+
+
+def submit_args(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(["submit-args", *arguments]) == 0
+    return capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize("arguments", [[], ["--deploy-mode", "client"]])
+def test_a_driver_of_this_machine_gets_this_python(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    printed = submit_args(capsys, *arguments)
+
+    assert f"{session.DRIVER_PYTHON}=python" in printed
+    assert "--deploy-mode" not in printed
+
+
+def test_a_driver_of_another_machine_gets_its_own_python(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    here = submit_args(capsys)
+    printed = submit_args(capsys, "--deploy-mode", "cluster")
+
+    assert printed[:2] == ["--deploy-mode", "cluster"]
+    pinned = ["--conf", f"{session.DRIVER_PYTHON}=python"]
+    assert [*printed[2:], *pinned] == here
+
+
+def test_another_deploy_mode_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["submit-args", "--deploy-mode", "elsewhere"])
+
+    assert "'client', 'cluster'" in capsys.readouterr().err

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be imported beside `pyspark-client`, which has neither py4j nor a context."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+# What that package lacks, and Delta's, which needs it.
+ABSENT = ("py4j", "delta", "pyspark.core")
+
+SETUP = f"""
+import json, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if any(name == absent or name.startswith(absent + ".") for absent in {ABSENT!r}):
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+import spark_ext
+"""
+
+
+def in_client(code: str) -> Any:
+    """What `told` is after the code ran."""
+    finished = subprocess.run(
+        [sys.executable, "-c", f"{SETUP}\n{code}\nprint(json.dumps(told))"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout.splitlines()[-1])
+
+
+def test_every_public_name_is_there() -> None:
+    told = in_client("told = [str(getattr(spark_ext, name)) for name in spark_ext.__all__]")
+
+    assert len(told) > 5
+
+
+def test_a_session_can_be_built_and_not_configured() -> None:
+    told = in_client("""
+from pyspark.sql import SparkSession
+try:
+    spark_ext.configure(SparkSession.builder)
+except spark_ext.SparkExtError as refused:
+    told = [refused.condition, isinstance(refused, ImportError)]
+""")
+
+    assert told == ["USAGE_TRACKING_CLASSIC_SPARK_MISSING", True]
+
+
+def test_the_command_line_says_what_is_missing() -> None:
+    told = in_client("""
+import contextlib, io
+from spark_ext.__main__ import main
+with contextlib.redirect_stderr(io.StringIO()) as err:
+    told = [main(["submit-args"])]
+told.append(err.getvalue())
+""")
+
+    assert told[0] == 1
+    assert told[1].startswith("[USAGE_TRACKING_CLASSIC_SPARK_MISSING]")
+
+
+def test_a_statement_is_reported_without_a_context() -> None:
+    told = in_client("""
+from spark_ext.api.progress import reported
+told = []
+with reported(object(), "S", lambda progress: told.append([progress.tasks, progress.finished])):
+    pass
+""")
+
+    assert told == [[0, False], [0, True]]
