@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from spark_ext.errors import ProgressFailedError
 
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
 INTERVAL_SECONDS = 2.0
-_JOB_GROUP = "spark.jobGroup.id"
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def reported(
         return
     started = time.monotonic()
     failures: list[Exception] = []
-    with _job_group(spark) as tasks:
+    with _tasks(spark) as tasks:
 
         def tell(*, finished: bool = False) -> None:
             report(Progress(statement, time.monotonic() - started, *tasks(), finished))
@@ -105,24 +107,34 @@ def _watcher(tell: Callable[..., None], failures: list[Exception]) -> Iterator[N
 
 
 @contextmanager
-def _job_group(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
-    """Gives a function that counts the ended and the planned tasks of the body's jobs."""
+def _tasks(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
+    """Gives a function that counts the ended and the planned tasks of the body's jobs.
+
+    The jobs are known by a tag: a group of our own would take the place of the user's, by which
+    the user cancels them.
+    """
+    from pyspark.sql import SparkSession
+
     if not isinstance(spark, SparkSession):  # Spark Connect has no context
         yield lambda: (0, 0)
         return
     context = spark.sparkContext
     tracker = context.statusTracker()
-    group = f"spark-ext-{uuid.uuid4()}"
+    tag = f"spark-ext-{uuid.uuid4()}"
 
     def tasks() -> tuple[int, int]:
-        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        jobs = [tracker.getJobInfo(job) for job in _jobs(context, tag)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
         known = [stage for stage in stages if stage]
         return sum(s.numCompletedTasks for s in known), sum(s.numTasks for s in known)
 
-    before = context.getLocalProperty(_JOB_GROUP)
-    context.setLocalProperty(_JOB_GROUP, group)
+    context.addJobTag(tag)
     try:
         yield tasks
     finally:
-        context.setLocalProperty(_JOB_GROUP, before)  # type: ignore[arg-type]  # None unsets it
+        context.removeJobTag(tag)
+
+
+def _jobs(context: SparkContext, tag: str) -> list[int]:
+    # PySpark's own tracker does not look tags up.
+    return list(context._jsc.sc().statusTracker().getJobIdsForTag(tag))

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from py4j.protocol import Py4JJavaError
+from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from table_log import FEATURE
@@ -403,14 +405,65 @@ def test_each_statement_is_reported_while_it_runs(table: Table) -> None:
     assert seen == sorted(seen, key=lambda p: (statements.index(p.statement), p.seconds))
 
 
-def test_the_jobs_group_of_the_user_is_as_before(spark: SparkSession, table: Table) -> None:
+@pytest.fixture
+def job_group(spark: SparkSession) -> Iterator[dict[str, str | None]]:
+    """A job group and a tag of the user's; gives the properties of the thread's jobs."""
+    context = spark.sparkContext
+    context.addJobTag("my-tag")
+    context.setJobGroup("mine", "my job", interruptOnCancel=True)
+    keys = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+    yield {key: context.getLocalProperty(key) for key in (*keys, "spark.job.tags")}
+    for key in keys:
+        context.setLocalProperty(key, None)  # type: ignore[arg-type]
+    context.removeJobTag("my-tag")
+
+
+@pytest.mark.parametrize("progress", [None, lambda _: None])
+def test_the_user_cancels_a_rewrite_by_the_job_group(
+    table: Table,
+    job_group: dict[str, str | None],
+    progress: Callable[[Progress], None] | None,
+) -> None:
     table.create_tracked()
-    spark.sparkContext.setLocalProperty("spark.jobGroup.id", "mine")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    context = table.spark.sparkContext
+    (data_file,) = (table.path / file for file in table.log.live_files)
+    kept = data_file.rename(table.path.parent / data_file.name)
+    os.mkfifo(data_file)
 
-    tracking(table).disable_column_mapping(progress=lambda _: None)
+    def cancel_while_a_task_reads() -> None:
+        with data_file.open("wb"):  # opens once a task does
+            context.cancelJobGroup("mine")
 
-    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == "mine"
-    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    canceller = InheritableThread(target=cancel_while_a_task_reads, daemon=True)
+    canceller.start()
+
+    with table.refusal("SPARK_JOB_CANCELLED"):
+        tracking(table).disable_column_mapping(progress=progress)
+    canceller.join()
+
+    assert {key: context.getLocalProperty(key) for key in job_group} == job_group
+    kept.replace(data_file)
+    assert table.rows() == [(1, "x")]
+
+
+def test_the_job_group_of_the_user_is_as_before(
+    table: Table, job_group: dict[str, str | None]
+) -> None:
+    table.create_tracked()
+    seen: list[dict[str, str | None]] = []
+    context = table.spark.sparkContext
+
+    def look(_: Progress) -> None:
+        seen.append({key: context.getLocalProperty(key) for key in job_group})
+
+    tracking(table).disable_column_mapping(progress=look)
+
+    assert {key: context.getLocalProperty(key) for key in job_group} == job_group
+    # While the statement runs the thread's jobs have one tag more, and everything else as it was.
+    assert seen[0]["spark.job.tags"] != job_group["spark.job.tags"]
+    assert {**seen[0], "spark.job.tags": "my-tag"} == job_group
 
 
 def test_by_default_progress_is_a_line_on_standard_error(
