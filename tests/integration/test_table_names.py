@@ -24,7 +24,7 @@ ESCAPED = "spark.sql.parser.escapedStringLiterals"
 SUBSTITUTE = "spark.sql.variable.substitute"
 
 # Spark would put a value in these places, or nothing.
-VARIABLES = ["a${spark.app.name}", "$${env:HOME}", "${spark.sparkext.empty}b", "${nothing}${x}"]
+VARIABLES = ["a${spark.app.name}", "$${env:HOME}", "${sparkext.unset}b", "${nothing}${x}"]
 ODD = [
     *VARIABLES,
     "a${b c}",
@@ -55,7 +55,7 @@ def substituted(name: str, spark: SparkSession) -> str:
     values = {
         "${spark.app.name}": spark.conf.get("spark.app.name"),
         "${env:HOME}": os.environ["HOME"],
-        "${spark.sparkext.empty}": "",
+        "${sparkext.unset}": "",
         "${nothing}": "",
         "${x}": "",
     }
@@ -256,7 +256,7 @@ def test_a_variable_of_the_name_that_stands_for_nothing_is_refused(
 ) -> None:
     log = write(spark, tmp_path / "a${x}")
     usage = UsageTracking.forPath(spark, log.path)
-    conf("spark.sparkext.empty", "something")
+    conf("sparkext.unset", "something")
 
     for call in (usage.disable, usage.disable_column_mapping):
         with refusal("USAGE_TRACKING_INVALID_SETTING"):
@@ -498,7 +498,7 @@ def test_a_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Pat
     log = write(spark, tmp_path / "a${x}")
     write(spark, tmp_path / "a")
 
-    call = f"column_mapping_exit('delta.`{tmp_path}/a$${{spark.sparkext.empty}}{{x}}`')"
+    call = f"column_mapping_exit('delta.`{tmp_path}/a$${{sparkext.unset}}{{x}}`')"
     (statement,) = spark.sql(f"SELECT * FROM {call} WHERE exit = 'unmapped'").first().statements
     spark.sql(statement)
 

@@ -40,7 +40,7 @@ final class NamedTable {
   /**
    * Spark substitutes a variable that nobody set by nothing, and does not look at the rest again.
    */
-  private static final String UNSET = "spark.sparkext.empty";
+  private static final String UNSET = "sparkext.unset";
 
   private static final String VARIABLE = "${";
   private static final String NO_VARIABLE = "$${" + UNSET + "}{";
