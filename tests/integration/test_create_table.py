@@ -11,7 +11,7 @@ from delta.tables import DeltaTable, DeltaTableBuilder
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from table_log import FEATURE, FLAG, UUID, TableLog, is_uuid_name
+from table_log import FEATURE, UUID, TableLog, is_uuid_name
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
@@ -569,35 +569,3 @@ def test_create_table_like_takes_no_feature_from_the_defaults(
     assert not copy.log.is_tracked  # Delta does so with every feature, after the rules.
     copy.alter(f"SET TBLPROPERTIES ({TRACKED})")
     assert copy.log.flag == ("true" if source else "false")
-
-
-# CREATE TABLE over a location that has a table.
-
-
-def test_a_tracked_table_can_be_registered_by_its_location(
-    spark: SparkSession, table: Table, named_table: Table
-) -> None:
-    table.create_tracked("a INT")
-    table.insert("(1)")
-
-    with table.no_commit():
-        spark.sql(f"CREATE TABLE named USING delta LOCATION '{table.path}'")
-
-    assert named_table.rows() == [(1,)]
-
-
-def test_a_tracked_table_cannot_be_registered_with_other_properties_than_it_has(
-    spark: SparkSession, table: Table, named_table: Table
-) -> None:
-    # Its own include the flag, which no statement may name.
-    table.create_tracked("a INT")
-    statement = (
-        f"CREATE TABLE named (a INT) USING delta LOCATION '{table.path}'"
-        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE}"
-    )
-
-    with table.no_commit():
-        with refusal("DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY"):
-            spark.sql(f"{statement})")
-        with refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
-            spark.sql(f"{statement}, '{FLAG}' = 'false')")

@@ -18,7 +18,10 @@ import sparkext.rule.MetadataRules;
 public final class DeltaHooks {
   static final List<DeltaHook> ALL =
       List.of(
-          new SupportedFeaturesHook(), new AssignedMetadataHook(), new MetadataOnlyRemovalHook());
+          new SupportedFeaturesHook(),
+          new AssignedMetadataHook(),
+          new ComparedPropertiesHook(),
+          new MetadataOnlyRemovalHook());
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
 
@@ -66,17 +69,17 @@ public final class DeltaHooks {
       if (!mismatches.isEmpty()) {
         throw UsageTrackingErrors.unsupportedDeltaVersion(deltaVersion(), mismatches, null).sneak();
       }
-      for (DeltaHook hook : ALL) {
-        weaver.weave(hook);
-      }
+      weaver.weave(ALL);
       // Before the feature is there: a session that runs already may use it at once. After the
       // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
       UsageTrackingFeature.registerFlag();
       UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
       BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
+      UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
       BiPredicate<Object, Object[]> removedByMetadata = MetadataOnlyRemoval::commitIfFree;
       bridge.getField("supportedFeatures").set(null, supportedFeatures);
       bridge.getField("assignedMetadata").set(null, assignedMetadata);
+      bridge.getField("comparedProperties").set(null, comparedProperties);
       bridge.getField("removedByMetadata").set(null, removedByMetadata);
       bridge.getField("woven").setBoolean(null, true);
     }
@@ -97,6 +100,12 @@ public final class DeltaHooks {
   private static Object withUsageTracking(Object features) {
     return ((scala.collection.immutable.Map<String, Object>) features)
         .updated(UsageTrackingFeature.NAME.toLowerCase(Locale.ROOT), UsageTrackingFeature.INSTANCE);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Object withoutFlag(Object properties) {
+    return ((scala.collection.immutable.Map<String, String>) properties)
+        .removed(UsageTrackingFeature.FLAG);
   }
 
   private static Class<?> neighbour() {

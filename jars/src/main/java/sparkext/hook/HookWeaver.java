@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
+import static java.util.stream.Collectors.groupingBy;
+
 import java.lang.instrument.ClassDefinition;
 import java.lang.instrument.Instrumentation;
 import java.lang.instrument.UnmodifiableClassException;
 import java.lang.invoke.MethodHandles;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.agent.ByteBuddyAgent;
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.type.TypeDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
+import net.bytebuddy.dynamic.DynamicType;
 import net.bytebuddy.pool.TypePool;
 
 /** Weaves advice into class files, from descriptions only: no class is loaded to be described. */
@@ -49,9 +55,21 @@ final class HookWeaver {
     return type.isResolved() ? type.resolve().getDeclaredMethods().filter(hook.method()).size() : 0;
   }
 
-  /** Defines the woven type, or redefines it where Delta has loaded it already. */
-  void weave(DeltaHook hook) throws ReflectiveOperationException {
-    byte[] woven = woven(hook);
+  /**
+   * Defines the woven types, or redefines those that Delta has loaded already.
+   *
+   * <p>Each type once, with all its hooks: a loader takes no second definition.
+   */
+  void weave(List<DeltaHook> hooks) throws ReflectiveOperationException {
+    Map<String, List<DeltaHook>> byType =
+        hooks.stream()
+            .collect(groupingBy(DeltaHook::typeName, LinkedHashMap::new, Collectors.toList()));
+    for (List<DeltaHook> ofOneType : byType.values()) {
+      define(ofOneType.get(0), woven(ofOneType));
+    }
+  }
+
+  private void define(DeltaHook hook, byte[] woven) throws ReflectiveOperationException {
     Class<?> neighbour = Class.forName(hook.neighbourName(), false, loader);
     try {
       MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup()).defineClass(woven);
@@ -60,19 +78,20 @@ final class HookWeaver {
     }
   }
 
-  /** The class file of the hook's type with the advice in its method. */
-  byte[] woven(DeltaHook hook) {
-    TypeDescription target = types.describe(hook.typeName()).resolve();
-    TypeDescription advice = types.describe(hook.adviceName()).resolve();
-    return new ByteBuddy()
-        .decorate(target, classFiles)
-        .visit(
-            Advice.withCustomMapping()
-                .with(new Advice.AssignReturned.Factory())
-                .to(advice, classFiles)
-                .on(hook.method()))
-        .make()
-        .getBytes();
+  /** The class file of the one type of these hooks with each advice in its method. */
+  byte[] woven(List<DeltaHook> hooks) {
+    TypeDescription target = types.describe(hooks.get(0).typeName()).resolve();
+    DynamicType.Builder<?> type = new ByteBuddy().decorate(target, classFiles);
+    for (DeltaHook hook : hooks) {
+      TypeDescription advice = types.describe(hook.adviceName()).resolve();
+      type =
+          type.visit(
+              Advice.withCustomMapping()
+                  .with(new Advice.AssignReturned.Factory())
+                  .to(advice, classFiles)
+                  .on(hook.method()));
+    }
+    return type.make().getBytes();
   }
 
   /** Only a type that is loaded: what else refuses a definition is no reason to load it unwoven. */

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.function.UnaryOperator;
 import net.bytebuddy.agent.ByteBuddyAgent;
 import net.bytebuddy.description.method.MethodDescription;
@@ -15,8 +16,10 @@ import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import sparkext.hook.sample.LoadedBesides;
 import sparkext.hook.sample.LoadedEarly;
 import sparkext.hook.sample.LoadedLate;
+import sparkext.hook.sample.LoadedWithTwoHooks;
 import sparkext.hook.sample.Neighbour;
 
 /** What a woven method does; the advice is the real one, the woven classes are samples. */
@@ -27,11 +30,12 @@ class HookWeaverTest {
   @AfterEach
   void restoreBridge() {
     UsageTrackingBridge.supportedFeatures = UnaryOperator.identity();
+    UsageTrackingBridge.comparedProperties = UnaryOperator.identity();
   }
 
   @Test
   void aMethodWovenBeforeItsClassIsLoadedReturnsWhatTheBridgeSays() throws Exception {
-    weaver().weave(hookOf("sparkext.hook.sample.LoadedLate"));
+    weaver().weave(List.of(hookOf("sparkext.hook.sample.LoadedLate")));
     assertThat(LoadedLate.features()).isEqualTo("none");
 
     UsageTrackingBridge.supportedFeatures = features -> features + " and ours";
@@ -43,15 +47,36 @@ class HookWeaverTest {
   void aMethodOfALoadedClassReturnsWhatTheBridgeSays() throws Exception {
     assertThat(LoadedEarly.features()).isEqualTo("none");
 
-    weaver().weave(hookOf("sparkext.hook.sample.LoadedEarly"));
+    weaver().weave(List.of(hookOf("sparkext.hook.sample.LoadedEarly")));
     UsageTrackingBridge.supportedFeatures = features -> features + " and ours";
 
     assertThat(LoadedEarly.features()).isEqualTo("none and ours");
   }
 
   @Test
+  void twoMethodsOfOneClassReturnWhatTheBridgeSays() throws Exception {
+    String typeName = "sparkext.hook.sample.LoadedWithTwoHooks";
+    weaver()
+        .weave(
+            List.of(
+                hookOf(typeName),
+                hookOf("sparkext.hook.sample.LoadedBesides"),
+                hookOf(
+                    typeName,
+                    "properties",
+                    ComparedPropertiesHook.RemoveFlagAdvice.class.getName())));
+
+    UsageTrackingBridge.supportedFeatures = features -> features + " and ours";
+    UsageTrackingBridge.comparedProperties = properties -> properties + " of ours";
+
+    assertThat(LoadedWithTwoHooks.features()).isEqualTo("none and ours");
+    assertThat(LoadedWithTwoHooks.properties()).isEqualTo("none of ours");
+    assertThat(LoadedBesides.features()).isEqualTo("none and ours");
+  }
+
+  @Test
   void whatTheBridgeThrowsFailsTheMethod() throws Exception {
-    weaver().weave(hookOf("sparkext.hook.sample.LoadedToFail"));
+    weaver().weave(List.of(hookOf("sparkext.hook.sample.LoadedToFail")));
     UsageTrackingBridge.supportedFeatures =
         features -> {
           throw new IllegalStateException("rule failed");
@@ -68,7 +93,7 @@ class HookWeaverTest {
     ClassFileLocator broken = ClassFileLocator.Simple.of(typeName, withFinalSuperclass(typeName));
     HookWeaver weaver = new HookWeaver(new ClassFileLocator.Compound(broken, CLASS_PATH), LOADER);
 
-    assertThatThrownBy(() -> weaver.weave(hookOf(typeName)))
+    assertThatThrownBy(() -> weaver.weave(List.of(hookOf(typeName))))
         .isInstanceOf(LinkageError.class)
         .hasMessageContaining("final");
     assertThat(ByteBuddyAgent.install().getAllLoadedClasses())
@@ -87,6 +112,10 @@ class HookWeaverTest {
   }
 
   private static DeltaHook hookOf(String typeName) {
+    return hookOf(typeName, "features", SupportedFeaturesHook.AddFeatureAdvice.class.getName());
+  }
+
+  private static DeltaHook hookOf(String typeName, String method, String advice) {
     return new DeltaHook() {
       @Override
       public String typeName() {
@@ -100,12 +129,12 @@ class HookWeaverTest {
 
       @Override
       public ElementMatcher.Junction<MethodDescription> method() {
-        return named("features");
+        return named(method);
       }
 
       @Override
       public String adviceName() {
-        return SupportedFeaturesHook.AddFeatureAdvice.class.getName();
+        return advice;
       }
     };
   }

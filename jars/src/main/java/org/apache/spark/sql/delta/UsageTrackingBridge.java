@@ -20,6 +20,9 @@ public final class UsageTrackingBridge {
   public static volatile BiFunction<Object[], Object, Object> assignedMetadata =
       (arguments, assigned) -> assigned;
 
+  /** From the properties of a table that Delta compares to those that it goes on with. */
+  public static volatile UnaryOperator<Object> comparedProperties = UnaryOperator.identity();
+
   /** From a command that removes column mapping, and its arguments, to whether it is done. */
   public static volatile BiPredicate<Object, Object[]> removedByMetadata =
       (command, arguments) -> false;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.hook.sample;
+
+/** A class of which two methods are woven. */
+public final class LoadedWithTwoHooks {
+  private LoadedWithTwoHooks() {}
+
+  public static Object features() {
+    return "none";
+  }
+
+  public static Object properties() {
+    return "none";
+  }
+}
