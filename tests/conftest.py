@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One Spark session with the plugin for all tests that want it, and a fresh table for each."""
+"""One Spark session with the plugin for all tests that want it, and a fresh table for each.
+
+With TEST_CATALOG=hive in the environment its catalog is a Hive metastore in memory; a JVM has one
+of the two.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlparse
@@ -10,7 +15,7 @@ from urllib.parse import urlparse
 import pytest
 from delta_table import Table
 from pyspark.sql import SparkSession
-from sessions import small_session, with_one_driver
+from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
 
@@ -18,7 +23,11 @@ import spark_ext
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     builder = small_session(SparkSession.builder, tmp_path_factory.mktemp("warehouse"))
+    catalog = os.environ.get("TEST_CATALOG", "in-memory")
+    if catalog == "hive":
+        builder = with_hive_catalog(builder)
     session = spark_ext.configure(with_one_driver(builder)).getOrCreate()
+    assert session.conf.get("spark.sql.catalogImplementation") == catalog
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

@@ -19,11 +19,14 @@ from custom_sessions import (
     stop,
     track_a_table,
 )
+from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from processes import in_new_process
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from table_log import TableLog, is_uuid_name
+from table_log import FLAG, TableLog, is_uuid_name
 
 import spark_ext
 from spark_ext.errors import SessionAlreadyRunningError
@@ -47,29 +50,77 @@ def assert_tracked(path: Path) -> None:
 # Sessions that must not start, or must not work.
 
 
-def half_configured_sessions(home: Path, jars: list[str]) -> dict[str, Failure | None]:
-    found = {}
-    # This one first: the JVM keeps the catalog of its first session for all.
-    spark = session(home, jars, catalog=None).getOrCreate()
-    found["catalog missing"] = failure_of(lambda: track_a_table(spark, home / "no-catalog"))
-    found["catalog missing, read"] = failure_of(lambda: spark.range(1).collect())
-    stop()
-    found["extension missing"] = failure_of(session(home, extensions=[OURS]).getOrCreate)
+def session_without_an_extension(home: Path, jars: list[str]) -> Failure | None:
+    refused = failure_of(session(home, jars, extensions=[OURS]).getOrCreate)
     stop()
     track_a_table(session(home).getOrCreate(), home / "whole")
-    return found
+    return refused
 
 
-def test_half_of_deltas_configuration_is_refused(tmp_path: Path, delta_jars: list[str]) -> None:
-    found = in_new_process(half_configured_sessions, tmp_path, [*delta_jars, our_jar()])
+def assert_not_configured(failure: Failure | None) -> None:
+    assert failure is not None
+    assert failure.condition == "DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG"
+    assert failure.sql_state == "56038"
 
-    assert set(found) == {"catalog missing", "catalog missing, read", "extension missing"}
-    for failure in found.values():
-        assert failure is not None
-        assert failure.condition == "DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG"
-        assert failure.sql_state == "56038"
-    assert not (tmp_path / "no-catalog").exists()
+
+def test_a_session_with_our_extension_alone_does_not_start(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    assert_not_configured(
+        in_new_process(session_without_an_extension, tmp_path, [*delta_jars, our_jar()])
+    )
     assert_tracked(tmp_path / "whole")
+
+
+def without_classes(jar: str, changed: Path, *classes: str) -> str:
+    """A copy of a jar that lacks classes."""
+    missing = {f"{name}.class" for name in classes}
+    with zipfile.ZipFile(jar) as original, zipfile.ZipFile(changed, "w") as copy:
+        assert missing <= set(original.namelist())
+        for item in original.infolist():
+            if item.filename not in missing:
+                copy.writestr(item, original.read(item))
+    return str(changed)
+
+
+def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
+    """The error that ended its start, and whether the next session knows the feature."""
+    try:
+        session(home, jars).getOrCreate()
+    except (Py4JJavaError, AnalysisException) as error:
+        ended = str(error)
+    else:
+        ended = "started"
+    assert SparkSession.getActiveSession() is None
+    stop()
+    plain = session(home, extensions=[DELTA]).getOrCreate()
+    unknown = failure_of(lambda: Table(plain, home / "t").create("a INT", TRACKED))
+    return ended, unknown is None
+
+
+# A NoClassDefFoundError, as where a release lacks a class: Spark makes a warning of it.
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        (["sql/StatementCheck"], "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
+        (["sql/TableFunction"], "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
+        # Without an error of ours to end with.
+        (["sql/TableFunction", "error/UsageTrackingErrors"], "java.lang.IllegalStateException"),
+    ],
+)
+def test_a_start_that_fails_half_way_ends_and_leaves_no_hooks(
+    tmp_path: Path, delta_jars: list[str], missing: list[str], expected: str
+) -> None:
+    classes = [f"sparkext/{name}" for name in missing]
+    broken = without_classes(our_jar(), tmp_path / "broken.jar", *classes)
+
+    ended, feature_is_known = in_new_process(
+        session_of_a_broken_jar, tmp_path, [*delta_jars, broken]
+    )
+
+    assert expected in ended
+    assert f"java.lang.NoClassDefFoundError: {classes[0]}" in ended
+    assert not feature_is_known
 
 
 def sessions_without_delta(home: Path, jar: str) -> list[Failure | None]:
@@ -146,19 +197,48 @@ def test_a_delta_that_the_hooks_do_not_fit_is_refused_whole(
 # Sessions that must work.
 
 
-def sessions_in_one_jvm(home: Path, jars: list[str]) -> None:
+# What Delta's rules and ours both change or look at, so that their order matters.
+NAMES_THE_FLAG = [
+    f"CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')",
+    f"CREATE TABLE new SHALLOW CLONE source TBLPROPERTIES ('{FLAG}' = 'false')",
+    f"ALTER TABLE source SET TBLPROPERTIES ('{FLAG}' = 'false')",
+    f"ALTER TABLE source UNSET TBLPROPERTIES ('{FLAG}')",
+    f"""EXECUTE IMMEDIATE "CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')" """,
+    f"BEGIN CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false'); END",
+]
+
+
+def refusals(spark: SparkSession, home: Path) -> set[str | None]:
+    """The conditions of statements and of a builder that name the flag."""
+    Table(spark, home, "source").create_tracked("a INT")
+    found = [failure_of(lambda text=text: spark.sql(text)) for text in NAMES_THE_FLAG]
+    source = DeltaTable.forName(spark, "source")
+    new = str(home / "new")
+    found.append(failure_of(lambda: source.clone(new, True, properties={FLAG: "false"})))
+    assert [row.tableName for row in spark.sql("SHOW TABLES").collect()] == ["source"]
+    assert not Path(new).exists()
+    spark.sql("DROP TABLE source")
+    return {failure and failure.condition for failure in found}
+
+
+def sessions_in_one_jvm(home: Path, jars: list[str]) -> dict[str, set[str | None]]:
     first = session(home, jars, extensions=[OURS, DELTA]).getOrCreate()
     track_a_table(first, home / "ours-first")
     track_a_table(first.newSession(), home / "new-session")
+    refused = {"ours first": refusals(first, home), "new": refusals(first.newSession(), home)}
     stop()
-    track_a_table(session(home, extensions=[DELTA, OURS]).getOrCreate(), home / "ours-last")
+    last = session(home, extensions=[DELTA, OURS]).getOrCreate()
+    track_a_table(last, home / "ours-last")
+    return {**refused, "ours last": refusals(last, home)}
 
 
 def test_the_order_of_the_extensions_and_the_number_of_sessions_do_not_matter(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
-    in_new_process(sessions_in_one_jvm, tmp_path, [*delta_jars, our_jar()])
+    refused = in_new_process(sessions_in_one_jvm, tmp_path, [*delta_jars, our_jar()])
 
+    expected = {"DELTA_CANNOT_MODIFY_TABLE_PROPERTY"}
+    assert refused == dict.fromkeys(["ours first", "new", "ours last"], expected)
     for path in ("ours-first", "new-session", "ours-last"):
         assert_tracked(tmp_path / path)
 

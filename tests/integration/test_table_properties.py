@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from table_log import FEATURE, is_uuid_name
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
@@ -53,6 +55,81 @@ def test_a_refused_property_changes_nothing(table: Table, property_: str, condit
         table.alter(f"SET TBLPROPERTIES ('x' = '1', {property_})")
 
     assert "x" not in table.log.configuration
+
+
+# Delta alone sees them when it has committed the removal.
+REFUSED_BESIDE_THE_REMOVAL = [
+    ("'delta.feature.nonsense' = 'supported'", "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG"),
+    ("'delta.feature.deletionVectors' = 'no'", "DELTA_UNSUPPORTED_FEATURE_STATUS"),
+    ("'delta.constraints.c' = 'a > 0'", "DELTA_ADD_CONSTRAINTS"),
+    (
+        "'delta.feature.clustering' = 'supported'",
+        "DELTA_ALTER_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED",
+    ),
+    ("'clusteringColumns' = 'a'", "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"),
+    (
+        "'delta.enableIcebergCompatV2' = 'true'",
+        "DELTA_ICEBERG_COMPAT_VIOLATION.WRONG_REQUIRED_TABLE_PROPERTY",
+    ),
+    ("'delta.universalFormat.enabledFormats' = 'iceberg'", "DELTA_UNIVERSAL_FORMAT_VIOLATION"),
+]
+
+
+@pytest.mark.parametrize(("property_", "condition"), REFUSED_BESIDE_THE_REMOVAL)
+def test_mapping_stays_on_where_a_property_beside_its_mode_is_refused(
+    table: Table, flag: str, property_: str, condition: str
+) -> None:
+    create_with_flag(table, flag)
+
+    with table.refusal(condition):
+        table.alter(f"SET TBLPROPERTIES ({property_}, {NO_MODE})")
+
+    assert table.log.configuration["delta.columnMapping.mode"] == "name"
+    assert_next_column_follows(table, flag)
+
+
+@pytest.mark.parametrize("property_", ["'delta.nonsense' = '1'", "'delta.appendOnly' = 'maybe'"])
+def test_what_delta_refuses_before_the_removal_has_deltas_error(
+    table: Table, property_: str
+) -> None:
+    table.create_tracked("a INT")
+    untracked = Table(table.spark, table.path.with_name("untracked")).create("a INT", NAME_MODE)
+    errors = []
+
+    for one in (table, untracked):
+        with one.no_commit(), pytest.raises((PySparkException, Py4JJavaError)) as refused:
+            one.alter(f"SET TBLPROPERTIES ({property_}, {NO_MODE})")
+        error = refused.value
+        thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
+        errors.append((type(error), thrown.getCondition(), thrown.getMessageParameters()))
+
+    assert errors[0] == errors[1]
+
+
+def test_an_untracked_table_loses_its_mapping_first_as_ever(table: Table) -> None:
+    table.create("a INT", NAME_MODE)
+
+    with table.one_commit(), refusal("DELTA_ADD_CONSTRAINTS"):
+        table.alter(f"SET TBLPROPERTIES ('delta.constraints.c' = 'a > 0', {NO_MODE})")
+
+    assert table.log.configuration["delta.columnMapping.mode"] == "none"
+
+
+def test_mapping_is_switched_off_with_properties_that_delta_takes(table: Table, flag: str) -> None:
+    create_with_flag(table, flag)
+    version = table.log.version
+
+    table.alter(
+        "SET TBLPROPERTIES ('note' = 'n', 'delta.enableChangeDataFeed' = 'true',"
+        f" 'delta.feature.deletionVectors' = 'supported', {NO_MODE})"
+    )
+
+    assert table.log.version == version + 2
+    assert (table.log.is_tracked, table.log.flag) == (True, flag)
+    assert table.log.configuration["note"] == "n"
+    assert table.log.configuration["delta.columnMapping.mode"] == "none"
+    assert {"changeDataFeed", "deletionVectors"} <= table.log.writer_features
+    assert table.rows() == [(1, "x")]
 
 
 def test_mapping_can_not_be_switched_off_while_a_name_needs_it(table: Table) -> None:

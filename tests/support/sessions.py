@@ -37,3 +37,13 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
 def with_one_driver(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Delta's default log store is for several, and runs `readlink` four times for each commit."""
     return builder.config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
+
+
+def with_hive_catalog(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """A metastore of this JVM alone, gone with it."""
+    return (
+        builder.enableHiveSupport()
+        .config("spark.hadoop.javax.jdo.option.ConnectionURL", "jdbc:derby:memory:hive;create=true")
+        # Derby writes a log into the working directory.
+        .config("spark.driver.extraJavaOptions", "-Dderby.stream.error.file=/dev/null")
+    )

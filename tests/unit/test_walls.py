@@ -38,7 +38,7 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "rule": {"error", "feature", "python"},
     "command": {"error", "feature", "rule"},
     "hook": {"error", "feature", "rule", "command"},
-    "sql": {"error", "feature", "rule"},
+    "sql": {"error", "feature", "rule", "command"},
     "": {"hook", "python", "sql", "error"},
 }
 # The process knows neither the tables nor what weaves them.

@@ -4,6 +4,7 @@ package sparkext;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
+import sparkext.error.UsageTrackingErrors;
 import sparkext.hook.DeltaHooks;
 import sparkext.python.WorkerSettings;
 import sparkext.sql.DeltaConfiguration;
@@ -22,13 +23,37 @@ public final class UsageTrackingExtension
 
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
-    DeltaHooks.install();
-    WorkerSettings.refuseInSessions();
-    DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
-    // The hint batch runs before resolution, so that statements are seen as the user wrote them:
-    // after it, Delta has turned CREATE TABLE LIKE into a command with the source's properties.
-    extensions.injectHintResolutionRule(StatementCheck::new);
-    TableFunction.inject(extensions);
+    try {
+      start(extensions);
+    } catch (VirtualMachineError fatal) {
+      throw fatal;
+    } catch (Throwable failure) {
+      throw ending(failure);
+    }
     return BoxedUnit.UNIT;
+  }
+
+  /** The hooks come last: they stay in the JVM, whatever becomes of this session. */
+  private static void start(SparkSessionExtensions extensions) {
+    DeltaHooks.requireDelta();
+    DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
+    WorkerSettings.refuseInSessions();
+    StatementCheck.inject(extensions);
+    TableFunction.inject(extensions);
+    DeltaHooks.install();
+  }
+
+  /**
+   * The error of a start that failed. Spark goes on without an extension that ends with one of
+   * three errors, a warning in its log, so none of them may reach it.
+   *
+   * <p>Source: Spark 4.0 to 4.2, SparkSession.scala, {@code applyExtensions}.
+   */
+  private static RuntimeException ending(Throwable failure) {
+    try {
+      return UsageTrackingErrors.startFailed(DeltaHooks.deltaVersion(), failure).sneak();
+    } catch (LinkageError noErrors) {
+      return new IllegalStateException("Cannot start " + UsageTrackingExtension.class, failure);
+    }
   }
 }

@@ -65,6 +65,13 @@ public final class UsageTrackingErrors {
         String.join("; ", mismatches));
   }
 
+  /** What ended the start of a session: an error with a condition as it is, or a misfit. */
+  public static UsageTrackingException startFailed(String version, Throwable failure) {
+    return failure instanceof UsageTrackingException refused
+        ? refused
+        : unsupportedDeltaVersion(version, List.of(failure.toString()), failure);
+  }
+
   /** CREATE TABLE LIKE asks for the feature, which Delta would drop. */
   public static UsageTrackingException featureOfTableLike() {
     return Conditions.error(

@@ -42,7 +42,6 @@ public final class DeltaHooks {
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
    */
   public static synchronized void install() {
-    // Spark swallows linkage errors of an extension with a warning, and would go on without it.
     try {
       installInto(neighbour());
     } catch (LinkageError | ReflectiveOperationException | IOException error) {
@@ -50,6 +49,15 @@ public final class DeltaHooks {
               deltaVersion(), List.of(error.toString()), error)
           .sneak();
     }
+  }
+
+  /**
+   * Refuses a class path without Delta.
+   *
+   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
+   */
+  public static void requireDelta() {
+    neighbour();
   }
 
   private static void installInto(Class<?> neighbour)
@@ -122,7 +130,8 @@ public final class DeltaHooks {
     }
   }
 
-  private static String deltaVersion() {
+  /** The version of the Delta on the class path, as far as it tells one. */
+  public static String deltaVersion() {
     try {
       Class<?> delta = Class.forName("io.delta.package$", true, DeltaHooks.class.getClassLoader());
       return (String) delta.getMethod("VERSION").invoke(delta.getField("MODULE$").get(null));

@@ -4,7 +4,8 @@ package sparkext.sql;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.sql.RuntimeConfig;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import sparkext.error.UsageTrackingErrors;
 
 /** Whether the session has Delta's own half of the configuration. */
@@ -37,9 +38,19 @@ public final class DeltaConfiguration {
     }
   }
 
-  /** Refuses statements of a session without a session catalog: Delta's, or one in front of it. */
-  public static void requireCatalog(RuntimeConfig conf) {
-    if (conf.get(CATALOG, BUILT_IN).equalsIgnoreCase(BUILT_IN)) {
+  /**
+   * Refuses what concerns Delta tables in a session without a session catalog, be it Delta's or one
+   * in front of it. Part of it would work, and part of it pass Delta by: Spark sets properties of
+   * such a table in its own catalog alone.
+   */
+  static void requireCatalog(SparkSession session, LogicalPlan plan) {
+    if (!session.conf().get(CATALOG, BUILT_IN).equalsIgnoreCase(BUILT_IN)) {
+      return;
+    }
+    DeltaNode delta =
+        new DeltaNode(
+            ((org.apache.spark.sql.classic.SparkSession) session).sessionState().catalog());
+    if (delta.isIn(plan)) {
       throw UsageTrackingErrors.deltaNotConfigured().sneak();
     }
   }

@@ -1,140 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
-import java.util.Set;
-import java.util.stream.Stream;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.plans.logical.Command;
+import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.OptionList;
-import org.apache.spark.sql.catalyst.plans.logical.TableSpec;
-import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
-import org.apache.spark.sql.catalyst.plans.logical.UnsetTableProperties;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.delta.commands.AlterTableUnsetPropertiesDeltaCommand;
-import org.apache.spark.sql.execution.command.SetCommand;
-import scala.Option;
-import scala.Tuple2;
-import scala.collection.Iterable;
-import scala.collection.Map;
+import org.apache.spark.sql.delta.DeltaAnalysis;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.command.CheckedRemoval;
 
 /**
- * Refuses statements and builders that name the flag, and CREATE TABLE LIKE that names the feature,
- * before anything is resolved.
+ * Refuses what may not be asked for, of every plan, before Delta's rules hide what the user wrote:
+ * they turn CREATE TABLE LIKE into a command with the properties of its source.
  *
- * <p>At the statement, because the metadata change cannot tell: RESTORE, CLONE and CREATE TABLE
- * LIKE rightly bring other values of the flag. Changes no plan.
+ * <p>A resolution rule, because every session has those (the analyzer of a Hive session leaves the
+ * rules for hints out), and it sees builders as well as statements. Rules run in the order of the
+ * extensions: where ours stands after Delta's, {@link CheckedParser} sees the statements earlier.
+ * Changes no plan.
+ *
+ * <p>Source: Spark 4.2.0, BaseSessionStateBuilder.scala and HiveSessionStateBuilder.scala, {@code
+ * analyzer}.
  */
 public final class StatementCheck extends Rule<LogicalPlan> {
-  private static final String DEFAULTS = "spark.databricks.delta.properties.defaults.";
-  private static final String SESSION_DEFAULT =
-      DEFAULTS + UsageTrackingFeature.FLAG.substring("delta.".length());
-
-  private static final String FEATURE_PROPERTY = "delta.feature." + UsageTrackingFeature.NAME;
-
-  /** CREATE TABLE LIKE in Spark 4.2, and before; by name, since neither release has both. */
-  private static final Set<String> TABLE_LIKE = Set.of("CreateTableLike", "CreateTableLikeCommand");
-
-  /** {@code CREATE TABLE .. OPTIONS} reaches Delta's catalog as properties with this prefix. */
-  private static final String OPTION_PREFIX = "option.";
-
   private final SparkSession session;
 
-  public StatementCheck(SparkSession session) {
+  private StatementCheck(SparkSession session) {
     this.session = session;
+  }
+
+  /** Adds the check to a session. */
+  public static void inject(SparkSessionExtensions extensions) {
+    extensions.injectParser(CheckedParser::new);
+    extensions.injectResolutionRule(StatementCheck::new);
   }
 
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
-    if (plan instanceof SetCommand set) {
-      refuseSessionDefault(set);
-      return plan;
-    }
-    DeltaConfiguration.requireCatalog(session.conf());
-    plan.foreach(
-        node -> {
-          refuseFlag(node);
-          refuseFeatureOfTableLike(node);
-          return null;
-        });
+    refuse(session, plan);
+    CheckedRemoval.refuse(plan);
     return plan;
   }
 
-  private static void refuseFlag(LogicalPlan node) {
-    if (namedKeys(node).anyMatch(StatementCheck::isFlag)) {
-      throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
-    }
+  /** Throws what refuses the plan, if anything does. */
+  static void refuse(SparkSession session, LogicalPlan plan) {
+    PropertyCheck.refuse(plan);
+    DeltaConfiguration.requireCatalog(session, plan);
   }
 
-  /**
-   * Delta gives a table LIKE another the protocol of that other, and drops the feature that the
-   * statement names after the rules gave the table its flag.
-   */
-  private static void refuseFeatureOfTableLike(LogicalPlan node) {
-    if (TABLE_LIKE.contains(node.getClass().getSimpleName())
-        && namedKeys(node).anyMatch(FEATURE_PROPERTY::equalsIgnoreCase)) {
-      throw UsageTrackingErrors.featureOfTableLike().sneak();
+  /** Whether Delta's rules run before this one. */
+  static boolean followsDelta(SparkSession session) {
+    var rules =
+        CollectionConverters.asJava(
+            ((org.apache.spark.sql.classic.SparkSession) session)
+                .sessionState()
+                .analyzer()
+                .extendedResolutionRules());
+    for (Rule<LogicalPlan> rule : rules) {
+      if (rule instanceof StatementCheck) {
+        return false;
+      }
+      if (rule instanceof DeltaAnalysis) {
+        return true;
+      }
     }
-  }
-
-  /** The property and option names that a command carries, as the user wrote them. */
-  private static Stream<String> namedKeys(LogicalPlan node) {
-    if (node instanceof UnsetTableProperties unset) {
-      return CollectionConverters.asJava(unset.propertyKeys()).stream();
-    }
-    if (node instanceof AlterTableUnsetPropertiesDeltaCommand unset) {
-      return CollectionConverters.asJava(unset.propKeys()).stream();
-    }
-    if (node instanceof Command || isDeltaStatement(node)) {
-      return CollectionConverters.asJava(node.productIterator().toSeq()).stream()
-          .flatMap(StatementCheck::keysOf);
-    }
-    return Stream.empty();
-  }
-
-  private static Stream<String> keysOf(Object element) {
-    if (element instanceof Map<?, ?> map) {
-      return strings(map.keys());
-    }
-    if (element instanceof UnresolvedTableSpec spec) {
-      return Stream.concat(keysOf(spec.properties()), keysOf(spec.optionExpression()));
-    }
-    if (element instanceof OptionList options) {
-      return CollectionConverters.asJava(options.options()).stream().map(Tuple2::_1);
-    }
-    if (element instanceof TableSpec spec) {
-      return Stream.concat(keysOf(spec.properties()), keysOf(spec.options()));
-    }
-    return Stream.empty();
-  }
-
-  private static Stream<String> strings(Iterable<?> values) {
-    return CollectionConverters.asJava(values.toSeq()).stream()
-        .filter(String.class::isInstance)
-        .map(String.class::cast);
-  }
-
-  private static boolean isDeltaStatement(LogicalPlan node) {
-    return node.getClass().getName().startsWith("org.apache.spark.sql.delta.")
-        || node.getClass()
-            .getName()
-            .startsWith("org.apache.spark.sql.catalyst.plans.logical.Clone");
-  }
-
-  private static boolean isFlag(String key) {
-    return key.equalsIgnoreCase(UsageTrackingFeature.FLAG)
-        || key.equalsIgnoreCase(OPTION_PREFIX + UsageTrackingFeature.FLAG);
-  }
-
-  private static void refuseSessionDefault(SetCommand set) {
-    Option<Tuple2<String, Option<String>>> assignment = set.kv();
-    if (assignment.isDefined()
-        && assignment.get()._2().isDefined()
-        && assignment.get()._1().equalsIgnoreCase(SESSION_DEFAULT)) {
-      throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
-    }
+    throw new IllegalStateException("No rule of sparkext.UsageTrackingExtension in " + rules);
   }
 }
