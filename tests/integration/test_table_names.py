@@ -255,7 +255,7 @@ def test_a_variable_of_the_name_that_stands_for_nothing_is_refused(
     spark: SparkSession, tmp_path: Path, conf: SetConf
 ) -> None:
     log = write(spark, tmp_path / "a${x}")
-    usage = UsageTracking.forPath(spark, log.path)
+    usage = UsageTracking.forPath(spark, str(log.path))
     conf("sparkext.unset", "something")
 
     for call in (usage.disable, usage.disable_column_mapping):
@@ -277,7 +277,7 @@ def test_an_odd_path_leads_to_its_own_table(
     decoy = tmp_path / substituted(name, spark)
     decoys = [write(spark, decoy)] if decoy not in (tmp_path, log.path) else []
 
-    act(UsageTracking.forPath(spark, log.path))
+    act(UsageTracking.forPath(spark, str(log.path)))
 
     assert operations(log) == ACTED
     assert [operations(other) for other in decoys] == [["WRITE"] for _ in decoys]
@@ -290,7 +290,7 @@ def test_the_statements_shown_for_an_odd_path_act_on_it(
 ) -> None:
     conf(SUBSTITUTE, substitute)
     log = write(spark, tmp_path / name)
-    (first, *_) = UsageTracking.forPath(spark, log.path).disable_column_mapping(dry_run=True)
+    (first, *_) = UsageTracking.forPath(spark, str(log.path)).disable_column_mapping(dry_run=True)
 
     for statement in first.statements:
         spark.sql(statement)
@@ -303,7 +303,7 @@ def test_substitution_that_is_switched_on_again_changes_no_name(
 ) -> None:
     log, decoy = write(spark, tmp_path / "a${x}"), write(spark, tmp_path / "a")
     conf(SUBSTITUTE, "false")
-    usage = UsageTracking.forPath(spark, log.path)
+    usage = UsageTracking.forPath(spark, str(log.path))
     conf(SUBSTITUTE, "true")
 
     act(usage)
@@ -320,6 +320,13 @@ def test_a_path_may_be_written_in_many_ways(table: Table, form: str) -> None:
         usage.disable_column_mapping(progress=None)
 
     assert table.log.operation == "REMOVE COLUMN MAPPING"
+
+
+def test_a_path_may_be_an_object(table: Table) -> None:
+    table.create_tracked("a INT")
+
+    with table.one_commit():
+        UsageTracking.forPath(table.spark, table.path).disable_column_mapping(progress=None)
 
 
 def test_a_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
