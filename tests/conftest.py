@@ -8,6 +8,8 @@ of the two.
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlparse
@@ -18,6 +20,20 @@ from pyspark.sql import SparkSession
 from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
+
+START_ONCE = """
+from pyspark.sql import SparkSession
+import spark_ext
+spark_ext.configure(SparkSession.builder.config("spark.ui.enabled", "false")).getOrCreate().stop()
+"""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    # Spark's Ivy fetches Delta's jars, and two that fill its cache at one time both fail.
+    start = subprocess.run([sys.executable, "-c", START_ONCE], capture_output=True, text=True)
+    if start.returncode != 0:
+        raise pytest.UsageError(f"No session with spark-ext starts here:\n{start.stderr}")
 
 
 @pytest.fixture(scope="session")

@@ -301,8 +301,8 @@ def test_configure_refuses_what_is_no_builder(spark: SparkSession) -> None:
             spark_ext.configure(not_a_builder)
 
 
-def test_configure_accepts_the_running_session() -> None:
-    assert SparkContext._active_spark_context is not None
+def test_configure_accepts_the_running_session(spark: SparkSession) -> None:
+    assert SparkContext._active_spark_context is spark.sparkContext
     assert spark_ext.configure(SparkSession.Builder()) is not None
 
 
