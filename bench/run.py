@@ -31,6 +31,17 @@ PAIRS = 30
 STARTS = 5
 PICTURE = Path(__file__).parents[1] / "docs" / "disable.png"
 FILES = 20
+ALTERS = {
+    "ADD COLUMN": "ALTER TABLE {table} ADD COLUMN b{number} INT",
+    "RENAME COLUMN": "ALTER TABLE {table} RENAME COLUMN c{number} TO c{next}",
+}
+STATEMENTS = {
+    "CREATE TABLE": "CREATE TABLE {spare} (a INT, b STRING) USING delta "
+    "TBLPROPERTIES ({properties})",
+    "append": "INSERT INTO {spare} VALUES (1, 'x')",
+    **ALTERS,
+}
+LIMITS = {"CREATE TABLE": 1.05, "ADD COLUMN": 1.05, "RENAME COLUMN": 1.05, "append": 1.01}
 
 
 class Remote:
@@ -173,7 +184,8 @@ def with_sessions(folder: Path) -> list[Figure]:
     ours, plain = Remote("plugin", folder), Remote("plain", folder)
     try:
         return [
-            *statements(ours, plain, folder),
+            *alters_of_one_session(ours, folder / "one-session"),
+            *statements((ours, plain), folder),
             wide_table(ours, folder / "wide"),
             *log_bytes(ours, folder),
         ]
@@ -182,38 +194,53 @@ def with_sessions(folder: Path) -> list[Figure]:
         plain.stop()
 
 
-def statements(ours: Remote, plain: Remote, folder: Path) -> list[Figure]:
-    """ALTER, CREATE and append; the first call of each kind is left out."""
-    sessions = (
-        (ours, folder / "tracked", f"{TRACKED}, {NAME_MODE}"),
-        (plain, folder / "plain", NAME_MODE),
+def alters_of_one_session(ours: Remote, folder: Path) -> list[Figure]:
+    """ALTER of 40 columns in a fresh session, tracked and untracked tables in turns."""
+    columns = ", ".join(f"a{number} INT" for number in range(39))
+    return statements(
+        (ours, ours), folder, f"{columns}, c0 INT", tuple(ALTERS), "{}, 40 columns, one session"
     )
-    limits = {"CREATE TABLE": 1.05, "ADD COLUMN": 1.05, "RENAME COLUMN": 1.05, "append": 1.01}
-    seconds: dict[str, tuple[list[float], list[float]]] = {what: ([], []) for what in limits}
+
+
+def statements(
+    sessions: tuple[Remote, Remote],
+    folder: Path,
+    columns: str = "a INT, c0 INT",
+    kinds: tuple[str, ...] = tuple(STATEMENTS),
+    label: str = "{}",
+) -> list[Figure]:
+    """Statements on a tracked and an untracked table; the first call of each kind is left out."""
+    sides = (
+        (sessions[0], folder / "tracked", f"{TRACKED}, {NAME_MODE}"),
+        (sessions[1], folder / "plain", NAME_MODE),
+    )
+    for session, path, properties in sides:
+        session.sql(create(f"delta.`{path}`", columns, properties))
+    seconds: dict[str, tuple[list[float], list[float]]] = {what: ([], []) for what in kinds}
     for number in range(PAIRS + 1):
-        for side, (session, path, properties) in enumerate(sessions):
-            table, spare = f"delta.`{path}`", f"delta.`{path}-{number}`"
-            if number == 0:
-                session.sql(create(table, "a INT, c0 INT", properties))
-            timed = {
-                "CREATE TABLE": create(spare, "a INT, b STRING", properties),
-                "append": f"INSERT INTO {spare} VALUES (1, 'x')",
-                "ADD COLUMN": f"ALTER TABLE {table} ADD COLUMN b{number} INT",
-                "RENAME COLUMN": f"ALTER TABLE {table} RENAME COLUMN c{number} TO c{number + 1}",
-            }
-            for what, statement in timed.items():
+        for what in kinds:
+            # In turns also who is first: the second finds the caches warm.
+            for side in (0, 1) if number % 2 else (1, 0):
+                session, path, properties = sides[side]
+                statement = STATEMENTS[what].format(
+                    table=f"delta.`{path}`",
+                    spare=f"delta.`{path}-{number}`",
+                    properties=properties,
+                    number=number,
+                    next=number + 1,
+                )
                 elapsed = session.sql(statement)
                 if number > 0:
                     seconds[what][side].append(elapsed)
     return [
         Figure(
-            what,
+            label.format(what),
             milliseconds(statistics.median(seconds[what][0])),
             milliseconds(statistics.median(seconds[what][1])),
             statistics.median(a / b for a, b in zip(*seconds[what], strict=True)),
-            limit,
+            LIMITS[what],
         )
-        for what, limit in limits.items()
+        for what in kinds
     ]
 
 
