@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from spark_ext.api.attach import attach
     from spark_ext.api.progress import Progress
     from spark_ext.api.session import configure
     from spark_ext.api.table import UsageTracking
@@ -25,6 +26,7 @@ __all__ = [
     "SparkExtError",
     "UsageTracking",
     "__version__",
+    "attach",
     "configure",
 ]
 
@@ -34,6 +36,7 @@ _MODULES = {
     "Reason": "spark_ext.leave.exits",
     "SparkExtError": "spark_ext.errors",
     "UsageTracking": "spark_ext.api.table",
+    "attach": "spark_ext.api.attach",
     "configure": "spark_ext.api.session",
 }
 

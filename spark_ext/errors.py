@@ -155,6 +155,18 @@ class SessionAlreadyRunningError(
     """A Spark context without the extension runs, and would ignore the options in silence."""
 
 
+class SessionNotAttachableError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_SESSION_NOT_ATTACHABLE"
+):
+    """A session that runs already cannot be given what it lacks. Also raised in Java."""
+
+
+class DeltaAlreadyLoadedError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_DELTA_ALREADY_LOADED"
+):
+    """Delta was loaded before us, in a JVM that changes no loaded class. Raised in Java."""
+
+
 class ClassicSparkMissingError(
     SparkExtError, ImportError, condition="USAGE_TRACKING_CLASSIC_SPARK_MISSING"
 ):

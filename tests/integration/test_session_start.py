@@ -12,21 +12,22 @@ from custom_sessions import (
     DELTA,
     OURS,
     Failure,
+    assert_tracked,
     failure_of,
     our_jar,
+    refusals,
     resolved_jars,
     session,
     stop,
     track_a_table,
 )
-from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from processes import in_new_process
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from table_log import FLAG, TableLog, is_uuid_name
+from table_log import TableLog, is_uuid_name
 
 import spark_ext
 from spark_ext.errors import SessionAlreadyRunningError
@@ -35,16 +36,6 @@ from spark_ext.errors import SessionAlreadyRunningError
 @pytest.fixture(scope="module")
 def delta_jars(spark: SparkSession) -> list[str]:
     return resolved_jars(spark)
-
-
-def assert_tracked(path: Path) -> None:
-    """`track_a_table` did its work there."""
-    log = TableLog(path)
-    assert log.version == 2
-    assert log.is_tracked
-    assert log.at(1).flag == "false"
-    assert log.flag == "true"
-    assert log.physical_names == {"d": "a", "b": "b", "c": "c"}
 
 
 # Sessions that must not start, or must not work.
@@ -195,30 +186,6 @@ def test_a_delta_that_the_hooks_do_not_fit_is_refused_whole(
 
 
 # Sessions that must work.
-
-
-# What Delta's rules and ours both change or look at, so that their order matters.
-NAMES_THE_FLAG = [
-    f"CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')",
-    f"CREATE TABLE new SHALLOW CLONE source TBLPROPERTIES ('{FLAG}' = 'false')",
-    f"ALTER TABLE source SET TBLPROPERTIES ('{FLAG}' = 'false')",
-    f"ALTER TABLE source UNSET TBLPROPERTIES ('{FLAG}')",
-    f"""EXECUTE IMMEDIATE "CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')" """,
-    f"BEGIN CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false'); END",
-]
-
-
-def refusals(spark: SparkSession, home: Path) -> set[str | None]:
-    """The conditions of statements and of a builder that name the flag."""
-    Table(spark, home, "source").create_tracked("a INT")
-    found = [failure_of(lambda text=text: spark.sql(text)) for text in NAMES_THE_FLAG]
-    source = DeltaTable.forName(spark, "source")
-    new = str(home / "new")
-    found.append(failure_of(lambda: source.clone(new, True, properties={FLAG: "false"})))
-    assert [row.tableName for row in spark.sql("SHOW TABLES").collect()] == ["source"]
-    assert not Path(new).exists()
-    spark.sql("DROP TABLE source")
-    return {failure and failure.condition for failure in found}
 
 
 def sessions_in_one_jvm(home: Path, jars: list[str]) -> dict[str, set[str | None]]:

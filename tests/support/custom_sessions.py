@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from delta.tables import DeltaTable
 from delta_table import Table
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from sessions import small_session
+from table_log import FLAG, TableLog
 
 import spark_ext
 
@@ -96,3 +98,38 @@ def track_a_table(spark: SparkSession, path: Path) -> None:
     table = Table(spark, path).create_tracked("a INT, b STRING")
     table.alter("ADD COLUMN c INT")
     table.alter("RENAME COLUMN a TO d")
+
+
+def assert_tracked(path: Path) -> None:
+    """`track_a_table` did its work there."""
+    log = TableLog(path)
+    assert log.version == 2
+    assert log.is_tracked
+    assert log.at(1).flag == "false"
+    assert log.flag == "true"
+    assert log.physical_names == {"d": "a", "b": "b", "c": "c"}
+
+
+# What Delta's rules and ours both change or look at, so that their order matters.
+NAMES_THE_FLAG = [
+    f"CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')",
+    f"CREATE TABLE new SHALLOW CLONE source TBLPROPERTIES ('{FLAG}' = 'false')",
+    f"ALTER TABLE source SET TBLPROPERTIES ('{FLAG}' = 'false')",
+    f"ALTER TABLE source UNSET TBLPROPERTIES ('{FLAG}')",
+    f"""EXECUTE IMMEDIATE "CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')" """,
+    f"BEGIN CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false'); END",
+]
+
+
+def refusals(spark: SparkSession, home: Path) -> set[str | None]:
+    """The conditions of statements and of a builder that name the flag."""
+    Table(spark, home, "source").create_tracked("a INT")
+    found = [failure_of(lambda text=text: spark.sql(text)) for text in NAMES_THE_FLAG]
+    source = DeltaTable.forName(spark, "source")
+    new = str(home / "new")
+    found.append(failure_of(lambda: source.clone(new, True, properties={FLAG: "false"})))
+    tables = spark.sql("SHOW TABLES").where("NOT isTemporary").collect()
+    assert [row.tableName for row in tables] == ["source"]
+    assert not Path(new).exists()
+    spark.sql("DROP TABLE source")
+    return {failure and failure.condition for failure in found}

@@ -44,6 +44,8 @@ def test_the_registry_is_complete() -> None:
         "InvalidTableNameError": "USAGE_TRACKING_INVALID_TABLE_NAME",
         "AmbiguousTableNameError": "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME",
         "ClassicSparkMissingError": "USAGE_TRACKING_CLASSIC_SPARK_MISSING",
+        "SessionNotAttachableError": "USAGE_TRACKING_SESSION_NOT_ATTACHABLE",
+        "DeltaAlreadyLoadedError": "USAGE_TRACKING_DELTA_ALREADY_LOADED",
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
         "UnsupportedModeError": "DELTA_MODE_NOT_SUPPORTED",
         "ColumnNotResolvedError": "DELTA_CANNOT_RESOLVE_COLUMN",

@@ -2,12 +2,15 @@
 package sparkext;
 
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.classic.SparkSession;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
 import sparkext.hook.DeltaHooks;
 import sparkext.python.WorkerSettings;
 import sparkext.sql.DeltaConfiguration;
+import sparkext.sql.RunningSession;
 import sparkext.sql.StatementCheck;
 import sparkext.sql.TableFunction;
 
@@ -31,6 +34,25 @@ public final class UsageTrackingExtension
       throw ending(failure);
     }
     return BoxedUnit.UNIT;
+  }
+
+  /**
+   * Gives a session that runs already what the extension gives one at its start; does nothing where
+   * it has that.
+   *
+   * <p>Called by {@code spark_ext/api/attach.py}, which has put the jar on the class path.
+   *
+   * @throws UsageTrackingException as the start of a session, and
+   *     USAGE_TRACKING_SESSION_NOT_ATTACHABLE; the session is as it was then
+   */
+  public static void attach(SparkSession session) throws UsageTrackingException {
+    RunningSession running = new RunningSession(session);
+    if (running.isWhole()) {
+      return;
+    }
+    WorkerSettings.refuseInSessions();
+    DeltaHooks.install();
+    running.complete();
   }
 
   /** The hooks come last: they stay in the JVM, whatever becomes of this session. */

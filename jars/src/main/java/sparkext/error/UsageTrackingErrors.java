@@ -72,6 +72,22 @@ public final class UsageTrackingErrors {
         : unsupportedDeltaVersion(version, List.of(failure.toString()), failure);
   }
 
+  /** Delta was loaded before us, and this JVM lets nobody change a class that it has. */
+  public static UsageTrackingException deltaAlreadyLoaded(String type, Throwable cause) {
+    return Conditions.error(
+        "USAGE_TRACKING_DELTA_ALREADY_LOADED",
+        cause,
+        "type",
+        type,
+        "error",
+        String.valueOf(cause.getMessage()));
+  }
+
+  /** A running session cannot be given what it lacks. */
+  public static UsageTrackingException sessionNotAttachable(String reason, Throwable cause) {
+    return Conditions.error("USAGE_TRACKING_SESSION_NOT_ATTACHABLE", cause, "reason", reason);
+  }
+
   /** CREATE TABLE LIKE asks for the feature, which Delta would drop. */
   public static UsageTrackingException featureOfTableLike() {
     return Conditions.error(

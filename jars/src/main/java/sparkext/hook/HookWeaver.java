@@ -19,6 +19,7 @@ import net.bytebuddy.description.type.TypeDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.dynamic.DynamicType;
 import net.bytebuddy.pool.TypePool;
+import sparkext.error.UsageTrackingErrors;
 
 /** Weaves advice into class files, from descriptions only: no class is loaded to be described. */
 final class HookWeaver {
@@ -110,11 +111,7 @@ final class HookWeaver {
               .orElseThrow(() -> refused);
       jvm.redefineClasses(new ClassDefinition(loaded, woven));
     } catch (UnmodifiableClassException | IllegalStateException unchangeable) {
-      throw new ReflectiveOperationException(
-          typeName
-              + " was loaded before sparkext.UsageTrackingExtension and this JVM allows no change of"
-              + " it; name the extension in spark.sql.extensions when the JVM starts",
-          unchangeable);
+      throw UsageTrackingErrors.deltaAlreadyLoaded(typeName, unchangeable).sneak();
     }
   }
 }

@@ -28,6 +28,11 @@ public final class StatementCheck extends Rule<LogicalPlan> {
     this.session = session;
   }
 
+  /** The check of a session that runs already. */
+  static Rule<LogicalPlan> of(SparkSession session) {
+    return new StatementCheck(session);
+  }
+
   /** Adds the check to a session. */
   public static void inject(SparkSessionExtensions extensions) {
     extensions.injectParser(CheckedParser::new);

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.InaccessibleObjectException;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.analysis.Analyzer;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaAnalysis;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+
+/**
+ * A session that was built without our extension, and gets what the extension would have given it.
+ *
+ * <p>Its analyzer holds the rules that there were when it was built, and asks for them at each
+ * statement: what is put into it takes effect at once. Its parser stays as it is, since our rule
+ * stands before Delta's there.
+ *
+ * <p>Source: Spark 4.0 to 4.2, BaseSessionStateBuilder.scala, {@code analyzer}; Analyzer.scala,
+ * {@code batches}.
+ */
+public final class RunningSession {
+  private static final String RULES = "extendedResolutionRules";
+
+  private final SparkSession session;
+  private final Analyzer analyzer;
+  private final Field rules;
+
+  /**
+   * Changes nothing yet.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_SESSION_NOT_ATTACHABLE;
+   *     DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG
+   */
+  public RunningSession(SparkSession session) throws UsageTrackingException {
+    this.session = session;
+    this.analyzer = session.sessionState().analyzer();
+    if (!has(DeltaAnalysis.class)) {
+      throw UsageTrackingErrors.deltaNotConfigured();
+    }
+    this.rules = rules(analyzer);
+  }
+
+  /** Whether the session has our extension, from its start or since. */
+  public boolean isWhole() {
+    return has(StatementCheck.class);
+  }
+
+  /** Adds our check and table functions to this session, and to those that are made from it. */
+  public void complete() throws UsageTrackingException {
+    SparkSessionExtensions extensions = session.extensions();
+    StatementCheck.inject(extensions);
+    TableFunction.inject(extensions);
+    extensions.registerTableFunctions(session.sessionState().tableFunctionRegistry());
+    try {
+      rules.set(analyzer, analyzer.extendedResolutionRules().prepended(StatementCheck.of(session)));
+    } catch (IllegalAccessException impossible) { // it was made accessible
+      throw new IllegalStateException(impossible);
+    }
+    if (!isWhole()) {
+      throw notAttachable(null);
+    }
+  }
+
+  private boolean has(Class<?> type) {
+    return CollectionConverters.asJava(analyzer.extendedResolutionRules()).stream()
+        .anyMatch(type::isInstance);
+  }
+
+  /** The field of a subclass hides that of {@link Analyzer}, which nothing reads then. */
+  private static Field rules(Analyzer analyzer) throws UsageTrackingException {
+    Seq<Rule<LogicalPlan>> wanted = analyzer.extendedResolutionRules();
+    try {
+      for (Class<?> type = analyzer.getClass(); type != Object.class; type = type.getSuperclass()) {
+        for (Field field : type.getDeclaredFields()) {
+          if (field.getName().equals(RULES)) {
+            field.setAccessible(true);
+            if (field.get(analyzer) == wanted) {
+              return field;
+            }
+          }
+        }
+      }
+    } catch (IllegalAccessException | InaccessibleObjectException | SecurityException closed) {
+      throw notAttachable(analyzer, closed);
+    }
+    throw notAttachable(analyzer, null);
+  }
+
+  private UsageTrackingException notAttachable(Throwable cause) {
+    return notAttachable(analyzer, cause);
+  }
+
+  private static UsageTrackingException notAttachable(Analyzer analyzer, Throwable cause) {
+    return UsageTrackingErrors.sessionNotAttachable(
+        "its analyzer `" + analyzer.getClass().getName() + "` takes no further rule", cause);
+  }
+}

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions that somebody else started, and that `spark_ext.attach` makes whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from custom_sessions import (
+    CATALOG,
+    DELTA,
+    Failure,
+    assert_tracked,
+    failure_of,
+    our_jar,
+    refusals,
+    resolved_jars,
+    session,
+    stop,
+    track_a_table,
+)
+from delta_table import Table
+from processes import in_new_process
+from pyspark.sql import SparkSession
+from sessions import with_hive_catalog
+from table_log import TableLog, is_uuid_name
+
+import spark_ext
+from spark_ext.errors import SessionNotAttachableError
+
+REFUSED = {"DELTA_CANNOT_MODIFY_TABLE_PROPERTY"}
+
+
+@pytest.fixture(scope="module")
+def delta_jars(spark: SparkSession) -> list[str]:
+    return resolved_jars(spark)
+
+
+def column_names(spark: SparkSession, path: Path) -> list[tuple[str, str]]:
+    rows = spark.sql(f"SELECT * FROM column_mapping('delta.`{path}`')").collect()
+    return [(row.name, row.physicalName) for row in rows]
+
+
+def used_session(builder: SparkSession.Builder, home: Path) -> SparkSession:
+    """A session that has run Delta's own column mapping, a view, a setting and a query."""
+    spark = builder.getOrCreate()
+    Table(spark, home / "plain").create("a INT", "'delta.columnMapping.mode' = 'name'")
+    spark.sql(f"ALTER TABLE delta.`{home / 'plain'}` ADD COLUMN b INT")
+    spark.range(3).createOrReplaceTempView("mine")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    spark.udf.register("twice", lambda x: 2 * x, "long")
+    stream = spark.readStream.format("rate").load().writeStream.format("noop")
+    stream.queryName("running").start()
+    return spark
+
+
+def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[str, Any]:
+    builder = session(home, [] if class_path else jars, extensions=[DELTA])
+    if class_path:
+        builder.config("spark.driver.extraClassPath", ":".join(jars))
+    spark = used_session(with_hive_catalog(builder) if hive else builder, home)
+    older = spark.newSession()
+    found: dict[str, Any] = {"returns it": spark_ext.attach(spark) is spark}
+    spark_ext.attach(spark)
+    jar_count = len([jar for jar in spark.sparkContext._jsc.sc().listJars().mkString(",").split(",")
+                     if "spark-ext" in jar])  # fmt: skip
+    found["jars"] = jar_count
+    track_a_table(spark, home / "t")
+    found["functions"] = column_names(spark, home / "t")
+    found["refusals"] = refusals(spark, home)
+    found["kept"] = [
+        spark.table("mine").count(),
+        spark.conf.get("spark.sql.session.timeZone"),
+        spark.sql("SELECT twice(2)").first()[0],
+        [query.name for query in spark.streams.active],
+    ]
+    for name, other in (("next", spark.newSession()), ("rebuilt", rebuilt(spark))):
+        track_a_table(other, home / name)
+        found[f"{name} functions"] = column_names(other, home / name)
+        found[f"{name} refusals"] = refusals(other, home)
+    spark_ext.attach(older)
+    found["older refusals"] = refusals(older, home)
+    # The executors of a rewrite find the jar.
+    tracking = spark_ext.UsageTracking.forPath(spark, home / "t")
+    found["left"] = tracking.disable_column_mapping(progress=None)[0].reached
+    for query in spark.streams.active:
+        query.stop()
+    return found
+
+
+def rebuilt(spark: SparkSession) -> SparkSession:
+    """Another session of the same application, built from its configuration."""
+    jvm = spark._jvm
+    jvm.org.apache.spark.sql.classic.SparkSession.clearDefaultSession()
+    jvm.org.apache.spark.sql.classic.SparkSession.clearActiveSession()
+    SparkSession._instantiatedSession = None
+    other = SparkSession.builder.getOrCreate()
+    assert not other._jsparkSession.equals(spark._jsparkSession)
+    return other
+
+
+@pytest.mark.parametrize(
+    ("hive", "class_path"), [(False, False), (True, False), (False, True)], ids=str
+)
+def test_a_running_session_is_made_whole(
+    tmp_path: Path, delta_jars: list[str], hive: bool, class_path: bool
+) -> None:
+    found = in_new_process(attached, tmp_path, delta_jars, hive, class_path)
+
+    assert found.pop("returns it")
+    assert found.pop("left")
+    names = [("d", "a"), ("b", "b"), ("c", "c")]
+    assert found == {
+        "jars": 1,
+        "kept": [3, "UTC", 4, ["running"]],
+        "functions": names,
+        "refusals": REFUSED,
+        "next functions": names,
+        "next refusals": REFUSED,
+        "rebuilt functions": names,
+        "rebuilt refusals": REFUSED,
+        "older refusals": REFUSED,
+    }
+    assert is_uuid_name(TableLog(tmp_path / "plain").physical_names["b"])
+    assert_tracked(tmp_path / "next")
+    assert_tracked(tmp_path / "rebuilt")
+    log = TableLog(tmp_path / "t")
+    assert log.configuration["delta.columnMapping.mode"] == "none"
+    assert log.at(2).physical_names == {"d": "a", "b": "b", "c": "c"}
+
+
+def unattachable(home: Path, delta_jars: list[str]) -> dict[str, Failure | str | None]:
+    found: dict[str, Failure | str | None] = {}
+    builder = session(home, delta_jars, extensions=[DELTA])
+    builder.config(
+        "spark.driver.extraJavaOptions", "-XX:+DisableAttachMechanism -XX:TieredStopAtLevel=1"
+    )
+    spark = used_session(builder, home)
+    found["closed JVM"] = failure_of(lambda: spark_ext.attach(spark))
+    found["feature"] = failure_of(lambda: track_a_table(spark, home / "t"))
+    found["function"] = failure_of(lambda: spark.sql("SELECT * FROM column_mapping('x')"))
+    found["new"] = failure_of(lambda: track_a_table(spark.newSession(), home / "t"))
+    stop()
+    spark = session(home, delta_jars, extensions=[], catalog=None).getOrCreate()
+    found["no extension"] = failure_of(lambda: spark_ext.attach(spark))
+    return found
+
+
+def test_a_session_that_cannot_be_made_whole_stays_as_it_was(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    found = in_new_process(unattachable, tmp_path, delta_jars)
+
+    conditions = {name: failure and failure.condition for name, failure in found.items()}
+    assert conditions == {
+        "closed JVM": "USAGE_TRACKING_DELTA_ALREADY_LOADED",
+        "feature": "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG",
+        "function": "UNRESOLVABLE_TABLE_VALUED_FUNCTION",
+        "new": "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG",
+        "no extension": "DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG",
+    }
+    closed = found["closed JVM"]
+    assert closed is not None
+    assert closed.sql_state == "55000"
+    assert closed.parameters["type"].startswith("org.apache.spark.sql.delta.")
+    assert not (tmp_path / "t").exists()
+
+
+def without_delta(home: Path) -> tuple[str, str, str]:
+    spark = session(home, extensions=[], catalog=None).getOrCreate()
+    try:
+        spark_ext.attach(spark)
+    except SessionNotAttachableError as error:
+        return error.condition, error.sql_state, error.params["reason"]
+    raise AssertionError("attached")
+
+
+def test_a_session_without_delta_is_not_attached(tmp_path: Path) -> None:
+    condition, sql_state, reason = in_new_process(without_delta, tmp_path)
+
+    assert (condition, sql_state) == ("USAGE_TRACKING_SESSION_NOT_ATTACHABLE", "55000")
+    assert "delta-spark" in reason
+
+
+def test_a_whole_session_is_left_as_it_is(spark: SparkSession) -> None:
+    before = spark.sparkContext._jsc.sc().listJars().size()
+
+    assert spark_ext.attach(spark) is spark
+    assert spark.sparkContext._jsc.sc().listJars().size() == before
+    assert spark.sparkContext.getConf().get("spark.sql.catalog.spark_catalog") == CATALOG
+
+
+def test_what_is_no_session_is_refused(spark: SparkSession) -> None:
+    for other in (None, "spark", spark.sparkContext, SparkSession.builder):
+        with pytest.raises(TypeError):
+            spark_ext.attach(other)
+    assert our_jar()
