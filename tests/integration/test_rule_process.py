@@ -26,7 +26,7 @@ from processes import (
 )
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from rule_process import PYTHON, TIMEOUT, SetConf, add_column, refusal, wait_until
+from rule_process import PYTHON, TIMEOUT, SetConf, add_column, kill, refusal, wait_until
 from table_log import TableLog
 
 # Who may say which program the process runs.
@@ -141,7 +141,7 @@ def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     context.getConfiguration().addLogger("sparkext.python", logger)
     context.updateLoggers()
     for worker in rule_workers(jvm_pid(spark)):
-        os.kill(worker, signal.SIGKILL)
+        kill(worker)
     yield lambda: written.toString().splitlines()
     context.getConfiguration().removeLogger("sparkext.python")
     context.updateLoggers()
@@ -157,7 +157,7 @@ def test_start_end_and_replacement_are_logged_with_process_and_interpreter(
 
     add_column(tracked)
     (killed,) = rule_workers(jvm_pid(tracked.spark))
-    os.kill(killed, signal.SIGKILL)
+    kill(killed)
     add_column(tracked)
     (second,) = rule_workers(jvm_pid(tracked.spark))
     third_python = rules("raise RuntimeError").split()[0]

@@ -8,7 +8,6 @@ a call, it runs the worker's own code with other rules.
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import sys
@@ -25,7 +24,7 @@ from processes import (
     rule_workers,
 )
 from pyspark.errors import AnalysisException
-from rule_process import PYTHON, TIMEOUT, SetConf, add_column, refusal
+from rule_process import PYTHON, TIMEOUT, SetConf, add_column, kill, refusal
 from table_log import FLAG
 
 from spark_ext import UsageTracking
@@ -250,7 +249,7 @@ def test_a_worker_that_failed_is_asked_no_second_time(
 def test_a_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> None:
     add_column(tracked)
     (idle,) = rule_workers(jvm_pid(tracked.spark))
-    os.kill(idle, signal.SIGKILL)
+    kill(idle)
     version = tracked.log.version
 
     add_column(tracked)
@@ -482,7 +481,7 @@ def test_changes_of_untracked_tables_and_data_only_writes_start_no_worker(
     table.create_tracked("a INT")
     jvm = jvm_pid(table.spark)
     for worker in rule_workers(jvm):
-        os.kill(worker, signal.SIGKILL)
+        kill(worker)
 
     table.insert("(1)")
     untracked = Table(table.spark, tmp_path / "untracked").create(

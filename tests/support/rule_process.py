@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
 from itertools import count
@@ -31,6 +33,20 @@ def refusal(table: Table) -> AnalysisException:
     assert table.log.version == version
     assert set(table.path.iterdir()) == {table.path / "_delta_log"}
     return refused.value
+
+
+def kill(process: int) -> None:
+    """Kills a child of the JVM, and waits until the JVM has taken note of its end."""
+    os.kill(process, signal.SIGKILL)
+    wait_until(lambda: not exists(process))
+
+
+def exists(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:
