@@ -5,6 +5,7 @@ import static net.bytebuddy.matcher.ElementMatchers.hasDescriptor;
 import static net.bytebuddy.matcher.ElementMatchers.isAbstract;
 import static net.bytebuddy.matcher.ElementMatchers.named;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -46,6 +47,20 @@ final class Linkage {
         found.add(Files.readAllBytes(file));
       }
       return found;
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
+  }
+
+  /** The binary names of the classes under a folder. */
+  static List<String> names(Path folder) {
+    try (Stream<Path> files = Files.walk(folder)) {
+      return files
+          .map(file -> folder.relativize(file).toString())
+          .filter(file -> file.endsWith(".class"))
+          .map(file -> file.substring(0, file.length() - ".class".length()))
+          .map(file -> file.replace(File.separatorChar, '.'))
+          .toList();
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
     }
