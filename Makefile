@@ -12,6 +12,10 @@ PARALLEL ?= --numprocesses auto --dist loadfile
 HISTORIES ?= 100
 # In how many processes at once; one keeps little more than a core busy.
 JOBS ?= 1
+# The pairs of Spark and Delta for `make test-matrix`, e.g. PAIRS='4.0.1+4.1.0'; all, if empty.
+PAIRS ?=
+# SHORT=--short for the short tests on every pair.
+SHORT ?=
 # For the JUnit run, e.g. MVN_ARGS='-Dtest=DeltaHooksTest'.
 MVN_ARGS ?=
 
@@ -98,6 +102,10 @@ test-java: venv jar ## Run the JUnit tests of the hooks
 .PHONY: test-integration
 test-integration: venv jar ## Run the tests on a real Spark session
 	$(BIN)/python -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
+
+.PHONY: test-matrix
+test-matrix: venv jar test-java ## Run the integration tests on every pair of Spark and Delta (hours), and print a table
+	$(BIN)/python -m tests.matrix --pairs '$(PAIRS)' $(SHORT) --maven '$(MVN)' -- $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: soak
 soak: venv jar ## Run HISTORIES random histories against the model in JOBS processes, and print how many steps

@@ -17,6 +17,7 @@ from urllib.parse import urlparse
 import pytest
 from delta_table import Table
 from pyspark.sql import SparkSession
+from releases import LEAVES_SOCKETS_OPEN
 from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
@@ -26,6 +27,11 @@ from pyspark.sql import SparkSession
 import spark_ext
 spark_ext.configure(SparkSession.builder.config("spark.ui.enabled", "false")).getOrCreate().stop()
 """
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if LEAVES_SOCKETS_OPEN:
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -16,6 +16,7 @@ from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from processes import in_new_process
 from pyspark.sql import SparkSession
+from releases import evolving_merge
 from table_log import UUID, TableLog
 
 
@@ -189,7 +190,7 @@ def test_an_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
 
 
 def test_a_merge_with_schema_evolution_takes_a_logical_name(filled: Table) -> None:
-    with filled.one_commit():
+    with filled.one_commit(), evolving_merge(filled.spark):
         filled.spark.sql(
             "MERGE WITH SCHEMA EVOLUTION INTO named t USING (SELECT 2 AS a, 20 AS b, 200 AS c) s"
             " ON t.a = s.a WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"

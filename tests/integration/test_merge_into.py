@@ -9,18 +9,18 @@ import pytest
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
+from releases import AUTO_MERGE, evolving_merge
 from table_log import CHANGE_DATA, UUID
-
-AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 
 Merge = Callable[[Table, str], None]
 
 
 def merge_in_sql(table: Table, source: str) -> None:
-    table.spark.sql(
-        f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t USING ({source}) s ON t.id = s.id"
-        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-    )
+    with evolving_merge(table.spark):
+        table.spark.sql(
+            f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t USING ({source}) s ON t.id = s.id"
+            " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+        )
 
 
 def merge_by_builder(table: Table, source: str) -> None:
@@ -121,7 +121,7 @@ def test_new_nested_fields_have_their_logical_names(table: Table) -> None:
 
 
 def test_a_column_that_an_explicit_assignment_names_is_added(target: Table) -> None:
-    with target.one_commit():
+    with target.one_commit(), evolving_merge(target.spark):
         target.spark.sql(
             f"MERGE WITH SCHEMA EVOLUTION INTO {target.name} t"
             " USING (SELECT 1 AS id, 7 AS b, 8 AS unused) s ON t.id = s.id"

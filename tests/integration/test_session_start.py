@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import zipfile
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from releases import DELTA_COORDINATES, DELTA_VERSION, TESTED_DELTAS
 from table_log import TableLog, is_uuid_name
 
 import spark_ext
@@ -130,20 +133,32 @@ def test_without_delta_the_session_does_not_start(tmp_path: Path) -> None:
         assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
         assert failure.sql_state == "0A000"
         assert failure.parameters["version"] == "(none)"
-        assert failure.parameters["supported"] == "4.4.0"
+        assert failure.parameters["supported"] == TESTED_DELTAS
 
 
-def other_delta(jar: Path, changed: Path) -> str:
-    """A copy of Delta's jar in which the method of one hook has another name."""
-    entry = "org/apache/spark/sql/delta/DeltaColumnMapping$.class"
-    method = b"verifyAndUpdateMetadataChange"
-    constant = b"\x01" + len(method).to_bytes(2, "big") + method
+def with_other_constant(
+    jars: list[str], changed: Path, entry: str, text: str, other: str
+) -> list[str]:
+    """The jars, Delta's with another text for one constant of one class."""
+    return [
+        _changed(jar, changed, entry, _constant(text), _constant(other))
+        if Path(jar).name.startswith("io.delta_delta-spark")
+        else jar
+        for jar in jars
+    ]
+
+
+def _constant(text: str) -> bytes:
+    return b"\x01" + len(text).to_bytes(2, "big") + text.encode()
+
+
+def _changed(jar: str, changed: Path, entry: str, constant: bytes, other: bytes) -> str:
     with zipfile.ZipFile(jar) as original, zipfile.ZipFile(changed, "w") as copy:
         for item in original.infolist():
             content = original.read(item)
             if item.filename == entry:
                 assert content.count(constant) == 1
-                content = content.replace(constant, constant[:-6] + b"Chance")
+                content = content.replace(constant, other)
             copy.writestr(item, content)
     return str(changed)
 
@@ -165,10 +180,14 @@ def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | No
 def test_a_delta_that_the_hooks_do_not_fit_is_refused_whole(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
-    jars = [our_jar()]
-    for jar in delta_jars:
-        is_delta = Path(jar).name.startswith("io.delta_delta-spark")
-        jars.append(other_delta(Path(jar), tmp_path / "delta.jar") if is_delta else jar)
+    other = with_other_constant(
+        delta_jars,
+        tmp_path / "delta.jar",
+        "org/apache/spark/sql/delta/DeltaColumnMapping$.class",
+        "verifyAndUpdateMetadataChange",
+        "verifyAndUpdateMetadataChance",
+    )
+    jars = [our_jar(), *other]
 
     failure, started, feature_is_unknown = in_new_process(sessions_on_another_delta, tmp_path, jars)
 
@@ -176,8 +195,8 @@ def test_a_delta_that_the_hooks_do_not_fit_is_refused_whole(
     assert failure.type == "AnalysisException"
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
     assert failure.sql_state == "0A000"
-    assert failure.parameters["version"] == "4.4.0"
-    assert failure.parameters["supported"] == "4.4.0"
+    assert failure.parameters["version"] == DELTA_VERSION
+    assert failure.parameters["supported"] == TESTED_DELTAS
     assert "AssignedMetadataHook" in failure.parameters["mismatches"]
     assert "SupportedFeaturesHook" not in failure.parameters["mismatches"]
     assert not started
@@ -208,6 +227,65 @@ def test_the_order_of_the_extensions_and_the_number_of_sessions_do_not_matter(
     assert refused == dict.fromkeys(["ours first", "new", "ours last"], expected)
     for path in ("ours-first", "new-session", "ours-last"):
         assert_tracked(tmp_path / path)
+
+
+def log_of_a_start(home: Path, jars: list[str]) -> tuple[list[str], str | None]:
+    """What our classes log while a session starts, and the flag of a table made with it."""
+    log = home / "log"
+    with log.open("w") as file:
+        os.dup2(file.fileno(), sys.stderr.fileno())  # the JVM's too, which starts after this
+    spark = session(home, jars).config("spark.log.level", "WARN").getOrCreate()
+    table = Table(spark, home / "t").create("a INT", TRACKED, NAME_MODE)
+    table.alter("ADD COLUMN b INT")
+    known = failure_of(lambda: spark.sql("SELECT * FROM column_mapping('none')"))
+    stop()
+    ours = [line for line in log.read_text().splitlines() if " DeltaHooks: " in line]
+    return ours, known and known.condition
+
+
+def test_a_tested_delta_starts_without_a_warning(tmp_path: Path, delta_jars: list[str]) -> None:
+    logged, _ = in_new_process(log_of_a_start, tmp_path, [our_jar(), *delta_jars])
+
+    assert logged == []
+    assert TableLog(tmp_path / "t").physical_names == {"a": "a", "b": "b"}
+
+
+def test_a_newer_delta_that_the_hooks_fit_gets_one_warning(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    newer = with_other_constant(
+        delta_jars, tmp_path / "delta.jar", "io/delta/package$.class", DELTA_VERSION, "10.20.30"
+    )
+
+    logged, _ = in_new_process(log_of_a_start, tmp_path, [our_jar(), *newer])
+
+    (line,) = logged
+    assert " WARN " in line
+    assert "delta-spark 10.20.30" in line
+    assert TESTED_DELTAS in line
+    assert TableLog(tmp_path / "t").physical_names == {"a": "a", "b": "b"}
+
+
+def test_a_delta_that_has_the_feature_itself_is_left_alone(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    newer = with_other_constant(
+        delta_jars,
+        tmp_path / "delta.jar",
+        "org/apache/spark/sql/delta/AllowColumnDefaultsTableFeature$.class",
+        "allowColumnDefaults",
+        "columnMappingUsageTracking",
+    )
+
+    logged, unknown = in_new_process(log_of_a_start, tmp_path, [our_jar(), *newer])
+
+    (line,) = logged
+    assert " WARN " in line
+    assert "AllowColumnDefaultsTableFeature" in line
+    assert unknown == "UNRESOLVABLE_TABLE_VALUED_FUNCTION"
+    log = TableLog(tmp_path / "t")
+    assert (log.is_tracked, log.flag) == (True, None)
+    assert all(is_uuid_name(name) for name in log.physical_names.values())
 
 
 def session_on_a_class_path(home: Path, delta_jars: list[str], jar: str) -> str:
@@ -276,7 +354,7 @@ def test_configure_accepts_the_running_session(spark: SparkSession) -> None:
 def test_configure_sets_all_that_a_session_needs() -> None:
     options = options_of(spark_ext.configure(SparkSession.Builder()))
 
-    assert options["spark.jars.packages"].startswith("io.delta:delta-spark_")
+    assert options["spark.jars.packages"] == DELTA_COORDINATES
     assert Path(options["spark.jars"]).name == "spark-ext.jar"
     assert options["spark.sql.extensions"] == f"{DELTA},{OURS}"
     assert options["spark.sql.catalog.spark_catalog"] == CATALOG

@@ -11,12 +11,15 @@ from pathlib import Path
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
+from releases import DELTA_COORDINATES
 from table_log import TableLog, is_uuid_name
 
 import spark_ext
 
 CHECKOUT = Path(__file__).parents[2]
 DEFAULTS = CHECKOUT / "conf" / "spark-defaults.conf"
+
+NEWEST_DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
 APPLICATION = """
 import sys
@@ -98,8 +101,10 @@ def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_stan
     tmp_path: Path, application: Path
 ) -> None:
     """The rules and py4j come from our jar and from Spark."""
+    # The file names the newest pair; an option of the command line stands above it.
+    delta = f"--packages {DELTA_COORDINATES}"
     output = shell(
-        f"spark-submit {SMALL} --properties-file conf/spark-defaults.conf"
+        f"spark-submit {SMALL} --properties-file conf/spark-defaults.conf {delta}"
         f" {application} {tmp_path / 't'}",
         CHECKOUT,
         SPARK_HOME=str(Path(pyspark.__file__).parent),
@@ -126,6 +131,9 @@ def test_the_defaults_file_says_what_configure_says() -> None:
     jar = Path(defaults.pop("spark.jars"))
     configured_jar = Path(configured.pop("spark.jars"))
     python = configured.pop("spark.pyspark.driver.python")
+    # Of the newest pair in the file, of this one here.
+    assert configured.pop("spark.jars.packages") == DELTA_COORDINATES
+    assert defaults.pop("spark.jars.packages") == NEWEST_DELTA
 
     assert defaults == configured
     assert CHECKOUT / jar == configured_jar

@@ -22,6 +22,7 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.warehouse.dir", str(warehouse))
+        .config("spark.sql.scripting.enabled", "true")  # as from Spark 4.1 on; 4.0 has it off
         # The better compiler and the concurrent collector take a quarter of the processor's time,
         # and pay off in longer runs only.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

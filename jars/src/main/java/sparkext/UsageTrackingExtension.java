@@ -58,6 +58,9 @@ public final class UsageTrackingExtension
   /** The hooks come last: they stay in the JVM, whatever becomes of this session. */
   private static void start(SparkSessionExtensions extensions) {
     DeltaHooks.requireDelta();
+    if (DeltaHooks.standAside()) {
+      return;
+    }
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     WorkerSettings.refuseInSessions();
     StatementCheck.inject(extensions);

@@ -11,7 +11,7 @@ import sparkext.feature.UsageTrackingFeature;
 /** Every error that the JVM side raises by itself; spark_ext/errors.py has all. */
 public final class UsageTrackingErrors {
   /** The releases whose hooks were tried; named in the refusal of any other. */
-  public static final String SUPPORTED_RELEASES = "4.4.0";
+  public static final String SUPPORTED_RELEASES = "4.1.0, 4.2.0, 4.3.0, 4.3.1, 4.4.0";
 
   private UsageTrackingErrors() {}
 

@@ -2,13 +2,17 @@
 package sparkext.hook;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.invoke.MethodHandles;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.BiPredicate;
 import java.util.function.UnaryOperator;
 import net.bytebuddy.dynamic.ClassFileLocator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import sparkext.command.MetadataOnlyRemoval;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
@@ -30,6 +34,8 @@ public final class DeltaHooks {
    * loader Delta has, and lends the right to define classes in its package.
    */
   static final String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
+
+  private static final Logger LOG = LoggerFactory.getLogger(DeltaHooks.class);
 
   private DeltaHooks() {}
 
@@ -60,13 +66,39 @@ public final class DeltaHooks {
     neighbour();
   }
 
+  /**
+   * Whether this Delta has a feature {@code columnMappingUsageTracking} itself. Then nothing of
+   * ours may be in its way: its rules decide what ours would decide.
+   */
+  public static boolean standAside() {
+    try {
+      Optional<String> own =
+          DeltaRelease.ownFeature(classFiles(neighbour()), UsageTrackingFeature.NAME);
+      own.ifPresent(
+          type ->
+              LOG.warn(
+                  "delta-spark {} has the feature {} itself ({}): sparkext.UsageTrackingExtension"
+                      + " does nothing. Remove it from spark.sql.extensions.",
+                  deltaVersion(),
+                  UsageTrackingFeature.NAME,
+                  type));
+      return own.isPresent();
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
+  }
+
+  /** Ours and Delta's; the two may have one loader. */
+  private static ClassFileLocator classFiles(Class<?> neighbour) {
+    return new ClassFileLocator.Compound(
+        ClassFileLocator.ForClassLoader.of(DeltaHooks.class.getClassLoader()),
+        ClassFileLocator.ForClassLoader.of(neighbour.getClassLoader()));
+  }
+
   private static void installInto(Class<?> neighbour)
       throws ReflectiveOperationException, IOException {
     MethodHandles.Lookup lookup = MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup());
-    ClassFileLocator classFiles =
-        new ClassFileLocator.Compound(
-            ClassFileLocator.ForClassLoader.of(DeltaHooks.class.getClassLoader()),
-            ClassFileLocator.ForClassLoader.of(neighbour.getClassLoader()));
+    ClassFileLocator classFiles = classFiles(neighbour);
     Class<?> bridge = bridge(neighbour, lookup, classFiles);
     synchronized (bridge) {
       if (bridge.getField("woven").getBoolean(null)) {
@@ -78,6 +110,7 @@ public final class DeltaHooks {
         throw UsageTrackingErrors.unsupportedDeltaVersion(deltaVersion(), mismatches, null).sneak();
       }
       weaver.weave(ALL);
+      warnIfUntested(deltaVersion());
       // Before the feature is there: a session that runs already may use it at once. After the
       // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
       UsageTrackingFeature.registerFlag();
@@ -90,6 +123,16 @@ public final class DeltaHooks {
       bridge.getField("comparedProperties").set(null, comparedProperties);
       bridge.getField("removedByMetadata").set(null, removedByMetadata);
       bridge.getField("woven").setBoolean(null, true);
+    }
+  }
+
+  private static void warnIfUntested(String version) {
+    if (!DeltaRelease.isTested(version)) {
+      LOG.warn(
+          "Column mapping usage tracking was not tested on delta-spark {}; its hooks match. Tested"
+              + " releases: {}.",
+          version,
+          UsageTrackingErrors.SUPPORTED_RELEASES);
     }
   }
 

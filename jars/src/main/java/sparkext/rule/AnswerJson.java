@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -84,7 +85,7 @@ final class AnswerJson {
   }
 
   private static boolean hasTextsOnly(JsonNode object) {
-    return object.isObject() && object.valueStream().allMatch(JsonNode::isTextual);
+    return object.isObject() && values(object).allMatch(JsonNode::isTextual);
   }
 
   /**
@@ -119,7 +120,7 @@ final class AnswerJson {
   }
 
   private static List<Row> rows(JsonNode rows, StructType schema) {
-    return rows.valueStream().map(row -> (Row) value(row, schema)).toList();
+    return values(rows).map(row -> (Row) value(row, schema)).toList();
   }
 
   /** Strict, unlike Spark's own reader: what does not fit would become null, or no row at all. */
@@ -131,7 +132,7 @@ final class AnswerJson {
               .toArray());
     }
     if (type instanceof ArrayType array && json.isArray()) {
-      return json.valueStream().map(element -> value(element, array.elementType())).toList();
+      return values(json).map(element -> value(element, array.elementType())).toList();
     }
     if (type instanceof StringType && json.isTextual()) {
       return json.textValue();
@@ -192,6 +193,11 @@ final class AnswerJson {
     return hasTextsOnly(error.path("parameters"))
         && Stream.of("condition", "sqlState", "message")
             .allMatch(key -> error.path(key).isTextual());
+  }
+
+  /** {@code JsonNode.valueStream}, which Spark 4.0's Jackson 2.18 lacks. */
+  private static Stream<JsonNode> values(JsonNode container) {
+    return StreamSupport.stream(container.spliterator(), /* parallel= */ false);
   }
 
   private static Map<String, String> strings(JsonNode object) {

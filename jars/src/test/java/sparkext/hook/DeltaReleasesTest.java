@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.hook;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import java.util.List;
+import java.util.stream.Stream;
+import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.dynamic.ClassFileLocator;
+import net.bytebuddy.pool.TypePool;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.release.DeltaJar;
+
+/** The hooks against the jar of every supported release of Delta. */
+class DeltaReleasesTest {
+  static List<DeltaJar> jars() {
+    return DeltaJar.all();
+  }
+
+  static Stream<Arguments> wovenTypes() {
+    return jars().stream()
+        .flatMap(
+            jar ->
+                DeltaHooks.ALL.stream()
+                    .map(DeltaHook::typeName)
+                    .distinct()
+                    .map(type -> Arguments.of(jar, type)));
+  }
+
+  @Test
+  void everySupportedReleaseHasAJarHere() {
+    assertThat(jars().stream().map(DeltaJar::version).distinct().sorted().toList())
+        .containsExactly(UsageTrackingErrors.SUPPORTED_RELEASES.split(", "));
+  }
+
+  @ParameterizedTest
+  @MethodSource("jars")
+  void everyHookMatchesOneMethod(DeltaJar jar) {
+    assertThat(weaver(jar).mismatches(DeltaHooks.ALL)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("wovenTypes")
+  void aWovenTypeIsVerifiedAndHasTheSameMembers(DeltaJar jar, String typeName) throws Exception {
+    List<DeltaHook> hooks =
+        DeltaHooks.ALL.stream().filter(hook -> hook.typeName().equals(typeName)).toList();
+
+    byte[] woven = weaver(jar).woven(hooks);
+
+    assertThat(woven).isNotEqualTo(jar.classFiles().locate(typeName).resolve());
+    assertThatCode(() -> verify(jar, typeName, woven)).doesNotThrowAnyException();
+    // Redefinition of a loaded class allows changed bodies only.
+    ClassFileLocator wovenOnly = ClassFileLocator.Simple.of(typeName, woven);
+    assertThat(methods(new ClassFileLocator.Compound(wovenOnly, jar.classFiles()), typeName))
+        .isEqualTo(methods(jar.classFiles(), typeName));
+  }
+
+  /** The neighbour lends the right to define classes, and loads no type that is to be woven. */
+  @ParameterizedTest
+  @MethodSource("jars")
+  void everyNeighbourIsThere(DeltaJar jar) throws Exception {
+    for (DeltaHook hook : DeltaHooks.ALL) {
+      assertThat(jar.classFiles().locate(hook.neighbourName()).isResolved()).isTrue();
+    }
+  }
+
+  /** HotSpot links a class before it tells its constructors, and verifies it then. */
+  private static void verify(DeltaJar jar, String typeName, byte[] classFile)
+      throws ClassNotFoundException {
+    Class.forName(typeName, false, jar.loaderWith(typeName, classFile)).getDeclaredConstructors();
+  }
+
+  private static List<String> methods(ClassFileLocator classFiles, String typeName) {
+    return TypePool.Default.of(classFiles)
+        .describe(typeName)
+        .resolve()
+        .getDeclaredMethods()
+        .stream()
+        .map(MethodDescription::toGenericString)
+        .sorted()
+        .toList();
+  }
+
+  private static HookWeaver weaver(DeltaJar jar) {
+    return new HookWeaver(jar.classFiles(), DeltaReleasesTest.class.getClassLoader());
+  }
+}

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The integration tests on every supported pair of Spark and Delta: `make test-matrix`.
+
+Each pair has a virtual environment of its own below `.matrix/`, made once, and the one jar of the
+checkout. First the JVM half is linked against the pair's jars, then the tests run; the table at the
+end is the one of docs/install.md.
+
+Usage:
+    .venv/bin/python -m tests.matrix [--pairs '4.0.1+4.1.0 4.2.1+4.4.0'] [-- <arguments of pytest>]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import requires
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from packaging.requirements import Requirement
+
+CHECKOUT = Path(__file__).parents[2]
+HOME = CHECKOUT / ".matrix"
+TESTS = Path("tests") / "integration"
+
+# The oldest and the newest pair of each minor release of Spark.
+WHOLE = ["4.0.1+4.1.0", "4.0.5+4.4.0", "4.1.0+4.1.0", "4.1.4+4.4.0", "4.2.0+4.4.0", "4.2.1+4.4.0"]
+SHORT = [
+    *[f"4.0.1+{delta}" for delta in ("4.2.0", "4.3.0", "4.3.1", "4.4.0")],
+    "4.0.5+4.1.0",
+    *[f"4.1.1+{delta}" for delta in ("4.2.0", "4.3.0", "4.3.1", "4.4.0")],
+    "4.1.4+4.1.0",
+]
+# Start, statements that every path of ours is in, Delta's own commands, a command line.
+SHORT_TESTS = [
+    "test_session_start.py",
+    "test_rename_column.py",
+    "test_drop_columns.py",
+    "test_merge_into.py",
+    "test_drop_feature.py",
+    "test_disable_mapping.py",
+    "test_describe_table.py",
+    "test_spark_submit.py",
+]
+
+
+class Outcome(NamedTuple):
+    """How many tests did what."""
+
+    passed: int
+    failed: int
+    skipped: int
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A release of Spark and one of Delta, written `4.0.1+4.1.0`."""
+
+    spark: str
+    delta: str
+
+    def __str__(self) -> str:
+        return f"{self.spark}+{self.delta}"
+
+    @property
+    def home(self) -> Path:
+        return HOME / str(self)
+
+    @property
+    def python(self) -> Path:
+        return self.home / "bin" / "python"
+
+    @property
+    def jars(self) -> list[Path]:
+        """Spark's, and this Delta's among those that the JUnit run copies."""
+        minor = self.spark.rpartition(".")[0]
+        delta = CHECKOUT / f"jars/target/delta/delta-spark_{minor}_2.13-{self.delta}.jar"
+        return [*sorted(self.home.glob("lib/python*/site-packages/pyspark/jars/*.jar")), delta]
+
+
+def pair_of(text: str) -> Pair:
+    spark, _, delta = text.partition("+")
+    return Pair(spark, delta)
+
+
+def make_environment(pair: Pair) -> None:
+    """Installs the pair and what the tests import; done once, unless it was interrupted."""
+    done = pair.home / ".installed"
+    needed = "\n".join([*test_requirements(), str(pair)])
+    if done.exists() and done.read_text() == needed:
+        return
+    venv.create(pair.home, with_pip=True, clear=True)
+    install(pair, *test_requirements(), "importlib_metadata", f"pyspark=={pair.spark}")
+    # Without what it says of Spark: to 4.2.0 at most, though clusters run it with 4.2.1.
+    install(pair, "--no-deps", f"delta-spark=={pair.delta}", "--editable", str(CHECKOUT))
+    done.write_text(needed)
+
+
+def install(pair: Pair, *arguments: str) -> None:
+    pip = [str(pair.python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    subprocess.run([*pip, *arguments], check=True)
+
+
+def test_requirements() -> Iterator[str]:
+    """The requirements of the extra `test`, which name neither Spark nor Delta."""
+    for requirement in map(Requirement, requires("spark-ext") or []):
+        marker = requirement.marker
+        if marker and not marker.evaluate({"extra": ""}) and marker.evaluate({"extra": "test"}):
+            requirement.marker = None
+            yield str(requirement)
+
+
+def is_linked(pair: Pair, maven: list[str]) -> bool:
+    """Whether our classes find in the pair's jars what they name."""
+    jars = os.pathsep.join(map(str, pair.jars))
+    test = [*maven, "-q", "test", "-Dtest=PairLinkageTest", f"-DargLine=-Dsparkext.pair={jars}"]
+    return subprocess.run(test, cwd=CHECKOUT).returncode == 0
+
+
+def run_tests(pair: Pair, *, whole: bool, arguments: list[str]) -> Outcome:
+    """Runs the tests on a pair."""
+    report = pair.home / "report.xml"
+    report.unlink(missing_ok=True)
+    tests = [TESTS] if whole else [TESTS / name for name in SHORT_TESTS]
+    command = [pair.python, "-m", "pytest", *tests, f"--junitxml={report}", *arguments]
+    # Spark starts the first Python and the first spark-submit on the path.
+    path = f"{pair.python.parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(list(map(str, command)), cwd=CHECKOUT, env={**os.environ, "PATH": path})
+    return outcome_of(report)
+
+
+def outcome_of(report: Path) -> Outcome:
+    """The counts of a JUnit report; a run that wrote none failed."""
+    if not report.exists():
+        return Outcome(0, 1, 0)
+    suites = list(ElementTree.parse(report).getroot().iter("testsuite"))
+
+    def total(name: str) -> int:
+        return sum(int(suite.get(name, "0")) for suite in suites)
+
+    failed, skipped = total("failures") + total("errors"), total("skipped")
+    return Outcome(total("tests") - failed - skipped, failed, skipped)
+
+
+def row(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.matrix")
+    parser.add_argument("--pairs", default="", help="e.g. '4.0.1+4.1.0 4.2.1+4.4.0'; default: all")
+    parser.add_argument("--short", action="store_true", help="the short tests on every pair")
+    parser.add_argument("--maven", required=True, help="the command that builds the jar")
+    parser.add_argument("pytest", nargs="*", help="arguments of pytest")
+    options = parser.parse_args()
+    table = [row("Spark", "Delta", "tests", "linked", "passed", "failed", "skipped", "minutes")]
+    table.append(row(*["---"] * 8))
+    ok = True
+    for pair in map(pair_of, options.pairs.split() or [*WHOLE, *SHORT]):
+        print(f"== Spark {pair.spark}, Delta {pair.delta}", flush=True)
+        make_environment(pair)
+        linked = is_linked(pair, shlex.split(options.maven))
+        whole = str(pair) in WHOLE and not options.short
+        start = time.monotonic()
+        outcome = run_tests(pair, whole=whole, arguments=options.pytest)
+        minutes = f"{(time.monotonic() - start) / 60:.0f}"
+        depth = "all" if whole else "short"
+        table.append(
+            row(pair.spark, pair.delta, depth, "yes" if linked else "NO", *outcome, minutes)
+        )
+        ok = ok and linked and outcome.failed == 0 and outcome.passed > 0
+        print("\n".join([f"Measured on {date.today()}", "", *table]), flush=True)
+    return 0 if ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

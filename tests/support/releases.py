@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pair of Spark and Delta that the tests run on, and what they expect of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+
+import pyspark
+from pyspark.sql import SparkSession
+
+AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+
+
+def numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".") if part.isdigit())
+
+
+DELTA_VERSION = version("delta-spark")
+SPARK = numbers(pyspark.__version__)
+DELTA = numbers(DELTA_VERSION)
+DELTA_COORDINATES = f"io.delta:delta-spark_{SPARK[0]}.{SPARK[1]}_2.13:{DELTA_VERSION}"
+
+TESTED_DELTAS = "4.1.0, 4.2.0, 4.3.0, 4.3.1, 4.4.0"
+
+# PySpark closes the sockets that it reads rows from since 4.2.
+LEAVES_SOCKETS_OPEN = SPARK < (4, 2)
+
+# Delta writes partition columns into data files since 4.4 (`delta.writePartitionColumnsToParquet`).
+WRITES_PARTITION_COLUMNS = DELTA >= (4, 4)
+
+# MERGE WITH SCHEMA EVOLUTION evolves in SQL since Delta 4.3. Before, Spark parses it and Delta
+# takes no notice (DeltaAnalysis.scala: `withSchemaEvolution = false`).
+MERGE_IN_SQL_EVOLVES = DELTA >= (4, 3)
+
+
+@contextmanager
+def evolving_merge(spark: SparkSession) -> Iterator[None]:
+    """Makes MERGE WITH SCHEMA EVOLUTION in SQL do so, in the way that the release has for it."""
+    before = spark.conf.get(AUTO_MERGE, None)
+    if not MERGE_IN_SQL_EVOLVES:
+        spark.conf.set(AUTO_MERGE, "true")
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(AUTO_MERGE)
+        else:
+            spark.conf.set(AUTO_MERGE, before)
