@@ -162,7 +162,7 @@ def _entries(joined: str) -> Iterable[str]:
 
 
 def _refuse_remote(builder: SparkSession.Builder) -> None:
-    """Refuses what builds a session of a running server, which drops our settings in silence.
+    """Refuses what builds a session of a running server, which takes none of our settings.
 
     Where the address is `local`, or none with `spark.api.mode`, PySpark starts a server of its own
     with them.

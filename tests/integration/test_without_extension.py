@@ -38,8 +38,8 @@ def visit(home: Path, jars: list[str], path: Path) -> Visit:
 
 def asked(spark: SparkSession, table: str | Path) -> tuple[str, str]:
     """How asking for a table fails: the condition, and that of Spark's error behind it."""
+    find = UsageTracking.forName if isinstance(table, str) else UsageTracking.forPath
     with pytest.raises(spark_ext.SparkExtError) as refused:
-        find = UsageTracking.forName if isinstance(table, str) else UsageTracking.forPath
         find(spark, table)
     cause = refused.value.__cause__
     assert isinstance(cause, AnalysisException)

@@ -53,7 +53,7 @@ def test_a_context_with_the_extension_is_accepted(
 
 @pytest.mark.parametrize("how", ["builder", "environment", "Spark Connect's own builder"])
 def test_a_session_of_a_server_is_refused(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """Where both are installed; the server would drop the settings without a word."""
+    """Where both are installed; the server would take none of the settings."""
     running_with(monkeypatch, "")
     builder: Any = SparkSession.Builder()
     if how == "builder":
