@@ -67,6 +67,8 @@ $(INSTALLED) $(VENV)/.demo: pyproject.toml
 		|| { echo "Cannot create $(VENV): $(PYTHON) is older than 3.10. Set PYTHON=<a newer one>." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
+	@test $(EXTRA) = demo || $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+		--wheel-dir $(VENV)/wheels "pyspark-client==$$($(BIN)/python -c 'import pyspark; print(pyspark.__version__)')"
 	@touch $(VENV)/.demo $@  # `dev` has what `demo` has
 
 .PHONY: jar

@@ -167,6 +167,16 @@ class DeltaAlreadyLoadedError(
     """Delta was loaded before us, in a JVM that changes no loaded class. Raised in Java."""
 
 
+class SessionWithoutExtensionError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_NOT_IN_SESSION"
+):
+    """A session is asked that has not our table functions: nobody gave it the extension."""
+
+
+class RemoteSessionError(SparkExtError, ValueError, condition="USAGE_TRACKING_REMOTE_SESSION"):
+    """A session of a Spark Connect server is configured, which its server alone can be."""
+
+
 class ClassicSparkMissingError(
     SparkExtError, ImportError, condition="USAGE_TRACKING_CLASSIC_SPARK_MISSING"
 ):

@@ -6,17 +6,18 @@ from __future__ import annotations
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Event, Thread
-from typing import TYPE_CHECKING
+from threading import Event, Thread, get_ident
+from typing import TYPE_CHECKING, cast
 
 from spark_ext.errors import ProgressFailedError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.shell.progress import ProgressHandler, StageInfo
 
 INTERVAL_SECONDS = 2.0
 
@@ -28,7 +29,7 @@ class Progress:
     Args:
         statement: Its SQL.
         seconds: Since it was started.
-        tasks_done: Spark tasks that have ended; 0 on Spark Connect, which does not tell.
+        tasks_done: Spark tasks that have ended; on Spark Connect, when its server last told.
         tasks: Spark tasks that were planned so far.
         finished: Whether it has ended, in whatever way.
     """
@@ -108,16 +109,21 @@ def _watcher(tell: Callable[..., None], failures: list[Exception]) -> Iterator[N
 
 @contextmanager
 def _tasks(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
-    """Gives a function that counts the ended and the planned tasks of the body's jobs.
+    """Gives a function that counts the ended and the planned tasks of the body's jobs."""
+    from pyspark.sql import SparkSession
+
+    counted = _tasks_of_jobs if isinstance(spark, SparkSession) else _tasks_told
+    with counted(spark) as tasks:
+        yield tasks
+
+
+@contextmanager
+def _tasks_of_jobs(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
+    """Asks the context.
 
     The jobs are known by a tag: a group of our own would take the place of the user's, by which
     the user cancels them.
     """
-    from pyspark.sql import SparkSession
-
-    if not isinstance(spark, SparkSession):  # Spark Connect has no context
-        yield lambda: (0, 0)
-        return
     context = spark.sparkContext
     tracker = context.statusTracker()
     tag = f"spark-ext-{uuid.uuid4()}"
@@ -133,6 +139,28 @@ def _tasks(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
         yield tasks
     finally:
         context.removeJobTag(tag)
+
+
+@contextmanager
+def _tasks_told(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
+    """Keeps what a Spark Connect server tells, which has no context to ask.
+
+    The session's handlers hear of all its statements, each in the thread that runs it.
+    """
+    here = get_ident()
+    told = (0, 0)
+
+    def keep(*, stages: Iterable[StageInfo], **_: object) -> None:
+        nonlocal told
+        if stages and get_ident() == here:
+            told = (sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages))
+
+    handler = cast("ProgressHandler", keep)  # which is a class, and never checked for
+    spark.registerProgressHandler(handler)
+    try:
+        yield lambda: told
+    finally:
+        spark.removeProgressHandler(handler)
 
 
 def _jobs(context: SparkContext, tag: str) -> list[int]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 from spark_ext.errors import (
     ClassicSparkMissingError,
     ExtensionJarMissingError,
+    RemoteSessionError,
     SessionAlreadyRunningError,
     UnquotableArgumentError,
 )
@@ -26,6 +29,7 @@ JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 CATALOG = "spark.sql.catalog.spark_catalog"
 DRIVER_PYTHON = "spark.pyspark.driver.python"
+CONNECT = "sc://"
 DEPLOY_MODES = CLIENT, CLUSTER = "client", "cluster"
 
 USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
@@ -50,6 +54,7 @@ def configure(
 
     Raises:
         TypeError: `builder` is not a session builder.
+        RemoteSessionError: The session would be one of a Spark Connect server that runs already.
         ClassicSparkMissingError: Only a client of Spark Connect is installed.
         ExtensionJarMissingError: The jar was not built.
         SessionAlreadyRunningError: A Spark context runs already, without the extension.
@@ -57,6 +62,7 @@ def configure(
     Source:
         Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
     """
+    _refuse_remote(builder)
     with _classic_spark():
         from pyspark import SparkContext
         from pyspark.errors.exceptions.captured import install_exception_handler
@@ -153,6 +159,22 @@ def _entries(joined: str) -> Iterable[str]:
     """The entries of a comma-separated list as Spark reads it, each once, in order."""
     entries = (entry.strip() for entry in joined.split(","))
     return dict.fromkeys(entry for entry in entries if entry)
+
+
+def _refuse_remote(builder: SparkSession.Builder) -> None:
+    """Refuses what builds a session of a running server, which takes none of our settings.
+
+    Where the address is `local`, or none with `spark.api.mode`, PySpark starts a server of its own
+    with them.
+    """
+    options: dict[str, str] = getattr(builder, "_options", {})
+    address = options.get("spark.remote", os.environ.get("SPARK_REMOTE", ""))
+    if address.startswith(CONNECT):
+        # A token may follow the host.
+        host = re.split("[/;]", address.removeprefix(CONNECT))[0]
+        raise RemoteSessionError(server=f"{CONNECT}{host}")
+    if type(builder).__module__.startswith("pyspark.sql.connect."):
+        raise RemoteSessionError(server="of its channel builder")
 
 
 def _require_configurable(context: SparkContext | None) -> None:

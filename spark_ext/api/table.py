@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.errors import PySparkException
 
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.errors import MalformedMessageError
+from spark_ext.errors import MalformedMessageError, SessionWithoutExtensionError
 from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,
@@ -57,8 +57,8 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
                 USAGE_TRACKING_AMBIGUOUS_TABLE_NAME, where SQL means a table of another catalog
-                and `DeltaTable.forName` one of the session catalog; Spark's, for a view and in a
-                session without the extension.
+                and `DeltaTable.forName` one of the session catalog; Spark's, for a view.
+            SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
         """
         return cls(spark, _named(spark, _literal(name))["name"])
 
@@ -68,7 +68,8 @@ class UsageTracking:
 
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE, also for a path inside a table or with a
-                version (`@v1`); Spark's, in a session without the extension.
+                version (`@v1`).
+            SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
         """
         return cls(spark, _named(spark, _literal(os.fspath(path)), "true")["name"])
 
@@ -192,7 +193,7 @@ class UsageTracking:
         return exits
 
     def _of_table(self, function: str) -> DataFrame:
-        return self._spark.sql(f"SELECT * FROM {function}({_literal(self._name)})")
+        return _answer(self._spark, function, _literal(self._name))
 
     def _table(self) -> Row:
         return _named(self._spark, _literal(self._name))
@@ -200,8 +201,18 @@ class UsageTracking:
 
 def _named(spark: SparkSession, *arguments: str) -> Row:
     """The row of `column_mapping_table`: a table's full name, for functions and for statements."""
-    (row,) = spark.sql(f"SELECT * FROM column_mapping_table({', '.join(arguments)})").collect()
+    (row,) = _answer(spark, "column_mapping_table", *arguments).collect()
     return row
+
+
+def _answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
+    """What one of our table functions answers; Spark looks it up before this returns."""
+    try:
+        return spark.sql(f"SELECT * FROM {function}({', '.join(arguments)})")
+    except PySparkException as refusal:
+        if refusal.getCondition() != "UNRESOLVABLE_TABLE_VALUED_FUNCTION":
+            raise
+        raise SessionWithoutExtensionError(function=function) from refusal
 
 
 def _literal(name: str) -> str:

@@ -5,10 +5,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from custom_sessions import DELTA, Failure, failure_of, resolved_jars, session
 from delta_table import TRACKED, Table
 from processes import in_new_process
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 from table_log import UUID
+
+import spark_ext
+from spark_ext import UsageTracking
 
 WRITES = [
     "INSERT INTO {t} VALUES (3, 'z')",
@@ -17,17 +23,27 @@ WRITES = [
     "ALTER TABLE {t} SET TBLPROPERTIES ('note' = 'n')",
 ]
 
-Visit = tuple[list[tuple[object, ...]], dict[str, Failure | None]]
+Visit = tuple[list[tuple[object, ...]], dict[str, Failure | None], dict[str, tuple[str, str]]]
 
 
 def visit(home: Path, jars: list[str], path: Path) -> Visit:
-    """The table's rows, and how each write of it fails."""
+    """The table's rows, how each write of it fails, and how asking for its tracking does."""
     spark = session(home, jars, extensions=[DELTA]).getOrCreate()
     table = Table(spark, path)
     failures = {
         write: failure_of(lambda w=write: spark.sql(w.format(t=table.name))) for write in WRITES
     }
-    return table.rows(), failures
+    return table.rows(), failures, {"name": asked(spark, str(path)), "path": asked(spark, path)}
+
+
+def asked(spark: SparkSession, table: str | Path) -> tuple[str, str]:
+    """How asking for a table fails: the condition, and that of Spark's error behind it."""
+    find = UsageTracking.forName if isinstance(table, str) else UsageTracking.forPath
+    with pytest.raises(spark_ext.SparkExtError) as refused:
+        find(spark, table)
+    cause = refused.value.__cause__
+    assert isinstance(cause, AnalysisException)
+    return refused.value.condition, cause.getCondition()
 
 
 def test_a_tracked_table_can_be_read_and_not_written(table: Table, tmp_path: Path) -> None:
@@ -36,7 +52,9 @@ def test_a_tracked_table_can_be_read_and_not_written(table: Table, tmp_path: Pat
     table.alter("RENAME COLUMN a TO c")
     version = table.log.version
 
-    rows, failures = in_new_process(visit, tmp_path, resolved_jars(table.spark), table.path)
+    rows, failures, refusals = in_new_process(
+        visit, tmp_path, resolved_jars(table.spark), table.path
+    )
 
     assert rows == table.rows() == [(1, "x"), (2, "y")]
     assert list(failures) == WRITES
@@ -45,6 +63,9 @@ def test_a_tracked_table_can_be_read_and_not_written(table: Table, tmp_path: Pat
         assert failure.condition == "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
         assert failure.sql_state == "56038"
         assert "columnMappingUsageTracking" in failure.parameters["unsupported"]
+    assert refusals == dict.fromkeys(
+        ["name", "path"], ("USAGE_TRACKING_NOT_IN_SESSION", "UNRESOLVABLE_TABLE_VALUED_FUNCTION")
+    )
     assert table.log.version == version
     assert table.log.flag == "true"
 

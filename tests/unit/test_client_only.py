@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 # What that package lacks, and Delta's, which needs it.
 ABSENT = ("py4j", "delta", "pyspark.core")
 
@@ -67,11 +69,32 @@ told.append(err.getvalue())
     assert told[1].startswith("[USAGE_TRACKING_CLASSIC_SPARK_MISSING]")
 
 
+@pytest.mark.parametrize("slash", ["/;", ";"])
+def test_a_session_of_a_server_is_not_configured_and_its_token_not_told(slash: str) -> None:
+    told = in_client(f"""
+from pyspark.sql import SparkSession
+try:
+    spark_ext.configure(SparkSession.builder.remote("sc://host:15002{slash}token=secret"))
+except spark_ext.SparkExtError as refused:
+    told = [refused.condition, refused.params]
+""")
+
+    assert told == ["USAGE_TRACKING_REMOTE_SESSION", {"server": "sc://host:15002"}]
+
+
 def test_a_statement_is_reported_without_a_context() -> None:
     told = in_client("""
 from spark_ext.api.progress import reported
+
+class Session:
+    def registerProgressHandler(self, handler):
+        self.handler = handler
+
+    def removeProgressHandler(self, handler):
+        assert handler is self.handler
+
 told = []
-with reported(object(), "S", lambda progress: told.append([progress.tasks, progress.finished])):
+with reported(Session(), "S", lambda progress: told.append([progress.tasks, progress.finished])):
     pass
 """)
 

@@ -43,6 +43,8 @@ def test_the_registry_is_complete() -> None:
         "SessionAlreadyRunningError": "USAGE_TRACKING_SESSION_ALREADY_RUNNING",
         "InvalidTableNameError": "USAGE_TRACKING_INVALID_TABLE_NAME",
         "AmbiguousTableNameError": "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME",
+        "SessionWithoutExtensionError": "USAGE_TRACKING_NOT_IN_SESSION",
+        "RemoteSessionError": "USAGE_TRACKING_REMOTE_SESSION",
         "ClassicSparkMissingError": "USAGE_TRACKING_CLASSIC_SPARK_MISSING",
         "SessionNotAttachableError": "USAGE_TRACKING_SESSION_NOT_ATTACHABLE",
         "DeltaAlreadyLoadedError": "USAGE_TRACKING_DELTA_ALREADY_LOADED",

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event
+from threading import Event, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,27 @@ from spark_ext.api import progress
 from spark_ext.api.progress import Progress, reported
 from spark_ext.errors import ProgressFailedError
 
-CONNECTED: Any = None  # any session that is no classic one
+
+class Connected:
+    """Of a Spark Connect session the part that progress is told by."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Any] = []
+
+    def registerProgressHandler(self, handler: Any) -> None:
+        self.handlers.append(handler)
+
+    def removeProgressHandler(self, handler: Any) -> None:
+        self.handlers.remove(handler)
+
+    def tell(self, *stages: tuple[int, int]) -> None:
+        """As the client does in the thread that runs a statement."""
+        told = [SimpleNamespace(num_completed_tasks=done, num_tasks=all) for done, all in stages]
+        for handler in self.handlers:
+            handler(stages=told, inflight_tasks=1, operation_id="o", done=not told)
+
+
+CONNECTED: Any = Connected()
 
 
 def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
@@ -26,6 +47,40 @@ def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress
             raise KeyError("in the callback")
 
     return callback
+
+
+class TestOnSparkConnect:
+    def test_the_tasks_are_those_that_the_server_told_last(self) -> None:
+        session: Any = Connected()
+        calls: list[Progress] = []
+
+        with reported(session, "S", calls.append):
+            session.tell((2, 2), (0, 50))
+            session.tell((2, 2), (7, 50))
+            session.tell()
+
+        assert [(told.tasks_done, told.tasks) for told in calls] == [(0, 0), (9, 52)]
+
+    def test_the_tasks_of_another_thread_are_not_counted(self) -> None:
+        session: Any = Connected()
+        calls: list[Progress] = []
+
+        with reported(session, "S", calls.append):
+            session.tell((1, 2))
+            other = Thread(target=session.tell, args=[(3, 9)])
+            other.start()
+            other.join()
+
+        assert (calls[-1].tasks_done, calls[-1].tasks) == (1, 2)
+
+    def test_handlers_of_the_user_stay(self) -> None:
+        session: Any = Connected()
+        session.registerProgressHandler(print)
+
+        with pytest.raises(KeyError), reported(session, "S", lambda _: None):
+            raise KeyError("of the statement")
+
+        assert session.handlers == [print]
 
 
 class TestACallbackThatRaises:

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 import spark_ext
 from spark_ext.__main__ import main
 from spark_ext.api import session
 from spark_ext.api.session import DELTA_EXTENSION, EXTENSIONS, USAGE_TRACKING_EXTENSION
-from spark_ext.errors import SessionAlreadyRunningError
+from spark_ext.errors import RemoteSessionError, SessionAlreadyRunningError
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +49,38 @@ def test_a_context_with_the_extension_is_accepted(
     running_with(monkeypatch, between.join([DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, ""]))
 
     spark_ext.configure(SparkSession.Builder())
+
+
+@pytest.mark.parametrize("how", ["builder", "environment", "Spark Connect's own builder"])
+def test_a_session_of_a_server_is_refused(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Where both are installed; the server would take none of the settings."""
+    running_with(monkeypatch, "")
+    builder: Any = SparkSession.Builder()
+    if how == "builder":
+        builder = builder.remote("sc://host:443/;token=secret")
+    elif how == "environment":
+        monkeypatch.setenv("SPARK_REMOTE", "sc://host:443/;token=secret")
+    else:
+        builder = ConnectSession.Builder()
+
+    with pytest.raises(RemoteSessionError) as refused:
+        spark_ext.configure(builder)
+
+    own = how == "Spark Connect's own builder"
+    server = "of its channel builder" if own else "sc://host:443"
+    assert refused.value.params == {"server": server}
+    assert builder._options.keys() <= {"spark.remote"}
+
+
+@pytest.mark.parametrize("address", ["local", "local[2]", "local-cluster[1,1,1024]"])
+def test_a_server_that_pyspark_starts_itself_is_configured(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(pyspark, "SparkContext", SimpleNamespace(_active_spark_context=None))
+
+    builder = spark_ext.configure(SparkSession.Builder().remote(address))
+
+    assert builder._options[EXTENSIONS] == DELTA_EXTENSION  # which stands for all here
 
 
 # submit-args.

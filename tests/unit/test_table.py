@@ -6,10 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
 from spark_ext import UsageTracking
-from spark_ext.errors import MalformedMessageError
+from spark_ext.errors import MalformedMessageError, SessionWithoutExtensionError
 from spark_ext.leave.exits import EXITS, Reason
 
 TABLE = {"name": "t", "sqlName": "t", "tracked": True, "hasDroppedOrRenamed": "false"}
@@ -108,3 +109,33 @@ class TestTheName:
         tracking(session).disable()
 
         assert session.statements[-1].startswith("ALTER TABLE `as` . `sql` DROP FEATURE ")
+
+
+class TestASessionWithoutTheExtension:
+    @pytest.mark.parametrize("ask", [UsageTracking.forName, UsageTracking.forPath])
+    def test_is_told_what_to_do(self, ask: Any) -> None:
+        session = Refusing("UNRESOLVABLE_TABLE_VALUED_FUNCTION")
+
+        with pytest.raises(SessionWithoutExtensionError) as refused:
+            ask(session, "t")
+
+        assert refused.value.params == {"function": "column_mapping_table"}
+        assert refused.value.__cause__ is session.refusal
+
+    def test_another_refusal_is_left_as_it_is(self) -> None:
+        session = Refusing("TABLE_OR_VIEW_NOT_FOUND")
+
+        with pytest.raises(AnalysisException) as refused:
+            tracking(session)
+
+        assert refused.value is session.refusal
+
+
+class Refusing:
+    """A session that refuses every query."""
+
+    def __init__(self, condition: str) -> None:
+        self.refusal = AnalysisException("refused", errorClass=condition, messageParameters={})
+
+    def sql(self, _: str) -> Answer:
+        raise self.refusal

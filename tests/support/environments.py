@@ -50,6 +50,13 @@ class Environment:
     def pip(self, *arguments: str | Path) -> str:
         return run(sys.executable, "-m", "pip", "--python", self.python, *arguments, cwd=self.home)
 
+    def shell_programs(self) -> str:
+        """A shell's PATH on which `python` and `pip` are those of this environment."""
+        pip = self.home / "bin" / "pip"
+        pip.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pip --python "{self.python}" "$@"\n')
+        pip.chmod(0o755)
+        return f"{self.python.parent}{os.pathsep}{os.environ['PATH']}"
+
 
 def environment_for(wheel: Path, home: Path) -> Environment:
     """An environment that has what the wheel says it requires, and no more.

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Spark Connect server that knows nothing of Delta's own Connect plugin, and its clients.
+
+The commands and the program of the install page run as they stand there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from connect_server import connect_server, connected, user_environment
+from delta_table import NAME_MODE, Table, refusal
+from environments import environment_for, run
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from sessions import small_session
+from table_log import FLAG, TableLog, is_uuid_name
+
+import spark_ext
+from spark_ext import Progress, UsageTracking
+from spark_ext.api import progress
+
+CHECKOUT = Path(__file__).parents[2]
+WHEELS = Path(sys.prefix) / "wheels"
+Connect = Callable[..., SparkSession]
+
+
+def blocks(language: str) -> list[str]:
+    """The code of one language in the install page's section, in order."""
+    page = (CHECKOUT / "docs" / "install.md").read_text()
+    section = page.split("\n## Spark Connect\n")[1].split("\n## ")[0]
+    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Its address. The session in which the hooks and the rules first ran has ended."""
+    home = tmp_path_factory.mktemp("server")
+    often = {"spark.connect.progress.reportInterval": "20ms"}
+    with connect_server(blocks("bash")[0], home, user_environment(), **often) as address:
+        first = connected(address)
+        Table(first, home / "t").create_tracked().alter("ADD COLUMN c INT")
+        first.stop()
+        yield address
+
+
+@pytest.fixture
+def connect(server: str) -> Iterator[Connect]:
+    """Opens sessions."""
+    sessions: list[SparkSession] = []
+
+    def new(**options: str) -> SparkSession:
+        sessions.append(connected(server, options))
+        return sessions[-1]
+
+    yield new
+    for session in sessions:
+        session.stop()
+
+
+@pytest.fixture
+def spark(connect: Connect) -> SparkSession:
+    return connect()
+
+
+def put(spark: SparkSession, path: Path) -> Table:
+    """A plain table, whose path went through no SQL text."""
+    spark.createDataFrame([(1,)], "a INT").write.format("delta").save(str(path))
+    return Table(spark, path)
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("statement", "condition", "sql_state", "parameters"),
+    [
+        (
+            f"ALTER TABLE {{t}} SET TBLPROPERTIES ('{FLAG}' = 'false')",
+            "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+            "42939",
+            {"prop": FLAG},
+        ),
+        (
+            f"ALTER TABLE {{t}} UNSET TBLPROPERTIES ('{FLAG}')",
+            "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+            "42939",
+            {"prop": FLAG},
+        ),
+        (
+            "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'None')",
+            "USAGE_TRACKING_INCOMPLETE_REMOVAL",
+            "22023",
+            {"property": "delta.columnMapping.mode", "value": "none"},
+        ),
+        (
+            "SELECT * FROM column_mapping('no name')",
+            "USAGE_TRACKING_INVALID_TABLE_NAME",
+            "42602",
+            {"name": "no name"},
+        ),
+    ],
+)
+def test_a_refusal_is_the_same_as_in_a_classic_session(
+    spark: SparkSession,
+    tmp_path: Path,
+    statement: str,
+    condition: str,
+    sql_state: str,
+    parameters: dict[str, str],
+) -> None:
+    table = Table(spark, tmp_path / "t").create_tracked()
+    table.alter("RENAME COLUMN a TO c")
+
+    with table.refusal(condition) as refused:
+        spark.sql(statement.format(t=table.name))
+
+    assert isinstance(refused.value, AnalysisException)
+    assert refused.value.getSqlState() == sql_state
+    assert refused.value.getMessageParameters() == parameters
+
+
+def test_a_refusal_of_delta_keeps_its_condition(spark: SparkSession, tmp_path: Path) -> None:
+    table = put(spark, tmp_path / "t")
+
+    with table.refusal("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT") as refused:
+        UsageTracking.forPath(spark, table.path).disable()
+
+    assert refused.value.getMessageParameters() == {"feature": "columnMappingUsageTracking"}
+
+
+def test_a_session_without_the_functions_is_told_what_to_do(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The server knows no function of the name that it is asked for here."""
+    without: Any = SimpleNamespace(sql=lambda text: spark.sql(text.replace("_table", "_none")))
+
+    with pytest.raises(spark_ext.SparkExtError) as refused:
+        UsageTracking.forPath(without, tmp_path)
+
+    assert refused.value.condition == "USAGE_TRACKING_NOT_IN_SESSION"
+    cause = refused.value.__cause__
+    assert isinstance(cause, AnalysisException)
+    assert cause.getMessageParameters() == {"name": "`column_mapping_none`"}
+
+
+@pytest.mark.parametrize("setting", ["worker.python", "worker.timeout"])
+@pytest.mark.parametrize("by", ["conf", "SET"])
+def test_the_settings_of_the_rule_process_are_the_servers(
+    spark: SparkSession, setting: str, by: str
+) -> None:
+    name = f"spark.sparkext.{setting}"
+
+    with refusal("CANNOT_MODIFY_STATIC_CONFIG") as refused:
+        spark.conf.set(name, "1s") if by == "conf" else spark.sql(f"SET {name}=1s")
+
+    assert refused.value.getMessageParameters() == {"key": f'"{name}"'}
+
+
+def test_a_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Path) -> None:
+    """Of a new session's options Spark drops what a session may not set, with a warning."""
+    ran = tmp_path / "ran"
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
+    program.chmod(0o755)
+    names = ["sparkext.worker.python", "pyspark.driver.python", "pyspark.python"]
+    with pytest.warns(UserWarning, match="Failed to set spark") as warned:
+        spark = connect(**{f"spark.{name}": str(program) for name in names})
+
+    table = Table(spark, tmp_path / "t").create_tracked()
+    table.alter("ADD COLUMN c INT")
+
+    assert len(warned) == len(names)
+    assert not ran.exists()
+    assert table.log.physical_names == {"a": "a", "b": "b", "c": "c"}
+
+
+# What works.
+
+
+def test_a_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path / "t").create("a INT, b STRING", NAME_MODE)
+    tracking = UsageTracking.forPath(spark, table.path)
+    assert tracking.has_dropped_or_renamed is None
+    table = Table(spark, tmp_path / "tracked").create_tracked()
+    tracking = UsageTracking.forPath(spark, table.path)
+
+    table.alter("ADD COLUMN c INT")
+    table.insert("(1, 'x', 2)")
+    assert tracking.has_dropped_or_renamed is False
+    with table.one_commit():
+        table.alter("RENAME COLUMN a TO d")
+    table.alter("ADD COLUMN a INT")
+
+    assert tracking.has_dropped_or_renamed is True
+    assert table.rows() == [(1, "x", 2, None)]
+    log = table.log
+    assert log.at(1).physical_names == {"a": "a", "b": "b", "c": "c"}
+    assert (log.at(2).flag, log.at(3).flag) == ("false", "true")
+    assert is_uuid_name(log.physical_names["a"])
+    told = [(c.path, c.physicalName, c.id) for c in tracking.columns().collect()]
+    assert told == [(path, f.physical_name, f.id) for path, f in log.fields.items()]
+
+
+ODD = ["${spark.app.name}", 'it\'s "so"', "a\\b\\n", "`tick`", "é ü", "; DROP TABLE t --"]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_path_may_have_any_characters(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    table = put(spark, tmp_path / text)
+    tracking = UsageTracking.forPath(spark, table.path)
+
+    tracking.enable()
+    assert table.log.is_tracked
+    assert tracking.has_dropped_or_renamed is False
+    assert [column.name for column in tracking.columns().collect()] == ["a"]
+    tracking.disable()
+
+    assert not table.log.is_tracked
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_path_may_be_a_name(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    table = put(spark, tmp_path / text)
+    quoted = str(table.path).replace("`", "``")
+
+    UsageTracking.forName(spark, f"delta.`{quoted}`").enable()
+
+    assert table.log.is_tracked
+
+
+def test_leaving_column_mapping_tells_the_servers_tasks(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = Table(spark, tmp_path / "t").create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    calls: list[Progress] = []
+
+    exits = UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=calls.append)
+
+    assert exits[0].reached
+    assert (calls[0].tasks, calls[0].finished) == (0, False)
+    assert 0 < calls[-1].tasks_done <= calls[-1].tasks
+    assert [told.finished for told in calls].count(True) == 1
+    assert table.log.configuration["delta.columnMapping.mode"] == "none"
+    assert table.log.parquet_columns() == ["b", "c"]
+    assert table.rows() == [(1, "x")]
+
+
+def test_leaving_column_mapping_can_be_cancelled(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.001)
+    table = Table(spark, tmp_path / "t").create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    spark.addTag("mine")
+
+    with table.refusal("OPERATION_CANCELED"):
+        UsageTracking.forPath(spark, table.path).disable_column_mapping(
+            progress=lambda told: told.finished or spark.interruptTag("mine")
+        )
+
+    spark.removeTag("mine")
+    exits = UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=None)
+    assert exits[0].reached
+    assert table.rows() == [(1, "x")]
+
+
+def test_what_waits_for_the_retention_period_has_deltas_condition(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """By which `disable_column_mapping` knows that the table has to wait."""
+    table = Table(spark, tmp_path / "t").create_tracked("a INT")
+    UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=None)
+
+    with refusal("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"):
+        table.alter("DROP FEATURE columnMapping TRUNCATE HISTORY")
+
+
+# Several clients.
+
+
+def test_each_session_has_its_own_settings(connect: Connect, tmp_path: Path) -> None:
+    tracked, plain = connect(), connect()
+    tracked.conf.set("spark.sparkext.usageTracking.enabledByDefault", "true")
+
+    ours = Table(tracked, tmp_path / "ours").create("a INT", NAME_MODE)
+    theirs = Table(plain, tmp_path / "theirs").create("a INT", NAME_MODE)
+
+    assert (ours.log.is_tracked, theirs.log.is_tracked) == (True, False)
+
+
+def test_each_session_has_its_own_schema(connect: Connect, tmp_path: Path) -> None:
+    sessions = {"one": connect(), "two": connect()}
+    for schema, session in sessions.items():
+        session.sql(f"CREATE SCHEMA {schema}")
+        session.sql(f"USE {schema}")
+        session.sql(f"CREATE TABLE t ({schema} INT) USING delta LOCATION '{tmp_path / schema}'")
+
+    UsageTracking.forName(sessions["two"], "t").enable()
+
+    assert TableLog(tmp_path / "two").is_tracked
+    assert not TableLog(tmp_path / "one").is_tracked
+    for schema, session in sessions.items():
+        (column,) = UsageTracking.forName(session, "t").columns().collect()
+        assert column.name == schema
+        session.sql(f"DROP SCHEMA {schema} CASCADE")
+
+
+def test_sessions_go_on_when_one_ends(connect: Connect, tmp_path: Path) -> None:
+    tables = [Table(connect(), tmp_path / name).create_tracked() for name in ("a", "b")]
+    ended, other = tables
+
+    ended.alter("ADD COLUMN c INT")
+    ended.spark.stop()
+    other.alter("RENAME COLUMN a TO c")
+
+    assert other.log.flag == "true"
+    table = Table(connect(), ended.path)
+    table.alter("DROP COLUMN c")
+    assert table.log.flag == "true"
+
+
+def test_sessions_change_tables_at_one_time(connect: Connect, tmp_path: Path) -> None:
+    tables = [Table(connect(), tmp_path / str(n)).create_tracked() for n in range(3)]
+
+    def change(table: Table) -> None:
+        table.alter("ADD COLUMN c INT")
+        table.alter("RENAME COLUMN a TO d")
+
+    threads = [Thread(target=change, args=[table]) for table in tables]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    for table in tables:
+        assert table.log.flag == "true"
+        assert table.log.physical_names == {"d": "a", "b": "b", "c": "c"}
+
+
+# Other ways in.
+
+TELL = """
+import importlib.util, json, sys
+absent = [name for name in ("py4j", "delta", "pyspark.core") if not importlib.util.find_spec(name)]
+log = trips.columns().collect()
+print(json.dumps([sys.prefix, absent, [list(c)[:3] for c in log], trips.has_dropped_or_renamed]))
+"""
+
+
+def test_the_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
+    """With Spark's client alone; pip takes from a folder what it would fetch."""
+    run(
+        *(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps"),
+        *("-w", tmp_path, CHECKOUT),
+        cwd=tmp_path,
+    )
+    (client_wheel,) = WHEELS.glob("pyspark_client-*.whl")
+    client = environment_for(client_wheel, tmp_path / "venv")
+    programs = client.shell_programs()
+    fetched = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(WHEELS)}
+    (program,) = blocks("python")
+
+    run("bash", "-ec", blocks("bash")[1], cwd=tmp_path, PATH=programs, **fetched)
+    output = run(
+        "python",
+        "-W",
+        "error",
+        "-c",
+        program + TELL,
+        cwd=tmp_path,
+        PATH=programs,
+        SPARK_REMOTE=server,
+    )
+
+    told: Any = json.loads(output.splitlines()[-1])
+    assert told == [
+        str(client.home),
+        ["py4j", "delta", "pyspark.core"],
+        [["id", "id", None]],
+        False,
+    ]
+
+
+LOCAL = """
+import json, sys
+from pyspark.sql import SparkSession
+import spark_ext
+
+builder = SparkSession.builder.config(map=json.loads(sys.argv[2])).remote("local[2]")
+for _ in range(2):
+    spark = spark_ext.configure(builder).getOrCreate()
+table = f"delta.`{sys.argv[1]}`"
+properties = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+spark.sql(f"CREATE TABLE {table} (a INT) USING delta {properties}")
+tracking = spark_ext.UsageTracking.forPath(spark, sys.argv[1])
+tracking.enable()
+spark.sql(f"ALTER TABLE {table} RENAME COLUMN a TO b")
+print(json.dumps([type(spark).__module__, tracking.has_dropped_or_renamed]))
+spark.stop()
+"""
+
+
+def test_a_server_that_pyspark_starts_for_itself_is_configured(tmp_path: Path) -> None:
+    """Its sessions have class loaders of their own, as `spark.sql.artifact.isolation` says."""
+    settings = small_session(SparkSession.Builder(), tmp_path / "warehouse")._options
+    del settings["spark.master"]
+
+    # For PySpark this takes a free port; else it is always the same.
+    output = run(
+        *(sys.executable, "-c", LOCAL, tmp_path / "t", json.dumps(settings)),
+        cwd=tmp_path,
+        SPARK_TESTING="1",
+    )
+
+    told = json.loads(output.splitlines()[-1])
+    assert told == ["pyspark.sql.connect.session", True]
+    assert TableLog(tmp_path / "t").flag == "true"
