@@ -114,6 +114,16 @@ class UnsupportedDeltaVersionError(
     """The hooks do not fit the delta-spark that is loaded. Raised in Java."""
 
 
+class UnsupportedSparkVersionError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
+):
+    """Spark and Delta are no pair, or none for spark-ext: `configure`. Also raised in Java."""
+
+
+class SeveralJarsError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_SEVERAL_JARS"):
+    """Two different jars of spark-ext are on one class path. Raised in Java."""
+
+
 class TableLikeWithFeatureError(
     SparkExtError, NotImplementedError, condition="USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE"
 ):
@@ -153,6 +163,16 @@ class SessionAlreadyRunningError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_SESSION_ALREADY_RUNNING"
 ):
     """A Spark context without the extension runs, and would ignore the options in silence."""
+
+
+class JvmWithoutJarsError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_JVM_WITHOUT_JARS"):
+    """No context runs, but a JVM without the extension: Spark would warn and go on without it."""
+
+
+class DifferentVersionsError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_DIFFERENT_VERSIONS"
+):
+    """The Python package is of another version than the jar in the JVM."""
 
 
 class ClassicSparkMissingError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.errors import PySparkException
 
 from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.api.releases import require_version
 from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.exits import (
     EXITS,
@@ -59,6 +60,7 @@ class UsageTracking:
                 USAGE_TRACKING_AMBIGUOUS_TABLE_NAME, where SQL means a table of another catalog
                 and `DeltaTable.forName` one of the session catalog; Spark's, for a view and in a
                 session without the extension.
+            DifferentVersionsError: The session has a jar of another version.
         """
         return cls(spark, _named(spark, _literal(name))["name"])
 
@@ -69,6 +71,7 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE, also for a path inside a table or with a
                 version (`@v1`); Spark's, in a session without the extension.
+            DifferentVersionsError: The session has a jar of another version.
         """
         return cls(spark, _named(spark, _literal(os.fspath(path)), "true")["name"])
 
@@ -201,6 +204,8 @@ class UsageTracking:
 def _named(spark: SparkSession, *arguments: str) -> Row:
     """The row of `column_mapping_table`: a table's full name, for functions and for statements."""
     (row,) = spark.sql(f"SELECT * FROM column_mapping_table({', '.join(arguments)})").collect()
+    # A jar that does not tell is older than this package.
+    require_version(row["jarVersion"] if "jarVersion" in row else "(unknown version)")
     return row
 
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext;
 
+import java.io.IOException;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.hook.DeltaHooks;
 import sparkext.python.WorkerSettings;
+import sparkext.release.DeltaBuild;
+import sparkext.release.JarCopies;
+import sparkext.release.SparkRelease;
 import sparkext.sql.DeltaConfiguration;
 import sparkext.sql.StatementCheck;
 import sparkext.sql.TableFunction;
@@ -23,6 +27,8 @@ public final class UsageTrackingExtension
 
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
+    // Before any class that a Spark of another line cannot load.
+    SparkRelease.requireSupported();
     try {
       start(extensions);
     } catch (VirtualMachineError fatal) {
@@ -34,8 +40,10 @@ public final class UsageTrackingExtension
   }
 
   /** The hooks come last: they stay in the JVM, whatever becomes of this session. */
-  private static void start(SparkSessionExtensions extensions) {
+  private static void start(SparkSessionExtensions extensions) throws IOException {
+    JarCopies.requireAlike();
     DeltaHooks.requireDelta();
+    DeltaBuild.requireForThisSpark();
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     WorkerSettings.refuseInSessions();
     StatementCheck.inject(extensions);

@@ -12,6 +12,7 @@ import net.bytebuddy.dynamic.ClassFileLocator;
 import sparkext.command.MetadataOnlyRemoval;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.release.Versions;
 import sparkext.rule.MetadataRules;
 
 /** The hooks, and their one-time installation into a JVM's Delta. */
@@ -132,11 +133,6 @@ public final class DeltaHooks {
 
   /** The version of the Delta on the class path, as far as it tells one. */
   public static String deltaVersion() {
-    try {
-      Class<?> delta = Class.forName("io.delta.package$", true, DeltaHooks.class.getClassLoader());
-      return (String) delta.getMethod("VERSION").invoke(delta.getField("MODULE$").get(null));
-    } catch (ReflectiveOperationException | LinkageError unknown) {
-      return "(unknown version)";
-    }
+    return Versions.delta();
   }
 }
