@@ -25,7 +25,9 @@ def _no_jar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def running_with(monkeypatch: pytest.MonkeyPatch, extensions: str) -> None:
     context = SimpleNamespace(getConf=lambda: {EXTENSIONS: extensions})
-    monkeypatch.setattr(pyspark, "SparkContext", SimpleNamespace(_active_spark_context=context, _jvm=None))
+    monkeypatch.setattr(
+        pyspark, "SparkContext", SimpleNamespace(_active_spark_context=context, _jvm=None)
+    )
 
 
 @pytest.mark.parametrize("extensions", ["", DELTA_EXTENSION, f"{USAGE_TRACKING_EXTENSION}2"])
