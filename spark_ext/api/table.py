@@ -205,7 +205,7 @@ def _named(spark: SparkSession, *arguments: str) -> Row:
     """The row of `column_mapping_table`: a table's full name, for functions and for statements."""
     (row,) = spark.sql(f"SELECT * FROM column_mapping_table({', '.join(arguments)})").collect()
     # A jar that does not tell is older than this package.
-    require_version(row["jarVersion"] if "jarVersion" in row else "(unknown version)")
+    require_version(row.asDict().get("jarVersion", "(unknown version)"))
     return row
 
 

@@ -10,11 +10,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext.api import releases
+from spark_ext.api import releases, session
 from spark_ext.api.releases import launched_spark, require_pair
 from spark_ext.errors import UnsupportedSparkVersionError
 
 JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext/error/Conditions.java"
+
+
+@pytest.fixture(autouse=True)
+def _no_jar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "jar", lambda: Path("spark-ext.jar"))
 
 
 def refusal(spark: str, scala: str, *packages: str) -> dict[str, str]:
