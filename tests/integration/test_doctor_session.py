@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext doctor` as the install page has it, on a sound machine and on one that is not."""
+"""`python -m spark_ext doctor` as the install page has it, on a sound machine and another."""
 
 from __future__ import annotations
 
