@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext jars | submit-args`: what a command line needs of us."""
+"""`python -m spark_ext jars | submit-args | doctor`: what a command line needs of us."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from spark_ext.api.session import CLIENT, DEPLOY_MODES, jar, submit_args
+from spark_ext.doctor.examination import examine
+from spark_ext.doctor.findings import as_json, as_text, is_sound
 from spark_ext.errors import SparkExtError
 
 
@@ -26,13 +29,28 @@ def main(arguments: list[str] | None = None) -> int:
         default=CLIENT,
         help="cluster: the driver runs elsewhere, with the Python that its cluster names",
     )
+    doctor = commands.add_parser(
+        "doctor", help="look for what is wrong on this machine; exit code 1 where something is"
+    )
+    doctor.add_argument(
+        "--session", action="store_true", help="start a session and track a table, too"
+    )
+    doctor.add_argument("--json", action="store_true", help="print one JSON object")
     chosen = parser.parse_args(arguments)
+    if chosen.command == "doctor":
+        return _doctor(with_session=chosen.session, json=chosen.json)
     try:
         print(jar() if chosen.command == "jars" else " ".join(submit_args(chosen.deploy_mode)))
     except SparkExtError as error:
         print(f"[{error.condition}] {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _doctor(*, with_session: bool, json: bool) -> int:
+    findings = examine(os.environ, with_session=with_session)
+    print(as_json(findings) if json else as_text(findings))
+    return 0 if is_sound(findings) else 1
 
 
 if __name__ == "__main__":

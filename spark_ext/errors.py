@@ -114,6 +114,16 @@ class UnsupportedDeltaVersionError(
     """The hooks do not fit the delta-spark that is loaded. Raised in Java."""
 
 
+class UnsupportedSparkVersionError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
+):
+    """Spark and Delta are no pair, or none for spark-ext: `configure`. Also raised in Java."""
+
+
+class SeveralJarsError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_SEVERAL_JARS"):
+    """Two different jars of spark-ext are on one class path. Raised in Java."""
+
+
 class TableLikeWithFeatureError(
     SparkExtError, NotImplementedError, condition="USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE"
 ):
@@ -175,6 +185,16 @@ class SessionWithoutExtensionError(
 
 class RemoteSessionError(SparkExtError, ValueError, condition="USAGE_TRACKING_REMOTE_SESSION"):
     """A session of a Spark Connect server is configured, which its server alone can be."""
+
+
+class JvmWithoutJarsError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_JVM_WITHOUT_JARS"):
+    """No context runs, but a JVM without the extension: Spark would warn and go on without it."""
+
+
+class DifferentVersionsError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_DIFFERENT_VERSIONS"
+):
+    """The Python package is of another version than the jar in the JVM."""
 
 
 class ClassicSparkMissingError(

@@ -50,7 +50,7 @@ def attach(spark: SparkSession) -> SparkSession:
     jvm: JVMView = context._jvm
     if _add_to_class_path(jvm, jar()):
         context._jsc.addJar(str(jar()))  # for the executors
-    jvm.sparkext.UsageTrackingExtension.attach(session)
+    jvm.sparkext.SessionAttachment.attach(session)
     _name_extension(context._jsc.sc().conf())
     return spark
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spark_ext.api.releases import launched_spark, require_jars, require_pair, spark_home
 from spark_ext.errors import (
     ClassicSparkMissingError,
     ExtensionJarMissingError,
@@ -58,6 +59,9 @@ def configure(
         ClassicSparkMissingError: Only a client of Spark Connect is installed.
         ExtensionJarMissingError: The jar was not built.
         SessionAlreadyRunningError: A Spark context runs already, without the extension.
+        JvmWithoutJarsError: None runs, in a JVM that was started without the extension.
+        DifferentVersionsError: The JVM has a jar of another version.
+        UnsupportedSparkVersionError: Spark and the Delta among the packages do not fit.
 
     Source:
         Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
@@ -71,13 +75,16 @@ def configure(
     if not isinstance(builder, SparkSession.Builder):
         raise TypeError(f"Cannot configure {type(builder)!r}: it is not a SparkSession.Builder.")
     _require_configurable(SparkContext._active_spark_context)
+    if SparkContext._jvm is not None:
+        require_jars(SparkContext._jvm)
     # PySpark does this after the first session is up; our refusals come while it starts.
     install_exception_handler()
     chosen: dict[str, str] = builder._options
     options = submit_options()
+    options[PACKAGES] = _joined(options[PACKAGES], ",".join(extra_packages or []))
+    _require_pair(_joined(chosen.get(PACKAGES, ""), options[PACKAGES]))
     for key in (PACKAGES, JARS, EXTENSIONS):
         builder.config(key, _joined(chosen.get(key, ""), options[key]))
-    builder.config(PACKAGES, _joined(chosen[PACKAGES], ",".join(extra_packages or [])))
     for key in (CATALOG, DRIVER_PYTHON):
         builder.config(key, chosen.get(key, options[key]))
     return builder
@@ -175,6 +182,13 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
         raise RemoteSessionError(server=f"{CONNECT}{host}")
     if type(builder).__module__.startswith("pyspark.sql.connect."):
         raise RemoteSessionError(server="of its channel builder")
+
+
+def _require_pair(packages: str) -> None:
+    import pyspark
+
+    spark, scala = launched_spark(spark_home(pyspark.__file__), pyspark.__version__)
+    require_pair(spark, scala, _entries(packages))
 
 
 def _require_configurable(context: SparkContext | None) -> None:

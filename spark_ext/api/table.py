@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pyspark.errors import PySparkException
 
 from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.api.releases import require_version
 from spark_ext.errors import MalformedMessageError, SessionWithoutExtensionError
 from spark_ext.leave.exits import (
     EXITS,
@@ -59,6 +60,7 @@ class UsageTracking:
                 USAGE_TRACKING_AMBIGUOUS_TABLE_NAME, where SQL means a table of another catalog
                 and `DeltaTable.forName` one of the session catalog; Spark's, for a view.
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
+            DifferentVersionsError: The session has a jar of another version.
         """
         return cls(spark, _named(spark, _literal(name))["name"])
 
@@ -70,6 +72,7 @@ class UsageTracking:
             AnalysisException: DELTA_MISSING_DELTA_TABLE, also for a path inside a table or with a
                 version (`@v1`).
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
+            DifferentVersionsError: The session has a jar of another version.
         """
         return cls(spark, _named(spark, _literal(os.fspath(path)), "true")["name"])
 
@@ -202,6 +205,8 @@ class UsageTracking:
 def _named(spark: SparkSession, *arguments: str) -> Row:
     """The row of `column_mapping_table`: a table's full name, for functions and for statements."""
     (row,) = _answer(spark, "column_mapping_table", *arguments).collect()
+    # A jar that does not tell is older than this package.
+    require_version(row.asDict().get("jarVersion", "(unknown version)"))
     return row
 
 

@@ -27,7 +27,9 @@ def _no_jar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def running_with(monkeypatch: pytest.MonkeyPatch, extensions: str) -> None:
     context = SimpleNamespace(getConf=lambda: {EXTENSIONS: extensions})
-    monkeypatch.setattr(pyspark, "SparkContext", SimpleNamespace(_active_spark_context=context))
+    monkeypatch.setattr(
+        pyspark, "SparkContext", SimpleNamespace(_active_spark_context=context, _jvm=None)
+    )
 
 
 @pytest.mark.parametrize("extensions", ["", DELTA_EXTENSION, f"{USAGE_TRACKING_EXTENSION}2"])
@@ -76,7 +78,7 @@ def test_a_session_of_a_server_is_refused(monkeypatch: pytest.MonkeyPatch, how: 
 def test_a_server_that_pyspark_starts_itself_is_configured(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setattr(pyspark, "SparkContext", SimpleNamespace(_active_spark_context=None))
+    monkeypatch.setattr(pyspark, "SparkContext", SimpleNamespace(_active_spark_context=None, _jvm=None))
 
     builder = spark_ext.configure(SparkSession.Builder().remote(address))
 

@@ -9,11 +9,22 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
+import spark_ext
 from spark_ext import UsageTracking
-from spark_ext.errors import MalformedMessageError, SessionWithoutExtensionError
+from spark_ext.errors import (
+    DifferentVersionsError,
+    MalformedMessageError,
+    SessionWithoutExtensionError,
+)
 from spark_ext.leave.exits import EXITS, Reason
 
-TABLE = {"name": "t", "sqlName": "t", "tracked": True, "hasDroppedOrRenamed": "false"}
+TABLE = {
+    "name": "t",
+    "sqlName": "t",
+    "tracked": True,
+    "hasDroppedOrRenamed": "false",
+    "jarVersion": spark_ext.__version__,
+}
 
 
 class Answer:
@@ -56,6 +67,25 @@ def exit_row(name: str, **changes: Any) -> Row:
 
 def tracking(session: Any) -> UsageTracking:
     return UsageTracking.forName(session, "t")
+
+
+class TestTheVersion:
+    @pytest.mark.parametrize("jar", ["0.0.9", "99.0.0", None])
+    def test_a_jar_of_another_version_is_refused(self, jar: str | None) -> None:
+        told = {key: value for key, value in TABLE.items() if key != "jarVersion"}
+        row = Row(**told, jarVersion=jar) if jar else Row(**told)
+
+        with pytest.raises(DifferentVersionsError) as refused:
+            tracking(Session(column_mapping_table=[row]))
+
+        jar = jar or "(unknown version)"
+        assert refused.value.params == {"package": spark_ext.__version__, "jar": jar}
+
+    def test_it_costs_no_statement_of_its_own(self) -> None:
+        session = Session()
+        tracking(session)
+
+        assert len(session.statements) == 1
 
 
 class TestTheExits:

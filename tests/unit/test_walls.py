@@ -24,26 +24,34 @@ ROOMS: Mapping[str, set[str]] = {
     "rules": {"errors", "model"},
     "leave": {"errors", "model"},
     "worker": {"errors", "model", "rules", "leave"},
-    "api": {"errors", "model", "leave"},
+    "api": {"errors", "model", "leave", "__init__"},  # the version, which stands there
+    "doctor": {"errors", "model", "api", "__init__"},
     "__init__": {"errors", "leave", "api"},
-    "__main__": {"errors", "api"},
+    "__main__": {"errors", "api", "doctor"},
 }
 # What it may import of others, besides the standard library.
-LIBRARIES: Mapping[str, set[str]] = {"worker": {"py4j"}, "api": {"pyspark", "delta", "py4j"}}
+LIBRARIES: Mapping[str, set[str]] = {
+    "worker": {"py4j"},
+    "api": {"pyspark", "delta", "py4j"},
+    "doctor": {"pyspark"},
+}
 
 JAVA_ROOMS: Mapping[str, set[str]] = {
     "feature": set(),
     "error": {"feature"},
+    "release": {"error"},
     "python": {"error"},
     "rule": {"error", "feature", "python"},
     "command": {"error", "feature", "rule"},
-    "hook": {"error", "feature", "rule", "command"},
-    "sql": {"error", "feature", "rule", "command"},
-    "": {"hook", "python", "sql", "error"},
+    "hook": {"error", "feature", "release", "rule", "command"},
+    "sql": {"error", "feature", "release", "rule", "command"},
+    "": {"hook", "python", "release", "sql", "error"},
 }
 # The process knows neither the tables nor what weaves them.
 FORBIDDEN_IN_JAVA = {
     "python": ("org.apache.spark.sql.delta", "net.bytebuddy"),
+    # What it asks about may not fit.
+    "release": ("import org.apache.spark", "import scala", "py4j"),
     "rule": ("net.bytebuddy", "py4j"),
     "sql": ("net.bytebuddy", "py4j"),
 }

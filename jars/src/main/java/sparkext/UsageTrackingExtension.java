@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext;
 
+import java.io.IOException;
 import org.apache.spark.sql.SparkSessionExtensions;
-import org.apache.spark.sql.classic.SparkSession;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
 import sparkext.hook.DeltaHooks;
 import sparkext.python.WorkerSettings;
+import sparkext.release.DeltaBuild;
+import sparkext.release.JarCopies;
+import sparkext.release.SparkRelease;
 import sparkext.sql.DeltaConfiguration;
-import sparkext.sql.RunningSession;
 import sparkext.sql.StatementCheck;
 import sparkext.sql.TableFunction;
 
@@ -26,6 +27,8 @@ public final class UsageTrackingExtension
 
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
+    // Before any class that a Spark of another line cannot load.
+    SparkRelease.requireSupported();
     try {
       start(extensions);
     } catch (VirtualMachineError fatal) {
@@ -36,31 +39,11 @@ public final class UsageTrackingExtension
     return BoxedUnit.UNIT;
   }
 
-  /**
-   * Gives a session that runs already what the extension gives one at its start; does nothing where
-   * it has that.
-   *
-   * <p>Called by {@code spark_ext/api/attach.py}, which has put the jar on the class path.
-   *
-   * @throws UsageTrackingException as the start of a session, and
-   *     USAGE_TRACKING_SESSION_NOT_ATTACHABLE; the session is as it was then
-   */
-  public static void attach(SparkSession session) throws UsageTrackingException {
-    RunningSession running = new RunningSession(session);
-    if (running.isWhole()) {
-      return;
-    }
-    WorkerSettings.refuseInSessions();
-    DeltaHooks.install();
-    running.complete();
-  }
-
   /** The hooks come last: they stay in the JVM, whatever becomes of this session. */
-  private static void start(SparkSessionExtensions extensions) {
+  private static void start(SparkSessionExtensions extensions) throws IOException {
+    JarCopies.requireAlike();
     DeltaHooks.requireDelta();
-    if (DeltaHooks.standAside()) {
-      return;
-    }
+    DeltaBuild.requireForThisSpark();
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     WorkerSettings.refuseInSessions();
     StatementCheck.inject(extensions);

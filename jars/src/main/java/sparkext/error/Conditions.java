@@ -17,10 +17,29 @@ final class Conditions {
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{(\\w+)}");
   private static final JsonNode ALL = all();
 
+  /** The Sparks and Deltas that work together, in words; {@code spark_ext/api/releases.py}, too. */
+  static final String SUPPORTED_PAIRS =
+      "Spark 4.0 or 4.1 with delta-spark 4.1.0 to 4.4.0, or Spark 4.2 with delta-spark 4.4.0;"
+          + " Scala 2.13";
+
   private Conditions() {}
+
+  /** What an error tells, whatever its class. */
+  record Error(String condition, String sqlState, Map<String, String> parameters, String text) {
+    String message() {
+      return "[" + condition + "] " + text + " SQLSTATE: " + sqlState;
+    }
+  }
 
   /** The error of a condition with these values, each a name followed by its value. */
   static UsageTrackingException error(String condition, Throwable cause, String... namesAndValues) {
+    Error error = described(condition, namesAndValues);
+    return new UsageTrackingException(
+        error.condition(), error.sqlState(), error.parameters(), error.text(), cause);
+  }
+
+  /** Likewise, as data: what its class would have to fit is not asked. */
+  static Error described(String condition, String... namesAndValues) {
     Map<String, String> parameters = new LinkedHashMap<>();
     for (int i = 0; i < namesAndValues.length; i += 2) {
       parameters.put(namesAndValues[i], namesAndValues[i + 1]);
@@ -28,7 +47,7 @@ final class Conditions {
     JsonNode listed = ALL.required(condition);
     String text = text(listed.required("template").textValue(), parameters);
     String sqlState = listed.required("sqlState").textValue();
-    return new UsageTrackingException(condition, sqlState, parameters, text, cause);
+    return new Error(condition, sqlState, parameters, text);
   }
 
   /** In one pass: a value may have braces of its own. */

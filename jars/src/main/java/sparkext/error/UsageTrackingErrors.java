@@ -65,6 +65,24 @@ public final class UsageTrackingErrors {
         String.join("; ", mismatches));
   }
 
+  /** This Delta was built for another Spark. */
+  public static UsageTrackingException unsupportedSparkVersion(String spark, String delta) {
+    return Conditions.error(
+        "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION",
+        null,
+        "spark",
+        spark,
+        "delta",
+        delta,
+        "supported",
+        Conditions.SUPPORTED_PAIRS);
+  }
+
+  /** The class path has jars of ours with other content. */
+  public static UsageTrackingException severalJars(List<String> jars) {
+    return Conditions.error("USAGE_TRACKING_SEVERAL_JARS", null, "jars", String.join(", ", jars));
+  }
+
   /** What ended the start of a session: an error with a condition as it is, or a misfit. */
   public static UsageTrackingException startFailed(String version, Throwable failure) {
     return failure instanceof UsageTrackingException refused

@@ -16,6 +16,7 @@ import org.slf4j.LoggerFactory;
 import sparkext.command.MetadataOnlyRemoval;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.release.Versions;
 import sparkext.rule.MetadataRules;
 
 /** The hooks, and their one-time installation into a JVM's Delta. */
@@ -175,11 +176,6 @@ public final class DeltaHooks {
 
   /** The version of the Delta on the class path, as far as it tells one. */
   public static String deltaVersion() {
-    try {
-      Class<?> delta = Class.forName("io.delta.package$", true, DeltaHooks.class.getClassLoader());
-      return (String) delta.getMethod("VERSION").invoke(delta.getField("MODULE$").get(null));
-    } catch (ReflectiveOperationException | LinkageError unknown) {
-      return "(unknown version)";
-    }
+    return Versions.delta();
   }
 }

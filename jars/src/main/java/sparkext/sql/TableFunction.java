@@ -29,6 +29,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.release.Versions;
 import sparkext.rule.MetadataRules;
 import sparkext.rule.Relation;
 import sparkext.rule.RequestJson;
@@ -55,7 +56,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
 
   private static final StructType NAMED =
       StructType.fromDDL(
-          "name STRING, sqlName STRING, tracked BOOLEAN, hasDroppedOrRenamed STRING");
+          "name STRING, sqlName STRING, tracked BOOLEAN, hasDroppedOrRenamed STRING,"
+              + " jarVersion STRING");
 
   private final String name;
   private final int maxArguments;
@@ -113,7 +115,10 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     };
   }
 
-  /** For {@code spark_ext.UsageTracking}: a name or, if the second argument is true, a path. */
+  /**
+   * For {@code spark_ext.UsageTracking}: a name or, if the second argument is true, a path. The
+   * package sees there whether the jar is of its own version.
+   */
   private static Relation named(
       TableFunction function, SparkSession session, List<Object> arguments) {
     String given = (String) arguments.get(0);
@@ -128,7 +133,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         CollectionConverters.asJava(snapshot.metadata().configuration())
             .get(UsageTrackingFeature.FLAG);
     return new Relation(
-        NAMED, List.of(RowFactory.create(table.name(), table.sqlName(), tracked, flag)));
+        NAMED,
+        List.of(RowFactory.create(table.name(), table.sqlName(), tracked, flag, Versions.ours())));
   }
 
   private List<Object> values(List<Expression> arguments) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.error;
+
+import java.util.Map;
+
+/**
+ * USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION where {@link UsageTrackingException} cannot be loaded:
+ * its parent is another in every line of Spark. It names no class of Spark or Scala.
+ */
+public final class UnsupportedSparkException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final transient Conditions.Error error;
+
+  private UnsupportedSparkException(Conditions.Error error) {
+    super(error.message());
+    this.error = error;
+  }
+
+  /** The refusal of this Spark and Delta. */
+  public static UnsupportedSparkException of(String spark, String delta) {
+    return new UnsupportedSparkException(
+        Conditions.described(
+            "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION",
+            "spark",
+            spark,
+            "delta",
+            delta,
+            "supported",
+            Conditions.SUPPORTED_PAIRS));
+  }
+
+  public String getCondition() {
+    return error.condition();
+  }
+
+  public String getSqlState() {
+    return error.sqlState();
+  }
+
+  public Map<String, String> getMessageParameters() {
+    return error.parameters();
+  }
+}

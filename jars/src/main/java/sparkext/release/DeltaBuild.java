@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.release;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Map;
+import java.util.Optional;
+import net.bytebuddy.jar.asm.ClassReader;
+import net.bytebuddy.jar.asm.ClassVisitor;
+import net.bytebuddy.jar.asm.MethodVisitor;
+import net.bytebuddy.jar.asm.Type;
+import net.bytebuddy.utility.OpenedClassReader;
+import sparkext.error.UsageTrackingErrors;
+
+/**
+ * Which Spark the Delta on the class path was built for.
+ *
+ * <p>Each release of Delta has a jar for every Spark that it supports, with the same classes. One
+ * for another Spark starts and dies inside Delta, at some statement, with a NoSuchMethodError. They
+ * differ in what {@code Relocated.createIncrementalExecution} takes: Spark moved or replaced that
+ * class in 4.1 and in 4.2.
+ *
+ * <p>Source: Delta 4.1.0 to 4.4.0, spark/src/main/scala-shims, {@code
+ * RelocatedStreamingClassesShims.scala}; Delta 4.0, {@code Relocated.scala}, is for Spark 4.0
+ * alone.
+ */
+public final class DeltaBuild {
+  private static final String RELOCATED = "org/apache/spark/sql/delta/Relocated$.class";
+  private static final String MARKED = "createIncrementalExecution";
+  private static final int PLACE = 8;
+  private static final String OF_DELTA_4_0 = "setActiveSession";
+  private static final String STREAMING = "org.apache.spark.sql.execution.streaming.";
+
+  private static final Map<String, String> SPARK_BY_MARK =
+      Map.of(
+          OF_DELTA_4_0,
+          "4.0",
+          STREAMING + "OffsetSeqMetadata",
+          "4.0",
+          STREAMING + "checkpointing.OffsetSeqMetadata",
+          "4.1",
+          STREAMING + "checkpointing.OffsetSeqMetadataBase",
+          "4.2");
+
+  private DeltaBuild() {}
+
+  /**
+   * Refuses a Delta that was built for another Spark. One without a mark known here, as of a later
+   * release, is left to the hooks.
+   *
+   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION
+   */
+  public static void requireForThisSpark() throws IOException {
+    String spark = Versions.spark();
+    try (InputStream relocated = DeltaBuild.class.getClassLoader().getResourceAsStream(RELOCATED)) {
+      Optional<String> wanted = relocated == null ? Optional.empty() : spark(relocated);
+      if (wanted.isPresent() && !spark.startsWith(wanted.get() + ".")) {
+        throw UsageTrackingErrors.unsupportedSparkVersion(
+                spark, Versions.delta() + " for Spark " + wanted.get())
+            .sneak();
+      }
+    }
+  }
+
+  /** The Spark that this class file of Delta's {@code Relocated} was compiled for. */
+  static Optional<String> spark(InputStream relocated) throws IOException {
+    Marks marks = new Marks();
+    ClassReader reader = OpenedClassReader.of(relocated.readAllBytes());
+    reader.accept(marks, ClassReader.SKIP_CODE | ClassReader.SKIP_DEBUG | ClassReader.SKIP_FRAMES);
+    return Optional.ofNullable(marks.mark).map(SPARK_BY_MARK::get);
+  }
+
+  private static final class Marks extends ClassVisitor {
+    private String mark;
+
+    Marks() {
+      super(OpenedClassReader.ASM_API);
+    }
+
+    @Override
+    public MethodVisitor visitMethod(
+        int access, String name, String descriptor, String signature, String[] exceptions) {
+      Type[] arguments = Type.getArgumentTypes(descriptor);
+      if (name.equals(MARKED) && arguments.length > PLACE) {
+        mark = arguments[PLACE].getClassName();
+      } else if (name.equals(OF_DELTA_4_0) && mark == null) {
+        mark = OF_DELTA_4_0;
+      }
+      return null;
+    }
+  }
+}

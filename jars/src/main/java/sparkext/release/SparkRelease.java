@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.release;
+
+import sparkext.error.UnsupportedSparkException;
+
+/**
+ * Refuses a Spark whose classes differ from those that ours are compiled against.
+ *
+ * <p>Neither this class nor what it calls names a class of Spark or Scala: with Scala 2.12 our
+ * other classes end with errors of the JVM, some of which Spark makes a warning of.
+ */
+public final class SparkRelease {
+  private static final String SCALA = "2.13.";
+  private static final int OLDEST = 4;
+
+  private SparkRelease() {}
+
+  /**
+   * Returns where Spark is 4.0 or later, of Scala 2.13.
+   *
+   * @throws UnsupportedSparkException USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION
+   */
+  public static void requireSupported() {
+    require(Versions.spark(), Versions.scala());
+  }
+
+  static void require(String spark, String scala) {
+    if (!scala.startsWith(SCALA) || major(spark) < OLDEST) {
+      throw UnsupportedSparkException.of(spark + " of Scala " + scala, Versions.delta());
+    }
+  }
+
+  private static int major(String version) {
+    String digits = version.split("\\.", 2)[0];
+    return digits.matches("\\d{1,4}") ? Integer.parseInt(digits) : 0;
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.release;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.Properties;
+
+/** The versions of what is on the class path, read by JDK means alone: nothing need fit. */
+public final class Versions {
+  static final String UNKNOWN = "(unknown version)";
+
+  /** Maven writes it into every jar. */
+  static final String DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties";
+
+  private static final ClassLoader LOADER = Versions.class.getClassLoader();
+
+  private Versions() {}
+
+  /** Spark's, such as 4.2.0. */
+  public static String spark() {
+    return told("org.apache.spark.package$", "SPARK_VERSION");
+  }
+
+  /** The Scala library's, such as 2.13.18. */
+  public static String scala() {
+    return told("scala.util.Properties$", "versionNumberString");
+  }
+
+  /** Delta's, as far as it tells one. */
+  public static String delta() {
+    return told("io.delta.package$", "VERSION");
+  }
+
+  /** The one of the jar with this class; `spark_ext.__version__` is the Python package's. */
+  public static String ours() {
+    try (InputStream description = Versions.class.getResourceAsStream("/" + DESCRIPTION)) {
+      return version(description);
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
+  }
+
+  static String version(InputStream description) throws IOException {
+    if (description == null) {
+      return UNKNOWN;
+    }
+    Properties properties = new Properties();
+    properties.load(description);
+    return properties.getProperty("version", UNKNOWN);
+  }
+
+  private static String told(String scalaObject, String method) {
+    try {
+      Class<?> type = Class.forName(scalaObject, true, LOADER);
+      return (String) type.getMethod(method).invoke(type.getField("MODULE$").get(null));
+    } catch (ReflectiveOperationException | LinkageError unknown) {
+      return UNKNOWN;
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.release;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Optional;
+import net.bytebuddy.jar.asm.ClassWriter;
+import net.bytebuddy.jar.asm.Opcodes;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a Delta was built for, read from its class file. */
+class DeltaBuildTest {
+  private static final String STREAMING = "Lorg/apache/spark/sql/execution/streaming/";
+
+  @Test
+  void thePinnedDeltaWasBuiltForThePinnedSpark() throws IOException {
+    try (InputStream relocated =
+        getClass().getResourceAsStream("/org/apache/spark/sql/delta/Relocated$.class")) {
+      String spark = DeltaBuild.spark(relocated).orElseThrow();
+      assertThat(Versions.spark()).startsWith(spark + ".");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "OffsetSeqMetadata, 4.0",
+    "checkpointing/OffsetSeqMetadata, 4.1",
+    "checkpointing/OffsetSeqMetadataBase, 4.2"
+  })
+  void theNinthArgumentTells(String type, String spark) throws IOException {
+    String descriptor =
+        "(IILjava/lang/String;IIIJLscala/Option;" + STREAMING + type + ";Ljava/lang/Object;Z)V";
+
+    assertThat(spark("createIncrementalExecution", descriptor)).contains(spark);
+  }
+
+  @Test
+  void delta40HasAnotherMethod() throws IOException {
+    assertThat(spark("setActiveSession", "(Ljava/lang/Object;)V")).contains("4.0");
+  }
+
+  @Test
+  void aDeltaWithoutAKnownMarkIsNotJudged() throws IOException {
+    assertThat(spark("createIncrementalExecution", "()V")).isEmpty();
+    assertThat(spark("createIncrementalExecution", "(IIIIIIIILnew/Metadata;)V")).isEmpty();
+    assertThat(spark("other", "()V")).isEmpty();
+  }
+
+  private static Optional<String> spark(String method, String descriptor) throws IOException {
+    ClassWriter type = new ClassWriter(0);
+    type.visit(Opcodes.V17, Opcodes.ACC_PUBLIC, "Relocated$", null, "java/lang/Object", null);
+    type.visitMethod(Opcodes.ACC_PUBLIC | Opcodes.ACC_ABSTRACT, method, descriptor, null, null);
+    return DeltaBuild.spark(new ByteArrayInputStream(type.toByteArray()));
+  }
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule process, started and asked as the JVM does it.
+
+Source:
+    `sparkext.python.RuleWorker` and `WorkerSettings`; py4j's wire format, `py4j.protocol`.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+from spark_ext.api import session
+from spark_ext.api.session import DRIVER_PYTHON
+from spark_ext.doctor.findings import OK, PROBLEM, SKIPPED, Finding
+from spark_ext.errors import ExtensionJarMissingError
+
+_SETTINGS = ("spark.sparkext.worker.python", DRIVER_PYTHON, "spark.pyspark.python")
+_VARIABLES = ("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON")
+_NO_INTERPRETERS = ("jupyter", "ipython")
+_SECONDS = 30
+_STDERR = 2000
+_QUESTION = "column_mapping"
+_REQUEST: Mapping[str, Any] = {"table": {"schema": None, "configuration": {}}}
+
+
+def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Finding:
+    """Whether the interpreter that the settings name serves the rules of our jar."""
+    try:
+        path = session.jar()
+    except ExtensionJarMissingError:
+        return Finding("rule process", SKIPPED, "not asked: the jar of spark-ext is missing")
+    python, source = interpreter(environ, settings)
+    found = f"{python} -E {path} ({source})"
+    advice = "Set spark.sparkext.worker.python to a Python 3.10 or later with py4j."
+    try:
+        answer = _answer([python, "-E", str(path)], environ)
+    except (OSError, ValueError) as failed:
+        return Finding("rule process", PROBLEM, found, f"It gave no answer: {failed}", advice)
+    if "rows" not in answer:
+        return Finding("rule process", PROBLEM, found, f"It refused: {answer}", advice)
+    return Finding("rule process", OK, found)
+
+
+def interpreter(environ: Mapping[str, str], settings: Mapping[str, str]) -> tuple[str, str]:
+    """The interpreter, and what names it; this one where nothing does, as `configure` sets it."""
+    for key in _SETTINGS:
+        if settings.get(key):
+            return settings[key], key
+    for name in _VARIABLES:
+        value = environ.get(name, "")
+        if value and not Path(value).name.startswith(_NO_INTERPRETERS):
+            return value, name
+    return sys.executable, "spark_ext.configure"
+
+
+def _answer(command: list[str], environ: Mapping[str, str]) -> dict[str, object]:
+    token = secrets.token_hex(32)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, env=dict(environ)
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # A program that says nothing and does not end is no interpreter.
+        limit = Timer(_SECONDS, process.kill)
+        limit.start()
+        try:
+            # One that has ended by now says why on its standard error.
+            with suppress(BrokenPipeError):
+                process.stdin.write(f"{token}\n".encode())
+            port = process.stdout.readline().decode(errors="replace").strip()
+            if not port.isdigit():
+                process.kill()
+                stderr = process.communicate()[1].decode(errors="replace").strip()
+                raise ValueError(f"it named `{port}` as its port; {stderr[-_STDERR:]}")
+            return _asked(int(port), token)
+        finally:
+            limit.cancel()
+            process.kill()
+
+
+def _asked(port: int, token: str) -> dict[str, object]:
+    request = json.dumps(_REQUEST)
+    with socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as connection:
+        stream = connection.makefile("rw", encoding="utf-8", newline="\n")
+        for message in (f"A\n{token}\ne\n", f"c\nt\nask\ns{_QUESTION}\ns{request}\ne\n"):
+            stream.write(message)
+            stream.flush()
+            reply = stream.readline().rstrip("\n")
+            if not reply.startswith("!y"):
+                raise ValueError(f"it replied `{reply}`")
+    answer: dict[str, object] = json.loads(reply.removeprefix("!ys").replace("\\\\", "\\"))
+    return answer

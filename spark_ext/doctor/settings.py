@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `spark-defaults.conf` sets for every session that is started without `configure`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from spark_ext.api import session
+from spark_ext.api.session import (
+    CATALOG,
+    DELTA_CATALOG,
+    DELTA_EXTENSION,
+    EXTENSIONS,
+    JARS,
+    USAGE_TRACKING_EXTENSION,
+)
+from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
+from spark_ext.doctor.jars import are_alike, jar_version
+from spark_ext.errors import ExtensionJarMissingError
+
+CATALOG_IMPLEMENTATION = "spark.sql.catalogImplementation"
+DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
+
+_LINE = re.compile(r"\s*([^\s=:#!][^\s=:]*)(?:\s*[=:]\s*|\s+)(.*?)\s*")
+# Catalogs that are none of Delta's; one of somebody's own may extend it.
+_NO_DELTA_CATALOG = ("org.apache.", "io.delta.")
+
+
+def defaults_file(environ: Mapping[str, str], spark_home: Path | None) -> Path | None:
+    """Where Spark looks for its defaults."""
+    folder = environ.get("SPARK_CONF_DIR")
+    if folder:
+        return Path(folder) / "spark-defaults.conf"
+    return None if spark_home is None else spark_home / "conf" / "spark-defaults.conf"
+
+
+def defaults(file: Path | None) -> dict[str, str]:
+    """The settings of such a file; none where there is none."""
+    if file is None or not file.is_file():
+        return {}
+    lines = map(_LINE.fullmatch, file.read_text().splitlines())
+    return {line[1]: line[2] for line in lines if line}
+
+
+def extensions(file: Path | None, settings: Mapping[str, str]) -> Finding:
+    """Whether sessions have both extensions without `configure`."""
+    found = _shown(file, settings, EXTENSIONS)
+    named = [entry.strip() for entry in settings.get(EXTENSIONS, "").split(",")]
+    if USAGE_TRACKING_EXTENSION not in named:
+        return Finding(
+            "extensions",
+            NOTE,
+            found,
+            "Sessions do not have the extension by themselves.",
+            "Build them with `spark_ext.configure`, or start them with the arguments that "
+            "`python -m spark_ext submit-args` prints.",
+        )
+    if DELTA_EXTENSION not in named:
+        advice = f"Set {EXTENSIONS} to {DELTA_EXTENSION},{USAGE_TRACKING_EXTENSION}."
+        return Finding("extensions", PROBLEM, found, "Delta's extension is missing.", advice)
+    return Finding("extensions", OK, found)
+
+
+def catalogs(file: Path | None, settings: Mapping[str, str]) -> Finding:
+    """Whether Delta's catalog is the session catalog wherever the extensions are set."""
+    catalog = settings.get(CATALOG, "")
+    kind = settings.get(CATALOG_IMPLEMENTATION, "in-memory")
+    found = _shown(file, settings, CATALOG, CATALOG_IMPLEMENTATION)
+    advice = f"Set {CATALOG} to {DELTA_CATALOG}."
+    if kind not in ("in-memory", "hive"):
+        problem = f"{CATALOG_IMPLEMENTATION} is neither `in-memory` nor `hive`."
+        return Finding("catalogs", PROBLEM, found, problem, "Set it to one, or unset it.")
+    if catalog == DELTA_CATALOG:
+        return Finding("catalogs", OK, found)
+    if catalog.startswith(_NO_DELTA_CATALOG):
+        return Finding("catalogs", PROBLEM, found, "This is not Delta's catalog.", advice)
+    if catalog:
+        problem = "Statements on Delta tables fail unless this catalog extends Delta's."
+        return Finding("catalogs", NOTE, found, problem)
+    if USAGE_TRACKING_EXTENSION in settings.get(EXTENSIONS, ""):
+        problem = "Statements on Delta tables fail without Delta's catalog."
+        return Finding("catalogs", PROBLEM, found, problem, advice)
+    return Finding("catalogs", OK, found)
+
+
+def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Finding:
+    """Where sessions find our jar, and that they find one only."""
+    try:
+        ours = session.jar()
+    except ExtensionJarMissingError:
+        return Finding("class path", SKIPPED, "not asked: the jar of spark-ext is missing")
+    places = {
+        source: [path for path in paths if jar_version(path)]
+        for source, paths in _class_path(spark_home, settings).items()
+    }
+    there = [f"{path} ({source})" for source, paths in places.items() for path in paths]
+    others = [path for paths in places.values() for path in paths if not are_alike(path, ours)]
+    found = "; ".join(there) or f"{ours} (spark_ext.configure, submit-args)"
+    if others:
+        problem = f"{others[0]} differs from {ours}, which `configure` and `submit-args` add."
+        advice = f"Replace it by {ours}, or leave it out."
+        return Finding("class path", PROBLEM, found, problem, advice)
+    if not there and USAGE_TRACKING_EXTENSION in settings.get(EXTENSIONS, ""):
+        problem = f"{EXTENSIONS} names the extension, and nothing has its jar."
+        return Finding("class path", PROBLEM, "none", problem, f"Set {JARS} to {ours}.")
+    return Finding("class path", OK, found)
+
+
+def _shown(file: Path | None, settings: Mapping[str, str], *keys: str) -> str:
+    if file is None or not file.is_file():
+        return f"no {file or 'spark-defaults.conf'}"
+    named = [f"{key}={settings[key]}" for key in keys if key in settings]
+    return f"{', '.join(named) or 'nothing'} in {file}"
+
+
+def _class_path(spark_home: Path | None, settings: Mapping[str, str]) -> dict[str, list[Path]]:
+    """The jars that sessions have on their class path, by what puts them there."""
+    own = [] if spark_home is None else sorted((spark_home / "jars").glob("*.jar"))
+    listed = [_local(entry) for entry in settings.get(JARS, "").split(",") if entry.strip()]
+    driver = []
+    for entry in settings.get(DRIVER_CLASS_PATH, "").split(":"):
+        path = Path(entry)
+        driver += sorted(path.parent.glob("*.jar")) if path.name == "*" else [path] * bool(entry)
+    return {"Spark's jars": own, JARS: listed, DRIVER_CLASS_PATH: driver}
+
+
+def _local(entry: str) -> Path:
+    entry = entry.strip()
+    return (
+        Path(unquote(urlsplit(entry).path))
+        if "://" in entry or entry[:5] == "file:"
+        else Path(entry)
+    )

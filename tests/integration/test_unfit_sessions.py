@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions that Spark would start without the extension, or with one that does not fit."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from changed_jars import changed_jar, with_other_name
+from custom_sessions import (
+    DELTA,
+    OURS,
+    Failure,
+    failure_of,
+    our_jar,
+    resolved_jars,
+    session,
+    stop,
+    track_a_table,
+)
+from delta_table import Table
+from processes import in_new_process
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+from table_log import TableLog
+
+import spark_ext
+from spark_ext.errors import SparkExtError
+
+DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
+RELOCATED = "org/apache/spark/sql/delta/Relocated$.class"
+
+
+@pytest.fixture(scope="module")
+def delta_jars(spark: SparkSession) -> list[str]:
+    return resolved_jars(spark)
+
+
+def refusal_of_configure() -> tuple[str, str, dict[str, str]] | None:
+    try:
+        spark_ext.configure(SparkSession.builder)
+    except SparkExtError as refused:
+        return refused.condition, refused.sql_state, refused.params
+    return None
+
+
+# A JVM that was started without our jar, or without Delta's, takes neither later.
+
+
+def configured_after_sessions(
+    home: Path, jars: list[str], extensions: list[str]
+) -> list[tuple[str, str, dict[str, str]] | None]:
+    """What `configure` says while such a session runs, and once it has been stopped."""
+    session(home, jars, extensions=extensions, catalog=None).getOrCreate()
+    running = refusal_of_configure()
+    stop()
+    assert SparkContext._jvm is not None
+    return [running, refusal_of_configure()]
+
+
+def test_a_jvm_without_the_jars_is_refused_once_its_session_is_stopped(tmp_path: Path) -> None:
+    running, stopped = in_new_process(configured_after_sessions, tmp_path, [], [])
+
+    assert running is not None
+    assert running[0] == "USAGE_TRACKING_SESSION_ALREADY_RUNNING"
+    assert stopped == (
+        "USAGE_TRACKING_JVM_WITHOUT_JARS",
+        "55000",
+        {"missing": f"`{OURS}` and `{DELTA}`"},
+    )
+
+
+def test_an_extension_that_spark_left_out_with_a_warning_is_refused(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    found = in_new_process(configured_after_sessions, tmp_path, delta_jars, [DELTA, OURS])
+
+    missing = ("USAGE_TRACKING_JVM_WITHOUT_JARS", "55000", {"missing": f"`{OURS}`"})
+    assert found == [missing, missing]
+
+
+# A Delta for another Spark, as it is told by its class files.
+
+
+def started_with(home: Path, jars: list[str]) -> Failure | None:
+    return failure_of(session(home, jars).getOrCreate)
+
+
+def test_a_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[str]) -> None:
+    (delta,) = [jar for jar in delta_jars if "delta-spark" in jar]
+    rest = [jar for jar in delta_jars if jar != delta]
+    metadata = "org/apache/spark/sql/execution/streaming/checkpointing/OffsetSeqMetadata"
+    other = changed_jar(
+        delta,
+        tmp_path / "delta.jar",
+        {RELOCATED: with_other_name(f"{metadata}Base;", f"{metadata};")},
+    )
+
+    failure = in_new_process(started_with, tmp_path, [other, *rest, our_jar()])
+
+    assert failure is not None
+    assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
+    assert failure.sql_state == "0A000"
+    assert failure.parameters["spark"].startswith("4.2.")
+    assert failure.parameters["delta"] == "4.4.0 for Spark 4.1"
+    assert "Spark 4.2 with delta-spark 4.4.0" in failure.parameters["supported"]
+
+
+# Jars and packages of several versions.
+
+
+def of_version(version: str, to: Path) -> str:
+    """A jar like ours that says to be of another version."""
+    return changed_jar(our_jar(), to, {DESCRIPTION: lambda _: f"version={version}\n".encode()})
+
+
+def test_two_jars_of_ours_that_differ_are_refused(tmp_path: Path, delta_jars: list[str]) -> None:
+    other = of_version("0.0.9", tmp_path / "other.jar")
+
+    failure = in_new_process(started_with, tmp_path, [*delta_jars, other, our_jar()])
+
+    assert failure is not None
+    assert failure.condition == "USAGE_TRACKING_SEVERAL_JARS"
+    assert failure.sql_state == "55000"
+    assert f"{other} (0.0.9)" in failure.parameters["jars"]
+    assert f"({spark_ext.__version__})" in failure.parameters["jars"]
+
+
+def tracked_with(home: Path, jars: list[str]) -> None:
+    track_a_table(session(home, jars).getOrCreate(), home / "t")
+
+
+def test_copies_of_one_jar_are_one(tmp_path: Path, delta_jars: list[str]) -> None:
+    copy = shutil.copy(our_jar(), tmp_path / "copy.jar")
+
+    in_new_process(tracked_with, tmp_path, [*delta_jars, str(copy), our_jar()])
+
+    assert TableLog(tmp_path / "t").flag == "true"
+
+
+def used_with(home: Path, jars: list[str]) -> list[tuple[str, str, dict[str, str]] | None]:
+    """What `configure` and `UsageTracking` say to a session that runs with these jars."""
+    spark = session(home, jars).getOrCreate()
+    Table(spark, home / "t").create_tracked("a INT")
+    found = [refusal_of_configure()]
+    try:
+        spark_ext.UsageTracking.forPath(spark, home / "t")
+    except SparkExtError as refused:
+        found.append((refused.condition, refused.sql_state, refused.params))
+    return found
+
+
+def test_a_jar_of_another_version_than_the_package_is_refused(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    other = of_version("0.0.9", tmp_path / "other.jar")
+
+    found = in_new_process(used_with, tmp_path, [*delta_jars, other])
+
+    params = {"package": spark_ext.__version__, "jar": "0.0.9"}
+    assert found == [("USAGE_TRACKING_DIFFERENT_VERSIONS", "55000", params)] * 2

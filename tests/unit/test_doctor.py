@@ -1,0 +1,471 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each check of `python -m spark_ext doctor` where something is wrong, made wrong for real."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import spark_ext
+from spark_ext.api import session
+from spark_ext.doctor import installation, settings
+from spark_ext.doctor.examination import examine
+from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding, as_text, is_sound
+from spark_ext.doctor.rule_process import rule_process
+from spark_ext.doctor.trial import fault
+
+PACKAGE = Path(spark_ext.__file__).parent
+START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
+DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+OURS = "sparkext.UsageTrackingExtension"
+CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
+
+
+def make_jar(path: Path, version: str | None) -> Path:
+    """What Python sees of a jar of ours."""
+    with zipfile.ZipFile(path, "w") as jar:
+        jar.write(START, "__main__.py")
+        for file in (*PACKAGE.rglob("*.py"), PACKAGE / "conditions.json"):
+            jar.write(file, Path("spark_ext") / file.relative_to(PACKAGE))
+        if version is not None:
+            jar.writestr("sparkext/UsageTrackingExtension.class", "")
+            description = f"version={version}\n"
+            jar.writestr("META-INF/maven/io.sparkext/spark-ext/pom.properties", description)
+    return path
+
+
+@pytest.fixture
+def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The package's jar."""
+    path = make_jar(tmp_path / "spark-ext.jar", spark_ext.__version__)
+    monkeypatch.setattr(session, "jar", lambda: path)
+    return path
+
+
+def program(path: Path, script: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def a_spark(home: Path, *jars: str) -> dict[str, str]:
+    """An environment with a Spark of these jars."""
+    (home / "jars").mkdir(parents=True)
+    for name in jars:
+        (home / "jars" / name).touch()
+    return {**ENVIRON, "SPARK_HOME": str(home)}
+
+
+# Java.
+
+
+def a_java(path: Path, version: str) -> Path:
+    return program(path, f"""echo 'openjdk version "{version}" 2024-01-01' >&2""")
+
+
+def test_a_path_without_java_is_found(tmp_path: Path) -> None:
+    finding = installation.java({"PATH": str(tmp_path)})
+
+    assert (finding.status, finding.found) == (PROBLEM, "none")
+
+
+def test_a_java_home_without_java_is_found(tmp_path: Path) -> None:
+    a_java(tmp_path / "java", "17.0.1")
+
+    finding = installation.java({"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
+
+    assert finding.status == PROBLEM
+
+
+@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.21", "16"])
+def test_an_old_java_is_found(tmp_path: Path, version: str) -> None:
+    a_java(tmp_path / "java", version)
+
+    finding = installation.java({"PATH": str(tmp_path)})
+
+    assert finding.status == PROBLEM
+    assert version in finding.found
+
+
+def test_the_java_of_java_home_counts(tmp_path: Path) -> None:
+    a_java(tmp_path / "path" / "java", "17.0.1")
+    a_java(tmp_path / "home" / "bin" / "java", "21.0.2")
+
+    finding = installation.java(
+        {"PATH": str(tmp_path / "path"), "JAVA_HOME": str(tmp_path / "home")}
+    )
+
+    assert finding.status == NOTE
+    assert "21.0.2" in finding.found
+    assert "17.0.1" in str(finding.problem)
+
+
+def test_what_is_no_java_is_found(tmp_path: Path) -> None:
+    program(tmp_path / "java", "echo no java")
+
+    assert installation.java({"PATH": str(tmp_path)}).status == PROBLEM
+
+
+@pytest.mark.parametrize("version", ["17", "21.0.2", "25-ea"])
+def test_a_new_java_is_sound(tmp_path: Path, version: str) -> None:
+    a_java(tmp_path / "java", version)
+
+    assert installation.java({"PATH": str(tmp_path)}).status == OK
+
+
+# Spark and Delta.
+
+
+def test_another_spark_in_spark_home_is_found(tmp_path: Path, jar: Path) -> None:
+    environ = a_spark(tmp_path / "spark", "spark-core_2.12-3.5.8.jar")
+
+    found = installation.spark(environ)
+
+    assert found.status == PROBLEM
+    assert "3.5.8 of Scala 2.12" in found.found
+    assert pyspark.__version__ in found.found
+    assert installation.pair(environ).status == PROBLEM
+
+
+def test_a_spark_home_without_jars_is_found(tmp_path: Path) -> None:
+    environ = {**ENVIRON, "SPARK_HOME": str(tmp_path)}
+
+    assert installation.spark(environ).status == PROBLEM
+
+
+def test_another_delta_in_sparks_jars_is_found(tmp_path: Path, jar: Path) -> None:
+    spark = f"spark-core_2.13-{pyspark.__version__}.jar"
+    environ = a_spark(tmp_path / "spark", spark, "delta-spark_4.1_2.13-4.1.0.jar")
+
+    finding = installation.delta(environ, {})
+
+    assert finding.status == PROBLEM
+    assert "delta-spark_4.1_2.13-4.1.0.jar" in finding.found
+
+
+@pytest.mark.parametrize(("cached", "status"), [(True, OK), (False, NOTE)])
+def test_whether_delta_is_to_be_fetched_is_told(
+    tmp_path: Path, jar: Path, cached: bool, status: str
+) -> None:
+    _, name, version = session.submit_options()[session.PACKAGES].split(":")
+    (tmp_path / "jars").mkdir()
+    if cached:
+        (tmp_path / "jars" / f"io.delta_{name}-{version}.jar").touch()
+
+    finding = installation.delta(ENVIRON, {"spark.jars.ivy": str(tmp_path)})
+
+    assert finding.status == status
+
+
+def test_this_installation_is_sound(jar: Path) -> None:
+    findings = [
+        installation.python(),
+        installation.spark(ENVIRON),
+        installation.pair(ENVIRON),
+        installation.extension_jar(),
+    ]
+
+    assert {finding.status for finding in findings} == {OK}
+
+
+def run_with(modules: Path, *arguments: str) -> tuple[int, dict[str, Finding]]:
+    """The exit code and the findings where these modules come first."""
+    done = subprocess.run(
+        [sys.executable, "-m", "spark_ext", "doctor", "--json", *arguments],
+        capture_output=True,
+        text=True,
+        env={**ENVIRON, "PYTHONPATH": str(modules)},
+        cwd=modules,
+    )
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    findings = [Finding(**finding) for finding in told["findings"]]
+    assert told["sound"] == is_sound(findings) == (done.returncode == 0)
+    return done.returncode, {finding.check: finding for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("module", "check", "broken"),
+    [
+        ("pyspark", "spark", "raise ModuleNotFoundError('no pyspark')"),
+        ("pyspark", "spark", "raise RuntimeError('of pyspark')"),
+        ("delta", "delta", "import nothing_like_delta"),
+    ],
+)
+def test_a_broken_package_is_a_finding(
+    tmp_path: Path, module: str, check: str, broken: str
+) -> None:
+    (tmp_path / f"{module}.py").write_text(broken)
+
+    code, findings = run_with(tmp_path)
+
+    assert code == 1
+    assert findings[check].status == PROBLEM
+    assert module in str(findings[check].problem)
+    assert findings["pair"].status == SKIPPED
+    assert list(findings)[-1] == "rule process"
+
+
+def test_a_client_is_asked_for_no_java(tmp_path: Path) -> None:
+    (tmp_path / "pyspark").mkdir()
+    (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
+
+    _, findings = run_with(tmp_path, "--session")
+
+    assert list(findings) == ["python", "spark", "jar"]
+    assert findings["spark"].status == NOTE
+
+
+# Our jar.
+
+
+def test_a_missing_jar_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "files", lambda package: tmp_path)
+
+    assert installation.extension_jar().status == PROBLEM
+    for finding in (
+        installation.delta(ENVIRON, {}),
+        installation.pair(ENVIRON),
+        settings.class_path(None, {}),
+        rule_process(ENVIRON, {}),
+    ):
+        assert finding.status == SKIPPED
+
+
+@pytest.mark.parametrize("version", ["0.0.9", "99.0.0"])
+def test_a_jar_of_another_version_is_found(jar: Path, version: str) -> None:
+    make_jar(jar, version)
+
+    finding = installation.extension_jar()
+
+    assert finding.status == PROBLEM
+    assert version in finding.found
+
+
+@pytest.mark.parametrize("content", [b"", b"half a jar"])
+def test_a_damaged_jar_is_found(jar: Path, content: bytes) -> None:
+    jar.write_bytes(content)
+
+    assert installation.extension_jar().status == PROBLEM
+
+
+@pytest.mark.parametrize("place", ["jars", "spark.jars", "spark.driver.extraClassPath"])
+def test_a_second_jar_that_differs_is_found(tmp_path: Path, jar: Path, place: str) -> None:
+    home = tmp_path / "spark"
+    (home / "jars").mkdir(parents=True)
+    folder = home / "jars" if place == "jars" else tmp_path
+    other = make_jar(folder / "tracking.jar", "0.0.9")
+    entry = f"/x.jar:{folder}/*" if place.endswith("Path") else f"/x.jar, file:{other}"
+
+    finding = settings.class_path(home, {place: entry})
+
+    assert finding.status == PROBLEM
+    assert str(other) in str(finding.problem)
+
+
+def test_a_copy_of_the_jar_is_sound(tmp_path: Path, jar: Path) -> None:
+    home = tmp_path / "spark"
+    (home / "jars").mkdir(parents=True)
+    (home / "jars" / "copy.jar").write_bytes(jar.read_bytes())
+
+    finding = settings.class_path(home, {session.JARS: str(jar)})
+
+    assert finding.status == OK
+    assert "copy.jar (Spark's jars)" in finding.found
+    assert f"{jar} (spark.jars)" in finding.found
+
+
+def test_an_extension_without_its_jar_is_found(jar: Path) -> None:
+    finding = settings.class_path(None, {session.EXTENSIONS: f"{DELTA},{OURS}"})
+
+    assert finding.status == PROBLEM
+
+
+# Settings.
+
+
+def read_defaults(folder: Path, text: str) -> tuple[Path, Mapping[str, str]]:
+    (folder / "spark-defaults.conf").write_text(text)
+    file = settings.defaults_file({"SPARK_CONF_DIR": str(folder)}, None)
+    assert file is not None
+    return file, settings.defaults(file)
+
+
+@pytest.mark.parametrize("between", [" ", "   ", "\t", "=", " = ", ": "])
+def test_the_defaults_are_read_as_spark_reads_them(tmp_path: Path, between: str) -> None:
+    _, found = read_defaults(tmp_path, f"# a\n\n  spark.a{between}b=c d  \n#spark.e f\n")
+
+    assert found == {"spark.a": "b=c d"}
+
+
+def test_without_spark_conf_dir_sparks_own_folder_counts(tmp_path: Path) -> None:
+    assert settings.defaults_file({}, tmp_path) == tmp_path / "conf" / "spark-defaults.conf"
+
+
+@pytest.mark.parametrize(
+    ("extensions", "status"),
+    [(f"{OURS}, {DELTA}", OK), (OURS, PROBLEM), (DELTA, NOTE), (f"{OURS}2", NOTE)],
+)
+def test_the_extensions_of_the_defaults(tmp_path: Path, extensions: str, status: str) -> None:
+    finding = settings.extensions(*read_defaults(tmp_path, f"spark.sql.extensions {extensions}"))
+
+    assert finding.status == status
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (f"spark.sql.catalog.spark_catalog {CATALOG}", OK),
+        ("spark.sql.catalog.spark_catalog org.apache.iceberg.spark.SparkSessionCatalog", PROBLEM),
+        (f"spark.sql.catalog.spark_catalog {CATALOG}2", PROBLEM),
+        ("spark.sql.catalog.spark_catalog com.example.Front", NOTE),
+        (f"spark.sql.extensions {DELTA},{OURS}", PROBLEM),
+        ("", OK),
+        (f"spark.sql.catalog.spark_catalog {CATALOG}\nspark.sql.catalogImplementation hive", OK),
+        (
+            f"spark.sql.catalog.spark_catalog {CATALOG}\nspark.sql.catalogImplementation glue",
+            PROBLEM,
+        ),
+    ],
+)
+def test_the_catalogs_of_the_defaults(tmp_path: Path, lines: str, status: str) -> None:
+    assert settings.catalogs(*read_defaults(tmp_path, lines)).status == status
+
+
+# The rule process.
+
+
+def test_the_rule_process_answers(jar: Path) -> None:
+    finding = rule_process(ENVIRON, {})
+
+    assert finding.status == OK, finding
+    assert f"{sys.executable} -E {jar} " in finding.found
+
+
+OLD = """exec "{python}" -c '
+import runpy, sys
+sys.version_info = (3, 9, 18, "final", 0)
+runpy.run_path(sys.argv[2])' "$@" """
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (OLD, "3.9.18"),
+        ("echo no Python here >&2; exit 3", "no Python here"),
+        ("echo 70000x", "70000x"),
+        ("exec cat", "as its port"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["spark.sparkext.worker.python", "spark.pyspark.python", "PYSPARK_PYTHON"]
+)
+def test_an_interpreter_that_serves_no_rules_is_found(
+    tmp_path: Path, jar: Path, script: str, said: str, name: str
+) -> None:
+    python = program(tmp_path / "python", script.replace("{python}", sys.executable))
+
+    environ = {**ENVIRON, name: str(python)}
+    finding = rule_process(environ, {name: str(python)})
+
+    assert finding.status == PROBLEM
+    assert said in str(finding.problem)
+    assert f"({name})" in finding.found
+
+
+def test_a_missing_interpreter_is_found(tmp_path: Path, jar: Path) -> None:
+    finding = rule_process(ENVIRON, {"spark.pyspark.driver.python": str(tmp_path / "python")})
+
+    assert finding.status == PROBLEM
+
+
+def test_a_notebook_front_end_is_no_interpreter(jar: Path) -> None:
+    finding = rule_process({**ENVIRON, "PYSPARK_DRIVER_PYTHON": "/opt/jupyter"}, {})
+
+    assert finding.status == OK, finding
+
+
+# The table of the trial session.
+
+
+def write_log(table: Path, *metadata: Mapping[str, str], feature: str) -> Path:
+    (table / "_delta_log").mkdir(parents=True)
+    for version, (flag, names) in enumerate(metadata):
+        fields = [
+            {"name": name, "metadata": {"delta.columnMapping.physicalName": physical}}
+            for name, physical in dict(pair.split("=") for pair in names.split()).items()
+        ]
+        configuration = {"delta.columnMapping.hasDroppedOrRenamed": flag}
+        actions = [
+            {"protocol": {"writerFeatures": [feature]}},
+            {
+                "metaData": {
+                    "configuration": configuration,
+                    "schemaString": json.dumps({"fields": fields}),
+                }
+            },
+        ]
+        file = table / "_delta_log" / f"{version:020}.json"
+        file.write_text("\n".join(map(json.dumps, actions)))
+    return table
+
+
+SOUND = [("false", "a=a b=b"), ("false", "a=a b=b c=c"), ("true", "d=a b=b c=c")]
+
+
+@pytest.mark.parametrize(
+    ("last", "feature", "is_sound"),
+    [
+        (SOUND[-1], "columnMappingUsageTracking", True),
+        (SOUND[-1], "columnMapping", False),
+        (("false", "d=a b=b c=c"), "columnMappingUsageTracking", False),
+        (("true", "d=a b=b c=col-1"), "columnMappingUsageTracking", False),
+    ],
+)
+def test_a_table_that_was_not_tracked_is_a_problem(
+    tmp_path: Path, last: tuple[str, str], feature: str, is_sound: bool
+) -> None:
+    table = write_log(tmp_path / "t", *SOUND[:-1], last, feature=feature)
+
+    assert (fault(table) is None) == is_sound
+
+
+def test_a_table_without_a_log_is_a_problem(tmp_path: Path) -> None:
+    assert fault(tmp_path) is not None
+
+
+# All together.
+
+
+def test_a_check_that_fails_is_a_problem_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(environ: Mapping[str, str]) -> Finding:
+        raise ZeroDivisionError("of the check")
+
+    monkeypatch.setattr(installation, "java", failing)
+
+    findings = {finding.check: finding for finding in examine(ENVIRON, with_session=False)}
+
+    assert findings["java"].status == PROBLEM
+    assert "ZeroDivisionError" in str(findings["java"].problem)
+    assert findings["python"].status == OK
+
+
+def test_the_text_has_what_the_findings_have() -> None:
+    findings = [Finding("a", OK, "x"), Finding("b", PROBLEM, "y", "wrong", "do this")]
+
+    text = as_text(findings)
+
+    assert [word for word in ("a", "x", "b", "y", "wrong", "do this") if word not in text] == []
+    assert text.splitlines()[-1].endswith("1 problem(s) found.")
