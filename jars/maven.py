@@ -138,13 +138,29 @@ def _download(java: Path, work: Path) -> Path:
 
 
 def _ivy_jar() -> Path:
-    pyspark = importlib.util.find_spec("pyspark")
-    if pyspark is None or pyspark.origin is None:
-        raise BuildError("Cannot find PySpark, which brings Ivy. Run this with `.venv/bin/python`.")
-    jars = sorted(Path(pyspark.origin).parent.glob("jars/ivy-*.jar"))
+    jars = sorted(_package("pyspark").glob("jars/ivy-*.jar"))
     if not jars:
-        raise BuildError(f"Cannot find Ivy in `{Path(pyspark.origin).parent / 'jars'}`.")
+        raise BuildError(f"Cannot find Ivy in `{_package('pyspark') / 'jars'}`.")
     return jars[-1]
+
+
+def _package(name: str) -> Path:
+    """The folder of an installed package."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise BuildError(f"Cannot find the package {name}. Run this with `.venv/bin/python`.")
+    return Path(spec.origin).parent
+
+
+def resources() -> list[str]:
+    """What goes into the jar from packages: py4j's Python half, and its licence.
+
+    They are no artifacts of Maven Central. pyproject.toml pins the PySpark that brings both.
+    """
+    licenses = _package("pyspark") / "licenses"
+    if not (licenses / "LICENSE-py4j.txt").is_file():
+        raise BuildError(f"Cannot find the licence of py4j in `{licenses}`.")
+    return [f"-Dpy4j.python={_package('py4j')}", f"-Dpyspark.licenses={licenses}"]
 
 
 def _unpack(archive: Path, target: Path) -> None:
@@ -162,10 +178,11 @@ def main() -> None:
         if not MAVEN_HOME.exists():
             print(f"Fetching Maven {MAVEN_VERSION} into .maven/ (once)", file=sys.stderr)
             install_maven(home / "bin" / "java")
+        carried = resources()
     except BuildError as error:
         sys.exit(str(error))
     maven = MAVEN_HOME / "bin" / "mvn"
-    os.execve(maven, [str(maven), *sys.argv[1:]], {**os.environ, "JAVA_HOME": str(home)})
+    os.execve(maven, [str(maven), *carried, *sys.argv[1:]], {**os.environ, "JAVA_HOME": str(home)})
 
 
 if __name__ == "__main__":

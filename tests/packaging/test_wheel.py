@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -184,6 +185,17 @@ def test_the_wheel_holds_the_package_and_the_jar(wheel: Path) -> None:
     assert {name: data for name, data in packed.items() if ".dist-info/" not in name} == package
     assert JAR in packed
     assert about == {"LICENSE", "METADATA", "RECORD", "WHEEL"}
+
+
+def test_the_jar_carries_the_py4j_that_it_was_compiled_against_and_its_licence() -> None:
+    pom = (CHECKOUT / "jars" / "pom.xml").read_text()
+    with zipfile.ZipFile(CHECKOUT / JAR) as jar:
+        version = jar.read("META-INF/python/py4j/version.py").decode()
+        licence = jar.read("META-INF/python/py4j/LICENSE-py4j.txt").decode()
+
+    (compiled,) = re.findall(r"<py4j.version>(.+)</py4j.version>", pom)
+    assert ast.literal_eval(version.partition("=")[2].strip()) == compiled
+    assert "Barthelemy Dagenais" in licence
 
 
 def test_the_demo_extra_is_what_the_demo_imports(wheel: Path) -> None:

@@ -78,7 +78,9 @@ def test_a_session_of_a_server_is_refused(monkeypatch: pytest.MonkeyPatch, how: 
 def test_a_server_that_pyspark_starts_itself_is_configured(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setattr(pyspark, "SparkContext", SimpleNamespace(_active_spark_context=None, _jvm=None))
+    monkeypatch.setattr(
+        pyspark, "SparkContext", SimpleNamespace(_active_spark_context=None, _jvm=None)
+    )
 
     builder = spark_ext.configure(SparkSession.Builder().remote(address))
 

@@ -13,7 +13,6 @@ import zipfile
 from pathlib import Path
 
 import py4j
-import pyspark
 import pytest
 import test_wire
 from test_worker import SECONDS, TOKEN, Worker, call
@@ -34,6 +33,8 @@ def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
         jar.write(START, "__main__.py")
         for file in (*PACKAGE.rglob("*.py"), PACKAGE / "conditions.json"):
             jar.write(file, Path("spark_ext") / file.relative_to(PACKAGE))
+        for file in Path(py4j.__file__).parent.glob("*.py"):
+            jar.write(file, Path("META-INF", "python", "py4j", file.name))
     return path
 
 
@@ -51,15 +52,6 @@ def shadows(tmp_path: Path) -> Path:
     directory.mkdir()
     for module in MODULES:
         (directory / f"{module}.py").write_text(f"raise SystemExit('{module} was shadowed')\n")
-    return directory
-
-
-@pytest.fixture
-def only_py4j(tmp_path: Path) -> Path:
-    """A directory that has py4j."""
-    directory = tmp_path / "packages"
-    directory.mkdir()
-    (directory / "py4j").symlink_to(Path(py4j.__file__).parent)
     return directory
 
 
@@ -117,36 +109,30 @@ def test_the_python_path_shadows_nothing(jar: Path, shadows: Path, entries: str)
 # py4j.
 
 
-def test_py4j_on_the_python_path_is_found_behind_all_else(
-    jar: Path, shadows: Path, only_py4j: Path, python_without_py4j: str
+def test_a_python_without_py4j_takes_that_of_the_jar(
+    jar: Path, tmp_path: Path, python_without_py4j: str
 ) -> None:
-    path = f"{only_py4j}{os.pathsep}{shadows}"
-
-    assert_serves(start(jar, shadows, python_without_py4j, PYTHONPATH=path))
+    assert_serves(start(jar, tmp_path, python_without_py4j))
 
 
-def test_py4j_of_spark_is_found(jar: Path, shadows: Path, python_without_py4j: str) -> None:
-    spark_home = str(Path(pyspark.__file__).parent)
-
-    assert_serves(
-        start(jar, shadows, python_without_py4j, SPARK_HOME=spark_home, PYTHONPATH=str(shadows))
-    )
-
-
-@pytest.mark.parametrize("spark_home", ["", "missing"])
-def test_without_py4j_that_is_said(
-    jar: Path, tmp_path: Path, only_py4j: Path, python_without_py4j: str, spark_home: str
+def test_another_py4j_of_the_interpreter_is_not_taken(
+    jar: Path, tmp_path: Path, shadows: Path
 ) -> None:
-    """That the working directory has one is no reason to take it."""
+    """One that is too old would be a start that fails, or worse."""
+    environment = tmp_path / "environment"
+    venv.create(environment, symlinks=True)
+    (packages,) = environment.glob("lib/python3*/site-packages")
+    (shadows / "py4j.py").rename(packages / "py4j.py")
+
+    assert_serves(start(jar, tmp_path, str(environment / "bin" / "python")))
+
+
+def test_the_py4j_of_spark_is_not_taken(jar: Path, tmp_path: Path, shadows: Path) -> None:
     library = tmp_path / "python" / "lib" / "py4j-0.0-src.zip"
     library.parent.mkdir(parents=True)
-    library.symlink_to(only_py4j)
+    library.symlink_to(shadows)
 
-    said = last_words(start(jar, tmp_path, python_without_py4j, SPARK_HOME=spark_home))
-
-    assert "py4j" in said
-    assert python_without_py4j in said
-    assert "Traceback" not in said
+    assert_serves(start(jar, tmp_path, SPARK_HOME=str(tmp_path)))
 
 
 # Python itself.
