@@ -24,6 +24,10 @@ public final class SessionAttachment {
   public static synchronized void attach(SparkSession session)
       throws UsageTrackingException, IOException {
     JarCopies.requireAlike();
+    DeltaHooks.requireDelta();
+    if (DeltaHooks.standAside()) {
+      return;
+    }
     DeltaBuild.requireForThisSpark();
     RunningSession running = new RunningSession(session);
     if (running.isWhole()) {

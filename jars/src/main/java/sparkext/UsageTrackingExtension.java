@@ -11,6 +11,7 @@ import sparkext.python.WorkerSettings;
 import sparkext.release.DeltaBuild;
 import sparkext.release.JarCopies;
 import sparkext.release.SparkRelease;
+import sparkext.release.Versions;
 import sparkext.sql.DeltaConfiguration;
 import sparkext.sql.StatementCheck;
 import sparkext.sql.TableFunction;
@@ -43,6 +44,9 @@ public final class UsageTrackingExtension
   private static void start(SparkSessionExtensions extensions) throws IOException {
     JarCopies.requireAlike();
     DeltaHooks.requireDelta();
+    if (DeltaHooks.standAside()) {
+      return;
+    }
     DeltaBuild.requireForThisSpark();
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     WorkerSettings.refuseInSessions();
@@ -59,7 +63,7 @@ public final class UsageTrackingExtension
    */
   private static RuntimeException ending(Throwable failure) {
     try {
-      return UsageTrackingErrors.startFailed(DeltaHooks.deltaVersion(), failure).sneak();
+      return UsageTrackingErrors.startFailed(Versions.delta(), failure).sneak();
     } catch (LinkageError noErrors) {
       return new IllegalStateException("Cannot start " + UsageTrackingExtension.class, failure);
     }

@@ -53,7 +53,7 @@ public final class DeltaHooks {
       installInto(neighbour());
     } catch (LinkageError | ReflectiveOperationException | IOException error) {
       throw UsageTrackingErrors.unsupportedDeltaVersion(
-              deltaVersion(), List.of(error.toString()), error)
+              Versions.delta(), List.of(error.toString()), error)
           .sneak();
     }
   }
@@ -80,7 +80,7 @@ public final class DeltaHooks {
               LOG.warn(
                   "delta-spark {} has the feature {} itself ({}): sparkext.UsageTrackingExtension"
                       + " does nothing. Remove it from spark.sql.extensions.",
-                  deltaVersion(),
+                  Versions.delta(),
                   UsageTrackingFeature.NAME,
                   type));
       return own.isPresent();
@@ -108,10 +108,11 @@ public final class DeltaHooks {
       HookWeaver weaver = new HookWeaver(classFiles, neighbour.getClassLoader());
       List<String> mismatches = weaver.mismatches(ALL);
       if (!mismatches.isEmpty()) {
-        throw UsageTrackingErrors.unsupportedDeltaVersion(deltaVersion(), mismatches, null).sneak();
+        throw UsageTrackingErrors.unsupportedDeltaVersion(Versions.delta(), mismatches, null)
+            .sneak();
       }
       weaver.weave(ALL);
-      warnIfUntested(deltaVersion());
+      warnIfUntested(Versions.delta());
       // Before the feature is there: a session that runs already may use it at once. After the
       // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
       UsageTrackingFeature.registerFlag();
@@ -172,10 +173,5 @@ public final class DeltaHooks {
               absent)
           .sneak();
     }
-  }
-
-  /** The version of the Delta on the class path, as far as it tells one. */
-  public static String deltaVersion() {
-    return Versions.delta();
   }
 }
