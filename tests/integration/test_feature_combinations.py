@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table, refusal
-from table_log import CHANGE_DATA, UUID
+from releases import CHANGE_DATA
+from table_log import UUID
 
 MAPPED = f"{TRACKED}, {NAME_MODE}"
 COLUMN_DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"
