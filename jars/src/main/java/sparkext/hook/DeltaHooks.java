@@ -110,7 +110,6 @@ public final class DeltaHooks {
         throw UsageTrackingErrors.unsupportedDeltaVersion(deltaVersion(), mismatches, null).sneak();
       }
       weaver.weave(ALL);
-      warnIfUntested(deltaVersion());
       // Before the feature is there: a session that runs already may use it at once. After the
       // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
       UsageTrackingFeature.registerFlag();
@@ -123,6 +122,7 @@ public final class DeltaHooks {
       bridge.getField("comparedProperties").set(null, comparedProperties);
       bridge.getField("removedByMetadata").set(null, removedByMetadata);
       bridge.getField("woven").setBoolean(null, true);
+      warnIfUntested(deltaVersion());
     }
   }
 
