@@ -37,6 +37,9 @@ CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_typ
 # CREATE TABLE .. LIKE takes delta.`/path` since Spark 4.2; before, only a table of the catalog.
 LIKE_TAKES_PATHS = SPARK >= (4, 2)
 
+# CREATE TABLE in SQL takes generated and identity columns since Delta 4.4.
+SQL_GENERATES_COLUMNS = DELTA >= (4, 4)
+
 # MERGE WITH SCHEMA EVOLUTION evolves in SQL since Delta 4.3. Before, Spark parses it and Delta
 # takes no notice (DeltaAnalysis.scala: `withSchemaEvolution = false`).
 MERGE_IN_SQL_EVOLVES = DELTA >= (4, 3)
