@@ -11,6 +11,7 @@ from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
+from releases import LIKE_TAKES_PATHS
 from table_log import FLAG
 
 SESSION_DEFAULT = "spark.databricks.delta.properties.defaults.columnMapping.hasDroppedOrRenamed"
@@ -400,8 +401,13 @@ def test_create_table_like_copies_a_tracked_table(table: Table, name: str, flag:
     if flag == "true":
         table.alter("RENAME COLUMN a TO c")
     location = table.path.with_name("like")
+    source = table.name
+    if not LIKE_TAKES_PATHS:
+        source = "source"
+        table.spark.sql(f"CREATE TABLE source USING delta LOCATION '{table.path}'")
 
-    table.spark.sql(f"CREATE TABLE {name} LIKE {table.name} LOCATION '{location}'")
+    table.spark.sql(f"CREATE TABLE {name} LIKE {source} LOCATION '{location}'")
+    table.spark.sql("DROP TABLE IF EXISTS source")
 
     assert table.log.flag == flag
     assert Table(table.spark, location).log.flag == flag

@@ -9,8 +9,8 @@ import pytest
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from releases import AUTO_MERGE, evolving_merge
-from table_log import CHANGE_DATA, UUID
+from releases import AUTO_MERGE, CHANGE_DATA, evolving_merge
+from table_log import UUID
 
 Merge = Callable[[Table, str], None]
 

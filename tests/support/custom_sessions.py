@@ -118,6 +118,8 @@ NAMES_THE_FLAG = [
     f"ALTER TABLE source UNSET TBLPROPERTIES ('{FLAG}')",
     f"""EXECUTE IMMEDIATE "CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')" """,
     f"BEGIN CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false'); END",
+    "BEGIN IF true THEN"
+    f" CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false'); END IF; END",
 ]
 
 

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from generated_columns import create_by_builder
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from releases import SQL_GENERATES_COLUMNS
 from table_log import TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
@@ -33,6 +35,9 @@ class Table:
         return TableLog(self.path)
 
     def create(self, columns: str, *properties: str, partitioned_by: str = "") -> Table:
+        if "GENERATED" in columns and not SQL_GENERATES_COLUMNS:
+            create_by_builder(self.spark, self.path, columns, *properties)
+            return self
         partitions = f"PARTITIONED BY ({partitioned_by})" if partitioned_by else ""
         clause = f"TBLPROPERTIES ({', '.join(properties)})" if properties else ""
         self.spark.sql(f"CREATE TABLE {self.name} ({columns}) USING delta {partitions} {clause}")

@@ -30,6 +30,16 @@ LEAVES_SOCKETS_OPEN = SPARK < (4, 2)
 # Delta writes partition columns into data files since 4.4 (`delta.writePartitionColumnsToParquet`).
 WRITES_PARTITION_COLUMNS = DELTA >= (4, 4)
 
+# What Delta writes into files of change data beside the table's columns; it partitions them by the
+# first.
+CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_type"]
+
+# CREATE TABLE .. LIKE takes delta.`/path` since Spark 4.2; before, only a table of the catalog.
+LIKE_TAKES_PATHS = SPARK >= (4, 2)
+
+# CREATE TABLE in SQL takes generated and identity columns since Delta 4.4.
+SQL_GENERATES_COLUMNS = DELTA >= (4, 4)
+
 # MERGE WITH SCHEMA EVOLUTION evolves in SQL since Delta 4.3. Before, Spark parses it and Delta
 # takes no notice (DeltaAnalysis.scala: `withSchemaEvolution = false`).
 MERGE_IN_SQL_EVOLVES = DELTA >= (4, 3)

@@ -17,8 +17,6 @@ FLAG = "delta.columnMapping.hasDroppedOrRenamed"
 FEATURE = "columnMappingUsageTracking"
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 UUID = "col-<uuid>"
-# What Delta writes into files of change data beside the table's columns.
-CHANGE_DATA = ["__is_cdc", "_change_type"]
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,6 @@ public final class DeltaHooks {
             .sneak();
       }
       weaver.weave(ALL);
-      warnIfUntested(Versions.delta());
       // Before the feature is there: a session that runs already may use it at once. After the
       // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
       UsageTrackingFeature.registerFlag();
@@ -125,6 +124,7 @@ public final class DeltaHooks {
       bridge.getField("comparedProperties").set(null, comparedProperties);
       bridge.getField("removedByMetadata").set(null, removedByMetadata);
       bridge.getField("woven").setBoolean(null, true);
+      warnIfUntested(Versions.delta());
     }
   }
 

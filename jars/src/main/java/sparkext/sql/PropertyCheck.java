@@ -6,6 +6,7 @@ import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OptionList;
+import org.apache.spark.sql.catalyst.plans.logical.SingleStatement;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpec;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
 import org.apache.spark.sql.catalyst.plans.logical.UnsetTableProperties;
@@ -50,8 +51,23 @@ final class PropertyCheck {
           refuseSessionDefault(node);
           refuseFlag(node);
           refuseFeatureOfTableLike(node);
+          refuseTableLikeOfScript(node);
           return null;
         });
+  }
+
+  /**
+   * Of a script only CREATE TABLE LIKE: in Spark 4.0 and 4.1 Delta's rules put a command in its
+   * place before a rule sees what the user wrote. A statement of a script is none of its nodes.
+   */
+  private static void refuseTableLikeOfScript(LogicalPlan node) {
+    if (node instanceof SingleStatement statement && isTableLike(statement.parsedPlan())) {
+      refuse(statement.parsedPlan());
+    }
+  }
+
+  private static boolean isTableLike(LogicalPlan node) {
+    return TABLE_LIKE.contains(node.getClass().getSimpleName());
   }
 
   private static void refuseFlag(LogicalPlan node) {
@@ -65,8 +81,7 @@ final class PropertyCheck {
    * statement names after the rules gave the table its flag.
    */
   private static void refuseFeatureOfTableLike(LogicalPlan node) {
-    if (TABLE_LIKE.contains(node.getClass().getSimpleName())
-        && namedKeys(node).anyMatch(FEATURE_PROPERTY::equalsIgnoreCase)) {
+    if (isTableLike(node) && namedKeys(node).anyMatch(FEATURE_PROPERTY::equalsIgnoreCase)) {
       throw UsageTrackingErrors.featureOfTableLike().sneak();
     }
   }
