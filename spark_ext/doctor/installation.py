@@ -18,7 +18,7 @@ from spark_ext.api import session
 from spark_ext.api.releases import launched_spark, require_pair
 from spark_ext.api.session import PACKAGES
 from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
-from spark_ext.doctor.jars import UNKNOWN, jar_version
+from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
 
 OLDEST_JAVA = 17
@@ -172,9 +172,7 @@ def extension_jar() -> Finding:
             "jar", PROBLEM, "none", str(missing), "Install the wheel, or run `make jar`."
         )
     version = jar_version(path)
-    found = f"{version or 'no jar'} at {path}"
-    if version is None or version == UNKNOWN:
-        return Finding("jar", PROBLEM, found, "It is damaged.", "Install spark-ext again.")
+    found = f"{version or 'no jar of ours'} at {path}"
     if version != __version__:
         problem = f"The Python package is of version {__version__}."
         return Finding("jar", PROBLEM, found, problem, "Install spark-ext again.")

@@ -40,7 +40,9 @@ def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Fin
         return Finding("rule process", SKIPPED, "not asked: the jar of spark-ext is missing")
     python, source = interpreter(environ, settings)
     found = f"{python} -E {path} ({source})"
-    advice = "Set spark.sparkext.worker.python to a Python 3.10 or later with py4j."
+    advice = (
+        "Set spark.sparkext.worker.python to a Python 3.10 or later, and see what it says itself."
+    )
     try:
         answer = _answer([python, "-E", str(path)], environ)
     except (OSError, ValueError) as failed:

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
+import pyspark
 import pytest
 from changed_jars import changed_jar, with_other_name
 from custom_sessions import (
@@ -82,6 +84,13 @@ def test_an_extension_that_spark_left_out_with_a_warning_is_refused(
 
 # A Delta for another Spark, as it is told by its class files.
 
+STREAMING = "org/apache/spark/sql/execution/streaming"
+MARKS = {
+    "4.0": f"L{STREAMING}/OffsetSeqMetadata;",
+    "4.1": f"L{STREAMING}/checkpointing/OffsetSeqMetadata;",
+    "4.2": f"L{STREAMING}/checkpointing/OffsetSeqMetadataBase;",
+}
+
 
 def started_with(home: Path, jars: list[str]) -> Failure | None:
     return failure_of(session(home, jars).getOrCreate)
@@ -90,29 +99,27 @@ def started_with(home: Path, jars: list[str]) -> Failure | None:
 def test_a_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[str]) -> None:
     (delta,) = [jar for jar in delta_jars if "delta-spark" in jar]
     rest = [jar for jar in delta_jars if jar != delta]
-    metadata = "org/apache/spark/sql/execution/streaming/checkpointing/OffsetSeqMetadata"
-    other = changed_jar(
-        delta,
-        tmp_path / "delta.jar",
-        {RELOCATED: with_other_name(f"{metadata}Base;", f"{metadata};")},
-    )
+    here = pyspark.__version__[:3]
+    there = "4.1" if here == "4.2" else "4.2"
+    change = with_other_name(MARKS[here], MARKS[there])
+    other = changed_jar(delta, tmp_path / "delta.jar", {RELOCATED: change})
 
     failure = in_new_process(started_with, tmp_path, [other, *rest, our_jar()])
 
     assert failure is not None
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
     assert failure.sql_state == "0A000"
-    assert failure.parameters["spark"].startswith("4.2.")
-    assert failure.parameters["delta"] == "4.4.0 for Spark 4.1"
+    assert failure.parameters["spark"] == pyspark.__version__
+    assert failure.parameters["delta"] == f"{version('delta-spark')} for Spark {there}"
     assert "Spark 4.2 with delta-spark 4.4.0" in failure.parameters["supported"]
 
 
 # Jars and packages of several versions.
 
 
-def of_version(version: str, to: Path) -> str:
+def of_version(told: str, to: Path) -> str:
     """A jar like ours that says to be of another version."""
-    return changed_jar(our_jar(), to, {DESCRIPTION: lambda _: f"version={version}\n".encode()})
+    return changed_jar(our_jar(), to, {DESCRIPTION: lambda _: f"version={told}\n".encode()})
 
 
 def test_two_jars_of_ours_that_differ_are_refused(tmp_path: Path, delta_jars: list[str]) -> None:

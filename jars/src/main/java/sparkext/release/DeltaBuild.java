@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import net.bytebuddy.jar.asm.ClassReader;
 import net.bytebuddy.jar.asm.ClassVisitor;
 import net.bytebuddy.jar.asm.MethodVisitor;
@@ -54,12 +55,17 @@ public final class DeltaBuild {
     String spark = Versions.spark();
     try (InputStream relocated = DeltaBuild.class.getClassLoader().getResourceAsStream(RELOCATED)) {
       Optional<String> wanted = relocated == null ? Optional.empty() : spark(relocated);
-      if (wanted.isPresent() && !spark.startsWith(wanted.get() + ".")) {
+      if (wanted.isPresent() && !isOfLine(spark, wanted.get())) {
         throw UsageTrackingErrors.unsupportedSparkVersion(
                 spark, Versions.delta() + " for Spark " + wanted.get())
             .sneak();
       }
     }
+  }
+
+  /** Whether a version such as {@code 4.2.0-amzn-1} is one of the line {@code 4.2}. */
+  static boolean isOfLine(String version, String line) {
+    return version.matches(Pattern.quote(line) + "(\\D.*)?");
   }
 
   /** The Spark that this class file of Delta's {@code Relocated} was compiled for. */

@@ -22,7 +22,7 @@ class DeltaBuildTest {
     try (InputStream relocated =
         getClass().getResourceAsStream("/org/apache/spark/sql/delta/Relocated$.class")) {
       String spark = DeltaBuild.spark(relocated).orElseThrow();
-      assertThat(Versions.spark()).startsWith(spark + ".");
+      assertThat(DeltaBuild.isOfLine(Versions.spark(), spark)).isTrue();
     }
   }
 
@@ -49,6 +49,20 @@ class DeltaBuildTest {
     assertThat(spark("createIncrementalExecution", "()V")).isEmpty();
     assertThat(spark("createIncrementalExecution", "(IIIIIIIILnew/Metadata;)V")).isEmpty();
     assertThat(spark("other", "()V")).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "4.2.0, true",
+    "4.2, true",
+    "4.2.1-amzn-0, true",
+    "4.2-SNAPSHOT, true",
+    "4.20.0, false",
+    "4.1.2, false",
+    "14.2.0, false"
+  })
+  void aVersionIsOfItsLine(String version, boolean isOfLine) {
+    assertThat(DeltaBuild.isOfLine(version, "4.2")).isEqualTo(isOfLine);
   }
 
   private static Optional<String> spark(String method, String descriptor) throws IOException {
