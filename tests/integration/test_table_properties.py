@@ -72,6 +72,10 @@ REFUSED_BESIDE_THE_REMOVAL = [
         "DELTA_ICEBERG_COMPAT_VIOLATION.WRONG_REQUIRED_TABLE_PROPERTY",
     ),
     ("'delta.universalFormat.enabledFormats' = 'iceberg'", "DELTA_UNIVERSAL_FORMAT_VIOLATION"),
+    (
+        "'delta.coordinatedCommits.commitCoordinator-preview' = 'c'",
+        "DELTA_MUST_SET_ALL_COORDINATED_COMMITS_CONFS_IN_COMMAND",
+    ),
 ]
 
 

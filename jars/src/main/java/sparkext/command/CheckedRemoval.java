@@ -19,6 +19,8 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.TableFeatureProtocolUtils$;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
+import org.apache.spark.sql.delta.coordinatedcommits.CatalogOwnedTableUtils$;
+import org.apache.spark.sql.delta.coordinatedcommits.CoordinatedCommitsUtils$;
 import org.apache.spark.sql.delta.skipping.clustering.ClusteredTableUtils$;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -73,6 +75,10 @@ public final class CheckedRemoval {
       return;
     }
     properties.keysIterator().foreach(CheckedRemoval::refuseKey);
+    CoordinatedCommitsUtils$.MODULE$.validateConfigurationsForAlterTableSetPropertiesDeltaCommand(
+        never.metadata().configuration(), properties);
+    CatalogOwnedTableUtils$.MODULE$.validatePropertiesForAlterTableSetPropertiesDeltaCommand(
+        never.snapshot(), properties);
     RemoveColumnMappingCommand removal =
         new RemoveColumnMappingCommand(table.deltaLog(), table.catalogTable());
     Metadata old = never.metadata();
