@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spark_ext.api.releases import require_version
 from spark_ext.api.session import DELTA_EXTENSION, EXTENSIONS, USAGE_TRACKING_EXTENSION, jar
 from spark_ext.errors import SessionNotAttachableError
 
@@ -34,6 +35,7 @@ def attach(spark: SparkSession) -> SparkSession:
         SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, for a session of Spark
             Connect, whose server needs the extension, and where Delta or a place for our jar is
             not found.
+        DifferentVersionsError: The session has a jar of another version.
         AnalysisException: The same condition where the session takes no further rule;
             USAGE_TRACKING_DELTA_ALREADY_LOADED, where the JVM has `-XX:+DisableAttachMechanism`;
             USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
@@ -50,6 +52,7 @@ def attach(spark: SparkSession) -> SparkSession:
     jvm: JVMView = context._jvm
     if _add_to_class_path(jvm, jar()):
         context._jsc.addJar(str(jar()))  # for the executors
+    require_version(jvm.sparkext.release.Versions.ours())
     jvm.sparkext.SessionAttachment.attach(session)
     _name_extension(context._jsc.sc().conf())
     return spark
