@@ -37,6 +37,7 @@ public final class UsageTrackingExtension
   private static void start(SparkSessionExtensions extensions) {
     DeltaHooks.requireDelta();
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
+    ExecutorJars.complete();
     WorkerSettings.refuseInSessions();
     StatementCheck.inject(extensions);
     TableFunction.inject(extensions);

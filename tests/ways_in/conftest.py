@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a command of docs/install.md is typed."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+import pytest
+import shells
+from custom_sessions import our_jar
+from table_log import TableLog
+
+PYSPARK = Path(pyspark.__file__).parent
+
+# No command of the page has any of these: they make it small and quiet.
+DEFAULTS = """
+spark.master local[2]
+spark.ui.enabled false
+spark.sql.shuffle.partitions 1
+spark.databricks.delta.snapshotPartitions 1
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+"""
+LOG = """
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %p %m%n%ex
+logger.thrift.name = org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
+logger.thrift.level = info
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder in which commands are typed; Spark's tables come to lie in there."""
+
+    directory: Path
+    variables: dict[str, str]
+
+    def run(
+        self, command: str, *, typed: str | None = None, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        return shells.shell(command, self.directory, typed=typed, **{**self.variables, **variables})
+
+    def log(self, table: str = "t") -> TableLog:
+        return TableLog(self.directory / "spark-warehouse" / table)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.directory / name
+        path.write_text(text)
+        return path
+
+    def link(self, name: str, *targets: str | Path) -> Path:
+        """A folder that holds these files."""
+        folder = self.directory / name
+        folder.mkdir()
+        for target in targets:
+            (folder / Path(target).name).symlink_to(target)
+        return folder
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    directory = tmp_path / "place"
+    conf = tmp_path / "conf"
+    for folder in (directory, conf):
+        folder.mkdir()
+    (conf / "spark-defaults.conf").write_text(DEFAULTS)
+    (conf / "log4j2.properties").write_text(LOG)
+    (directory / "spark-ext.jar").symlink_to(our_jar())
+    return Place(directory, {"SPARK_CONF_DIR": str(conf)})
+
+
+@pytest.fixture(scope="session")
+def delta_jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Delta's jars, as a session that fetches them by name finds them."""
+    script = (
+        "import spark_ext, sys\n"
+        "from pyspark.sql import SparkSession\n"
+        "builder = SparkSession.builder.config('spark.ui.enabled', 'false').master('local')\n"
+        "jars = spark_ext.configure(builder).getOrCreate().conf.get('spark.repl.local.jars')\n"
+        "print('jars:', jars)\n"
+    )
+    directory = tmp_path_factory.mktemp("jars")
+    (directory / "script.py").write_text(script)
+    (listed,) = (
+        line.removeprefix("jars: ")
+        for line in shells.output_of("python script.py", directory).splitlines()
+        if line.startswith("jars: ")
+    )
+    paths = [Path(url.removeprefix("file:")) for url in listed.split(",")]
+    return [path for path in paths if path.name.startswith(("io.delta", "io.unitycatalog"))]
+
+
+@pytest.fixture
+def spark_home(tmp_path: Path) -> Callable[..., str]:
+    """Makes a Spark with more jars in its folder."""
+
+    def make(*jars: Path) -> str:
+        home = tmp_path / "spark"
+        home.mkdir()
+        for entry in PYSPARK.iterdir():
+            if entry.name != "jars":
+                (home / entry.name).symlink_to(entry)
+        (home / "jars").mkdir()
+        for jar in (*PYSPARK.glob("jars/*"), *jars):
+            (home / "jars" / jar.name).symlink_to(jar)
+        return str(home)
+
+    return make
+
+
+@pytest.fixture
+def port() -> str:
+    """A port on which nobody listens, so far."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])

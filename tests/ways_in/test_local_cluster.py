@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A master whose executors are JVMs of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from custom_sessions import failure_of
+from processes import in_new_process
+from pyspark.sql import SparkSession
+from sessions import small_session
+from table_log import TableLog
+from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
+
+import spark_ext
+
+UNMAP = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+EXITS = "SELECT `exit`, reached FROM column_mapping_exit('{t}')"
+
+
+@dataclass(frozen=True)
+class Seen:
+    names: tuple[str, ...]
+    refused: str | None
+    exits: dict[str, bool]
+    rows: list[tuple[object, ...]]
+
+
+def use_a_cluster(home: Path, spark_home: str) -> Seen:
+    # Its workers keep their folders there.
+    os.environ["SPARK_HOME"] = spark_home
+    builder = small_session(SparkSession.Builder(), home / "warehouse")
+    builder = spark_ext.configure(builder.master("local-cluster[2,1,1024]"))
+    spark = builder.config("spark.executor.memory", "512m").getOrCreate()
+
+    kept, left = (f"delta.`{home / name}`" for name in ("kept", "left"))
+    for table in (kept, left):
+        for statement in statements(table=table):
+            spark.sql(statement)
+    failure = failure_of(lambda: spark.sql(SET_FLAG.format(t=kept)))
+    names = tuple(spark.sql(NAMES.format(t=kept)).head())
+    spark.sql(f"INSERT INTO {left} VALUES (2, 'y', 3, 4)")
+    spark.sql(UNMAP.format(t=left))
+    exits = {row[0]: row[1] for row in spark.sql(EXITS.format(t=left)).collect()}
+    rows = sorted(tuple(row) for row in spark.table(left).collect())
+    spark.stop()
+    return Seen(names, failure and failure.condition, exits, rows)
+
+
+@pytest.mark.matrix
+def test_executors_of_their_own(tmp_path: Path, spark_home: Callable[..., str]) -> None:
+    """They get our jar, and Delta's too: `configure` gives the one by path, the others by name."""
+    home = spark_home()
+    seen = in_new_process(use_a_cluster, tmp_path, home)
+
+    assert (seen.names, seen.refused) == (("d", "a"), REFUSED)
+    assert_tracked(TableLog(tmp_path / "kept"))
+    assert list(Path(home).glob("work/app-*/*/spark-ext.jar"))
+    # The flag is true: Delta rewrites the files, on the executors.
+    left = TableLog(tmp_path / "left")
+    assert left.operation == "REMOVE COLUMN MAPPING"
+    assert set(left.physical_names.values()) == {None}
+    assert left.parquet_columns() == ["a", "b", "c", "d"]
+    assert (left.is_tracked, left.flag) == (True, "true")
+    assert seen.rows == [(1, "x", 2, None), (2, "y", 3, 4)]
+    assert seen.exits["unmapped"]
