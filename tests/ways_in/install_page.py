@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of docs/install.md, as they stand there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "install.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def block(section: str, language: str, containing: str = "", **placeholders: str) -> str:
+    """The one block of a section that contains a text.
+
+    `placeholders` are the words that the page says are another on each machine: folders and ports.
+    """
+    found = [code for code in blocks(section, language) if containing in code]
+    assert len(found) == 1, f"{len(found)} blocks of {language} under {section!r}"
+    (code,) = found
+    for word, value in placeholders.items():
+        word = PORT if word == "port" else word
+        assert word in code
+        code = code.replace(word, value)
+    return code
+
+
+def blocks(section: str, language: str) -> list[str]:
+    """All blocks of a section in one language."""
+    (text,) = (
+        part.partition("\n")[2]
+        for part in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)
+        if part.partition("\n")[0] == section
+    )
+    return [code for found, code in BLOCK.findall(text) if found == language]
+
+
+PORT = "10000"

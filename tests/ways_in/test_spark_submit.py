@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applications that know nothing of spark_ext, started from a command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import PYSPARK, Place
+from install_page import block
+from pyspark.sql import SparkSession
+from shells import output_of
+from tracked import REFUSED, SET_FLAG, assert_tracked, statements
+
+import spark_ext
+
+CHECKOUT = Path(__file__).parents[2]
+DEFAULTS = CHECKOUT / "conf" / "spark-defaults.conf"
+
+APPLICATION = """
+import sys
+from importlib.util import find_spec
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+for statement in {statements}:
+    spark.sql(statement)
+print("rows:", [tuple(row) for row in spark.table("t").collect()])
+try:
+    spark.sql({refused!r})
+except Exception as error:
+    print("condition:", error.getCondition())
+print("imported spark_ext:", "spark_ext" in sys.modules)
+print("Python has spark_ext:", getattr(find_spec("spark_ext"), "origin", None) is not None)
+spark.stop()
+"""
+
+
+@pytest.fixture
+def submitting(place: Place) -> Place:
+    """A folder with an application."""
+    refused = SET_FLAG.format(t="t")
+    place.write("app.py", APPLICATION.format(statements=statements(), refused=refused))
+    return place
+
+
+def test_spark_submit_with_the_printed_arguments(submitting: Place) -> None:
+    application = submitting.run(block("From a command line", "sh", "submit-args"))
+
+    assert "rows: [(1, 'x', 2, None)]" in application.stdout, application.stderr
+    assert f"condition: {REFUSED}" in application.stdout
+    assert "imported spark_ext: False" in application.stdout
+    assert_tracked(submitting.log())
+
+
+def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_standard_library(
+    submitting: Place,
+) -> None:
+    """The rules and py4j come from our jar."""
+    (submitting.directory / "spark_ext").mkdir()
+    for folder in ("conf", "spark_ext/jars"):
+        (submitting.directory / folder).symlink_to(CHECKOUT / folder)
+
+    application = submitting.run(
+        block("From a command line", "sh", "--properties-file"),
+        SPARK_HOME=str(PYSPARK),
+        PYSPARK_PYTHON=sys._base_executable,
+        SPARK_SUBMIT_OPTS="-Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1",
+    )
+
+    assert "rows: [(1, 'x', 2, None)]" in application.stdout, application.stderr
+    assert f"condition: {REFUSED}" in application.stdout
+    assert "Python has spark_ext: False" in application.stdout
+    assert_tracked(submitting.log())
+
+
+def test_the_jars_command_prints_the_jar(tmp_path: Path) -> None:
+    jar = Path(output_of("python -m spark_ext jars", tmp_path).strip())
+
+    assert jar.is_file()
+    assert jar.name == "spark-ext.jar"
+
+
+def test_the_defaults_file_says_what_configure_says() -> None:
+    lines = (line.split(None, 1) for line in DEFAULTS.read_text().splitlines())
+    defaults = {line[0]: line[1].strip() for line in lines if line and line[0] != "#"}
+    configured = dict(spark_ext.configure(SparkSession.Builder())._options)
+
+    jar = Path(defaults.pop("spark.jars"))
+    configured_jar = Path(configured.pop("spark.jars"))
+    python = configured.pop("spark.pyspark.driver.python")
+
+    assert defaults == configured
+    assert CHECKOUT / jar == configured_jar
+    assert python == sys.executable
