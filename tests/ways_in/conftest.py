@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,6 +98,24 @@ def delta_jars(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     )
     paths = [Path(url.removeprefix("file:")) for url in listed.split(",")]
     return [path for path in paths if path.name.startswith(("io.delta", "io.unitycatalog"))]
+
+
+@pytest.fixture
+def spark_home(tmp_path: Path) -> Callable[..., str]:
+    """Makes a Spark with more jars in its folder."""
+
+    def make(*jars: Path) -> str:
+        home = tmp_path / "spark"
+        home.mkdir()
+        for entry in PYSPARK.iterdir():
+            if entry.name != "jars":
+                (home / entry.name).symlink_to(entry)
+        (home / "jars").mkdir()
+        for jar in (*PYSPARK.glob("jars/*"), *jars):
+            (home / "jars" / jar.name).symlink_to(jar)
+        return str(home)
+
+    return make
 
 
 @pytest.fixture

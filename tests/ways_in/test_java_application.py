@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 import venv
 from pathlib import Path
 
 import pytest
 from conftest import PYSPARK, Place
 from install_page import block
-from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
+from tracked import CREATE, NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 SECTION = "Scala and Java"
 OPTIONS = "-Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1 -XX:TieredStopAtLevel=1"
@@ -38,8 +39,15 @@ def test_a_java_application(place: Place, delta_jars: list[Path], bare_path: str
     application = place.run(command.replace(shown, track), PATH=bare_path, JDK_JAVA_OPTIONS=OPTIONS)
     (_, java) = command.split("\njava ")
     refused = place.run(
-        "java " + java.replace(shown, '"%s"' % SET_FLAG.format(t="t")),
+        "java " + java.replace(shown, f'"{SET_FLAG.format(t="t")}"'),
         PATH=bare_path,
+        JDK_JAVA_OPTIONS=OPTIONS,
+    )
+
+    programs = place.link("programs", *filter(None, map(shutil.which, ("bash", "java"))))
+    without_python = place.run(
+        "java " + java.replace(shown, f'"{CREATE.format(t="lacking")}"'),
+        PATH=str(programs),
         JDK_JAVA_OPTIONS=OPTIONS,
     )
 
@@ -48,3 +56,6 @@ def test_a_java_application(place: Place, delta_jars: list[Path], bare_path: str
     assert refused.returncode != 0
     assert f"[{REFUSED}]" in refused.stderr
     assert_tracked(place.log())
+    assert "[USAGE_TRACKING_RULES_UNAVAILABLE]" in without_python.stderr
+    assert "python3" in without_python.stderr
+    assert place.log("lacking").version == -1

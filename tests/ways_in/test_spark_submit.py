@@ -32,7 +32,7 @@ try:
 except Exception as error:
     print("condition:", error.getCondition())
 print("imported spark_ext:", "spark_ext" in sys.modules)
-print("Python has spark_ext:", find_spec("spark_ext") is not None)
+print("Python has spark_ext:", getattr(find_spec("spark_ext"), "origin", None) is not None)
 spark.stop()
 """
 
@@ -58,7 +58,8 @@ def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_stan
     submitting: Place,
 ) -> None:
     """The rules and py4j come from our jar."""
-    for folder in ("conf", "spark_ext"):
+    (submitting.directory / "spark_ext").mkdir()
+    for folder in ("conf", "spark_ext/jars"):
         (submitting.directory / folder).symlink_to(CHECKOUT / folder)
 
     application = submitting.run(

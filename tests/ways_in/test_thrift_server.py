@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -16,17 +19,19 @@ from custom_sessions import CATALOG, DELTA
 from impala.dbapi import connect
 from impala.error import Error
 from install_page import block
-from tracked import REFUSED, SET_FLAG, assert_tracked, sql_text, statements
+from rule_process import PYTHON, TIMEOUT
+from table_log import TableLog
+from tracked import CREATE, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
 
 SECTION = "Thrift server"
 UP = "HiveThriftServer2 started"
 
 
 @contextmanager
-def session(port: str) -> Iterator[Any]:
+def session(port: str, configuration: dict[str, str] | None = None) -> Iterator[Any]:
     with (
         closing(connect("localhost", int(port), auth_mechanism="PLAIN", user="me")) as server,
-        closing(server.cursor()) as cursor,
+        closing(server.cursor(configuration=configuration)) as cursor,
     ):
         yield cursor
 
@@ -39,11 +44,74 @@ def test_a_client_in_python(place: Place, port: str) -> None:
                 cursor.execute(statement)
             with pytest.raises(Error, match=rf"\[{REFUSED}\]"):
                 cursor.execute(SET_FLAG.format(t="t"))
+            for key in (PYTHON, TIMEOUT):
+                with pytest.raises(Error, match=r"\[CANNOT_MODIFY_STATIC_CONFIG\]"):
+                    cursor.execute(f"SET {key} = /bin/false")
         place.write("client.py", block(SECTION, "python", port=port))
         printed = shells.output_of("python client.py", place.directory)
 
     assert "('d', 'a')" in printed
     assert_tracked(place.log())
+
+
+@pytest.mark.matrix
+def test_a_client_may_not_say_at_its_start_how_the_rules_are_run(place: Place, port: str) -> None:
+    command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
+    said = {
+        f"{prefix}{PYTHON}": str(place.write("python", f"#!/bin/sh\ntouch {place.directory}/ran\n"))
+        for prefix in ("", "set:hiveconf:", "set:hivevar:", "set:system:")
+    }
+    (place.directory / "python").chmod(0o755)
+    with shells.server(command, place.directory, up=UP, **place.variables):
+        for key, value in said.items():
+            # Whether the server minds such a key or ignores it is its own affair.
+            with contextlib.suppress(Error), session(port, {key: value}) as cursor:
+                cursor.execute("SELECT 1")
+                for statement in statements(table=re.sub(r"\W", "_", key)):
+                    cursor.execute(statement)
+        with session(port) as cursor:
+            for statement in statements():
+                cursor.execute(statement)
+
+    assert not (place.directory / "ran").exists()
+    for table in (place.directory / "spark-warehouse").iterdir():
+        assert_tracked(TableLog(table))
+
+
+@pytest.mark.matrix
+def test_clients_that_change_one_table_at_once(place: Place, port: str) -> None:
+    """Each statement is in the log, or its client was told that it was overtaken."""
+    command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
+    together = Barrier(3)
+
+    def change(client: int) -> list[str]:
+        refused = []
+        with session(port) as cursor:
+            together.wait()
+            for text in ("ADD COLUMN a{} INT", "RENAME COLUMN r{} TO s{}", "ADD COLUMN b{} INT"):
+                try:
+                    cursor.execute(f"ALTER TABLE t {text.format(client, client)}")
+                except Error as error:
+                    refused.append(str(error))
+        return refused
+
+    with shells.server(command, place.directory, up=UP, **place.variables):
+        with session(port) as cursor:
+            cursor.execute(
+                CREATE.format(t="t").replace("a INT, b STRING", "r0 INT, r1 INT, r2 INT")
+            )
+        with ThreadPoolExecutor(3) as clients:
+            refused = [text for texts in clients.map(change, range(3)) for text in texts]
+
+    log = place.log()
+    assert all("[DELTA_METADATA_CHANGED]" in text for text in refused)
+    assert log.version + len(refused) == 9
+    renames = [n for n in range(1, log.version + 1) if log.at(n).operation == "RENAME COLUMN"]
+    for version in range(log.version + 1):
+        assert log.at(version).flag == ("true" if renames and version >= renames[0] else "false")
+    names = list(log.physical_names.values())
+    assert len(set(names)) == len(names)
+    assert len(set(log.ids.values())) == len(names)
 
 
 @pytest.mark.matrix
@@ -73,9 +141,8 @@ def test_a_client_of_jdbc_needs_delta_on_the_drivers_own_class_path(
     """As the page says; and it is so without us."""
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     if extensions == "delta":
-        command = command.replace(
-            "spark-internal", f"--conf spark.sql.extensions={DELTA} spark-internal"
-        )
+        without_us = f"--conf spark.sql.extensions={DELTA} spark-internal"
+        command = command.replace("spark-internal", without_us)
     with shells.server(command, place.directory, up=UP, **place.variables):
         refused = place.run(block(SECTION, "sh", "beeline", port=port))
 

@@ -49,6 +49,7 @@ public final class UsageTrackingExtension
     }
     DeltaBuild.requireForThisSpark();
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
+    ExecutorJars.complete();
     WorkerSettings.refuseInSessions();
     StatementCheck.inject(extensions);
     TableFunction.inject(extensions);
