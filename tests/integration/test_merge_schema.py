@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import DataFrame
+from releases import CASTS_EVOLVING_INSERTS
 from table_log import UUID
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
@@ -66,6 +67,9 @@ def test_a_type_that_can_not_be_merged_is_refused(table: Table, append: Append) 
     # Spark casts to the table's types first, except for the rows of a file-based writer.
     casts = "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION"
     condition = "DELTA_FAILED_TO_MERGE_FIELDS" if append is save else casts
+    if not CASTS_EVOLVING_INSERTS:
+        too_many = "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS"
+        condition = too_many if append is insert_by_name else "DELTA_FAILED_TO_MERGE_FIELDS"
     with table.refusal(condition):
         append(table, rows)
 

@@ -37,6 +37,10 @@ CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_typ
 # CREATE TABLE .. LIKE takes delta.`/path` since Spark 4.2; before, only a table of the catalog.
 LIKE_TAKES_PATHS = SPARK >= (4, 2)
 
+# INSERT BY NAME and DataFrame writers cast to the table's types, evolving, since Delta 4.2
+# (DeltaAnalysis.scala: `allowSchemaEvolution`).
+CASTS_EVOLVING_INSERTS = DELTA >= (4, 2)
+
 # CREATE TABLE in SQL takes generated and identity columns since Delta 4.4.
 SQL_GENERATES_COLUMNS = DELTA >= (4, 4)
 
