@@ -45,7 +45,7 @@ public final class UsageTrackingExtension
    * @throws UsageTrackingException as the start of a session, and
    *     USAGE_TRACKING_SESSION_NOT_ATTACHABLE; the session is as it was then
    */
-  public static void attach(SparkSession session) throws UsageTrackingException {
+  public static synchronized void attach(SparkSession session) throws UsageTrackingException {
     RunningSession running = new RunningSession(session);
     if (running.isWhole()) {
       return;
