@@ -61,6 +61,7 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
         builder.config("spark.driver.extraClassPath", ":".join(jars))
     spark = used_session(with_hive_catalog(builder) if hive else builder, home)
     older = spark.newSession()
+    older.sql("SELECT 1")  # else it is made by its first statement, and whole
     found: dict[str, Any] = {"returns it": spark_ext.attach(spark) is spark}
     spark_ext.attach(spark)
     jar_count = len([jar for jar in spark.sparkContext._jsc.sc().listJars().mkString(",").split(",")
@@ -81,12 +82,19 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
         found[f"{name} refusals"] = refusals(other, home)
     spark_ext.attach(older)
     found["older refusals"] = refusals(older, home)
+    found["checks"] = [checks(spark), checks(older), checks(older.newSession())]
     # The executors of a rewrite find the jar.
     tracking = spark_ext.UsageTracking.forPath(spark, home / "t")
     found["left"] = tracking.disable_column_mapping(progress=None)[0].reached
     for query in spark.streams.active:
         query.stop()
     return found
+
+
+def checks(spark: SparkSession) -> int:
+    """How many rules of a session's analyzer are our check."""
+    rules = spark._jsparkSession.sessionState().analyzer().extendedResolutionRules()
+    return rules.mkString(",").count("StatementCheck")
 
 
 def rebuilt(spark: SparkSession) -> SparkSession:
@@ -113,6 +121,7 @@ def test_a_running_session_is_made_whole(
     names = [("d", "a"), ("b", "b"), ("c", "c")]
     assert found == {
         "jars": 1,
+        "checks": [1, 1, 1],
         "kept": [3, "UTC", 4, ["running"]],
         "functions": names,
         "refusals": REFUSED,

@@ -135,6 +135,14 @@ def test_a_text_that_names_no_table_is_refused(spark: SparkSession, name: str) -
             spark.sql(f"SELECT * FROM {function}('{name}')")
 
 
+def test_a_name_longer_than_any_tables_is_not_read(spark: SparkSession) -> None:
+    """A short statement makes names of any length, and Spark takes minutes to read such a one."""
+    with refusal("USAGE_TRACKING_INVALID_TABLE_NAME") as refused:
+        spark.sql("SELECT * FROM column_mapping(repeat('a-', 20000))")
+
+    assert refused.value.getMessageParameters() == {"name": "a-" * 50 + ".."}
+
+
 def test_an_empty_path_is_refused(spark: SparkSession) -> None:
     with refusal("USAGE_TRACKING_INVALID_TABLE_NAME"):
         UsageTracking.forPath(spark, "")
@@ -482,6 +490,61 @@ def test_a_name_stays_the_name_of_its_table(named_table: Table, name: str) -> No
         spark.sql("USE default")
         spark.sql("DROP DATABASE elsewhere CASCADE")
     assert named_table.log.operation == "REMOVE COLUMN MAPPING"
+
+
+def test_a_name_stays_the_name_of_its_table_when_letter_case_counts(
+    named_table: Table, conf: SetConf
+) -> None:
+    """Two tables whose names differ in case: without case, every such name means the lower one."""
+    spark = named_table.spark
+    if spark.conf.get("spark.sql.catalogImplementation") == "hive":
+        pytest.skip("a Hive metastore has no two such names")
+    named_table.create_tracked("a INT")
+    conf("spark.sql.caseSensitive", "true")
+    spark.sql(f"CREATE TABLE Named (b INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
+    try:
+        conf("spark.sql.caseSensitive", "false")
+        usage = UsageTracking.forName(spark, "Named")
+        conf("spark.sql.caseSensitive", "true")
+
+        with named_table.one_commit():
+            usage.disable_column_mapping(progress=None)
+
+        assert UsageTracking.forName(spark, "Named").columns().first().physicalName == "b"
+    finally:
+        spark.sql("DROP TABLE Named")
+
+
+@pytest.mark.parametrize("schema", ["", "default."])
+def test_a_name_in_a_view_is_one_of_the_views_schema(
+    named_table: Table, other: Path, schema: str
+) -> None:
+    named_table.create_tracked("a INT")
+    spark = named_table.spark
+    log = TableLog(other.parent / "default" / "named")
+    log = log if log.commits else write(spark, log.path)
+    call = f"column_mapping_exit('{schema}named')"
+    spark.sql(f"CREATE VIEW costs AS SELECT statements FROM {call} WHERE exit = 'unmapped'")
+    try:
+        spark.sql("USE other.default")
+
+        (row,) = spark.sql("SELECT * FROM spark_catalog.default.costs").collect()
+        with named_table.one_commit():
+            spark.sql(row.statements[0])
+    finally:
+        spark.sql("DROP VIEW spark_catalog.default.costs")
+
+    assert operations(log) == ["WRITE"]
+
+
+def test_a_path_in_a_view_is_a_path(table: Table) -> None:
+    table.create_tracked("a INT")
+    spark = table.spark
+    spark.sql(f"""CREATE VIEW columns AS SELECT * FROM column_mapping("{table.name}")""")
+    try:
+        assert spark.table("columns").first().path == "a"
+    finally:
+        spark.sql("DROP VIEW columns")
 
 
 def test_the_statements_of_sql_stay_those_of_their_table(named_table: Table) -> None:

@@ -9,8 +9,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -36,6 +38,9 @@ import sparkext.error.UsageTrackingException;
 final class NamedTable {
   private static final String DELTA = "delta";
   private static final String SESSION_CATALOG = "spark_catalog";
+
+  /** More than any catalog or file system takes; Spark reads longer ones in quadratic time. */
+  private static final int MAX_LENGTH = 32_768;
 
   /**
    * Spark substitutes a variable that nobody set by nothing, and does not look at the rest again.
@@ -169,6 +174,9 @@ final class NamedTable {
   }
 
   private static List<String> parts(String name) {
+    if (name.length() > MAX_LENGTH) {
+      throw UsageTrackingErrors.invalidTableName(name.substring(0, 100) + "..", null).sneak();
+    }
     List<String> parts;
     try {
       parts =
@@ -187,13 +195,34 @@ final class NamedTable {
   private static ResolvedTable resolve(SparkSession session, List<String> parts) {
     LogicalPlan table =
         new UnresolvedTable(
-            CollectionConverters.asScala(parts).toList(), "ALTER TABLE", /* suggest= */ false);
+            CollectionConverters.asScala(inView(session, parts)).toList(),
+            "ALTER TABLE",
+            /* suggest= */ false);
     if (session.sessionState().analyzer().execute(table) instanceof ResolvedTable found
         && found.table() instanceof DeltaTableV2 delta
         && delta.update().version() >= 0) {
       return found;
     }
     throw UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts)).sneak();
+  }
+
+  /**
+   * A name in the text of a view means the tables of the catalog and schema that the view was
+   * created in.
+   *
+   * <p>Source: Spark 4.0 to 4.2, RelationResolution.scala, {@code expandIdentifier}.
+   */
+  private static List<String> inView(SparkSession session, List<String> parts) {
+    List<String> home = CollectionConverters.asJava(AnalysisContext.get().catalogAndNamespace());
+    boolean isWhole =
+        parts.size() > 1
+            && (parts.get(0).equalsIgnoreCase(DELTA)
+                || session.sessionState().catalogManager().isCatalogRegistered(parts.get(0)));
+    if (home.isEmpty() || isWhole) {
+      return parts;
+    }
+    List<String> missing = parts.size() == 1 ? home : home.subList(0, 1);
+    return Stream.concat(missing.stream(), parts.stream()).toList();
   }
 
   private static DeltaTableIdentifier deltaIdentifier(List<String> parts) {
@@ -222,6 +251,16 @@ final class NamedTable {
 
   private static List<String> fullParts(ResolvedTable found) {
     Identifier identifier = found.identifier();
+    Option<CatalogTable> known = ((DeltaTableV2) found.table()).catalogTable();
+    if (known.isDefined() && identifier.namespace().length == 1) {
+      TableIdentifier table = known.get().identifier();
+      String schema = table.database().getOrElse(() -> "");
+      if (schema.equalsIgnoreCase(identifier.namespace()[0])
+          && table.table().equalsIgnoreCase(identifier.name())) {
+        // As the catalog writes it: in other letters it is another's where their case counts.
+        return List.of(found.catalog().name(), schema, table.table());
+      }
+    }
     return Stream.of(
             Stream.of(found.catalog().name()),
             Stream.of(identifier.namespace()),

@@ -3,6 +3,9 @@ package sparkext.sql;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.InaccessibleObjectException;
+import java.util.Collections;
+import java.util.Set;
+import java.util.WeakHashMap;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.analysis.Analyzer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -26,6 +29,10 @@ import sparkext.error.UsageTrackingException;
  */
 public final class RunningSession {
   private static final String RULES = "extendedResolutionRules";
+
+  /** Whose next sessions have all: sessions of one origin share them, and each may be attached. */
+  private static final Set<SparkSessionExtensions> COMPLETE =
+      Collections.newSetFromMap(new WeakHashMap<>());
 
   private final SparkSession session;
   private final Analyzer analyzer;
@@ -54,8 +61,10 @@ public final class RunningSession {
   /** Adds our check and table functions to this session, and to those that are made from it. */
   public void complete() throws UsageTrackingException {
     SparkSessionExtensions extensions = session.extensions();
-    StatementCheck.inject(extensions);
-    TableFunction.inject(extensions);
+    if (COMPLETE.add(extensions)) {
+      StatementCheck.inject(extensions);
+      TableFunction.inject(extensions);
+    }
     extensions.registerTableFunctions(session.sessionState().tableFunctionRegistry());
     try {
       rules.set(analyzer, analyzer.extendedResolutionRules().prepended(StatementCheck.of(session)));
