@@ -21,6 +21,7 @@ from custom_sessions import (
     track_a_table,
 )
 from delta_table import Table
+from install_page import block
 from processes import in_new_process
 from pyspark.sql import SparkSession
 from sessions import with_hive_catalog
@@ -62,11 +63,12 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
     spark = used_session(with_hive_catalog(builder) if hive else builder, home)
     older = spark.newSession()
     older.sql("SELECT 1")  # else it is made by its first statement, and whole
-    found: dict[str, Any] = {"returns it": spark_ext.attach(spark) is spark}
+    attaching = {"spark": spark}
+    exec(block("A session that runs already", "python"), attaching)
+    found: dict[str, Any] = {"returns it": attaching["spark"] is spark}
     spark_ext.attach(spark)
-    jar_count = len([jar for jar in spark.sparkContext._jsc.sc().listJars().mkString(",").split(",")
-                     if "spark-ext" in jar])  # fmt: skip
-    found["jars"] = jar_count
+    jars_of_executors = spark.sparkContext._jsc.sc().listJars().mkString(",").split(",")
+    found["jars"] = len([jar for jar in jars_of_executors if "spark-ext" in jar])
     track_a_table(spark, home / "t")
     found["functions"] = column_names(spark, home / "t")
     found["refusals"] = refusals(spark, home)

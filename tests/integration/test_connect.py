@@ -7,7 +7,6 @@ The commands and the program of the install page run as they stand there.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from connect_server import connect_server, connected, user_environment
 from delta_table import NAME_MODE, Table, refusal
 from environments import environment_for, run
+from install_page import blocks
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from sessions import small_session
@@ -31,13 +31,7 @@ from spark_ext.api import progress
 CHECKOUT = Path(__file__).parents[2]
 WHEELS = Path(sys.prefix) / "wheels"
 Connect = Callable[..., SparkSession]
-
-
-def blocks(language: str) -> list[str]:
-    """The code of one language in the install page's section, in order."""
-    page = (CHECKOUT / "docs" / "install.md").read_text()
-    section = page.split("\n## Spark Connect\n")[1].split("\n## ")[0]
-    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+SECTION = "Spark Connect"
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Its address. The session in which the hooks and the rules first ran has ended."""
     home = tmp_path_factory.mktemp("server")
     often = {"spark.connect.progress.reportInterval": "20ms"}
-    with connect_server(blocks("bash")[0], home, user_environment(), **often) as address:
+    with connect_server(blocks(SECTION, "bash")[0], home, user_environment(), **often) as address:
         first = connected(address)
         Table(first, home / "t").create_tracked().alter("ADD COLUMN c INT")
         first.stop()
@@ -372,9 +366,9 @@ def test_the_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
     fetched = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(WHEELS)}
     # A file: of `python -c` pyspark-client believes that it runs its own doctests.
     application = tmp_path / "app.py"
-    application.write_text(blocks("python")[0] + TELL)
+    application.write_text(blocks(SECTION, "python")[0] + TELL)
 
-    run("bash", "-ec", blocks("bash")[1], cwd=tmp_path, PATH=programs, **fetched)
+    run("bash", "-ec", blocks(SECTION, "bash")[1], cwd=tmp_path, PATH=programs, **fetched)
     output = run("python", application, cwd=tmp_path, PATH=programs, SPARK_REMOTE=server)
 
     told: Any = json.loads(output.splitlines()[-1])

@@ -5,22 +5,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from install_page import block
 from pyspark.sql import SparkSession
-
-INSTALL = Path(__file__).parents[2] / "docs" / "install.md"
 
 
 def commands() -> list[str]:
     """What the section on doctor tells to run."""
-    section = INSTALL.read_text().split("## When something does not work\n")[1].split("\n## ")[0]
-    return re.findall(r"^    (.+)$", section, re.MULTILINE)
+    return block("When something does not work", "sh").splitlines()
 
 
 def run(command: str, folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
