@@ -9,8 +9,8 @@ import venv
 from pathlib import Path
 
 import pytest
-from conftest import PYSPARK, Place
 from install_page import block
+from place import PYSPARK, Place
 from tracked import CREATE, NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 SECTION = "Scala and Java"

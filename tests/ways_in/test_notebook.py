@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import Place
 from install_page import block
 from jupyter_client.manager import start_new_kernel
+from place import Place
 from shells import SECONDS, environment
 from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import shells
-from conftest import Place
 from custom_sessions import CATALOG, DELTA, OURS, our_jar
+from place import Place
 from table_log import TableLog
 from tracked import REFUSED, SET_FLAG, statements
 

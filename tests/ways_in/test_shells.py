@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Place
 from install_page import block
+from place import Place
 from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
 
 # One expression: the shell compiles each that it gets.

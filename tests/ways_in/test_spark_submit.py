@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PYSPARK, Place
 from install_page import block
+from place import PYSPARK, Place
 from pyspark.sql import SparkSession
 from shells import output_of
 from tracked import REFUSED, SET_FLAG, assert_tracked, statements

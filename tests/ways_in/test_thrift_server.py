@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 import shells
-from conftest import Place
 from custom_sessions import CATALOG, DELTA
 from impala.dbapi import connect
 from impala.error import Error
 from install_page import block
+from place import Place
 from rule_process import PYTHON, TIMEOUT
 from table_log import TableLog
 from tracked import CREATE, REFUSED, SET_FLAG, assert_tracked, sql_text, statements

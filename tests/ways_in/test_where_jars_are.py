@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Place
 from custom_sessions import DELTA, OURS, our_jar
 from install_page import block
+from place import Place
 from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text
 
 SECTION = "Jars in Spark's own folder"
