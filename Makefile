@@ -98,8 +98,8 @@ test-unit: venv ## Run the Python tests that need no JVM (seconds)
 	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
 
 .PHONY: test-java
-test-java: venv jar ## Run the JUnit tests of the hooks
-	$(MVN) test $(MVN_ARGS)
+test-java: venv jar ## Run the JUnit tests: the hooks, and whether all fits the pair that is installed
+	$(MVN) test -DargLine="-Dsparkext.pair=$$($(BIN)/python -m tests.matrix.installed)" $(MVN_ARGS)
 
 .PHONY: test-integration
 test-integration: venv jar ## Run the tests on a real Spark session

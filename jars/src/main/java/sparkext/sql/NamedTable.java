@@ -38,6 +38,7 @@ import sparkext.error.UsageTrackingException;
 final class NamedTable {
   private static final String DELTA = "delta";
   private static final String SESSION_CATALOG = "spark_catalog";
+  private static final String CATALOG = "spark.sql.catalog.";
 
   /** More than any catalog or file system takes; Spark reads longer ones in quadratic time. */
   private static final int MAX_LENGTH = 32_768;
@@ -216,13 +217,18 @@ final class NamedTable {
     List<String> home = CollectionConverters.asJava(AnalysisContext.get().catalogAndNamespace());
     boolean isWhole =
         parts.size() > 1
-            && (parts.get(0).equalsIgnoreCase(DELTA)
-                || session.sessionState().catalogManager().isCatalogRegistered(parts.get(0)));
+            && (parts.get(0).equalsIgnoreCase(DELTA) || isCatalog(session, parts.get(0)));
     if (home.isEmpty() || isWhole) {
       return parts;
     }
     List<String> missing = parts.size() == 1 ? home : home.subList(0, 1);
     return Stream.concat(missing.stream(), parts.stream()).toList();
+  }
+
+  /** Spark's own method for it is one of a class in 4.0 and 4.1, and of an interface in 4.2. */
+  private static boolean isCatalog(SparkSession session, String name) {
+    return name.equalsIgnoreCase(SESSION_CATALOG)
+        || session.conf().getOption(CATALOG + name).isDefined();
   }
 
   private static DeltaTableIdentifier deltaIdentifier(List<String> parts) {
