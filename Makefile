@@ -107,7 +107,7 @@ test-integration: venv jar ## Run the tests on a real Spark session
 
 .PHONY: test-matrix
 test-matrix: venv jar test-java ## Run the slow ways in, then the tests on every pair of Spark and Delta (hours), and print a table
-	$(BIN)/python -m pytest tests/ways_in -m matrix $(PARALLEL) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
 	$(BIN)/python -m tests.matrix --pairs '$(PAIRS)' $(SHORT) --maven '$(MVN)' -- $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: soak

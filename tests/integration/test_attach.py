@@ -111,7 +111,13 @@ def rebuilt(spark: SparkSession) -> SparkSession:
 
 
 @pytest.mark.parametrize(
-    ("hive", "class_path"), [(False, False), (True, False), (False, True)], ids=str
+    ("hive", "class_path"),
+    [
+        (False, False),
+        pytest.param(True, False, marks=pytest.mark.matrix),
+        pytest.param(False, True, marks=pytest.mark.matrix),
+    ],
+    ids=str,
 )
 def test_a_running_session_is_made_whole(
     tmp_path: Path, delta_jars: list[str], hive: bool, class_path: bool

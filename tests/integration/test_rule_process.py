@@ -212,7 +212,9 @@ def evolve_under(home: Path, jars: list[str], options: str) -> str:
     return str(loopback)
 
 
-@pytest.mark.parametrize("preferred", ["IPv4Stack", "IPv6Addresses"])
+@pytest.mark.parametrize(
+    "preferred", [pytest.param("IPv4Stack", marks=pytest.mark.matrix), "IPv6Addresses"]
+)
 def test_the_two_sides_meet_whatever_loopback_address_the_jvm_prefers(
     spark: SparkSession, tmp_path: Path, preferred: str
 ) -> None:

@@ -97,9 +97,17 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
     ("missing", "expected"),
     [
         (["sql/StatementCheck"], "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
-        (["sql/TableFunction"], "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
+        pytest.param(
+            ["sql/TableFunction"],
+            "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]",
+            marks=pytest.mark.matrix,
+        ),
         # Without an error of ours to end with.
-        (["sql/TableFunction", "error/UsageTrackingErrors"], "java.lang.IllegalStateException"),
+        pytest.param(
+            ["sql/TableFunction", "error/UsageTrackingErrors"],
+            "java.lang.IllegalStateException",
+            marks=pytest.mark.matrix,
+        ),
     ],
 )
 def test_a_start_that_fails_half_way_ends_and_leaves_no_hooks(

@@ -138,6 +138,7 @@ def tracked_with(home: Path, jars: list[str]) -> None:
     track_a_table(session(home, jars).getOrCreate(), home / "t")
 
 
+@pytest.mark.matrix
 def test_copies_of_one_jar_are_one(tmp_path: Path, delta_jars: list[str]) -> None:
     copy = shutil.copy(our_jar(), tmp_path / "copy.jar")
 

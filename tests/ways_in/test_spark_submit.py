@@ -45,6 +45,7 @@ def submitting(place: Place) -> Place:
     return place
 
 
+@pytest.mark.matrix
 def test_spark_submit_with_the_printed_arguments(submitting: Place) -> None:
     application = submitting.run(block("From a command line", "sh", "submit-args"))
 
