@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_ext.api.releases import require_version
-from spark_ext.api.session import DELTA_EXTENSION, EXTENSIONS, USAGE_TRACKING_EXTENSION, jar
+from spark_ext.api.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, require_version
+from spark_ext.api.session import EXTENSIONS, entries, jar, joined
 from spark_ext.errors import SessionNotAttachableError
 
 if TYPE_CHECKING:
@@ -43,17 +43,16 @@ def attach(spark: SparkSession) -> SparkSession:
     """
     from pyspark.sql import SparkSession
 
+    if type(spark).__module__.startswith("pyspark.sql.connect."):
+        raise SessionNotAttachableError(reason="it is one of Spark Connect, whose server needs it")
     if not isinstance(spark, SparkSession):
         raise TypeError(f"Cannot attach to {spark!r}: it is not a SparkSession.")
-    session = getattr(spark, "_jsparkSession", None)
-    if session is None:
-        raise SessionNotAttachableError(reason="it is one of Spark Connect, and its server has it")
     context = spark.sparkContext
     jvm: JVMView = context._jvm
     if _add_to_class_path(jvm, jar()):
         context._jsc.addJar(str(jar()))  # for the executors
     require_version(jvm.sparkext.release.Versions.ours())
-    jvm.sparkext.SessionAttachment.attach(session)
+    jvm.sparkext.SessionAttachment.attach(spark._jsparkSession)
     _name_extension(context._jsc.sc().conf())
     return spark
 
@@ -97,7 +96,6 @@ def _loader(context: JavaObject, name: str) -> JavaObject | None:
 def _name_extension(conf: JavaObject) -> None:
     """What is built in this application from now on reads its extensions there."""
     named = conf.get(EXTENSIONS, "")
-    entries = {entry.strip() for entry in named.split(",")}
     # Where Delta's came another way, ours alone would end the start of a session.
-    if DELTA_EXTENSION in entries and USAGE_TRACKING_EXTENSION not in entries:
-        conf.set(EXTENSIONS, f"{named},{USAGE_TRACKING_EXTENSION}")
+    if DELTA_EXTENSION in entries(named):
+        conf.set(EXTENSIONS, joined(named, USAGE_TRACKING_EXTENSION))

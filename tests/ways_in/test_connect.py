@@ -27,6 +27,7 @@ from table_log import FLAG, TableLog, is_uuid_name
 import spark_ext
 from spark_ext import Progress, UsageTracking
 from spark_ext.api import progress
+from spark_ext.errors import SessionNotAttachableError
 
 CHECKOUT = Path(__file__).parents[2]
 WHEELS = Path(sys.prefix) / "wheels"
@@ -144,6 +145,13 @@ def test_a_session_without_the_functions_is_told_what_to_do(
     cause = refused.value.__cause__
     assert isinstance(cause, AnalysisException)
     assert cause.getMessageParameters() == {"name": "`column_mapping_none`"}
+
+
+def test_a_session_of_a_server_is_not_attached(connect: Connect) -> None:
+    with pytest.raises(SessionNotAttachableError) as refused:
+        spark_ext.attach(connect())
+
+    assert refused.value.condition == "USAGE_TRACKING_SESSION_NOT_ATTACHABLE"
 
 
 @pytest.mark.parametrize("setting", ["worker.python", "worker.timeout"])
