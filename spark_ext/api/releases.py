@@ -44,8 +44,8 @@ _SPARK_OF_UNNAMED = {
 _SPARK_CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+.*)\.jar")
 _DELTA_ARTIFACT = re.compile(r"io\.delta:delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")
 
-EXTENSION_CLASS = "sparkext.UsageTrackingExtension"
-DELTA_CLASS = "io.delta.sql.DeltaSparkSessionExtension"
+USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 def launched_spark(spark_home: Path, pyspark_version: str) -> tuple[str, str]:
@@ -114,7 +114,7 @@ def require_jars(jvm: Any) -> None:
         DifferentVersionsError: USAGE_TRACKING_DIFFERENT_VERSIONS.
     """
     loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
-    wanted = (EXTENSION_CLASS, DELTA_CLASS)
+    wanted = (USAGE_TRACKING_EXTENSION, DELTA_EXTENSION)
     missing = [name for name in wanted if loader.getResource(_class_file(name)) is None]
     if missing:
         raise JvmWithoutJarsError(missing=" and ".join(f"`{name}`" for name in missing))

@@ -12,7 +12,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_ext.api.releases import launched_spark, require_jars, require_pair, spark_home
+from spark_ext.api.releases import (
+    DELTA_EXTENSION,
+    USAGE_TRACKING_EXTENSION,
+    launched_spark,
+    require_jars,
+    require_pair,
+    spark_home,
+)
 from spark_ext.errors import (
     ClassicSparkMissingError,
     ExtensionJarMissingError,
@@ -33,8 +40,6 @@ DRIVER_PYTHON = "spark.pyspark.driver.python"
 CONNECT = "sc://"
 DEPLOY_MODES = CLIENT, CLUSTER = "client", "cluster"
 
-USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
-DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 
@@ -81,10 +86,10 @@ def configure(
     install_exception_handler()
     chosen: dict[str, str] = builder._options
     options = submit_options()
-    options[PACKAGES] = _joined(options[PACKAGES], ",".join(extra_packages or []))
-    _require_pair(_joined(chosen.get(PACKAGES, ""), options[PACKAGES]))
+    options[PACKAGES] = joined(options[PACKAGES], ",".join(extra_packages or []))
+    _require_pair(joined(chosen.get(PACKAGES, ""), options[PACKAGES]))
     for key in (PACKAGES, JARS, EXTENSIONS):
-        builder.config(key, _joined(chosen.get(key, ""), options[key]))
+        builder.config(key, joined(chosen.get(key, ""), options[key]))
     for key in (CATALOG, DRIVER_PYTHON):
         builder.config(key, chosen.get(key, options[key]))
     return builder
@@ -157,12 +162,12 @@ def _classic_spark() -> Iterator[None]:
         raise ClassicSparkMissingError(error=missing) from missing
 
 
-def _joined(present: str, added: str) -> str:
+def joined(present: str, added: str) -> str:
     """Two comma-separated lists as one, each entry once, in order."""
-    return ",".join(_entries(f"{present},{added}"))
+    return ",".join(entries(f"{present},{added}"))
 
 
-def _entries(joined: str) -> Iterable[str]:
+def entries(joined: str) -> Iterable[str]:
     """The entries of a comma-separated list as Spark reads it, each once, in order."""
     entries = (entry.strip() for entry in joined.split(","))
     return dict.fromkeys(entry for entry in entries if entry)
@@ -188,7 +193,7 @@ def _require_pair(packages: str) -> None:
     import pyspark
 
     spark, scala = launched_spark(spark_home(pyspark.__file__), pyspark.__version__)
-    require_pair(spark, scala, _entries(packages))
+    require_pair(spark, scala, entries(packages))
 
 
 def _require_configurable(context: SparkContext | None) -> None:
@@ -196,5 +201,5 @@ def _require_configurable(context: SparkContext | None) -> None:
     if context is None:
         return
     extensions = context.getConf().get(EXTENSIONS, "") or ""
-    if USAGE_TRACKING_EXTENSION not in _entries(extensions):
+    if USAGE_TRACKING_EXTENSION not in entries(extensions):
         raise SessionAlreadyRunningError(extensions=extensions)

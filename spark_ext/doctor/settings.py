@@ -9,14 +9,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from spark_ext.api import session
-from spark_ext.api.session import (
-    CATALOG,
-    DELTA_CATALOG,
-    DELTA_EXTENSION,
-    EXTENSIONS,
-    JARS,
-    USAGE_TRACKING_EXTENSION,
-)
+from spark_ext.api.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
+from spark_ext.api.session import CATALOG, DELTA_CATALOG, EXTENSIONS, JARS
 from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
 from spark_ext.doctor.jars import are_alike, jar_version
 from spark_ext.errors import ExtensionJarMissingError

@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import pytest
+from changed_jars import changed_jar
 from custom_sessions import (
     CATALOG,
     DELTA,
@@ -149,26 +151,20 @@ def with_other_constant(
 ) -> list[str]:
     """The jars, Delta's with another text for one constant of one class."""
     return [
-        _changed(jar, changed, entry, _constant(text), _constant(other))
+        changed_jar(jar, changed, {entry: partial(_with_constant, text, other)})
         if Path(jar).name.startswith("io.delta_delta-spark")
         else jar
         for jar in jars
     ]
 
 
+def _with_constant(text: str, other: str, class_file: bytes) -> bytes:
+    assert class_file.count(_constant(text)) == 1
+    return class_file.replace(_constant(text), _constant(other))
+
+
 def _constant(text: str) -> bytes:
     return b"\x01" + len(text).to_bytes(2, "big") + text.encode()
-
-
-def _changed(jar: str, changed: Path, entry: str, constant: bytes, other: bytes) -> str:
-    with zipfile.ZipFile(jar) as original, zipfile.ZipFile(changed, "w") as copy:
-        for item in original.infolist():
-            content = original.read(item)
-            if item.filename == entry:
-                assert content.count(constant) == 1
-                content = content.replace(constant, other)
-            copy.writestr(item, content)
-    return str(changed)
 
 
 def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | None, bool, bool]:

@@ -6,8 +6,6 @@ import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
 import sparkext.hook.DeltaHooks;
 import sparkext.python.WorkerSettings;
-import sparkext.release.DeltaBuild;
-import sparkext.release.JarCopies;
 import sparkext.sql.RunningSession;
 
 /** The other entry point: for a session that runs already, {@code spark_ext/api/attach.py}. */
@@ -23,12 +21,9 @@ public final class SessionAttachment {
    */
   public static synchronized void attach(SparkSession session)
       throws UsageTrackingException, IOException {
-    JarCopies.requireAlike();
-    DeltaHooks.requireDelta();
-    if (DeltaHooks.standAside()) {
+    if (!UsageTrackingExtension.isWanted()) {
       return;
     }
-    DeltaBuild.requireForThisSpark();
     RunningSession running = new RunningSession(session);
     if (running.isWhole()) {
       return;

@@ -42,18 +42,26 @@ public final class UsageTrackingExtension
 
   /** The hooks come last: they stay in the JVM, whatever becomes of this session. */
   private static void start(SparkSessionExtensions extensions) throws IOException {
-    JarCopies.requireAlike();
-    DeltaHooks.requireDelta();
-    if (DeltaHooks.standAside()) {
+    if (!isWanted()) {
       return;
     }
-    DeltaBuild.requireForThisSpark();
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     ExecutorJars.complete();
     WorkerSettings.refuseInSessions();
     StatementCheck.inject(extensions);
     TableFunction.inject(extensions);
     DeltaHooks.install();
+  }
+
+  /** Refuses a class path that does not fit; false where Delta has the feature itself. */
+  static boolean isWanted() throws IOException {
+    JarCopies.requireAlike();
+    DeltaHooks.requireDelta();
+    if (DeltaHooks.standAside()) {
+      return false;
+    }
+    DeltaBuild.requireForThisSpark();
+    return true;
   }
 
   /**
