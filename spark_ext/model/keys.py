@@ -69,6 +69,12 @@ CHECKPOINT_PROTECTION_FEATURE: Final = "checkpointProtection"
 TRUNCATE_HISTORY_RETENTION: Final = "delta.dropFeatureTruncateHistory.retentionDuration"
 DEFAULT_TRUNCATE_HISTORY_RETENTION: Final = "interval 24 hours"
 
+# Protocol, "Row Tracking": properties that name columns which are in files and in no schema.
+ROW_TRACKING_COLUMNS: Final = (
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+)
+
 # Delta Kernel, TableFeatures.java, `ICEBERG_WRITER_COMPAT_V1`, and TableConfig.java.
 ICEBERG_WRITER_COMPAT_V1_FEATURE: Final = "icebergWriterCompatV1"
 ICEBERG_WRITER_COMPAT_V1_ENABLED: Final = "delta.enableIcebergWriterCompatV1"

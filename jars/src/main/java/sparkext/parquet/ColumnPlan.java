@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What becomes of the columns in data files; {@code spark_ext/leave/copy_plan.py} makes and
+ * describes it.
+ *
+ * @param byId whether a file's columns are found by field id
+ * @param kept names of columns that stay as they are
+ */
+public record ColumnPlan(boolean byId, List<String> kept, List<Column> columns)
+    implements Serializable {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
+  /** A column of the table: its id, its name in files, and its name afterwards. */
+  public record Column(int id, String name, String newName, Type type) implements Serializable {}
+
+  /** What is inside a column. */
+  public sealed interface Type extends Serializable {}
+
+  /** Nothing that has a name of the table's. */
+  public record Leaf() implements Type {}
+
+  /** Further columns. */
+  public record Struct(List<Column> columns) implements Type {}
+
+  /** Elements of a type. */
+  public record ListOf(Type element) implements Type {}
+
+  /** Keys and values. */
+  public record MapOf(Type key, Type value) implements Type {}
+
+  /** Reads the JSON of a plan. */
+  public static ColumnPlan parse(String json) throws IOException {
+    JsonNode plan = MAPPER.readTree(json);
+    List<String> kept = new ArrayList<>();
+    plan.required("kept").forEach(name -> kept.add(name.textValue()));
+    return new ColumnPlan(
+        plan.required("byId").booleanValue(), kept, columns(plan.required("columns")));
+  }
+
+  private static List<Column> columns(JsonNode array) {
+    List<Column> columns = new ArrayList<>();
+    for (JsonNode column : array) {
+      columns.add(
+          new Column(
+              column.required("id").intValue(),
+              column.required("name").textValue(),
+              column.required("newName").textValue(),
+              type(column.required("type"))));
+    }
+    return columns;
+  }
+
+  private static Type type(JsonNode type) {
+    if (type.has("struct")) {
+      return new Struct(columns(type.get("struct")));
+    }
+    if (type.has("array")) {
+      return new ListOf(type(type.get("array")));
+    }
+    if (type.has("map")) {
+      return new MapOf(type(type.get("map").get(0)), type(type.get("map").get(1)));
+    }
+    return new Leaf();
+  }
+}

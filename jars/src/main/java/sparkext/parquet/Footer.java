@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.parquet.format.FileMetaData;
+import org.apache.parquet.format.Util;
+
+/**
+ * The end of a Parquet file: what it says of the file, and where it begins.
+ *
+ * <p>Source: Parquet, README.md, "File format".
+ *
+ * @param start the first byte after the data, the indexes and the filters
+ */
+record Footer(FileMetaData metadata, long start) {
+  static final byte[] MAGIC = "PAR1".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] ENCRYPTED_MAGIC = "PARE".getBytes(StandardCharsets.US_ASCII);
+
+  /** The length of the footer and the last magic number. */
+  private static final int TAIL = 8;
+
+  /**
+   * Reads the footer of a file.
+   *
+   * @throws NotCopiedException if it says something that the reader here does not know
+   * @throws NotParquetException if the file is cut short or is no Parquet file
+   */
+  static Footer read(FSDataInputStream file, long size)
+      throws IOException, NotCopiedException, NotParquetException {
+    if (size < MAGIC.length + TAIL) {
+      throw new NotParquetException("it has " + size + " bytes");
+    }
+    byte[] tail = bytes(file, size - TAIL, TAIL);
+    byte[] magic = Arrays.copyOfRange(tail, Integer.BYTES, TAIL);
+    if (Arrays.equals(magic, ENCRYPTED_MAGIC)) {
+      throw new NotCopiedException("its footer is encrypted");
+    }
+    int length = ByteBuffer.wrap(tail).order(ByteOrder.LITTLE_ENDIAN).getInt();
+    long start = size - TAIL - length;
+    if (!Arrays.equals(magic, MAGIC) || length < 0 || start < MAGIC.length) {
+      throw new NotParquetException("it does not end with a footer");
+    }
+    return new Footer(known(bytes(file, start, length)), start);
+  }
+
+  /** What newer writers say besides is left out by the reader, and would be lost. */
+  private static FileMetaData known(byte[] written) throws NotCopiedException, NotParquetException {
+    FileMetaData metadata;
+    ByteArrayOutputStream again = new ByteArrayOutputStream(written.length);
+    try {
+      metadata = Util.readFileMetaData(new ByteArrayInputStream(written));
+    } catch (IOException broken) {
+      throw new NotParquetException("its footer cannot be read: " + broken.getMessage());
+    }
+    try {
+      Util.writeFileMetaData(metadata, again);
+    } catch (IOException unknown) {
+      throw new NotCopiedException("its footer says what is not known: " + unknown.getMessage());
+    }
+    if (again.size() != written.length) {
+      throw new NotCopiedException("its footer says what is not known");
+    }
+    return metadata;
+  }
+
+  /** Writes a footer with all that comes after it. */
+  static void write(FileMetaData metadata, OutputStream file) throws IOException {
+    ByteArrayOutputStream footer = new ByteArrayOutputStream();
+    Util.writeFileMetaData(metadata, footer);
+    footer.writeTo(file);
+    file.write(
+        ByteBuffer.allocate(Integer.BYTES)
+            .order(ByteOrder.LITTLE_ENDIAN)
+            .putInt(footer.size())
+            .array());
+    file.write(MAGIC);
+  }
+
+  private static byte[] bytes(FSDataInputStream file, long start, int length) throws IOException {
+    byte[] bytes = new byte[length];
+    file.readFully(start, bytes);
+    return bytes;
+  }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+/** A data file that nobody can read. */
+public final class NotParquetException extends Exception {
+  private static final long serialVersionUID = 1L;
+
+  NotParquetException(String reason) {
+    super(reason);
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import sparkext.parquet.ColumnPlan.Column;
+import sparkext.parquet.ColumnPlan.Leaf;
+import sparkext.parquet.ColumnPlan.ListOf;
+import sparkext.parquet.ColumnPlan.MapOf;
+import sparkext.parquet.ColumnPlan.Struct;
+import sparkext.parquet.ColumnPlan.Type;
+
+/** A file's schema under the names of a plan, without what the plan does not know. */
+final class Renaming {
+  private final ColumnPlan plan;
+
+  Renaming(ColumnPlan plan) {
+    this.plan = plan;
+  }
+
+  SchemaTree of(SchemaTree root) throws NotCopiedException {
+    List<SchemaTree> columns = columns(root, plan.columns(), new HashSet<>(plan.kept()));
+    return root.as(root.name(), columns);
+  }
+
+  private List<SchemaTree> columns(SchemaTree group, List<Column> columns, Set<String> kept)
+      throws NotCopiedException {
+    List<SchemaTree> renamed = new ArrayList<>();
+    Set<Column> found = new HashSet<>();
+    for (SchemaTree child : group.children()) {
+      if (kept.contains(child.name())) {
+        renamed.add(child.as(child.name()));
+        continue;
+      }
+      Optional<Column> column = column(child, columns);
+      if (column.isPresent()) {
+        if (!found.add(column.get())) {
+          throw new NotCopiedException("it has the column `" + child.name() + "` twice");
+        }
+        renamed.add(column(child, column.get().newName(), column.get().type()));
+      }
+    }
+    if (renamed.isEmpty()) {
+      // Without a leaf nobody can tell a null struct from another, or how many rows there are.
+      throw new NotCopiedException("every field of `" + group.name() + "` was dropped");
+    }
+    return renamed;
+  }
+
+  private Optional<Column> column(SchemaTree child, List<Column> columns)
+      throws NotCopiedException {
+    if (plan.byId()) {
+      if (!child.element().isSetField_id()) {
+        throw new NotCopiedException("its column `" + child.name() + "` has no field id");
+      }
+      return columns.stream()
+          .filter(column -> column.id() == child.element().getField_id())
+          .findFirst();
+    }
+    for (Column column : columns) {
+      if (column.name().equals(child.name())) {
+        return Optional.of(column);
+      }
+    }
+    if (columns.stream().anyMatch(column -> column.name().equalsIgnoreCase(child.name()))) {
+      throw new NotCopiedException("its column `" + child.name() + "` differs in letter case");
+    }
+    return Optional.empty();
+  }
+
+  private SchemaTree column(SchemaTree node, String name, Type type) throws NotCopiedException {
+    if (type instanceof Leaf) {
+      return node.as(name);
+    }
+    if (type instanceof Struct struct && isStruct(node)) {
+      return node.as(name, columns(node, struct.columns(), Set.of()));
+    }
+    if (type instanceof ListOf list && node.isList() && hasThreeLevels(node)) {
+      SchemaTree repeated = node.children().get(0);
+      SchemaTree element = repeated.children().get(0);
+      return node.as(name, List.of(repeated(repeated, column(element, list.element()))));
+    }
+    if (type instanceof MapOf map && node.isMap() && hasEntries(node)) {
+      SchemaTree entries = node.children().get(0);
+      SchemaTree key = column(entries.children().get(0), map.key());
+      SchemaTree value = column(entries.children().get(1), map.value());
+      return node.as(name, List.of(repeated(entries, key, value)));
+    }
+    throw new NotCopiedException("its column `" + node.name() + "` is not written as Spark does");
+  }
+
+  private SchemaTree column(SchemaTree node, Type type) throws NotCopiedException {
+    return column(node, node.name(), type);
+  }
+
+  private static SchemaTree repeated(SchemaTree group, SchemaTree... children) {
+    return group.as(group.name(), List.of(children));
+  }
+
+  private static boolean isStruct(SchemaTree node) {
+    return node.isGroup() && !node.isList() && !node.isMap() && !node.isRepeated();
+  }
+
+  /**
+   * Whether a list is a group of a repeated group of one element.
+   *
+   * <p>Source: Parquet, LogicalTypes.md, "Lists", and its rules for lists of older writers.
+   */
+  private static boolean hasThreeLevels(SchemaTree list) {
+    if (list.children().size() != 1) {
+      return false;
+    }
+    SchemaTree repeated = list.children().get(0);
+    return repeated.isRepeated()
+        && repeated.isGroup()
+        && repeated.children().size() == 1
+        && !repeated.name().equals("array")
+        && !repeated.name().equals(list.name() + "_tuple");
+  }
+
+  private static boolean hasEntries(SchemaTree map) {
+    return map.children().size() == 1
+        && map.children().get(0).isRepeated()
+        && map.children().get(0).children().size() == 2;
+  }
+}

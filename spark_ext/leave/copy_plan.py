@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of the columns in a table's data files when column mapping is switched off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spark_ext.model.column_mapping import column_id, mode_of, physical_name
+from spark_ext.model.keys import MODE_ID, ROW_TRACKING_COLUMNS
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.schema import DataType, Field
+
+ColumnPlan = dict[str, Any]
+
+
+def copy_plan(table: TableMetadata) -> ColumnPlan:
+    """For every column of a mapped table, where files have it and what it is called afterwards.
+
+    What a file has besides was dropped from the table, and goes.
+
+    Returns:
+        `byId`: whether files are read by field id (mode `id`), and names in them mean nothing.
+        `kept`: names in the files of columns that no schema has and that stay: row tracking's.
+        `columns`: of each column `id`, `name` in the files, `newName` and `type`, which is null
+        for a column without fields, or an object with one of `struct` (columns), `array` (the type
+        of the elements) and `map` (the types of keys and values).
+
+    Source:
+        Protocol, "Reader Requirements for Column Mapping"; "Row Tracking".
+
+    Example:
+        >>> plan = copy_plan(table({"fare": "1 col-3f2a"}, "name", "true"))
+        >>> plan["columns"]
+        [{'id': 1, 'name': 'col-3f2a', 'newName': 'fare', 'type': None}]
+    """
+    properties = table.configuration
+    return {
+        "byId": mode_of(properties) == MODE_ID,
+        "kept": [properties[key] for key in ROW_TRACKING_COLUMNS if key in properties],
+        "columns": [_column(field) for field in table.schema["fields"]],
+    }
+
+
+def _column(field: Field) -> dict[str, Any]:
+    return {
+        "id": column_id(field),
+        "name": physical_name(field),
+        "newName": field["name"],
+        "type": _type(field["type"]),
+    }
+
+
+def _type(data_type: DataType | str) -> dict[str, Any] | None:
+    if isinstance(data_type, str):
+        return None
+    if data_type["type"] == "struct":
+        return {"struct": [_column(field) for field in data_type["fields"]]}
+    if data_type["type"] == "array":
+        return {"array": _type(data_type["elementType"])}
+    if data_type["type"] == "map":
+        return {"map": [_type(data_type["keyType"]), _type(data_type["valueType"])]}
+    return None
