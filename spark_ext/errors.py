@@ -86,6 +86,12 @@ class ReservedColumnNameError(
     """Without column mapping a column would be taken for one of Spark's or Delta's own."""
 
 
+class UnreadableDataFileError(
+    SparkExtError, OSError, condition="USAGE_TRACKING_UNREADABLE_DATA_FILE"
+):
+    """A data file of a table is missing, cut short or no Parquet file. Raised in Java."""
+
+
 # Failures of the rules and of what serves them.
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from functools import partial
 
 from spark_ext.errors import MalformedMessageError, RuleFailedError, SparkExtError
+from spark_ext.leave.copy_plan import copy_plan
 from spark_ext.leave.removal import is_free
+from spark_ext.model.column_mapping import is_mapped
 from spark_ext.rules import next_metadata
 from spark_ext.worker import wire
 from spark_ext.worker.table_functions import FUNCTIONS, TableFunction
@@ -38,7 +40,9 @@ def _next_metadata(request: str) -> str:
 
 def _removal(request: str) -> str:
     table, protocol = wire.parse_removal(request)
-    return wire.render_removal(free=is_free(table=table, protocol=protocol))
+    free = is_free(table=table, protocol=protocol)
+    plan = copy_plan(table) if not free and is_mapped(table) else None
+    return wire.render_removal(free=free, plan=plan)
 
 
 def _relation(function: TableFunction, request: str) -> str:

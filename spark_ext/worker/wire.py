@@ -29,11 +29,12 @@ Shape:
     `featureDefault` and `flagDefault` tell whether the session's defaults for new tables name the
     feature and the flag.
 
-    `removal`, whether column mapping may be removed by metadata alone::
+    `removal`, whether column mapping may be removed by metadata alone, and if not, what becomes of
+    the columns in the files (`spark_ext/leave/copy_plan.py`; null where mapping is off)::
 
         {"table": M, "protocol": P}
 
-        {"free": true}
+        {"free": true, "plan": null}
 
     A table function, which answers with a relation; `column_mapping` and `column_mapping_exit`::
 
@@ -112,9 +113,9 @@ def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
     return _text({"configuration": changed, "schema": schema})
 
 
-def render_removal(*, free: bool) -> str:
-    """The answer whether column mapping may be removed by metadata alone."""
-    return _text({"free": free})
+def render_removal(*, free: bool, plan: Mapping[str, Any] | None) -> str:
+    """The answer whether column mapping may be removed by metadata alone, and how else."""
+    return _text({"free": free, "plan": plan})
 
 
 def render_relation(schema: str, rows: Iterable[Mapping[str, Any]]) -> str:

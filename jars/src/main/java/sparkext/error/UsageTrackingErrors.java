@@ -51,6 +51,12 @@ public final class UsageTrackingErrors {
         expected);
   }
 
+  /** A data file of a table is missing, cut short or no Parquet file. */
+  public static UsageTrackingException unreadableDataFile(String path, String reason) {
+    return Conditions.error(
+        "USAGE_TRACKING_UNREADABLE_DATA_FILE", null, "path", path, "reason", reason);
+  }
+
   /** This Delta is not one that the hooks fit. */
   public static UsageTrackingException unsupportedDeltaVersion(
       String version, List<String> mismatches, Throwable cause) {

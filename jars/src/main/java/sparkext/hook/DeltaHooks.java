@@ -13,7 +13,7 @@ import java.util.function.UnaryOperator;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.command.MetadataOnlyRemoval;
+import sparkext.command.ColumnMappingRemoval;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.release.Versions;
@@ -118,7 +118,7 @@ public final class DeltaHooks {
       UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
       BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
       UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
-      BiPredicate<Object, Object[]> removedByMetadata = MetadataOnlyRemoval::commitIfFree;
+      BiPredicate<Object, Object[]> removedByMetadata = ColumnMappingRemoval::commit;
       bridge.getField("supportedFeatures").set(null, supportedFeatures);
       bridge.getField("assignedMetadata").set(null, assignedMetadata);
       bridge.getField("comparedProperties").set(null, comparedProperties);

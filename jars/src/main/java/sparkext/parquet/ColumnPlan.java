@@ -39,7 +39,11 @@ public record ColumnPlan(boolean byId, List<String> kept, List<Column> columns)
 
   /** Reads the JSON of a plan. */
   public static ColumnPlan parse(String json) throws IOException {
-    JsonNode plan = MAPPER.readTree(json);
+    return of(MAPPER.readTree(json));
+  }
+
+  /** Likewise, read already. */
+  public static ColumnPlan of(JsonNode plan) {
     List<String> kept = new ArrayList<>();
     plan.required("kept").forEach(name -> kept.add(name.textValue()));
     return new ColumnPlan(

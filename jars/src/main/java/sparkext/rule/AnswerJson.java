@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.apache.spark.sql.Row;
@@ -24,6 +25,7 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.parquet.ColumnPlan;
 
 /** Answers from JSON; {@code spark_ext/worker/wire.py} describes the shape. */
 final class AnswerJson {
@@ -89,16 +91,23 @@ final class AnswerJson {
   }
 
   /**
-   * Whether column mapping may be removed by metadata alone.
+   * How column mapping may be removed.
    *
    * @throws UsageTrackingException as {@link #metadata}
    */
-  static boolean isFree(String text) throws UsageTrackingException {
+  static Removal removal(String text) throws UsageTrackingException {
     JsonNode answer = accepted(text);
-    if (!answer.path("free").isBoolean()) {
+    JsonNode plan = answer.path("plan");
+    if (!answer.path("free").isBoolean() || !(plan.isNull() || plan.isObject())) {
       throw noAnswer(text, null);
     }
-    return answer.get("free").booleanValue();
+    try {
+      return new Removal(
+          answer.get("free").booleanValue(),
+          plan.isNull() ? Optional.empty() : Optional.of(ColumnPlan.of(plan)));
+    } catch (RuntimeException noPlan) {
+      throw noAnswer(text, noPlan);
+    }
   }
 
   /**

@@ -58,18 +58,14 @@ public final class MetadataRules {
   }
 
   /**
-   * Whether column mapping can be removed from a table by metadata alone. False, without a question
-   * to the rules, for an untracked table.
+   * How column mapping may be removed from a table.
    *
    * @throws UsageTrackingException a failure of the rules
    */
-  public static boolean isRemovalFree(Protocol protocol, Metadata metadata) {
-    if (!UsageTrackingFeature.isSupportedBy(protocol)) {
-      return false;
-    }
+  public static Removal removal(Protocol protocol, Metadata metadata) {
     try {
       String request = RequestJson.removal(protocol, metadata);
-      return AnswerJson.isFree(RuleWorkers.ask("removal", request));
+      return AnswerJson.removal(RuleWorkers.ask("removal", request));
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }

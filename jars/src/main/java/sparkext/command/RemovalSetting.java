@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.command;
+
+import java.util.Locale;
+import org.apache.spark.sql.SparkSession;
+import scala.Option;
+import sparkext.error.UsageTrackingErrors;
+
+/**
+ * How a session wants column mapping to be removed: {@code spark.sparkext.columnMapping.removal}.
+ */
+public enum RemovalSetting {
+  /** Tracked tables as {@link #COPY}, all others as {@link #REWRITE}. */
+  UNSET,
+  /** With files copied, and rewritten only where bytes cannot be copied. */
+  COPY,
+  /** By Delta, which rewrites all files. */
+  REWRITE;
+
+  private static final String KEY = "spark.sparkext.columnMapping.removal";
+
+  /**
+   * What a session says.
+   *
+   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
+   */
+  public static RemovalSetting of(SparkSession session) {
+    Option<String> value = session.conf().getOption(KEY);
+    if (value.isEmpty()) {
+      return UNSET;
+    }
+    return switch (value.get().strip().toLowerCase(Locale.ROOT)) {
+      case "copy" -> COPY;
+      case "rewrite" -> REWRITE;
+      default ->
+          throw UsageTrackingErrors.invalidSetting(KEY, value.get(), "copy or rewrite").sneak();
+    };
+  }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.command;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import sparkext.parquet.ColumnPlan.Column;
+import sparkext.parquet.ColumnPlan.Struct;
+
+/**
+ * What a table's log has under the names of columns in files, under their new names.
+ *
+ * <p>Source: Protocol, "Per-file Statistics", "Clustered Table", "Column Mapping".
+ */
+final class RenamedKeys {
+  private static final JsonFactory FACTORY = new JsonFactory();
+
+  /** Statistics that are objects of columns; those of the file itself stay. */
+  private static final Set<String> BY_COLUMN = Set.of("minValues", "maxValues", "nullCount");
+
+  private final List<Column> columns;
+  private final Map<List<Column>, Map<String, Column>> byName = new IdentityHashMap<>();
+
+  RenamedKeys(List<Column> columns) {
+    this.columns = columns;
+  }
+
+  /** A file's statistics, numbers as they are written, without those of dropped columns. */
+  String statistics(String json) {
+    if (json == null || json.isBlank()) {
+      return json;
+    }
+    StringWriter renamed = new StringWriter(json.length());
+    try (JsonParser parser = FACTORY.createParser(json);
+        JsonGenerator generator = FACTORY.createGenerator(renamed)) {
+      if (parser.nextToken() != JsonToken.START_OBJECT) {
+        throw new IOException("The statistics of a file are no JSON object: " + json);
+      }
+      generator.writeStartObject();
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        String name = parser.currentName();
+        generator.writeFieldName(name);
+        if (parser.nextToken() == JsonToken.START_OBJECT && BY_COLUMN.contains(name)) {
+          copyColumns(parser, generator, columns);
+        } else {
+          copy(parser, generator);
+        }
+      }
+      generator.writeEndObject();
+    } catch (IOException broken) {
+      throw new UncheckedIOException(broken);
+    }
+    return renamed.toString();
+  }
+
+  /** A file's partition values. */
+  Map<String, String> partitionValues(Map<String, String> values) {
+    Map<String, String> renamed = new LinkedHashMap<>();
+    values.forEach(
+        (name, value) ->
+            renamed.put(column(columns, name).map(Column::newName).orElse(name), value));
+    return renamed;
+  }
+
+  /** The path of a column that the table has. */
+  List<String> path(List<String> names) {
+    List<String> renamed = new ArrayList<>();
+    List<Column> level = columns;
+    for (String name : names) {
+      Optional<Column> column = column(level, name);
+      renamed.add(column.map(Column::newName).orElse(name));
+      level =
+          column.isPresent() && column.get().type() instanceof Struct struct
+              ? struct.columns()
+              : List.of();
+    }
+    return renamed;
+  }
+
+  private void copyColumns(JsonParser parser, JsonGenerator generator, List<Column> level)
+      throws IOException {
+    generator.writeStartObject();
+    while (parser.nextToken() == JsonToken.FIELD_NAME) {
+      Optional<Column> column = column(level, parser.currentName());
+      boolean isObject = parser.nextToken() == JsonToken.START_OBJECT;
+      if (column.isEmpty()) {
+        parser.skipChildren();
+        continue;
+      }
+      generator.writeFieldName(column.get().newName());
+      if (isObject && column.get().type() instanceof Struct struct) {
+        copyColumns(parser, generator, struct.columns());
+      } else {
+        copy(parser, generator);
+      }
+    }
+    generator.writeEndObject();
+  }
+
+  /** The value that the parser is at. A number's text would change on its way through a double. */
+  private static void copy(JsonParser parser, JsonGenerator generator) throws IOException {
+    JsonToken token = parser.currentToken();
+    if (token.isNumeric()) {
+      generator.writeNumber(parser.getText());
+    } else if (token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY) {
+      generator.copyCurrentEvent(parser);
+      JsonToken next;
+      while ((next = parser.nextToken()) != JsonToken.END_OBJECT && next != JsonToken.END_ARRAY) {
+        if (next == JsonToken.FIELD_NAME) {
+          generator.writeFieldName(parser.currentName());
+        } else {
+          copy(parser, generator);
+        }
+      }
+      generator.copyCurrentEvent(parser);
+    } else {
+      generator.copyCurrentEvent(parser);
+    }
+  }
+
+  private Optional<Column> column(List<Column> level, String name) {
+    return Optional.ofNullable(
+        byName
+            .computeIfAbsent(
+                level,
+                all -> {
+                  Map<String, Column> named = new LinkedHashMap<>();
+                  all.forEach(column -> named.put(column.name(), column));
+                  return named;
+                })
+            .get(name));
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.Serializable;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkContext;
+import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.java.function.Function;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.util.SerializableConfiguration;
+
+/** The Spark job that brings data files under other names, or only says what it would do. */
+public final class CopyJob {
+  /** What opening a file costs, in bytes that are copied in that time. */
+  private static final long OPEN_COST = 4L << 20;
+
+  /** So many tasks for each core that a long one does not keep the others waiting. */
+  private static final int TASKS_PER_CORE = 8;
+
+  /** So many files in a task that its own cost does not count. */
+  private static final int FILES_PER_TASK = 200;
+
+  private final JavaSparkContext context;
+  private final Broadcast<SerializableConfiguration> configuration;
+  private final ColumnPlan plan;
+
+  /**
+   * A file.
+   *
+   * @param number by which its result is known
+   * @param source its absolute path, as a URI
+   * @param size as the table's log has it
+   * @param target where its copy goes, without the attempt and the ending of its name; null where
+   *     nothing is to be written
+   * @param mayStay whether it can be kept where it is, if its names are right
+   */
+  public record Order(int number, String source, long size, String target, boolean mayStay)
+      implements Serializable {}
+
+  /** A job on an application's executors. */
+  public CopyJob(SparkContext context, Configuration configuration, ColumnPlan plan) {
+    this.context = JavaSparkContext.fromSparkContext(context);
+    this.configuration = this.context.broadcast(new SerializableConfiguration(configuration));
+    this.plan = plan;
+  }
+
+  /**
+   * Runs it. A task that is killed removes what it has written of a file; the files of others stay
+   * when the job fails.
+   */
+  public List<FileResult> run(List<Order> orders, String description) {
+    if (orders.isEmpty()) {
+      return List.of();
+    }
+    String before = context.getLocalProperty(DESCRIPTION);
+    context.setLocalProperty(DESCRIPTION, description);
+    try {
+      List<List<Order>> tasks = tasks(orders);
+      List<FileResult> results = new ArrayList<>();
+      context
+          .parallelize(tasks, tasks.size())
+          .map(new Task(plan, configuration))
+          .collect()
+          .forEach(results::addAll);
+      return results;
+    } finally {
+      context.setLocalProperty(DESCRIPTION, before);
+      configuration.destroy();
+    }
+  }
+
+  /** Source: Spark, SparkContext.scala, {@code SPARK_JOB_DESCRIPTION}. */
+  private static final String DESCRIPTION = "spark.job.description";
+
+  /** Tasks of about the same size: the largest file goes first, and to the smallest task. */
+  private List<List<Order>> tasks(List<Order> orders) {
+    int count =
+        Math.min(
+            orders.size(),
+            Math.max(
+                context.defaultParallelism() * TASKS_PER_CORE, orders.size() / FILES_PER_TASK));
+    record Load(List<Order> files, long cost) {}
+    PriorityQueue<Load> loads = new PriorityQueue<>(Comparator.comparingLong(Load::cost));
+    for (int i = 0; i < count; i++) {
+      loads.add(new Load(new ArrayList<>(), 0));
+    }
+    List<Order> largestFirst = new ArrayList<>(orders);
+    largestFirst.sort(Comparator.comparingLong(Order::size).reversed());
+    for (Order order : largestFirst) {
+      Load least = loads.remove();
+      least.files().add(order);
+      loads.add(new Load(least.files(), least.cost() + order.size() + OPEN_COST));
+    }
+    return loads.stream().map(Load::files).toList();
+  }
+
+  /** What an executor does with the files of one task. */
+  private record Task(ColumnPlan plan, Broadcast<SerializableConfiguration> configuration)
+      implements Function<List<Order>, List<FileResult>> {
+    @Override
+    public List<FileResult> call(List<Order> orders) throws Exception {
+      TaskContext task = TaskContext.get();
+      List<FileResult> results = new ArrayList<>();
+      for (Order order : orders) {
+        task.killTaskIfInterrupted();
+        results.add(result(order, task));
+      }
+      return results;
+    }
+
+    private FileResult result(Order order, TaskContext task) throws Exception {
+      Configuration conf = configuration.value().value();
+      Path source = new Path(new URI(order.source()));
+      FileSystem files = source.getFileSystem(conf);
+      try (FSDataInputStream in = files.open(source)) {
+        RenamedFile file = new RenamedFile(in, files.getFileStatus(source).getLen(), plan);
+        if (file.isClean() && order.mayStay()) {
+          return new FileResult(order.number(), FileResult.Outcome.KEPT, null, 0, null);
+        }
+        Path target = new Path(new URI(order.target() + "-" + task.taskAttemptId() + ".parquet"));
+        FileSystem fs2 = target.getFileSystem(conf);
+        try (FSDataOutputStream out = fs2.create(target, false)) {
+          file.writeTo(out);
+        }
+        return new FileResult(
+            order.number(),
+            FileResult.Outcome.COPIED,
+            target.toUri().toString(),
+            fs2.getFileStatus(target).getLen(),
+            null);
+      } catch (NotCopiedException e) {
+        return FileResult.toRewrite(order.number(), e.getMessage());
+      } catch (NotParquetException | java.io.FileNotFoundException e) {
+        return new FileResult(
+            order.number(), FileResult.Outcome.UNREADABLE, null, 0, e.getMessage());
+      }
+    }
+  }
+}
