@@ -38,6 +38,7 @@ LIBRARIES: Mapping[str, set[str]] = {
 
 JAVA_ROOMS: Mapping[str, set[str]] = {
     "feature": set(),
+    "parquet": set(),
     "error": {"feature"},
     "release": {"error"},
     "python": {"error"},
@@ -50,6 +51,7 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
 # The process knows neither the tables nor what weaves them.
 FORBIDDEN_IN_JAVA = {
     "python": ("org.apache.spark.sql.delta", "net.bytebuddy"),
+    "parquet": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     # What it asks about may not fit.
     "release": ("import org.apache.spark", "import scala", "py4j"),
     "rule": ("net.bytebuddy", "py4j"),

@@ -3,19 +3,21 @@ package sparkext.parquet;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import org.apache.hadoop.fs.FSDataInputStream;
 
-/** The bytes of a file before its footer, read in pieces. */
+/** The bytes of a file before its footer. */
 final class ByteRanges {
-  private static final int PIECE = 1 << 20;
-
-  private final FSDataInputStream file;
+  private final Source file;
   private final long end;
-  private final byte[] buffer = new byte[PIECE];
+  private final Runnable checkpoint;
 
-  ByteRanges(FSDataInputStream file, long end) {
+  /**
+   * @param end where the footer begins
+   * @param checkpoint what {@link Source#copy} takes
+   */
+  ByteRanges(Source file, long end, Runnable checkpoint) {
     this.file = file;
     this.end = end;
+    this.checkpoint = checkpoint;
   }
 
   /** Refuses a range that is not between the first magic number and the footer. */
@@ -33,17 +35,11 @@ final class ByteRanges {
   byte[] read(long start, int length) throws IOException, NotCopiedException {
     require(start, length);
     byte[] bytes = new byte[length];
-    file.readFully(start, bytes);
+    file.read(start, bytes);
     return bytes;
   }
 
   void copy(long start, long length, OutputStream target) throws IOException {
-    file.seek(start);
-    for (long rest = length; rest > 0; ) {
-      int piece = (int) Math.min(rest, PIECE);
-      file.readFully(buffer, 0, piece);
-      target.write(buffer, 0, piece);
-      rest -= piece;
-    }
+    file.copy(start, length, target, checkpoint);
   }
 }

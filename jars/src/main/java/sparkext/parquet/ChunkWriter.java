@@ -41,8 +41,8 @@ final class ChunkWriter {
     this.target = target;
   }
 
-  /** Writes all up to the footer, and changes the row groups accordingly. */
-  void write(List<RowGroup> groups) throws IOException, NotCopiedException {
+  /** Writes all up to the footer, changes the row groups accordingly, and says where it ended. */
+  long write(List<RowGroup> groups) throws IOException, NotCopiedException {
     List<Moved> all = new ArrayList<>();
     requireApart(groups);
     target.write(Footer.MAGIC);
@@ -67,6 +67,7 @@ final class ChunkWriter {
     for (Moved moved : all) {
       moveOffsetIndex(moved);
     }
+    return position;
   }
 
   private Moved move(ColumnChunk chunk) throws IOException {

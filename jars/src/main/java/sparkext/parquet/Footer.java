@@ -9,7 +9,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.parquet.format.FileMetaData;
 import org.apache.parquet.format.Util;
 
@@ -33,7 +32,7 @@ record Footer(FileMetaData metadata, long start) {
    * @throws NotCopiedException if it says something that the reader here does not know
    * @throws NotParquetException if the file is cut short or is no Parquet file
    */
-  static Footer read(FSDataInputStream file, long size)
+  static Footer read(Source file, long size)
       throws IOException, NotCopiedException, NotParquetException {
     if (size < MAGIC.length + TAIL) {
       throw new NotParquetException("it has " + size + " bytes");
@@ -71,8 +70,8 @@ record Footer(FileMetaData metadata, long start) {
     return metadata;
   }
 
-  /** Writes a footer with all that comes after it. */
-  static void write(FileMetaData metadata, OutputStream file) throws IOException {
+  /** Writes a footer with all that comes after it, and says how many bytes that are. */
+  static long write(FileMetaData metadata, OutputStream file) throws IOException {
     ByteArrayOutputStream footer = new ByteArrayOutputStream();
     Util.writeFileMetaData(metadata, footer);
     footer.writeTo(file);
@@ -82,11 +81,12 @@ record Footer(FileMetaData metadata, long start) {
             .putInt(footer.size())
             .array());
     file.write(MAGIC);
+    return footer.size() + TAIL;
   }
 
-  private static byte[] bytes(FSDataInputStream file, long start, int length) throws IOException {
+  private static byte[] bytes(Source file, long start, int length) throws IOException {
     byte[] bytes = new byte[length];
-    file.readFully(start, bytes);
+    file.read(start, bytes);
     return bytes;
   }
 }

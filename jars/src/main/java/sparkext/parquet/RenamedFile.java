@@ -21,7 +21,7 @@ import org.apache.parquet.format.SortingColumn;
  * <p>Source: Parquet, parquet.thrift.
  */
 public final class RenamedFile {
-  private final FSDataInputStream file;
+  private final Source file;
   private final Footer footer;
   private final SchemaTree schema;
 
@@ -39,6 +39,11 @@ public final class RenamedFile {
    * @throws NotParquetException if nobody can read it
    */
   public RenamedFile(FSDataInputStream file, long size, ColumnPlan plan)
+      throws IOException, NotCopiedException, NotParquetException {
+    this(new Source.OfStream(file), size, plan);
+  }
+
+  RenamedFile(Source file, long size, ColumnPlan plan)
       throws IOException, NotCopiedException, NotParquetException {
     this.file = file;
     this.footer = Footer.read(file, size);
@@ -60,6 +65,16 @@ public final class RenamedFile {
 
   /** Writes the file under its new names. */
   public void writeTo(OutputStream target) throws IOException, NotCopiedException {
+    writeTo(target, () -> {});
+  }
+
+  /**
+   * The same.
+   *
+   * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
+   * @return how many bytes were written
+   */
+  long writeTo(OutputStream target, Runnable checkpoint) throws IOException, NotCopiedException {
     FileMetaData renamed = footer.metadata().deepCopy();
     renamed.setSchema(schema.elements());
     keyValues.rename(renamed);
@@ -74,14 +89,15 @@ public final class RenamedFile {
         chunks.get(i).getMeta_data().setPath_in_schema(paths.get(i));
       }
     }
-    ByteRanges source = new ByteRanges(file, footer.start());
+    ByteRanges source = new ByteRanges(file, footer.start(), checkpoint);
+    long end = footer.start();
     if (oldPaths.size() == newPaths.size()) {
       source.copy(0, footer.start(), target);
     } else {
       renamed.getRow_groups().forEach(this::shrink);
-      new ChunkWriter(source, target).write(renamed.getRow_groups());
+      end = new ChunkWriter(source, target).write(renamed.getRow_groups());
     }
-    Footer.write(renamed, target);
+    return end + Footer.write(renamed, target);
   }
 
   /** Paths by the old numbers; null of a leaf that goes. */

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.EOFException;
+import java.io.FileNotFoundException;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.Serializable;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.StreamCapabilities;
+import org.apache.hadoop.fs.permission.FsPermission;
+
+/** One data file on any storage, and what a plan makes of it. */
+public final class DataFile {
+  /** What becomes of a file. */
+  public enum Way {
+    /** It stays where it is. */
+    KEPT,
+    /** It is copied, byte by byte, under other names. */
+    COPIED,
+    /** It has to be read and written row by row. */
+    TO_REWRITE
+  }
+
+  /**
+   * What became of a file.
+   *
+   * @param length of the file that stands for it now; of one to rewrite, of the source
+   * @param reason why it has to be rewritten; else null
+   */
+  public record Outcome(Way way, long length, String reason) implements Serializable {}
+
+  private final Configuration configuration;
+  private final Path path;
+  private final long size;
+  private final ColumnPlan plan;
+
+  /**
+   * @param size of the file, as the table's log has it
+   */
+  public DataFile(Configuration configuration, Path path, long size, ColumnPlan plan) {
+    this.configuration = configuration;
+    this.path = path;
+    this.size = size;
+    this.plan = plan;
+  }
+
+  /**
+   * What {@link #copyTo} would do, by the footer alone. A copy is at most as long as its source, or
+   * a footer of longer names longer.
+   *
+   * @throws NotParquetException if the file is missing, cut short or no Parquet file
+   */
+  public Outcome look() throws IOException, NotParquetException {
+    return read(file -> new Outcome(file.isClean() ? Way.KEPT : Way.COPIED, size, null));
+  }
+
+  /**
+   * Writes the file under its new names, if it needs them and can be copied. A target that is not
+   * complete is removed, whatever ended the copy.
+   *
+   * @param target of which nothing exists; folders are made
+   * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
+   * @throws FileAlreadyExistsException if the target is there already; it stays as it is
+   * @throws NotParquetException if the file is missing, cut short or no Parquet file
+   */
+  public Outcome copyTo(Path target, Runnable checkpoint) throws IOException, NotParquetException {
+    return read(
+        file -> {
+          if (file.isClean()) {
+            return new Outcome(Way.KEPT, size, null);
+          }
+          return new Outcome(Way.COPIED, write(file, target, checkpoint), null);
+        });
+  }
+
+  /** What is done with a file whose footer is read. */
+  private interface Use {
+    Outcome of(RenamedFile file) throws IOException, NotCopiedException;
+  }
+
+  private Outcome read(Use use) throws IOException, NotParquetException {
+    try (Source source = open()) {
+      return use.of(new RenamedFile(source, size, plan));
+    } catch (NotCopiedException reason) {
+      return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
+    } catch (EOFException cut) {
+      throw new NotParquetException("it has fewer than " + size + " bytes");
+    }
+  }
+
+  private Source open() throws IOException, NotParquetException {
+    FileSystem storage = path.getFileSystem(configuration);
+    try {
+      return isDisk(storage)
+          ? new Source.OfDisk(FileChannel.open(onDisk(storage, path)))
+          : new Source.OfStream(storage.open(path));
+    } catch (FileNotFoundException | NoSuchFileException missing) {
+      throw new NotParquetException("it does not exist");
+    }
+  }
+
+  private long write(RenamedFile file, Path target, Runnable checkpoint)
+      throws IOException, NotCopiedException {
+    FileSystem storage = target.getFileSystem(configuration);
+    storage.mkdirs(target.getParent());
+    OutputStream stream = create(storage, target);
+    boolean complete = false;
+    try {
+      long length = file.writeTo(stream, checkpoint);
+      stream.close();
+      complete = true;
+      return length;
+    } finally {
+      if (!complete) {
+        remove(storage, target, stream);
+      }
+    }
+  }
+
+  private OutputStream create(FileSystem storage, Path target) throws IOException {
+    if (!isDisk(storage)) {
+      return storage.create(target, false);
+    }
+    java.nio.file.Path file = onDisk(storage, target);
+    try {
+      Files.createFile(file);
+    } catch (java.nio.file.FileAlreadyExistsException exists) {
+      throw new FileAlreadyExistsException(target + " already exists");
+    }
+    try {
+      // As Hadoop does it, but without a process for each file.
+      FsPermission permission =
+          FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(configuration));
+      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permission.toString()));
+      return new FileOutputStream(file.toFile());
+    } catch (IOException | RuntimeException failed) {
+      Files.delete(file);
+      throw failed;
+    }
+  }
+
+  /** Closing completes a file on a store of objects, unless it is aborted before. */
+  private static void remove(FileSystem storage, Path target, OutputStream stream)
+      throws IOException {
+    // A task that is killed is interrupted as well, and some storages then refuse all.
+    boolean interrupted = Thread.interrupted();
+    try (stream) {
+      if (stream instanceof FSDataOutputStream upload
+          && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
+        upload.abort();
+      }
+    } finally {
+      try {
+        storage.delete(target, false);
+      } finally {
+        if (interrupted) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+  }
+
+  /** Not what is derived from it: that may do more than read and write. */
+  private static boolean isDisk(FileSystem storage) {
+    return storage.getClass() == LocalFileSystem.class
+        && ((LocalFileSystem) storage).getRaw().getClass() == RawLocalFileSystem.class
+        && FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
+  }
+
+  private static java.nio.file.Path onDisk(FileSystem storage, Path path) {
+    return ((LocalFileSystem) storage).pathToFile(path).toPath();
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.Closeable;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.channels.WritableByteChannel;
+import org.apache.hadoop.fs.FSDataInputStream;
+
+/** A file that is read at any place, and copied from there in pieces. */
+interface Source extends Closeable {
+  /**
+   * Fills an array from a place in the file.
+   *
+   * @throws EOFException if the file ends before
+   */
+  void read(long start, byte[] bytes) throws IOException;
+
+  /**
+   * Copies a range to where the target stands.
+   *
+   * @param checkpoint runs before each piece, and ends the copy by an exception
+   * @throws EOFException if the file ends before
+   */
+  void copy(long start, long length, OutputStream target, Runnable checkpoint) throws IOException;
+
+  /** A file on any storage, through a buffer. */
+  record OfStream(FSDataInputStream file) implements Source {
+    private static final int PIECE = 1 << 20;
+
+    @Override
+    public void read(long start, byte[] bytes) throws IOException {
+      file.readFully(start, bytes);
+    }
+
+    @Override
+    public void copy(long start, long length, OutputStream target, Runnable checkpoint)
+        throws IOException {
+      byte[] buffer = new byte[(int) Math.min(length, PIECE)];
+      file.seek(start);
+      for (long rest = length; rest > 0; ) {
+        checkpoint.run();
+        int piece = (int) Math.min(rest, buffer.length);
+        file.readFully(buffer, 0, piece);
+        target.write(buffer, 0, piece);
+        rest -= piece;
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      file.close();
+    }
+  }
+
+  /** A file on a local disk, which the kernel copies by itself. */
+  record OfDisk(FileChannel file) implements Source {
+    private static final int PIECE = 16 << 20;
+
+    @Override
+    public void read(long start, byte[] bytes) throws IOException {
+      ByteBuffer rest = ByteBuffer.wrap(bytes);
+      while (rest.hasRemaining()) {
+        if (file.read(rest, start + rest.position()) < 0) {
+          throw new EOFException();
+        }
+      }
+    }
+
+    /** To a {@link java.io.FileOutputStream} without a buffer in between. */
+    @Override
+    public void copy(long start, long length, OutputStream target, Runnable checkpoint)
+        throws IOException {
+      WritableByteChannel channel = Channels.newChannel(target);
+      for (long done = 0; done < length; ) {
+        checkpoint.run();
+        long moved = file.transferTo(start + done, Math.min(length - done, PIECE), channel);
+        if (moved <= 0) {
+          throw new EOFException();
+        }
+        done += moved;
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      file.close();
+    }
+  }
+}
