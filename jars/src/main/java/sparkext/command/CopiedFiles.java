@@ -27,11 +27,11 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.copy.CopyJob;
+import sparkext.copy.FileResult;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
-import sparkext.parquet.CopyJob;
-import sparkext.parquet.FileResult;
 
 /**
  * The removal of column mapping that copies files under other names, and rewrites only those whose
@@ -110,7 +110,7 @@ final class CopiedFiles {
     List<AddFile> toRewrite = new ArrayList<>();
     for (FileResult result : results()) {
       AddFile file = files.get(result.number());
-      switch (result.outcome()) {
+      switch (result.kind()) {
         case KEPT -> {
           counts.kept(file.size());
           AddFile kept = renamed(file, file.path(), file.size(), file.modificationTime());

@@ -72,14 +72,16 @@ public final class DataFile {
    * complete is removed, whatever ended the copy.
    *
    * @param target of which nothing exists; folders are made
+   * @param mayStay whether a file that needs no new name is left where it is
    * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
    * @throws FileAlreadyExistsException if the target is there already; it stays as it is
    * @throws NotParquetException if the file is missing, cut short or no Parquet file
    */
-  public Outcome copyTo(Path target, Runnable checkpoint) throws IOException, NotParquetException {
+  public Outcome copyTo(Path target, boolean mayStay, Runnable checkpoint)
+      throws IOException, NotParquetException {
     return read(
         file -> {
-          if (file.isClean()) {
+          if (mayStay && file.isClean()) {
             return new Outcome(Way.KEPT, size, null);
           }
           return new Outcome(Way.COPIED, write(file, target, checkpoint), null);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.parquet;
+package sparkext.copy;
 
+import java.io.IOException;
 import java.io.Serializable;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FSDataOutputStream;
-import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
@@ -18,6 +18,9 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.Function;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
+import sparkext.parquet.ColumnPlan;
+import sparkext.parquet.DataFile;
+import sparkext.parquet.NotParquetException;
 
 /** The Spark job that brings data files under other names, or only says what it would do. */
 public final class CopyJob {
@@ -29,6 +32,11 @@ public final class CopyJob {
 
   /** So many files in a task that its own cost does not count. */
   private static final int FILES_PER_TASK = 200;
+
+  /** Source: Spark, SparkContext.scala, {@code SPARK_JOB_DESCRIPTION}. */
+  private static final String DESCRIPTION = "spark.job.description";
+
+  private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
 
   private final JavaSparkContext context;
   private final Broadcast<SerializableConfiguration> configuration;
@@ -79,9 +87,6 @@ public final class CopyJob {
     }
   }
 
-  /** Source: Spark, SparkContext.scala, {@code SPARK_JOB_DESCRIPTION}. */
-  private static final String DESCRIPTION = "spark.job.description";
-
   /** Tasks of about the same size: the largest file goes first, and to the smallest task. */
   private List<List<Order>> tasks(List<Order> orders) {
     int count =
@@ -118,32 +123,31 @@ public final class CopyJob {
       return results;
     }
 
-    private FileResult result(Order order, TaskContext task) throws Exception {
-      Configuration conf = configuration.value().value();
-      Path source = new Path(new URI(order.source()));
-      FileSystem files = source.getFileSystem(conf);
-      try (FSDataInputStream in = files.open(source)) {
-        RenamedFile file = new RenamedFile(in, files.getFileStatus(source).getLen(), plan);
-        if (file.isClean() && order.mayStay()) {
-          return new FileResult(order.number(), FileResult.Outcome.KEPT, null, 0, null);
+    private FileResult result(Order order, TaskContext task) throws IOException {
+      DataFile file =
+          new DataFile(configuration.value().value(), path(order.source()), order.size(), plan);
+      try {
+        if (order.target() == null) {
+          return FileResult.of(order.number(), null, file.look());
         }
-        Path target = new Path(new URI(order.target() + "-" + task.taskAttemptId() + ".parquet"));
-        FileSystem fs2 = target.getFileSystem(conf);
-        try (FSDataOutputStream out = fs2.create(target, false)) {
-          file.writeTo(out);
-        }
-        return new FileResult(
+        String target = order.target() + "-" + task.taskAttemptId() + ending(order.source());
+        return FileResult.of(
             order.number(),
-            FileResult.Outcome.COPIED,
-            target.toUri().toString(),
-            fs2.getFileStatus(target).getLen(),
-            null);
-      } catch (NotCopiedException e) {
-        return FileResult.toRewrite(order.number(), e.getMessage());
-      } catch (NotParquetException | java.io.FileNotFoundException e) {
-        return new FileResult(
-            order.number(), FileResult.Outcome.UNREADABLE, null, 0, e.getMessage());
+            target,
+            file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
+      } catch (NotParquetException unreadable) {
+        return FileResult.unreadable(order.number(), unreadable.getMessage());
       }
+    }
+
+    private static Path path(String uri) {
+      return new Path(URI.create(uri));
+    }
+
+    /** That of the name, which tells people how the file is compressed. */
+    private static String ending(String source) {
+      Matcher ending = ENDING.matcher(source);
+      return ending.find() ? ending.group() : ".parquet";
     }
   }
 }
