@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.releases import require_version
+from spark_ext.api.removal_setting import copying
 from spark_ext.errors import MalformedMessageError, SessionWithoutExtensionError
 from spark_ext.leave.exits import (
     EXITS,
@@ -21,6 +22,7 @@ from spark_ext.leave.exits import (
     waiting,
 )
 from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
+from spark_ext.model.metadata import FileCount
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -122,16 +124,22 @@ class UsageTracking:
         self,
         *,
         dry_run: bool = False,
+        exact: bool = False,
         until: Until = "unmapped",
         progress: Callable[[Progress], None] | None = shown,
     ) -> list[ColumnMappingExit]:
         """Leaves column mapping as far as `until`, exit by exit, and tells where the table is.
 
         Where the flag is false and every physical name is its column's name, the first exit is
-        one commit of metadata; else Delta rewrites all files.
+        one commit of metadata. Else the bytes of the files are copied under the columns' names,
+        of an untracked table too; a file that has these names and no dropped column stays.
+        Delta rewrites files whose bytes cannot be copied, and all of them where
+        `spark.sparkext.columnMapping.removal` is `rewrite`.
 
         Args:
             dry_run: Only tell.
+            exact: Tell how many files are kept, copied and rewritten, by reading their footers in
+                a Spark job; else `num_files` is an upper bound.
             until: `unmapped`: the mode, for readers that ignore column mapping. `readers`: the
                 feature out of the protocol, for readers of protocol version 1. `writers`: what it
                 and usage tracking leave behind as well. Delta then deletes history older than
@@ -148,7 +156,8 @@ class UsageTracking:
             ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, where `progress` raised after the
                 first call for a statement. What the statement did stands.
             AnalysisException: Delta's refusals, among them
-                DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING.
+                DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING; and
+                USAGE_TRACKING_UNREADABLE_DATA_FILE. The table then is as it was.
 
         Source:
             RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
@@ -156,16 +165,17 @@ class UsageTracking:
         """
         if until not in EXITS:
             raise ValueError(f"Cannot leave column mapping until {until!r}: use one of {EXITS}.")
-        exits = self._exits()
-        if dry_run:
-            return exits
-        for number in range(EXITS.index(until) + 1):
-            waits = self._take(exits[number], progress)
-            exits = self._exits()
-            if not exits[number].reached:
-                if waits:
-                    exits[number] = waiting(exits[number])
-                break
+        with copying(self._spark):
+            exits = self._exits(exact=exact)
+            if dry_run:
+                return exits
+            for number in range(EXITS.index(until) + 1):
+                waits = self._take(exits[number], progress)
+                exits = self._exits(exact=exact)
+                if not exits[number].reached:
+                    if waits:
+                        exits[number] = waiting(exits[number])
+                    break
         return exits
 
     def _take(self, step: ColumnMappingExit, progress: Callable[[Progress], None] | None) -> bool:
@@ -187,16 +197,18 @@ class UsageTracking:
                 return True
         return False
 
-    def _exits(self) -> list[ColumnMappingExit]:
-        exits = [_exit(row) for row in self._of_table("column_mapping_exit").collect()]
+    def _exits(self, *, exact: bool) -> list[ColumnMappingExit]:
+        arguments = ("true",) if exact else ()
+        rows = self._of_table("column_mapping_exit", *arguments).collect()
+        exits = [_exit(row) for row in rows]
         told = tuple(step.exit for step in exits)
         if told != EXITS:
             # One that is missing would count as reached.
             raise MalformedMessageError(path="answer", problem=f"has not the exits {EXITS}: {told}")
         return exits
 
-    def _of_table(self, function: str) -> DataFrame:
-        return _answer(self._spark, function, _literal(self._name))
+    def _of_table(self, function: str, *arguments: str) -> DataFrame:
+        return _answer(self._spark, function, _literal(self._name), *arguments)
 
     def _table(self) -> Row:
         return _named(self._spark, _literal(self._name))
@@ -244,10 +256,18 @@ def _exit(row: Row) -> ColumnMappingExit:
             ),
             num_files=row["numFiles"],
             size_in_bytes=row["sizeInBytes"],
+            exact=row["exact"],
+            kept=_files(row["kept"]),
+            copied=_files(row["copied"]),
+            rewritten=_files(row["rewritten"]),
             statements=tuple(row["statements"]),
         )
     except ValueError as lacking:
         raise MalformedMessageError(path="answer", problem=f"has no column {lacking}") from lacking
+
+
+def _files(count: Row | None) -> FileCount | None:
+    return None if count is None else FileCount(count["numFiles"], count["sizeInBytes"])
 
 
 def _condition(error: Exception) -> str | None:

@@ -24,9 +24,11 @@ from spark_ext.model.keys import (
     ICEBERG_COMPAT_ENABLED,
     IDENTITY_COLUMNS_FEATURE,
     MODE_NONE,
+    REMOVAL_COPY,
+    REMOVAL_REWRITE,
     TRUNCATE_HISTORY_RETENTION,
 )
-from spark_ext.model.metadata import Protocol, TableFacts, TableMetadata
+from spark_ext.model.metadata import FileCount, Protocol, TableFacts, TableMetadata
 from spark_ext.model.schema import Path, quoted, walk
 
 UNMAPPED, READERS, WRITERS = EXITS = ("unmapped", "readers", "writers")
@@ -38,9 +40,10 @@ MEANINGS = {
 }
 
 # What an exit costs.
-NOTHING, METADATA, REWRITE, HISTORY, BLOCKED = (
+NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED = (
     "NOTHING",
     "METADATA",
+    "COPY",
     "REWRITE",
     "HISTORY",
     "BLOCKED",
@@ -50,6 +53,7 @@ INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
 MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
 READER_VERSION = "READER_VERSION"
+REMOVAL_SETTING = "REMOVAL_SETTING"
 RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
 RETENTION_PERIOD = "RETENTION_PERIOD"
 
@@ -70,11 +74,12 @@ class Reason:
     Args:
         reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
             statement that set the mode only; where names differ, older versions have the values),
-            `OTHER_FEATURE`, `READER_VERSION`, `RESERVED_COLUMN_NAME`, `RETENTION_PERIOD`.
+            `OTHER_FEATURE`, `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
+            `RETENTION_PERIOD`.
         name: The column's path, quoted where SQL wants it, or the feature that it is about; None
             where it is about the table.
         detail: The column's physical name, its invalid characters, its reserved name, the
-            version, or the period.
+            version, the setting, or the period.
     """
 
     reason: str
@@ -90,11 +95,16 @@ class ColumnMappingExit:
         exit: `unmapped`, `readers` or `writers`.
         meaning: What has become possible there, in words.
         reached: Whether the table is there.
-        cost: `NOTHING` once reached, `METADATA` (commits without files), `REWRITE` (of all files),
+        cost: `NOTHING` once reached, `METADATA` (commits without files), `COPY` (of the bytes of
+            files that have other names or dropped columns), `REWRITE` (of all files, by Delta),
             `HISTORY` (older versions are deleted once the retention period is over), or `BLOCKED`.
-        reasons: Of the cost, and of a rewrite that comes once a blocked one is free.
-        num_files: How many files a rewrite touches; 0 without one.
+        reasons: Of the cost, and of a copy or rewrite that comes once a blocked one is free.
+        num_files: How many files are copied or rewritten; 0 without either.
         size_in_bytes: Their size.
+        exact: Whether these two were counted; else they are upper bounds.
+        kept: Files that stay, where a copy was counted; else None, as the next two.
+        copied: Those whose bytes are copied.
+        rewritten: Those that Delta writes anew, row by row, since their bytes cannot be copied.
         statements: To run on the way from the exit before, in order; empty where it is blocked.
     """
 
@@ -105,6 +115,10 @@ class ColumnMappingExit:
     reasons: tuple[Reason, ...]
     num_files: int
     size_in_bytes: int
+    exact: bool
+    kept: FileCount | None
+    copied: FileCount | None
+    rewritten: FileCount | None
     statements: tuple[str, ...]
 
 
@@ -119,7 +133,7 @@ def exits(facts: TableFacts) -> tuple[ColumnMappingExit, ...]:
         RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`.
 
     Example:
-        >>> plain = TableFacts(TableMetadata(), Protocol(1, 2), "db.t", num_files=1)
+        >>> plain = TableFacts(TableMetadata(), Protocol(1, 2), "db.t", FileCount(1))
         >>> [exit.reached for exit in exits(plain)]
         [True, True, True]
     """
@@ -158,20 +172,52 @@ def _unmapped(facts: TableFacts) -> ColumnMappingExit:
         *_reserved_names(facts.metadata),
     )
     # A name can only be made legal by a rename, after which nothing is free.
-    rewrite = _rewrite_reasons(facts)
-    sizes = (facts.num_files, facts.size_in_bytes) if rewrite or invalid else (0, 0)
+    reasons = tuple(_reasons_for_files(facts))
+    cost = _cost_of_files(facts) if reasons or invalid else METADATA
     if invalid or blocking:
-        return _exit(UNMAPPED, BLOCKED, (*invalid, *blocking, *rewrite), sizes=sizes)
+        return _with_files(BLOCKED, cost, facts, (*invalid, *blocking, *reasons))
     statement = disabling_statement(facts.name)
-    reasons = rewrite
     if not has_mapping_on(facts.metadata):
         # Delta's rewrite reads by the logical names, and would write nulls over these.
         hidden = tuple(_hidden_columns(facts.metadata))
         if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
             return _exit(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
         statement = _drop_mapping(facts.name)
-        reasons = (Reason(MAPPING_METADATA_LEFT), *rewrite)
-    return _exit(UNMAPPED, REWRITE if rewrite else METADATA, reasons, (statement,), sizes)
+        reasons = (Reason(MAPPING_METADATA_LEFT), *reasons)
+    return _with_files(cost, cost, facts, reasons, (statement,))
+
+
+def _cost_of_files(facts: TableFacts) -> str:
+    """Whether files are copied or rewritten, where metadata alone does not suffice."""
+    asked = facts.removal == REMOVAL_COPY
+    if facts.removal is None:
+        asked = FEATURE_NAME in (facts.protocol.writer_features or ())
+    return COPY if asked and has_mapping_on(facts.metadata) else REWRITE
+
+
+def _with_files(
+    cost: str,
+    cost_of_files: str,
+    facts: TableFacts,
+    reasons: tuple[Reason, ...],
+    statements: tuple[str, ...] = (),
+) -> ColumnMappingExit:
+    step = _exit(UNMAPPED, cost, reasons, statements)
+    if cost_of_files == METADATA:
+        return step
+    touched, counted = facts.files, facts.exact
+    if cost_of_files == COPY and counted:
+        touched = FileCount(
+            counted.copied.num_files + counted.rewritten.num_files,
+            counted.copied.size_in_bytes + counted.rewritten.size_in_bytes,
+        )
+        step = replace(step, kept=counted.kept, copied=counted.copied, rewritten=counted.rewritten)
+    return replace(
+        step,
+        num_files=touched.num_files,
+        size_in_bytes=touched.size_in_bytes,
+        exact=cost_of_files == REWRITE or counted is not None,
+    )
 
 
 def _readable(facts: TableFacts) -> ColumnMappingExit:
@@ -232,21 +278,34 @@ def _exit(
     cost: str,
     reasons: tuple[Reason, ...] = (),
     statements: tuple[str, ...] = (),
-    sizes: tuple[int, int] = (0, 0),
 ) -> ColumnMappingExit:
-    reached = cost == NOTHING
-    return ColumnMappingExit(name, MEANINGS[name], reached, cost, reasons, *sizes, statements)
-
-
-def _rewrite_reasons(facts: TableFacts) -> tuple[Reason, ...]:
-    physical_names = _physical_names(facts.metadata)
-    found = removal(table=facts.metadata, protocol=facts.protocol)
-    return tuple(
-        Reason(why.reason, quoted(why.column), physical_names[why.column])
-        if why.column
-        else Reason(why.reason)
-        for why in found
+    """An exit without files."""
+    return ColumnMappingExit(
+        exit=name,
+        meaning=MEANINGS[name],
+        reached=cost == NOTHING,
+        cost=cost,
+        reasons=reasons,
+        num_files=0,
+        size_in_bytes=0,
+        exact=True,
+        kept=None,
+        copied=None,
+        rewritten=None,
+        statements=statements,
     )
+
+
+def _reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
+    """Why metadata alone does not suffice."""
+    physical_names = _physical_names(facts.metadata)
+    for why in removal(table=facts.metadata, protocol=facts.protocol):
+        if why.column:
+            yield Reason(why.reason, quoted(why.column), physical_names[why.column])
+        else:
+            yield Reason(why.reason)
+    if facts.removal == REMOVAL_REWRITE:
+        yield Reason(REMOVAL_SETTING, detail=facts.removal)
 
 
 def _hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:

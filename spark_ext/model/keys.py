@@ -98,3 +98,8 @@ INTERNAL_COLUMNS: Final = frozenset(
 # fail. Spark, ParquetFileFormat.scala, `ROW_INDEX_TEMPORARY_COLUMN_NAME`; Delta, CDCReader.scala,
 # `CDC_PARTITION_COL`.
 SILENTLY_REPLACED_COLUMNS: Final = frozenset({"_tmp_metadata_row_index", "__is_cdc"})
+
+# Our own setting of a session, and its values: how column mapping is removed from a table.
+REMOVAL: Final = "spark.sparkext.columnMapping.removal"
+REMOVAL_COPY: Final = "copy"
+REMOVAL_REWRITE: Final = "rewrite"

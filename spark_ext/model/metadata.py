@@ -64,20 +64,39 @@ class CommitContext:
 
 
 @dataclass(frozen=True)
+class FileCount:
+    """How many files, and their size in bytes."""
+
+    num_files: int = 0
+    size_in_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class CopiedFiles:
+    """What leaving column mapping does to each file of a table, as their footers tell."""
+
+    kept: FileCount
+    copied: FileCount
+    rewritten: FileCount
+
+
+@dataclass(frozen=True)
 class TableFacts:
     """What the exits are told of a table.
 
     Args:
         name: As the user wrote it.
-        num_files: Of its newest version.
-        size_in_bytes: Of these files.
+        files: Of its newest version.
+        removal: The session's `spark.sparkext.columnMapping.removal`; None where it is not set.
+        exact: What becomes of the files; None where nobody asked, or where that is not by copying.
     """
 
     metadata: TableMetadata
     protocol: Protocol
     name: str
-    num_files: int = 0
-    size_in_bytes: int = 0
+    files: FileCount = field(default_factory=FileCount)
+    removal: str | None = None
+    exact: CopiedFiles | None = None
 
 
 @dataclass(frozen=True)

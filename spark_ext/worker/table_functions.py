@@ -7,6 +7,7 @@ function's name and turns the answer into a relation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -53,11 +54,15 @@ def _column_mapping(table: TableMetadata) -> Iterable[Row]:
 
 def _column_mapping_exit(facts: TableFacts) -> Iterable[Row]:
     for step in exits(facts):
-        row = asdict(step)
-        row["numFiles"] = row.pop("num_files")
-        row["sizeInBytes"] = row.pop("size_in_bytes")
-        yield row
+        yield asdict(step, dict_factory=_row)
 
+
+def _row(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """By the names of columns, which are written as Delta writes them: `num_files`, `numFiles`."""
+    return {re.sub(r"_(\w)", lambda end: end[1].upper(), name): value for name, value in fields}
+
+
+_FILES = "STRUCT<numFiles: BIGINT, sizeInBytes: BIGINT>"
 
 FUNCTIONS = {
     "column_mapping": TableFunction(
@@ -68,7 +73,8 @@ FUNCTIONS = {
     "column_mapping_exit": TableFunction(
         "exit STRING, meaning STRING, reached BOOLEAN, cost STRING,"
         " reasons ARRAY<STRUCT<reason: STRING, name: STRING, detail: STRING>>,"
-        " numFiles BIGINT, sizeInBytes BIGINT, statements ARRAY<STRING>",
+        " numFiles BIGINT, sizeInBytes BIGINT, exact BOOLEAN,"
+        f" kept {_FILES}, copied {_FILES}, rewritten {_FILES}, statements ARRAY<STRING>",
         parse_table_facts,
         _column_mapping_exit,
     ),

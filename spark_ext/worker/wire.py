@@ -39,9 +39,12 @@ Shape:
     A table function, which answers with a relation; `column_mapping` and `column_mapping_exit`::
 
         {"table": M}
-        {"table": M, "protocol": P, "name": "db.t", "numFiles": 4, "sizeInBytes": 4096}
+        {"table": M, "protocol": P, "name": "db.t", "files": F, "removal": null, "exact": null}
 
         {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
+
+    `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null; `exact`
+    is null or `{"kept": F, "copied": F, "rewritten": F}`.
 
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 
@@ -58,6 +61,8 @@ from typing import Any
 from spark_ext.errors import MalformedMessageError, SparkExtError
 from spark_ext.model.metadata import (
     CommitContext,
+    CopiedFiles,
+    FileCount,
     MetadataChange,
     Protocol,
     TableFacts,
@@ -99,8 +104,9 @@ def parse_table_facts(text: str) -> TableFacts:
         metadata=_metadata(request["table"], "table", {}),
         protocol=_protocol(request["protocol"], "protocol"),
         name=request["name"],
-        num_files=request["numFiles"],
-        size_in_bytes=request["sizeInBytes"],
+        files=_files(request["files"], "files"),
+        removal=request["removal"],
+        exact=_exact(request["exact"]),
     )
 
 
@@ -152,7 +158,15 @@ def _text(message: Mapping[str, Any]) -> str:
 _METADATA_CHANGE = {"old": (dict,), "proposed": (dict,), "assigned": (dict,), "commit": (dict,)}
 _TABLE = {"table": (dict,)}
 _REMOVAL = {**_TABLE, "protocol": (dict,)}
-_TABLE_FACTS = {**_REMOVAL, "name": (str,), "numFiles": (int,), "sizeInBytes": (int,)}
+_TABLE_FACTS = {
+    **_REMOVAL,
+    "name": (str,),
+    "files": (dict,),
+    "removal": (str, type(None)),
+    "exact": (dict, type(None)),
+}
+_FILES = {"numFiles": (int,), "sizeInBytes": (int,)}
+_EXACT = {"kept": (dict,), "copied": (dict,), "rewritten": (dict,)}
 _METADATA = {
     "schema": (dict, str, type(None)),
     "configuration": (dict, str),
@@ -170,6 +184,18 @@ _PROTOCOL = {
     "readerFeatures": (list, type(None)),
     "writerFeatures": (list, type(None)),
 }
+
+
+def _exact(value: Any) -> CopiedFiles | None:
+    if value is None:
+        return None
+    files = _object(value, "exact", _EXACT)
+    return CopiedFiles(**{way: _files(files[way], f"exact.{way}") for way in _EXACT})
+
+
+def _files(value: Any, path: str) -> FileCount:
+    files = _object(value, path, _FILES)
+    return FileCount(files["numFiles"], files["sizeInBytes"])
 
 
 def _json(text: str) -> Any:

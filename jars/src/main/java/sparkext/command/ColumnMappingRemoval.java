@@ -2,19 +2,27 @@
 package sparkext.command;
 
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.RowTracking$;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
+import sparkext.copy.FileResult;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.parquet.ColumnPlan;
+import sparkext.rule.CountedFiles;
+import sparkext.rule.CountedFiles.Count;
 import sparkext.rule.MetadataRules;
 import sparkext.rule.Removal;
 
@@ -43,18 +51,11 @@ public final class ColumnMappingRemoval {
   public static boolean commit(Object removal, Object[] arguments) {
     RemoveColumnMappingCommand command = (RemoveColumnMappingCommand) removal;
     SparkSession session = (SparkSession) arguments[0];
-    RemovalSetting setting = RemovalSetting.of(session);
-    if (setting == RemovalSetting.REWRITE) {
-      return false;
-    }
     OptimisticTransaction transaction =
         command.deltaLog().startTransaction(command.catalogOpt(), Option.empty());
-    if (setting == RemovalSetting.UNSET
-        && !UsageTrackingFeature.isSupportedBy(transaction.protocol())) {
-      return false;
-    }
-    Removal allowed = MetadataRules.removal(transaction.protocol(), transaction.metadata());
-    if (!allowed.isFree() && allowed.plan().isEmpty()) {
+    Optional<Removal> allowed =
+        allowed(RemovalSetting.of(session), transaction.protocol(), transaction.metadata());
+    if (allowed.isEmpty()) {
       return false;
     }
     OptimisticTransaction.withActive(
@@ -63,11 +64,52 @@ public final class ColumnMappingRemoval {
         new AbstractFunction0<Void>() {
           @Override
           public Void apply() {
-            commit(command, session, transaction, (boolean) arguments[1], allowed);
+            commit(command, session, transaction, (boolean) arguments[1], allowed.get());
             return null;
           }
         });
     return true;
+  }
+
+  /**
+   * Counts what a removal would do to each file, by reading the footers in a Spark job.
+   *
+   * @return null where it would copy none
+   * @throws UsageTrackingException as {@link #commit}
+   */
+  public static CountedFiles count(SparkSession session, Snapshot snapshot) {
+    Optional<ColumnPlan> plan =
+        allowed(RemovalSetting.of(session), snapshot.protocol(), snapshot.metadata())
+            .flatMap(Removal::plan);
+    if (plan.isEmpty()) {
+      return null;
+    }
+    FilePlaces places = new FilePlaces(snapshot.deltaLog().dataPath(), snapshot.metadata());
+    TableFiles files =
+        new TableFiles(session, snapshot, snapshot.deltaLog().newDeltaHadoopConf(), plan.get());
+    Count kept = Count.ZERO;
+    Count copied = Count.ZERO;
+    Count rewritten = Count.ZERO;
+    for (FileResult result : files.looked(places)) {
+      long size = files.get(result.number()).size();
+      switch (result.kind()) {
+        case KEPT -> kept = kept.plus(size);
+        case COPIED -> copied = copied.plus(size);
+        default -> rewritten = rewritten.plus(size);
+      }
+    }
+    return new CountedFiles(kept, copied, rewritten);
+  }
+
+  /** How a removal may go on; nothing where it is Delta's. */
+  private static Optional<Removal> allowed(
+      RemovalSetting setting, Protocol protocol, Metadata metadata) {
+    boolean isTracked = UsageTrackingFeature.isSupportedBy(protocol);
+    if (setting == RemovalSetting.REWRITE || (setting == RemovalSetting.UNSET && !isTracked)) {
+      return Optional.empty();
+    }
+    Removal removal = MetadataRules.removal(protocol, metadata);
+    return removal.isFree() || removal.plan().isPresent() ? Optional.of(removal) : Optional.empty();
   }
 
   private static void commit(

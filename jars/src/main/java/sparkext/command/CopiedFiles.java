@@ -9,7 +9,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
@@ -27,9 +26,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.copy.CopyJob;
 import sparkext.copy.FileResult;
-import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 
@@ -51,11 +48,10 @@ final class CopiedFiles {
   private final RemoveColumnMappingCommand command;
   private final SparkSession session;
   private final OptimisticTransaction transaction;
-  private final ColumnPlan plan;
   private final RenamedKeys keys;
   private final Configuration configuration;
   private final FilePlaces places;
-  private final List<AddFile> files;
+  private final TableFiles files;
   private final FileCounts counts = FileCounts.none();
 
   /**
@@ -71,12 +67,10 @@ final class CopiedFiles {
     this.command = command;
     this.session = session;
     this.transaction = transaction;
-    this.plan = plan;
     this.keys = new RenamedKeys(plan.columns());
     this.configuration = command.deltaLog().newDeltaHadoopConf();
     this.places = new FilePlaces(command.deltaLog().dataPath(), transaction.metadata());
-    // Delta's own way to ask for them leaves the statistics out.
-    this.files = transaction.snapshot().allFiles().collectAsList();
+    this.files = new TableFiles(session, transaction.snapshot(), configuration, plan);
     transaction.readWholeTable();
   }
 
@@ -108,7 +102,7 @@ final class CopiedFiles {
   private List<Action> actions() {
     List<Action> actions = new ArrayList<>();
     List<AddFile> toRewrite = new ArrayList<>();
-    for (FileResult result : results()) {
+    for (FileResult result : files.copied(places)) {
       AddFile file = files.get(result.number());
       switch (result.kind()) {
         case KEPT -> {
@@ -134,10 +128,6 @@ final class CopiedFiles {
           counts.rewritten(file.size());
           toRewrite.add(file);
         }
-        case UNREADABLE ->
-            throw UsageTrackingErrors.unreadableDataFile(
-                    places.absolute(file.path()).toString(), result.reason())
-                .sneak();
         default -> throw new IllegalStateException(result.toString());
       }
     }
@@ -145,38 +135,6 @@ final class CopiedFiles {
     renamedClustering().ifPresent(actions::add);
     counts.register(session, transaction);
     return actions;
-  }
-
-  private List<FileResult> results() {
-    List<CopyJob.Order> orders = new ArrayList<>();
-    List<FileResult> results = new ArrayList<>();
-    for (int number = 0; number < files.size(); number++) {
-      AddFile file = files.get(number);
-      if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
-        // Delta commits no file with a deletion vector whose rows it cannot count.
-        results.add(
-            FileResult.toRewrite(number, "its deletion vector has no count of rows beside it"));
-        continue;
-      }
-      Map<String, String> values =
-          keys.partitionValues(CollectionConverters.asJava(file.partitionValues()));
-      orders.add(
-          new CopyJob.Order(
-              number,
-              places.absolute(file.path()).toUri().toString(),
-              file.size(),
-              places.target(number, values).toUri().toString(),
-              !places.isMisleading(file.path(), values)));
-    }
-    String description =
-        "Column mapping of "
-            + command.deltaLog().dataPath()
-            + ": copies up to "
-            + orders.size()
-            + " files";
-    results.addAll(
-        new CopyJob(session.sparkContext(), configuration, plan).run(orders, description));
-    return results;
   }
 
   /** Delta's way, for these files alone. */

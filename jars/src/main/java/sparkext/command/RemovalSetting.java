@@ -19,6 +19,11 @@ public enum RemovalSetting {
 
   private static final String KEY = "spark.sparkext.columnMapping.removal";
 
+  /** The setting's value; null where it is not set. */
+  public String value() {
+    return this == UNSET ? null : name().toLowerCase(Locale.ROOT);
+  }
+
   /**
    * What a session says.
    *

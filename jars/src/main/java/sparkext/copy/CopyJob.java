@@ -128,7 +128,7 @@ public final class CopyJob {
           new DataFile(configuration.value().value(), path(order.source()), order.size(), plan);
       try {
         if (order.target() == null) {
-          return FileResult.of(order.number(), null, file.look());
+          return FileResult.of(order.number(), null, file.look(order.mayStay()));
         }
         String target = order.target() + "-" + task.taskAttemptId() + ending(order.source());
         return FileResult.of(

@@ -63,8 +63,8 @@ public final class DataFile {
    *
    * @throws NotParquetException if the file is missing, cut short or no Parquet file
    */
-  public Outcome look() throws IOException, NotParquetException {
-    return read(file -> new Outcome(file.isClean() ? Way.KEPT : Way.COPIED, size, null));
+  public Outcome look(boolean mayStay) throws IOException, NotParquetException {
+    return read(file -> new Outcome(mayStay && file.isClean() ? Way.KEPT : Way.COPIED, size, null));
   }
 
   /**

@@ -63,16 +63,40 @@ public final class RequestJson {
     return object(json -> writeMetadata(json, "table", snapshot.metadata(), null, null));
   }
 
-  /** What a table function is told that needs the files' number and size, which Delta counts. */
-  public static String tableFacts(String name, Snapshot snapshot) {
+  /**
+   * What a table function is told that needs the files' number and size, which Delta counts.
+   *
+   * @param removal the session's setting, or null
+   * @param exact what becomes of the files, or null
+   */
+  public static String tableFacts(
+      String name, Snapshot snapshot, String removal, CountedFiles exact) {
     return object(
         json -> {
           writeMetadata(json, "table", snapshot.metadata(), null, null);
           writeProtocol(json, snapshot.protocol());
           json.writeStringField("name", name);
-          json.writeNumberField("numFiles", snapshot.numOfFiles());
-          json.writeNumberField("sizeInBytes", snapshot.sizeInBytes());
+          writeCount(
+              json, "files", new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes()));
+          json.writeStringField("removal", removal);
+          if (exact == null) {
+            json.writeNullField("exact");
+          } else {
+            json.writeObjectFieldStart("exact");
+            writeCount(json, "kept", exact.kept());
+            writeCount(json, "copied", exact.copied());
+            writeCount(json, "rewritten", exact.rewritten());
+            json.writeEndObject();
+          }
         });
+  }
+
+  private static void writeCount(JsonGenerator json, String name, CountedFiles.Count count)
+      throws IOException {
+    json.writeObjectFieldStart(name);
+    json.writeNumberField("numFiles", count.numFiles());
+    json.writeNumberField("sizeInBytes", count.sizeInBytes());
+    json.writeEndObject();
   }
 
   private static String object(Fields fields) {

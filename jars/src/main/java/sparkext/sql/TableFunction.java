@@ -27,6 +27,8 @@ import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
+import sparkext.command.ColumnMappingRemoval;
+import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.release.Versions;
@@ -44,15 +46,9 @@ import sparkext.rule.RequestJson;
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
   private static final List<TableFunction> ALL =
       List.of(
-          new TableFunction(
-              "column_mapping",
-              1,
-              asking(table -> RequestJson.table(table.name(), table.snapshot()))),
-          new TableFunction(
-              "column_mapping_exit",
-              1,
-              asking(table -> RequestJson.tableFacts(table.sqlName(), table.snapshot()))),
-          new TableFunction("column_mapping_table", 2, TableFunction::named));
+          new TableFunction("column_mapping", null, TableFunction::columns),
+          new TableFunction("column_mapping_exit", "exact", TableFunction::exits),
+          new TableFunction("column_mapping_table", "isPath", TableFunction::named));
 
   private static final StructType NAMED =
       StructType.fromDDL(
@@ -60,23 +56,20 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               + " jarVersion STRING");
 
   private final String name;
-  private final int maxArguments;
+  private final String option;
   private final Rows rows;
 
   /** What a function answers. */
   private interface Rows {
-    Relation of(TableFunction function, SparkSession session, List<Object> arguments)
-        throws UsageTrackingException;
+    Relation of(SparkSession session, String table, boolean option) throws UsageTrackingException;
   }
 
-  /** What the rules are told of a table. */
-  private interface Request {
-    String of(NamedTable table);
-  }
-
-  private TableFunction(String name, int maxArguments, Rows rows) {
+  /**
+   * @param option the name of a second argument, a boolean that is false by default; or null
+   */
+  private TableFunction(String name, String option, Rows rows) {
     this.name = name;
-    this.maxArguments = maxArguments;
+    this.option = option;
     this.rows = rows;
   }
 
@@ -94,8 +87,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
     try {
-      List<Object> values = values(CollectionConverters.asJava(arguments));
-      Relation answer = rows.of(this, SparkSession.active(), values);
+      Relation answer = answer(CollectionConverters.asJava(arguments));
       List<Attribute> columns =
           List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(answer.schema())));
       return LocalRelation.fromExternalRows(
@@ -108,21 +100,28 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     }
   }
 
-  private static Rows asking(Request request) {
-    return (function, session, arguments) -> {
-      NamedTable table = NamedTable.byName(session, (String) arguments.get(0));
-      return MetadataRules.relation(function.name, request.of(table));
-    };
+  private static Relation columns(SparkSession session, String name, boolean unused)
+      throws UsageTrackingException {
+    NamedTable table = NamedTable.byName(session, name);
+    return MetadataRules.relation(
+        "column_mapping", RequestJson.table(table.name(), table.snapshot()));
   }
 
-  /**
-   * For {@code spark_ext.UsageTracking}: a name or, if the second argument is true, a path. The
-   * package sees there whether the jar is of its own version.
-   */
-  private static Relation named(
-      TableFunction function, SparkSession session, List<Object> arguments) {
-    String given = (String) arguments.get(0);
-    boolean isPath = arguments.size() == 2 && (boolean) arguments.get(1);
+  private static Relation exits(SparkSession session, String name, boolean exact)
+      throws UsageTrackingException {
+    NamedTable table = NamedTable.byName(session, name);
+    String request =
+        RequestJson.tableFacts(
+            table.sqlName(),
+            table.snapshot(),
+            RemovalSetting.of(session).value(),
+            exact ? ColumnMappingRemoval.count(session, table.snapshot()) : null);
+    return MetadataRules.relation("column_mapping_exit", request);
+  }
+
+  /** For {@code spark_ext.UsageTracking}, which sees there whether the jar is of its version. */
+  private static Relation named(SparkSession session, String given, boolean isPath)
+      throws UsageTrackingException {
     NamedTable table =
         isPath
             ? NamedTable.byPath(session, given)
@@ -137,17 +136,18 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         List.of(RowFactory.create(table.name(), table.sqlName(), tracked, flag, Versions.ours())));
   }
 
-  private List<Object> values(List<Expression> arguments) {
+  private Relation answer(List<Expression> arguments) throws UsageTrackingException {
+    int maxArguments = option == null ? 1 : 2;
     if (arguments.isEmpty() || arguments.size() > maxArguments) {
       List<Object> counts = List.copyOf(IntStream.rangeClosed(1, maxArguments).boxed().toList());
       throw UsageTrackingException.sneak(
           QueryCompilationErrors.wrongNumArgsError(
               name, CollectionConverters.asScala(counts).toList(), arguments.size(), "", "", ""));
     }
-    Object table = value(arguments, 0, "table", DataTypes.StringType).toString();
-    return arguments.size() == 1
-        ? List.of(table)
-        : List.of(table, value(arguments, 1, "isPath", DataTypes.BooleanType));
+    String table = value(arguments, 0, "table", DataTypes.StringType).toString();
+    boolean given =
+        arguments.size() == 2 && (boolean) value(arguments, 1, option, DataTypes.BooleanType);
+    return rows.of(SparkSession.active(), table, given);
   }
 
   private Object value(List<Expression> arguments, int place, String parameter, DataType type) {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.command;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.copy.CopyJob;
+import sparkext.copy.FileResult;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+import sparkext.parquet.ColumnPlan;
+
+/** The data files of a table's version, and what leaving column mapping does to each. */
+final class TableFiles {
+  private final SparkSession session;
+  private final Path table;
+  private final Configuration configuration;
+  private final ColumnPlan plan;
+  private final RenamedKeys keys;
+  private final List<AddFile> files;
+
+  TableFiles(
+      SparkSession session, Snapshot snapshot, Configuration configuration, ColumnPlan plan) {
+    this.session = session;
+    this.table = snapshot.deltaLog().dataPath();
+    this.configuration = configuration;
+    this.plan = plan;
+    this.keys = new RenamedKeys(plan.columns());
+    // Delta's own way to ask for them leaves the statistics out.
+    this.files = snapshot.allFiles().collectAsList();
+  }
+
+  AddFile get(int number) {
+    return files.get(number);
+  }
+
+  /**
+   * Copies the files that need it.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE
+   */
+  List<FileResult> copied(FilePlaces places) {
+    return results(
+        places,
+        "copies up to " + files.size() + " files",
+        (number, values) -> places.target(number, values).toUri().toString());
+  }
+
+  /**
+   * What {@link #copied} would do, by the footers.
+   *
+   * @throws UsageTrackingException as {@link #copied}
+   */
+  List<FileResult> looked(FilePlaces places) {
+    return results(places, "reads " + files.size() + " footers", (number, values) -> null);
+  }
+
+  /** Where a file's copy goes. */
+  private interface Target {
+    String of(int number, Map<String, String> partitionValues);
+  }
+
+  private List<FileResult> results(FilePlaces places, String doing, Target target) {
+    List<CopyJob.Order> orders = new ArrayList<>();
+    List<FileResult> results = new ArrayList<>();
+    for (int number = 0; number < files.size(); number++) {
+      AddFile file = files.get(number);
+      if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
+        // Delta commits no deletion vector of a file whose rows are not counted.
+        results.add(FileResult.toRewrite(number, "nobody counted the rows of its deletion vector"));
+        continue;
+      }
+      Map<String, String> values =
+          keys.partitionValues(CollectionConverters.asJava(file.partitionValues()));
+      orders.add(
+          new CopyJob.Order(
+              number,
+              places.absolute(file.path()).toUri().toString(),
+              file.size(),
+              target.of(number, values),
+              !places.isMisleading(file.path(), values)));
+    }
+    CopyJob job = new CopyJob(session.sparkContext(), configuration, plan);
+    results.addAll(job.run(orders, "Column mapping of " + table + ": " + doing));
+    for (FileResult result : results) {
+      if (result.kind() == FileResult.Kind.UNREADABLE) {
+        String path = places.absolute(get(result.number()).path()).toString();
+        throw UsageTrackingErrors.unreadableDataFile(path, result.reason()).sneak();
+      }
+    }
+    return results;
+  }
+}
