@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from spark_ext.api.table import UsageTracking
     from spark_ext.errors import SparkExtError
     from spark_ext.leave.exits import ColumnMappingExit, Reason
+    from spark_ext.model.metadata import FileCount
 
 __version__ = "0.1.0"
 __all__ = [
     "ColumnMappingExit",
+    "FileCount",
     "Progress",
     "Reason",
     "SparkExtError",
@@ -32,6 +34,7 @@ __all__ = [
 
 _MODULES = {
     "ColumnMappingExit": "spark_ext.leave.exits",
+    "FileCount": "spark_ext.model.metadata",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.leave.exits",
     "SparkExtError": "spark_ext.errors",

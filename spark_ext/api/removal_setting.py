@@ -27,21 +27,17 @@ def copying(spark: SparkSession) -> Iterator[None]:
     """
     session = _id(spark)
     with _lock:
-        if not _leaving[session] and spark.conf.get(REMOVAL, None) is not None:
-            yields_to_the_session = True
-        else:
-            yields_to_the_session = False
-            if not _leaving[session]:
-                spark.conf.set(REMOVAL, REMOVAL_COPY)
+        ours = _leaving[session] > 0 or spark.conf.get(REMOVAL, None) is None
+        if ours:
+            spark.conf.set(REMOVAL, REMOVAL_COPY)
             _leaving[session] += 1
     try:
         yield
     finally:
-        if not yields_to_the_session:
+        if ours:
             with _lock:
                 _leaving[session] -= 1
                 if not _leaving[session]:
-                    del _leaving[session]
                     spark.conf.unset(REMOVAL)
 
 

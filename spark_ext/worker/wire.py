@@ -43,8 +43,8 @@ Shape:
 
         {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
 
-    `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null; `exact`
-    is null or `{"kept": F, "copied": F, "rewritten": F}`.
+    `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null;
+    `exact` is null or `{"kept": F, "copied": F, "rewritten": F}`.
 
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 

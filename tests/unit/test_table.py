@@ -35,10 +35,18 @@ class Answer:
         return self._rows
 
 
+class Conf(dict[str, str]):
+    set = dict.__setitem__
+    unset = dict.__delitem__
+
+
 class Session:
     """Answers every query with the rows of its function; has no context, as Spark Connect."""
 
+    session_id = "s"
+
     def __init__(self, **answers: list[Row]) -> None:
+        self.conf = Conf()
         self.statements: list[str] = []
         self._answers = {"column_mapping_table": [Row(**TABLE)], **answers}
 
@@ -60,6 +68,10 @@ def exit_row(name: str, **changes: Any) -> Row:
         "reasons": [reason],
         "numFiles": 1,
         "sizeInBytes": 2,
+        "exact": True,
+        "kept": Row(numFiles=3, sizeInBytes=4),
+        "copied": None,
+        "rewritten": None,
         "statements": ["S"],
     }
     return Row(**(columns | changes))

@@ -26,7 +26,7 @@ public final class DeltaHooks {
           new SupportedFeaturesHook(),
           new AssignedMetadataHook(),
           new ComparedPropertiesHook(),
-          new MetadataOnlyRemovalHook());
+          new ColumnMappingRemovalHook());
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
 
@@ -118,11 +118,11 @@ public final class DeltaHooks {
       UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
       BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
       UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
-      BiPredicate<Object, Object[]> removedByMetadata = ColumnMappingRemoval::commit;
+      BiPredicate<Object, Object[]> removed = ColumnMappingRemoval::commit;
       bridge.getField("supportedFeatures").set(null, supportedFeatures);
       bridge.getField("assignedMetadata").set(null, assignedMetadata);
       bridge.getField("comparedProperties").set(null, comparedProperties);
-      bridge.getField("removedByMetadata").set(null, removedByMetadata);
+      bridge.getField("removed").set(null, removed);
       bridge.getField("woven").setBoolean(null, true);
       warnIfUntested(Versions.delta());
     }

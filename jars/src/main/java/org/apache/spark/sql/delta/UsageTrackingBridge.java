@@ -24,8 +24,7 @@ public final class UsageTrackingBridge {
   public static volatile UnaryOperator<Object> comparedProperties = UnaryOperator.identity();
 
   /** From a command that removes column mapping, and its arguments, to whether it is done. */
-  public static volatile BiPredicate<Object, Object[]> removedByMetadata =
-      (command, arguments) -> false;
+  public static volatile BiPredicate<Object, Object[]> removed = (command, arguments) -> false;
 
   /** Whether the hooks are woven into this loader's Delta. Guarded by this class's monitor. */
   public static boolean woven = false;

@@ -12,7 +12,7 @@ import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * Skips Delta's rewrite of all files where metadata alone has switched column mapping off.
+ * Skips Delta's rewrite of all files where column mapping was switched off without it.
  *
  * <p>Why here: SET and UNSET TBLPROPERTIES and DROP FEATURE all create this command and run it.
  *
@@ -20,7 +20,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  *
  * <p>Source: Delta 4.4.0, RemoveColumnMappingCommand.scala, {@code run}.
  */
-final class MetadataOnlyRemovalHook implements DeltaHook {
+final class ColumnMappingRemovalHook implements DeltaHook {
   private static final String PACKAGE = "org.apache.spark.sql.delta.commands.columnmapping.";
 
   @Override
@@ -54,7 +54,7 @@ final class MetadataOnlyRemovalHook implements DeltaHook {
 
     @Advice.OnMethodEnter(skipOn = Advice.OnNonDefaultValue.class)
     static boolean onEnter(@Advice.This Object command, @Advice.AllArguments Object[] arguments) {
-      return UsageTrackingBridge.removedByMetadata.test(command, arguments);
+      return UsageTrackingBridge.removed.test(command, arguments);
     }
   }
 }
