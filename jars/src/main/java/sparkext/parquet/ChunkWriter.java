@@ -1,182 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.stream.LongStream;
-import org.apache.parquet.format.BloomFilterHeader;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.ColumnMetaData;
 import org.apache.parquet.format.OffsetIndex;
 import org.apache.parquet.format.PageLocation;
 import org.apache.parquet.format.RowGroup;
 import org.apache.parquet.format.Util;
+import sparkext.parquet.Regions.Region;
 
 /**
  * Writes the chunks that stay, one after the other, with their filters and indexes behind them, and
  * moves every offset that points to them.
  */
 final class ChunkWriter {
-  /** Enough for the header of a bloom filter. */
-  private static final int HEADER = 256;
-
   private final ByteRanges source;
+  private final Regions regions;
   private final OutputStream target;
   private long position;
 
-  /** What is written of a chunk: where it was, and how far it moved. */
-  private record Moved(ColumnChunk chunk, long start, long length, long by) {
-    long moved(long offset) {
-      return offset + by;
+  /** A chunk that stays and what belongs to it, where they were. */
+  private record Part(ColumnChunk chunk, Region pages, Region filter, OffsetIndex index) {
+    ColumnMetaData metadata() {
+      return chunk.getMeta_data();
     }
   }
 
   ChunkWriter(ByteRanges source, OutputStream target) {
     this.source = source;
+    this.regions = new Regions(source);
     this.target = target;
   }
 
-  /** Writes all up to the footer, changes the row groups accordingly, and says where it ended. */
-  long write(List<RowGroup> groups) throws IOException, NotCopiedException {
-    List<Moved> all = new ArrayList<>();
-    requireApart(groups);
+  /**
+   * Writes all up to the footer, changes the row groups accordingly, and says where it ended.
+   * Nothing is written of a file that is refused.
+   *
+   * @param groups with the columns that stay
+   * @param all the row groups with all columns
+   */
+  long write(List<RowGroup> groups, List<RowGroup> all) throws IOException, NotCopiedException {
+    regions.requireApart(all);
+    List<List<Part>> parts = new ArrayList<>();
+    for (RowGroup group : groups) {
+      parts.add(parts(group));
+    }
     target.write(Footer.MAGIC);
     position = Footer.MAGIC.length;
-    for (RowGroup group : groups) {
-      long start = position;
-      List<ColumnChunk> chunks = new ArrayList<>(group.getColumns());
-      chunks.sort(Comparator.comparingLong(chunk -> start(chunk.getMeta_data())));
-      for (ColumnChunk chunk : chunks) {
-        all.add(move(chunk));
+    for (int i = 0; i < groups.size(); i++) {
+      if (groups.get(i).isSetFile_offset()) {
+        groups.get(i).setFile_offset(position);
       }
-      if (group.isSetFile_offset()) {
-        group.setFile_offset(start);
+      for (Part part : parts.get(i)) {
+        writePages(part);
       }
     }
-    for (Moved moved : all) {
-      copyBloomFilter(moved.chunk().getMeta_data());
+    for (Part part : parts.stream().flatMap(List::stream).toList()) {
+      writeBloomFilter(part);
     }
-    for (Moved moved : all) {
-      copyColumnIndex(moved.chunk());
+    for (Part part : parts.stream().flatMap(List::stream).toList()) {
+      writeColumnIndex(part.chunk());
     }
-    for (Moved moved : all) {
-      moveOffsetIndex(moved);
+    for (Part part : parts.stream().flatMap(List::stream).toList()) {
+      writeOffsetIndex(part);
     }
     return position;
   }
 
-  private Moved move(ColumnChunk chunk) throws IOException {
-    ColumnMetaData metadata = chunk.getMeta_data();
-    long start = start(metadata);
-    long length = metadata.getTotal_compressed_size();
-    Moved moved = new Moved(chunk, start, length, position - start);
-    source.copy(start, length, target);
-    position += length;
+  /** In the order of the file. */
+  private List<Part> parts(RowGroup group) throws IOException, NotCopiedException {
+    List<Part> parts = new ArrayList<>();
+    for (ColumnChunk chunk : group.getColumns()) {
+      ColumnMetaData metadata = chunk.getMeta_data();
+      parts.add(
+          new Part(
+              chunk,
+              regions.chunk(metadata),
+              metadata.isSetBloom_filter_offset() ? regions.bloomFilter(metadata) : null,
+              chunk.isSetOffset_index_offset() ? regions.offsetIndex(chunk) : null));
+    }
+    parts.sort(Comparator.comparingLong(part -> part.pages().start()));
+    return parts;
+  }
+
+  private void writePages(Part part) throws IOException {
+    long by = position - part.pages().start();
+    ColumnChunk chunk = part.chunk();
+    ColumnMetaData metadata = part.metadata();
+    copy(part.pages());
     // Old writers have a copy of the metadata behind the chunk, which is not copied.
-    boolean inChunk = chunk.getFile_offset() >= start && chunk.getFile_offset() < start + length;
-    chunk.setFile_offset(inChunk ? moved.moved(chunk.getFile_offset()) : 0);
-    metadata.setData_page_offset(moved.moved(metadata.getData_page_offset()));
+    boolean inChunk = part.pages().holds(chunk.getFile_offset(), 1);
+    chunk.setFile_offset(inChunk ? chunk.getFile_offset() + by : 0);
+    metadata.setData_page_offset(metadata.getData_page_offset() + by);
     if (metadata.isSetIndex_page_offset()) {
-      metadata.setIndex_page_offset(moved.moved(metadata.getIndex_page_offset()));
+      metadata.setIndex_page_offset(metadata.getIndex_page_offset() + by);
     }
-    if (hasDictionary(metadata)) {
-      metadata.setDictionary_page_offset(moved.moved(metadata.getDictionary_page_offset()));
+    if (Regions.hasDictionary(metadata)) {
+      metadata.setDictionary_page_offset(metadata.getDictionary_page_offset() + by);
     }
-    return moved;
-  }
-
-  private void copyBloomFilter(ColumnMetaData metadata) throws IOException, NotCopiedException {
-    if (!metadata.isSetBloom_filter_offset()) {
-      return;
-    }
-    long start = metadata.getBloom_filter_offset();
-    long length =
-        metadata.isSetBloom_filter_length()
-            ? metadata.getBloom_filter_length()
-            : bloomFilterLength(start);
-    source.require(start, length);
-    metadata.setBloom_filter_offset(position);
-    source.copy(start, length, target);
-    position += length;
-  }
-
-  /** Of a writer that says only where a filter begins. */
-  private long bloomFilterLength(long start) throws IOException, NotCopiedException {
-    byte[] bytes = source.read(start, source.atMost(start, HEADER));
-    ByteArrayInputStream read = new ByteArrayInputStream(bytes);
-    BloomFilterHeader header = Util.readBloomFilterHeader(read);
-    return (bytes.length - read.available()) + (long) header.getNumBytes();
-  }
-
-  private void copyColumnIndex(ColumnChunk chunk) throws IOException, NotCopiedException {
-    if (!chunk.isSetColumn_index_offset()) {
-      return;
-    }
-    long start = chunk.getColumn_index_offset();
-    source.require(start, chunk.getColumn_index_length());
-    chunk.setColumn_index_offset(position);
-    source.copy(start, chunk.getColumn_index_length(), target);
-    position += chunk.getColumn_index_length();
-  }
-
-  private void moveOffsetIndex(Moved moved) throws IOException, NotCopiedException {
-    ColumnChunk chunk = moved.chunk();
-    if (!chunk.isSetOffset_index_offset()) {
-      return;
-    }
-    byte[] bytes = source.read(chunk.getOffset_index_offset(), chunk.getOffset_index_length());
-    OffsetIndex index = Util.readOffsetIndex(new ByteArrayInputStream(bytes));
-    for (PageLocation page : index.getPage_locations()) {
-      if (page.getOffset() < moved.start() || page.getOffset() >= moved.start() + moved.length()) {
-        throw new NotCopiedException("a page is outside of its column");
-      }
-      page.setOffset(moved.moved(page.getOffset()));
-    }
-    ByteArrayOutputStream written = new ByteArrayOutputStream();
-    Util.writeOffsetIndex(index, written);
-    chunk.setOffset_index_offset(position);
-    chunk.setOffset_index_length(written.size());
-    written.writeTo(target);
-    position += written.size();
-  }
-
-  /** Before anything is written: chunks lie in the file and not in each other. */
-  private void requireApart(List<RowGroup> groups) throws NotCopiedException {
-    List<ColumnMetaData> chunks = new ArrayList<>();
-    for (RowGroup group : groups) {
-      for (ColumnChunk chunk : group.getColumns()) {
-        chunks.add(chunk.getMeta_data());
-        source.require(
-            start(chunk.getMeta_data()), chunk.getMeta_data().getTotal_compressed_size());
-      }
-    }
-    chunks.sort(Comparator.comparingLong(ChunkWriter::start));
-    for (int i = 1; i < chunks.size(); i++) {
-      ColumnMetaData before = chunks.get(i - 1);
-      if (start(before) + before.getTotal_compressed_size() > start(chunks.get(i))) {
-        throw new NotCopiedException("its columns lie in each other");
+    if (part.index() != null) {
+      for (PageLocation page : part.index().getPage_locations()) {
+        page.setOffset(page.getOffset() + by);
       }
     }
   }
 
-  /** The first byte of a chunk; a dictionary offset of 0 is one of a writer that has none. */
-  private static long start(ColumnMetaData chunk) {
-    LongStream.Builder starts = LongStream.builder().add(chunk.getData_page_offset());
-    if (hasDictionary(chunk)) {
-      starts.add(chunk.getDictionary_page_offset());
+  private void writeBloomFilter(Part part) throws IOException {
+    if (part.filter() != null) {
+      part.metadata().setBloom_filter_offset(position);
+      copy(part.filter());
     }
-    if (chunk.isSetIndex_page_offset()) {
-      starts.add(chunk.getIndex_page_offset());
-    }
-    return starts.build().min().getAsLong();
   }
 
-  private static boolean hasDictionary(ColumnMetaData chunk) {
-    return chunk.isSetDictionary_page_offset() && chunk.getDictionary_page_offset() > 0;
+  private void writeColumnIndex(ColumnChunk chunk) throws IOException, NotCopiedException {
+    if (chunk.isSetColumn_index_offset()) {
+      Region index = regions.region(chunk.getColumn_index_offset(), chunk.getColumn_index_length());
+      chunk.setColumn_index_offset(position);
+      copy(index);
+    }
+  }
+
+  private void writeOffsetIndex(Part part) throws IOException {
+    if (part.index() != null) {
+      ByteArrayOutputStream written = new ByteArrayOutputStream();
+      Util.writeOffsetIndex(part.index(), written);
+      part.chunk().setOffset_index_offset(position);
+      part.chunk().setOffset_index_length(written.size());
+      written.writeTo(target);
+      position += written.size();
+    }
+  }
+
+  private void copy(Region region) throws IOException {
+    source.copy(region.start(), region.length(), target);
+    position += region.length();
   }
 }

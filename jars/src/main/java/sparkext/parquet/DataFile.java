@@ -12,6 +12,7 @@ import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
@@ -41,6 +42,10 @@ public final class DataFile {
    * @param reason why it has to be rewritten; else null
    */
   public record Outcome(Way way, long length, String reason) implements Serializable {}
+
+  /** Hadoop's, and Hive's, which differs in renaming only and is the one in Spark with Hive. */
+  private static final Set<String> DISKS =
+      Set.of(LocalFileSystem.class.getName(), "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem");
 
   private final Configuration configuration;
   private final Path path;
@@ -175,9 +180,9 @@ public final class DataFile {
     }
   }
 
-  /** Not what is derived from it: that may do more than read and write. */
+  /** Not what else is derived from Hadoop's: that may do more than read and write. */
   private static boolean isDisk(FileSystem storage) {
-    return storage.getClass() == LocalFileSystem.class
+    return DISKS.contains(storage.getClass().getName())
         && ((LocalFileSystem) storage).getRaw().getClass() == RawLocalFileSystem.class
         && FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
   }

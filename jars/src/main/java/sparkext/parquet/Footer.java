@@ -64,7 +64,7 @@ record Footer(FileMetaData metadata, long start) {
     } catch (IOException unknown) {
       throw new NotCopiedException("its footer says what is not known: " + unknown.getMessage());
     }
-    if (again.size() != written.length) {
+    if (!Arrays.equals(again.toByteArray(), written)) {
       throw new NotCopiedException("its footer says what is not known");
     }
     return metadata;

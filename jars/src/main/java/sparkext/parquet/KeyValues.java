@@ -20,14 +20,25 @@ import sparkext.parquet.ColumnPlan.Struct;
 import sparkext.parquet.ColumnPlan.Type;
 
 /**
- * What writers say in a footer besides the format. Spark's schema gets the new names; its other
- * entries have none and stay; those of others may have any, in forms of their own, and go.
+ * What writers say in a footer besides the format. Spark's schema gets the new names; what Spark
+ * says of its values stays; what others say may have any names, in forms of their own, and goes.
  */
 final class KeyValues {
   /** Source: Spark, ParquetReadSupport.scala, {@code SPARK_METADATA_KEY}. */
   private static final String SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata";
 
   private static final String SPARK = "org.apache.spark.";
+
+  /** Source: Spark, sql/package.scala; what values mean depends on them. */
+  private static final Set<String> OF_VALUES =
+      Set.of(
+          "org.apache.spark.version",
+          "org.apache.spark.timeZone",
+          "org.apache.spark.legacyDateTime",
+          "org.apache.spark.legacyINT96");
+
+  /** The schema as Spark 1.0 to 1.2 wrote it. */
+  private static final String OLD_SCHEMA = "org.apache.spark.sql.parquet.row.attributes";
 
   /** Source: Delta 4.4.0, DeltaColumnMapping.scala, {@code COLUMN_MAPPING_METADATA_KEYS}. */
   private static final List<String> MAPPING =
@@ -46,16 +57,30 @@ final class KeyValues {
     this.plan = plan;
   }
 
+  /** Refuses what a later Spark may say of its values. */
+  void requireKnown(FileMetaData metadata) throws NotCopiedException {
+    if (!metadata.isSetKey_value_metadata()) {
+      return;
+    }
+    for (KeyValue entry : metadata.getKey_value_metadata()) {
+      String key = entry.getKey();
+      boolean isSchema = key.equals(SPARK_SCHEMA) || key.equals(OLD_SCHEMA);
+      if (key.startsWith(SPARK) && !isSchema && !OF_VALUES.contains(key)) {
+        throw new NotCopiedException("its footer has `" + key + "`, which is not known");
+      }
+    }
+  }
+
   void rename(FileMetaData metadata) {
     if (!metadata.isSetKey_value_metadata()) {
       return;
     }
     List<KeyValue> staying = new ArrayList<>();
     for (KeyValue entry : metadata.getKey_value_metadata()) {
-      if (entry.getKey().equals(SPARK_SCHEMA)) {
+      if (entry.getKey().equals(SPARK_SCHEMA) && entry.isSetValue()) {
         renamed(entry.getValue())
             .ifPresent(schema -> staying.add(new KeyValue(SPARK_SCHEMA).setValue(schema)));
-      } else if (entry.getKey().startsWith(SPARK)) {
+      } else if (OF_VALUES.contains(entry.getKey())) {
         staying.add(entry);
       }
     }
@@ -65,7 +90,9 @@ final class KeyValues {
   /** Nothing where it is no schema that the plan fits: readers then take Parquet's own. */
   private Optional<String> renamed(String schema) {
     try {
-      if (plan.byId() || !(MAPPER.readTree(schema) instanceof ObjectNode struct)) {
+      if (plan.byId()
+          || !(MAPPER.readTree(schema) instanceof ObjectNode struct)
+          || !struct.path("type").asText().equals("struct")) {
         return Optional.empty();
       }
       rename(struct, plan.columns(), new HashSet<>(plan.kept()));

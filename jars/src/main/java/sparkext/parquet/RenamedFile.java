@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.ColumnMetaData;
@@ -21,6 +23,11 @@ import org.apache.parquet.format.SortingColumn;
  * <p>Source: Parquet, parquet.thrift.
  */
 public final class RenamedFile {
+  /** 1.2.9 and later. */
+  private static final Pattern KNOWS_ITS_SIZES =
+      Pattern.compile(
+          "parquet-mr version ([2-9]|[1-9]\\d+|1\\.([3-9]|[1-9]\\d+|2\\.(9|[1-9]\\d+)))\\b");
+
   private final Source file;
   private final Footer footer;
   private final SchemaTree schema;
@@ -86,7 +93,9 @@ public final class RenamedFile {
       List<ColumnChunk> chunks = group.getColumns();
       List<List<String>> paths = new ArrayList<>(staying(paths()));
       for (int i = 0; i < chunks.size(); i++) {
-        chunks.get(i).getMeta_data().setPath_in_schema(paths.get(i));
+        ColumnMetaData chunk = chunks.get(i).getMeta_data();
+        chunk.setPath_in_schema(paths.get(i));
+        chunk.unsetKey_value_metadata();
       }
     }
     ByteRanges source = new ByteRanges(file, footer.start(), checkpoint);
@@ -94,8 +103,11 @@ public final class RenamedFile {
     if (oldPaths.size() == newPaths.size()) {
       source.copy(0, footer.start(), target);
     } else {
+      requireWholeChunks();
       renamed.getRow_groups().forEach(this::shrink);
-      end = new ChunkWriter(source, target).write(renamed.getRow_groups());
+      end =
+          new ChunkWriter(source, target)
+              .write(renamed.getRow_groups(), footer.metadata().getRow_groups());
     }
     return end + Footer.write(renamed, target);
   }
@@ -145,11 +157,23 @@ public final class RenamedFile {
     }
   }
 
+  /**
+   * Source: Impala, IMPALA-694: the first parquet-mr left the header of the dictionary page out of
+   * a chunk's size.
+   */
+  private void requireWholeChunks() throws NotCopiedException {
+    String writer = Objects.toString(footer.metadata().getCreated_by(), "");
+    if (writer.startsWith("parquet-mr") && !KNOWS_ITS_SIZES.matcher(writer).lookingAt()) {
+      throw new NotCopiedException("`" + writer + "` did not know how long its columns are");
+    }
+  }
+
   private void requireCopyable() throws NotCopiedException {
     FileMetaData metadata = footer.metadata();
-    if (metadata.isSetEncryption_algorithm()) {
+    if (metadata.isSetEncryption_algorithm() || metadata.isSetFooter_signing_key_metadata()) {
       throw new NotCopiedException("it is encrypted");
     }
+    keyValues.requireKnown(metadata);
     if (metadata.isSetColumn_orders() && metadata.getColumn_orders().size() != oldPaths.size()) {
       throw new NotCopiedException("it has not one order for each column");
     }

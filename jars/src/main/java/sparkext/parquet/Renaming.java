@@ -78,7 +78,7 @@ final class Renaming {
     if (type instanceof Struct struct && isStruct(node)) {
       return node.as(name, columns(node, struct.columns(), Set.of()));
     }
-    if (type instanceof ListOf list && node.isList() && hasThreeLevels(node)) {
+    if (type instanceof ListOf list && node.isList() && hasThreeLevels(node, name)) {
       SchemaTree repeated = node.children().get(0);
       SchemaTree element = repeated.children().get(0);
       return node.as(name, List.of(repeated(repeated, column(element, list.element()))));
@@ -109,7 +109,7 @@ final class Renaming {
    *
    * <p>Source: Parquet, LogicalTypes.md, "Lists", and its rules for lists of older writers.
    */
-  private static boolean hasThreeLevels(SchemaTree list) {
+  private static boolean hasThreeLevels(SchemaTree list, String newName) {
     if (list.children().size() != 1) {
       return false;
     }
@@ -117,13 +117,16 @@ final class Renaming {
     return repeated.isRepeated()
         && repeated.isGroup()
         && repeated.children().size() == 1
+        && !repeated.children().get(0).isRepeated()
         && !repeated.name().equals("array")
-        && !repeated.name().equals(list.name() + "_tuple");
+        && !repeated.name().equals(list.name() + "_tuple")
+        && !repeated.name().equals(newName + "_tuple");
   }
 
   private static boolean hasEntries(SchemaTree map) {
     return map.children().size() == 1
         && map.children().get(0).isRepeated()
-        && map.children().get(0).children().size() == 2;
+        && map.children().get(0).children().size() == 2
+        && map.children().get(0).children().stream().noneMatch(SchemaTree::isRepeated);
   }
 }

@@ -34,7 +34,11 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
       throw new NotCopiedException("its schema has fewer elements than it says");
     }
     SchemaElement element = rest.next();
-    if (element.isSetType()) {
+    boolean isGroup = element.getNum_children() > 0;
+    if (isGroup == element.isSetType()) {
+      throw new NotCopiedException("its schema has a group without a column");
+    }
+    if (!isGroup) {
       return new SchemaTree(element, List.of(), leaves[0]++);
     }
     List<SchemaTree> children = new ArrayList<>();

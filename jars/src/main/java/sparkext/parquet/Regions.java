@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.apache.parquet.format.BloomFilterHeader;
+import org.apache.parquet.format.ColumnChunk;
+import org.apache.parquet.format.ColumnMetaData;
+import org.apache.parquet.format.OffsetIndex;
+import org.apache.parquet.format.PageLocation;
+import org.apache.parquet.format.RowGroup;
+import org.apache.parquet.format.Util;
+
+/** Where in a file the parts of a column lie: its chunk, its bloom filter, its two indexes. */
+final class Regions {
+  /** Enough for the header of a bloom filter. */
+  private static final int HEADER = 256;
+
+  private final ByteRanges source;
+
+  /** A part of a file. */
+  record Region(long start, long length) {
+    boolean holds(long from, long bytes) {
+      return from >= start && bytes >= 0 && from <= start + length - bytes;
+    }
+  }
+
+  Regions(ByteRanges source) {
+    this.source = source;
+  }
+
+  /**
+   * Refuses a file that is not in order: what goes may lie in what stays, and would not be gone.
+   *
+   * @param groups with all columns of the file
+   */
+  void requireApart(List<RowGroup> groups) throws IOException, NotCopiedException {
+    List<Region> all = new ArrayList<>();
+    for (RowGroup group : groups) {
+      for (ColumnChunk chunk : group.getColumns()) {
+        ColumnMetaData metadata = chunk.getMeta_data();
+        all.add(chunk(metadata));
+        if (metadata.isSetBloom_filter_offset()) {
+          all.add(bloomFilter(metadata));
+        }
+        if (chunk.isSetColumn_index_offset()) {
+          all.add(region(chunk.getColumn_index_offset(), chunk.getColumn_index_length()));
+        }
+        if (chunk.isSetOffset_index_offset()) {
+          all.add(region(chunk.getOffset_index_offset(), chunk.getOffset_index_length()));
+        }
+      }
+    }
+    all.sort(Comparator.comparingLong(Region::start));
+    for (int i = 1; i < all.size(); i++) {
+      if (all.get(i - 1).start() + all.get(i - 1).length() > all.get(i).start()) {
+        throw new NotCopiedException("its columns lie in each other");
+      }
+    }
+  }
+
+  Region chunk(ColumnMetaData chunk) throws NotCopiedException {
+    LongStream.Builder starts = LongStream.builder().add(chunk.getData_page_offset());
+    if (hasDictionary(chunk)) {
+      starts.add(chunk.getDictionary_page_offset());
+    }
+    if (chunk.isSetIndex_page_offset()) {
+      starts.add(chunk.getIndex_page_offset());
+    }
+    return region(starts.build().min().getAsLong(), chunk.getTotal_compressed_size());
+  }
+
+  /** Writers that have none may say 0. */
+  static boolean hasDictionary(ColumnMetaData chunk) {
+    return chunk.isSetDictionary_page_offset() && chunk.getDictionary_page_offset() > 0;
+  }
+
+  /** Older writers say only where it begins. */
+  Region bloomFilter(ColumnMetaData chunk) throws IOException, NotCopiedException {
+    long start = chunk.getBloom_filter_offset();
+    if (chunk.isSetBloom_filter_length()) {
+      return region(start, chunk.getBloom_filter_length());
+    }
+    byte[] bytes = source.read(start, source.atMost(start, HEADER));
+    ByteArrayInputStream read = new ByteArrayInputStream(bytes);
+    try {
+      BloomFilterHeader header = Util.readBloomFilterHeader(read);
+      return region(start, bytes.length - read.available() + (long) header.getNumBytes());
+    } catch (IOException broken) {
+      throw new NotCopiedException("a bloom filter cannot be read: " + broken.getMessage());
+    }
+  }
+
+  /** The index of the pages of a chunk, which must be in it. */
+  OffsetIndex offsetIndex(ColumnChunk chunk) throws IOException, NotCopiedException {
+    byte[] bytes = source.read(chunk.getOffset_index_offset(), chunk.getOffset_index_length());
+    OffsetIndex index;
+    ByteArrayOutputStream again = new ByteArrayOutputStream(bytes.length);
+    try {
+      index = Util.readOffsetIndex(new ByteArrayInputStream(bytes));
+      Util.writeOffsetIndex(index, again);
+    } catch (IOException broken) {
+      throw new NotCopiedException("an offset index cannot be read: " + broken.getMessage());
+    }
+    if (!Arrays.equals(again.toByteArray(), bytes)) {
+      throw new NotCopiedException("an offset index says what is not known");
+    }
+    Region pages = chunk(chunk.getMeta_data());
+    for (PageLocation page : index.getPage_locations()) {
+      if (!pages.holds(page.getOffset(), page.getCompressed_page_size())) {
+        throw new NotCopiedException("a page is outside of its column");
+      }
+    }
+    return index;
+  }
+
+  Region region(long start, long length) throws NotCopiedException {
+    source.require(start, length);
+    return new Region(start, length);
+  }
+}

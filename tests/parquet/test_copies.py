@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of every writer under other names and without some columns, read by every reader.
+
+The oracle is the same reader on the file that was copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import chdb
+import polars
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import BY, Outcome, Renamer
+from parquet_columns import (
+    KEY,
+    ROW,
+    Column,
+    Columns,
+    Rows,
+    arrow_schema,
+    every,
+    marker,
+    plan,
+    random_columns,
+    random_table,
+    row_key,
+    values,
+    without,
+)
+from parquet_file import (
+    BLOOM,
+    COLUMN_INDEX,
+    COMPRESSED,
+    OFFSET_INDEX,
+    PATH,
+    ParquetFile,
+    problems,
+    start,
+)
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from writers import BROTLI, write_all
+
+ROWS = 300
+
+RENAMED, FEW_DROPPED, MOST_DROPPED = "renamed", "few dropped", "most dropped"
+SPARKS_ENTRIES = {
+    "org.apache.spark.version",
+    "org.apache.spark.sql.parquet.row.metadata",
+}
+SHARES = {RENAMED: 0.0, FEW_DROPPED: 0.3, MOST_DROPPED: 0.8}
+
+
+@dataclass(frozen=True)
+class Copies:
+    columns: Columns
+    staying: Columns
+    sources: dict[str, Path]
+    copies: dict[str, Path]
+
+    @property
+    def gone(self) -> list[Column]:
+        ids = {column.id for column in every(self.staying)}
+        return [column for column in every(self.columns) if column.id not in ids]
+
+    def expected(self, rows: Rows) -> Rows:
+        """What a reader of a copy gets, by what it gets of the source."""
+        return values(rows, self.staying, new=False)
+
+    def got(self, rows: Rows) -> Rows:
+        assert set(rows[0]) == {column.new_name for column in self.staying}
+        return values(rows, self.staying, new=True)
+
+
+@pytest.fixture(scope="module")
+def columns() -> Columns:
+    return random_columns(Random(1))
+
+
+@pytest.fixture(scope="module")
+def sources(
+    spark: SparkSession, columns: Columns, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    table = random_table(columns, ROWS, Random(2))
+    return write_all(spark, table, tmp_path_factory.mktemp("sources"))
+
+
+@pytest.fixture(scope="module", params=SHARES)
+def copies(
+    request: pytest.FixtureRequest,
+    columns: Columns,
+    sources: dict[str, Path],
+    renamer: Renamer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Copies:
+    random = Random(3)
+    staying = without(columns, lambda column: random.random() < SHARES[request.param])
+    folder = tmp_path_factory.mktemp("copies")
+    for name, source in sources.items():
+        for by in BY:
+            target = folder / by / source.name
+            outcome = renamer.copy(source, target, plan(staying), by=by)
+            assert outcome == Outcome("COPIED", target.stat().st_size, None), name
+        assert len({(folder / by / source.name).read_bytes() for by in BY}) == 1
+    targets = {name: folder / BY[0] / source.name for name, source in sources.items()}
+    return Copies(columns, staying, sources, targets)
+
+
+def test_nothing_is_wrong_with_a_copy(copies: Copies) -> None:
+    for name, file in copies.copies.items():
+        assert list(problems(ParquetFile.of(file), whole=bool(copies.gone))) == [], name
+
+
+def test_a_copy_has_the_indexes_and_filters_of_its_source(copies: Copies) -> None:
+    def have(file: Path) -> tuple[bool, ...]:
+        parsed = ParquetFile.of(file)
+        return (
+            any(COLUMN_INDEX in chunk for chunk in parsed.chunks),
+            any(OFFSET_INDEX in chunk for chunk in parsed.chunks),
+            any(BLOOM in column for column in parsed.columns),
+        )
+
+    kinds = set()
+    for name, source in copies.sources.items():
+        assert have(copies.copies[name]) == have(source)
+        kinds.add(have(source))
+    assert {(True, True, True), (True, True, False), (False, False, False)} <= kinds
+
+
+def test_nothing_of_a_dropped_column_is_in_a_copy(copies: Copies) -> None:
+    names = [column.name.encode() for column in copies.gone]
+    texts = [marker(column.id).encode() for column in copies.gone if is_text(column)]
+    seen: set[bytes] = set()
+    for name, copy in copies.copies.items():
+        source, data = ParquetFile.of(copies.sources[name]), copy.read_bytes()
+        seen |= {text for text in texts if text in source.body}
+        assert [text for text in [*names, *texts] if text in data] == [], name
+        for column in source.columns:
+            chunk = source.body[start(column) :][: column[COMPRESSED]]
+            if not set(names).isdisjoint(column[PATH].items) and len(chunk) > 200:
+                assert chunk not in data, name
+    assert seen == set(texts)
+
+
+def is_text(column: Column) -> bool:
+    return column.type in (pa.string(), pa.binary())
+
+
+def test_no_old_name_is_in_a_footer(copies: Copies) -> None:
+    for name, copy in copies.copies.items():
+        file = ParquetFile.of(copy)
+        data = file.bytes()[len(file.body) :]
+        assert [
+            column.name for column in every(copies.columns) if column.name.encode() in data
+        ] == []
+        assert set(file.key_values) == (SPARKS_ENTRIES if name.startswith("spark") else set())
+
+
+def by_pyarrow(file: Path) -> Rows:
+    return pq.ParquetFile(file, page_checksum_verification=True).read().to_pylist()
+
+
+def by_polars(file: Path) -> Rows:
+    return polars.read_parquet(file).to_dicts()
+
+
+def by_clickhouse(file: Path) -> Rows:
+    return chdb.query(f"SELECT * FROM file('{file}', Parquet)", "ArrowTable").to_pylist()
+
+
+@cache
+def source_rows(reader: Callable[[Path], Rows], file: Path) -> Rows:
+    return reader(file)
+
+
+@pytest.mark.parametrize("reader", [by_pyarrow, by_polars, by_clickhouse])
+def test_a_reader_gets_the_same_rows(copies: Copies, reader: Callable[[Path], Rows]) -> None:
+    for name, copy in copies.copies.items():
+        source = source_rows(reader, copies.sources[name])
+        assert copies.got(reader(copy)) == copies.expected(source), name
+
+
+@pytest.fixture(scope="module")
+def sparks_sources() -> dict[tuple[str, str], dict[str, Rows]]:
+    """What Spark got of the sources, by its reader and what was asked."""
+    return {}
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_spark_gets_the_same_rows(
+    copies: Copies,
+    spark: SparkSession,
+    sparks_sources: dict[tuple[str, str], dict[str, Rows]],
+    conf: Any,
+    vectorized: str,
+) -> None:
+    conf("spark.sql.parquet.enableVectorizedReader", vectorized)
+    conf("spark.sql.parquet.enableNestedColumnVectorizedReader", vectorized)
+    conditions = [
+        "true",
+        "{row} BETWEEN 151 AND 154",
+        f"{{key}} IN ('{row_key(5)}', '{row_key(297)}')",
+        "{key} = 'none has it'",
+    ]
+    for condition in conditions:
+        asked = (vectorized, condition)
+        if asked not in sparks_sources:
+            sparks_sources[asked] = by_spark(
+                spark, copies.sources, copies.columns, condition, new=False
+            )
+        old = sparks_sources[asked]
+        new = by_spark(spark, copies.copies, copies.staying, condition, new=True)
+        assert new.keys() == old.keys()
+        for name, rows in new.items():
+            assert copies.got(rows) == copies.expected(old[name]), (name, condition)
+        if condition != conditions[-1]:
+            assert len(new) == len(copies.copies) - 1
+
+
+def by_spark(
+    spark: SparkSession, files: dict[str, Path], columns: Columns, condition: str, *, new: bool
+) -> dict[str, Rows]:
+    schema = from_arrow_schema(arrow_schema(columns, new=new), prefer_timestamp_ntz=True)
+    names = {each.name: each.new_name if new else f"`{each.name}`" for each in (ROW, KEY)}
+    rows = (
+        spark.read.schema(schema)
+        .option("parquet.page.verify-checksum.enabled", "true")
+        .parquet(*(str(path) for name, path in files.items() if name != BROTLI))
+        .where(condition.format(row=names[ROW.name], key=names[KEY.name]))
+        .selectExpr("*", "_metadata.file_name")
+        .toArrow()
+        .to_pylist()
+    )
+    rows.sort(key=lambda row: row["file_name"])
+    found = {}
+    for name, group in groupby(rows, key=lambda row: row["file_name"]):
+        found[name] = [{key: row[key] for key in row if key != "file_name"} for row in group]
+    return found

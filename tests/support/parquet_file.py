@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Parquet file by its bytes: where everything lies, and what is wrong with it.
+
+Shares nothing with what writes footers here: the numbers of fields are parquet.thrift's.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from compact_thrift import Struct, decoded, encoded
+
+MAGIC = b"PAR1"
+
+# FileMetaData
+SCHEMA, NUM_ROWS, ROW_GROUPS, KEY_VALUES, CREATED_BY, COLUMN_ORDERS = 2, 3, 4, 5, 6, 7
+# SchemaElement
+TYPE, REPETITION, NAME, NUM_CHILDREN, FIELD_ID = 1, 3, 4, 5, 9
+# RowGroup
+COLUMNS, TOTAL_BYTE_SIZE, GROUP_ROWS, SORTING, GROUP_OFFSET, GROUP_COMPRESSED = 1, 2, 3, 4, 5, 6
+# ColumnChunk
+FILE_PATH, FILE_OFFSET, METADATA = 1, 2, 3
+OFFSET_INDEX, OFFSET_INDEX_LENGTH, COLUMN_INDEX, COLUMN_INDEX_LENGTH = 4, 5, 6, 7
+# ColumnMetaData
+PATH, CODEC, NUM_VALUES, UNCOMPRESSED, COMPRESSED, COLUMN_KEY_VALUES = 3, 4, 5, 6, 7, 8
+DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, STATISTICS, BLOOM, BLOOM_LENGTH = 9, 10, 11, 12, 14, 15
+# PageHeader
+PAGE_TYPE, PAGE_UNCOMPRESSED, PAGE_COMPRESSED, PAGE_V1, PAGE_V2 = 1, 2, 3, 5, 8
+DATA_PAGE_V1, DICTIONARY, DATA_PAGE_V2 = 0, 2, 3
+
+
+@dataclass
+class ParquetFile:
+    """A file in memory. What is changed in `footer` is in `bytes()`."""
+
+    body: bytes
+    footer: Struct
+
+    @classmethod
+    def of(cls, source: Path | bytes) -> ParquetFile:
+        data = source.read_bytes() if isinstance(source, Path) else source
+        assert data[-4:] == MAGIC, "does not end with the magic number"
+        length = struct.unpack("<i", data[-8:-4])[0]
+        start = len(data) - 8 - length
+        assert start >= 4, "the footer is longer than the file"
+        footer, end = decoded(data[:-8], start)
+        assert end == len(data) - 8, "there is something behind the footer"
+        return cls(data[:start], footer)
+
+    def bytes(self) -> bytes:
+        footer = encoded(self.footer)
+        return self.body + footer + struct.pack("<i", len(footer)) + MAGIC
+
+    @property
+    def row_groups(self) -> list[Struct]:
+        return self.footer[ROW_GROUPS].items
+
+    @property
+    def chunks(self) -> list[Struct]:
+        return [chunk for group in self.row_groups for chunk in group[COLUMNS].items]
+
+    @property
+    def columns(self) -> list[Struct]:
+        """The metadata of each chunk."""
+        return [chunk[METADATA] for chunk in self.chunks]
+
+    @property
+    def schema(self) -> list[Struct]:
+        return self.footer[SCHEMA].items
+
+    @property
+    def key_values(self) -> dict[str, str | None]:
+        entries = self.footer[KEY_VALUES].items if KEY_VALUES in self.footer else []
+        return {entry[1].decode(): entry[2].decode() if 2 in entry else None for entry in entries}
+
+    def leaves(self) -> list[tuple[str, ...]]:
+        """The paths of the columns by the schema."""
+        elements = iter(self.schema)
+        found: list[tuple[str, ...]] = []
+
+        def walk(parents: tuple[str, ...]) -> None:
+            element = next(elements)
+            path = (*parents, element[NAME].decode())
+            if TYPE in element:
+                found.append(path)
+            for _ in range(element.get(NUM_CHILDREN, 0)):
+                walk(path)
+
+        walk(())
+        assert not list(elements), "the schema has more elements than it says"
+        return [path[1:] for path in found]
+
+
+def start(column: Struct) -> int:
+    places = [column[DATA_PAGE], column.get(DICTIONARY_PAGE), column.get(INDEX_PAGE)]
+    return min(place for place in places if place)
+
+
+def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
+    """All that is wrong with a file that we wrote, each in a line.
+
+    Args:
+        file: The file.
+        whole: Whether bytes that belong to nothing are wrong.
+    """
+    if file.body[:4] != MAGIC:
+        yield "it does not begin with the magic number"
+    leaves = file.leaves()
+    if any(FIELD_ID in element for element in file.schema):
+        yield "its schema has field ids"
+    if COLUMN_ORDERS in file.footer and len(file.footer[COLUMN_ORDERS].items) != len(leaves):
+        yield "it has not one order for each column"
+    if file.footer[NUM_ROWS] != sum(group[GROUP_ROWS] for group in file.row_groups):
+        yield "the rows of its row groups do not add up"
+    ranges: list[tuple[int, int, str]] = [(0, 4, "the magic number")]
+    for number, group in enumerate(file.row_groups):
+        where = f"row group {number}"
+        paths = [
+            tuple(name.decode() for name in chunk[METADATA][PATH].items)
+            for chunk in group[COLUMNS].items
+        ]
+        if paths != leaves:
+            yield f"{where}: its columns {paths} are not the schema's {leaves}"
+        yield from _group_problems(group, where)
+        for chunk in group[COLUMNS].items:
+            name = f"{where}, {b'.'.join(chunk[METADATA][PATH].items).decode()}"
+            yield from _chunk_problems(file, chunk, group[GROUP_ROWS], name, ranges)
+    ranges.sort()
+    ranges = [*ranges, (len(file.body), len(file.body), "the footer")]
+    for (_, end, one), (begin, _, other) in pairwise(ranges):
+        if begin < end:
+            yield f"{other} lies in {one}"
+        if begin > end and whole:
+            yield f"{begin - end} bytes between {one} and {other} are of neither"
+
+
+def _group_problems(group: Struct, where: str) -> Iterator[str]:
+    columns = [chunk[METADATA] for chunk in group[COLUMNS].items]
+    if group[TOTAL_BYTE_SIZE] != sum(column[UNCOMPRESSED] for column in columns):
+        yield f"{where}: its size is not that of its columns"
+    compressed = sum(column[COMPRESSED] for column in columns)
+    if group.get(GROUP_COMPRESSED, compressed) != compressed:
+        yield f"{where}: its compressed size is not that of its columns"
+    first = min(map(start, columns))
+    if group.get(GROUP_OFFSET, first) != first:
+        yield f"{where}: it begins at {first}, not {group[GROUP_OFFSET]}"
+    if SORTING in group:
+        orders = group[SORTING].items
+        if not orders or any(order[1] >= len(columns) for order in orders):
+            yield f"{where}: it is sorted by a column that it has not"
+
+
+def _chunk_problems(
+    file: ParquetFile,
+    chunk: Struct,
+    rows: int,
+    name: str,
+    ranges: list[tuple[int, int, str]],
+) -> Iterator[str]:
+    column = chunk[METADATA]
+    begin, length = start(column), column[COMPRESSED]
+    ranges.append((begin, begin + length, name))
+    if FILE_PATH in chunk:
+        yield f"{name}: it is in another file"
+    if chunk[FILE_OFFSET] > len(file.body):
+        yield f"{name}: its file offset is outside of the file"
+    try:
+        pages = list(_pages(file, begin, begin + length))
+    except (EOFError, IndexError, KeyError, ValueError) as broken:
+        yield f"{name}: its pages cannot be read: {broken!r}"
+        return
+    data = [(place, page) for place, page in pages if page[PAGE_TYPE] != DICTIONARY]
+    dictionaries = [place for place, page in pages if page[PAGE_TYPE] == DICTIONARY]
+    if pages and pages[-1][0] + _size(file, *pages[-1]) != begin + length:
+        yield f"{name}: its pages are not as long as it says"
+    sizes = sum(_size(file, place, page, PAGE_UNCOMPRESSED) for place, page in pages)
+    if sizes != column[UNCOMPRESSED]:
+        yield f"{name}: its pages have {sizes} uncompressed bytes, not {column[UNCOMPRESSED]}"
+    values = sum((page.get(PAGE_V1) or page[PAGE_V2])[1] for _, page in data)
+    if values != column[NUM_VALUES]:
+        yield f"{name}: its pages have {values} values, not {column[NUM_VALUES]}"
+    if data and column[DATA_PAGE] != data[0][0]:
+        yield f"{name}: its first data page is at {data[0][0]}, not {column[DATA_PAGE]}"
+    if column.get(DICTIONARY_PAGE) and [column[DICTIONARY_PAGE]] != dictionaries:
+        yield f"{name}: its dictionary is at {dictionaries}, not {column[DICTIONARY_PAGE]}"
+    if OFFSET_INDEX in chunk:
+        yield from _index_problems(file, chunk, data, rows, name, ranges)
+    if BLOOM in column:
+        yield from _bloom_problems(file, column, name, ranges)
+
+
+def _pages(file: ParquetFile, place: int, end: int) -> Iterator[tuple[int, Struct]]:
+    while place < end:
+        page, _ = decoded(file.body, place)
+        if page[PAGE_TYPE] not in (DATA_PAGE_V1, DICTIONARY, DATA_PAGE_V2):
+            raise ValueError(f"a page of type {page[PAGE_TYPE]}")
+        yield place, page
+        place += _size(file, place, page)
+
+
+def _size(file: ParquetFile, place: int, page: Struct, which: int = PAGE_COMPRESSED) -> int:
+    return decoded(file.body, place)[1] - place + page[which]
+
+
+def _index_problems(
+    file: ParquetFile,
+    chunk: Struct,
+    data: list[tuple[int, Struct]],
+    rows: int,
+    name: str,
+    ranges: list[tuple[int, int, str]],
+) -> Iterator[str]:
+    begin, length = chunk[OFFSET_INDEX], chunk[OFFSET_INDEX_LENGTH]
+    ranges.append((begin, begin + length, f"the offset index of {name}"))
+    try:
+        index, end = decoded(file.body, begin)
+        locations = [(page[1], page[2], page[3]) for page in index[1].items]
+    except (EOFError, IndexError, KeyError, ValueError, AttributeError) as broken:
+        yield f"{name}: its offset index cannot be read: {broken!r}"
+        return
+    if end != begin + length:
+        yield f"{name}: its offset index is not as long as it says"
+    expected = [(place, _size(file, place, page)) for place, page in data]
+    if [location[:2] for location in locations] != expected:
+        yield f"{name}: its offset index says {locations}, its pages are {expected}"
+    firsts = [location[2] for location in locations]
+    if firsts != sorted(set(firsts)) or firsts[:1] not in ([], [0]) or firsts[-1:] >= [rows]:
+        yield f"{name}: its pages begin with rows {firsts} of {rows}"
+    if COLUMN_INDEX not in chunk:
+        return
+    begin, length = chunk[COLUMN_INDEX], chunk[COLUMN_INDEX_LENGTH]
+    ranges.append((begin, begin + length, f"the column index of {name}"))
+    try:
+        index, end = decoded(file.body, begin)
+        lists = [index[number].items for number in (1, 2, 3)]
+    except (EOFError, IndexError, KeyError, ValueError, AttributeError) as broken:
+        yield f"{name}: its column index cannot be read: {broken!r}"
+        return
+    if end != begin + length:
+        yield f"{name}: its column index is not as long as it says"
+    if any(len(values) != len(data) for values in lists):
+        yield f"{name}: its column index has not one entry for each page"
+
+
+def _bloom_problems(
+    file: ParquetFile, column: Struct, name: str, ranges: list[tuple[int, int, str]]
+) -> Iterator[str]:
+    try:
+        header, end = decoded(file.body, column[BLOOM])
+        length = end - column[BLOOM] + header[1]
+        # Powers of two of blocks of 32 bytes, by the one algorithm and the one hash there are.
+        sound = header[1] >= 32 and header[1] % 32 == 0 and all(1 in header[i] for i in (2, 3, 4))
+    except (EOFError, IndexError, KeyError, ValueError, TypeError) as broken:
+        yield f"{name}: its bloom filter cannot be read: {broken!r}"
+        return
+    ranges.append((column[BLOOM], column[BLOOM] + length, f"the bloom filter of {name}"))
+    if not sound or column.get(BLOOM_LENGTH, length) != length:
+        yield f"{name}: its bloom filter is not where it says"
