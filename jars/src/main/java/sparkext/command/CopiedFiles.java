@@ -158,15 +158,15 @@ final class CopiedFiles {
             FileResult.toRewrite(number, "its deletion vector has no count of rows beside it"));
         continue;
       }
-      Map<String, String> values =
-          keys.partitionValues(CollectionConverters.asJava(file.partitionValues()));
+      Map<String, String> oldValues = CollectionConverters.asJava(file.partitionValues());
+      Map<String, String> values = keys.partitionValues(oldValues);
       orders.add(
           new CopyJob.Order(
               number,
               places.absolute(file.path()).toUri().toString(),
               file.size(),
               places.target(number, values).toUri().toString(),
-              !places.isMisleading(file.path(), values)));
+              !places.isMisleading(file.path(), oldValues, values)));
     }
     String description =
         "Column mapping of "
