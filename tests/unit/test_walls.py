@@ -42,7 +42,7 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "error": {"feature"},
     "release": {"error"},
     "python": {"error"},
-    "copy": {"parquet"},
+    "copy": {"error", "parquet"},
     "rule": {"error", "feature", "python", "parquet"},
     "command": {"copy", "error", "feature", "parquet", "rule"},
     "hook": {"error", "feature", "release", "rule", "command"},

@@ -2,9 +2,11 @@
 package sparkext.command;
 
 import java.io.IOException;
+import java.net.URI;
 import java.util.LinkedHashSet;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
@@ -55,12 +57,17 @@ final class FilePlaces {
     return DeltaFileOperations.absolutePath(table.toString(), path);
   }
 
-  /** The path for the log of a copy. */
-  String relative(String absolute) {
-    String name = new Path(absolute).toUri().getPath();
+  /** The path for the log of a copy, whose URI is given. */
+  String relative(String copy) {
+    return SparkPath.fromPath(new Path(belowTable(new Path(URI.create(copy))))).urlEncoded();
+  }
+
+  /** The path from the table's folder on; empty outside of it. */
+  private String belowTable(Path path) {
     String root = table.toUri().getPath();
-    Path inTable = new Path(name.substring(root.endsWith("/") ? root.length() : root.length() + 1));
-    return SparkPath.fromPath(inTable).urlEncoded();
+    String folder = root.endsWith("/") ? root : root + "/";
+    String name = path.toUri().getPath();
+    return name.startsWith(folder) ? name.substring(folder.length()) : "";
   }
 
   /** Where a copy goes, to whose name a task adds its attempt and an ending. */
@@ -78,38 +85,47 @@ final class FilePlaces {
     return path.contains(run);
   }
 
-  /** Whether a reader that takes partition values from folders would take wrong ones. */
-  boolean isMisleading(String path, Map<String, String> partitionValues) {
-    for (Path folder = absolute(path).getParent();
-        folder != null && !folder.equals(table) && folder.getName().length() > 0;
-        folder = folder.getParent()) {
-      String[] named = folder.getName().split("=", 2);
-      if (named.length == 2 && isOther(named, partitionValues)) {
+  /**
+   * Whether a reader that takes partition values from folders would take wrong ones.
+   *
+   * @param oldValues under the names that the folders may have
+   * @param newValues under those that readers look for
+   */
+  boolean isMisleading(String path, Map<String, String> oldValues, Map<String, String> newValues) {
+    for (String folder : belowTable(absolute(path)).split("/")) {
+      String[] named = folder.split("=", 2);
+      String column = ExternalCatalogUtils.unescapePathName(named[0]);
+      if (named.length == 2
+          && !(oldValues.containsKey(column)
+              && newValues.containsKey(column)
+              && Objects.equals(oldValues.get(column), newValues.get(column)))) {
         return true;
       }
     }
     return false;
   }
 
-  private boolean isOther(String[] named, Map<String, String> values) {
-    String column = ExternalCatalogUtils.unescapePathName(named[0]);
-    return !values.containsKey(column);
-  }
-
   /** Removes every copy of this run. What cannot be removed stays for VACUUM. */
   void removeAll(Configuration configuration) {
-    for (Path folder : used) {
-      try {
-        FileSystem fileSystem = folder.getFileSystem(configuration);
-        if (fileSystem.exists(folder)) {
-          for (FileStatus file :
-              fileSystem.listStatus(folder, path -> path.getName().contains(run))) {
-            fileSystem.delete(file.getPath(), /* recursive= */ false);
-          }
+    // Some storages refuse all that a thread asks for that is to end.
+    boolean interrupted = Thread.interrupted();
+    used.forEach(folder -> removeAll(folder, configuration));
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void removeAll(Path folder, Configuration configuration) {
+    try {
+      FileSystem fileSystem = folder.getFileSystem(configuration);
+      if (fileSystem.exists(folder)) {
+        for (FileStatus file :
+            fileSystem.listStatus(folder, path -> path.getName().contains(run))) {
+          fileSystem.delete(file.getPath(), /* recursive= */ false);
         }
-      } catch (IOException notRemoved) {
-        LOG.warn("Copies in {} stay until VACUUM: {}", folder, notRemoved.toString());
       }
+    } catch (IOException notRemoved) {
+      LOG.warn("Copies in {} stay until VACUUM: {}", folder, notRemoved.toString());
     }
   }
 

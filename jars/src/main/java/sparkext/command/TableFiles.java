@@ -76,15 +76,15 @@ final class TableFiles {
         results.add(FileResult.toRewrite(number, "nobody counted the rows of its deletion vector"));
         continue;
       }
-      Map<String, String> values =
-          keys.partitionValues(CollectionConverters.asJava(file.partitionValues()));
+      Map<String, String> oldValues = CollectionConverters.asJava(file.partitionValues());
+      Map<String, String> values = keys.partitionValues(oldValues);
       orders.add(
           new CopyJob.Order(
               number,
               places.absolute(file.path()).toUri().toString(),
               file.size(),
               target.of(number, values),
-              !places.isMisleading(file.path(), values)));
+              !places.isMisleading(file.path(), oldValues, values)));
     }
     CopyJob job = new CopyJob(session.sparkContext(), configuration, plan);
     results.addAll(job.run(orders, "Column mapping of " + table + ": " + doing));

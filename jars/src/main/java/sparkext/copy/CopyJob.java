@@ -4,20 +4,29 @@ package sparkext.copy;
 import java.io.IOException;
 import java.io.Serializable;
 import java.net.URI;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.JobExecutionStatus;
 import org.apache.spark.SparkContext;
+import org.apache.spark.SparkJobInfo;
+import org.apache.spark.SparkStageInfo;
 import org.apache.spark.TaskContext;
+import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.java.JavaSparkStatusTracker;
 import org.apache.spark.api.java.function.Function;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
+import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
 import sparkext.parquet.NotParquetException;
@@ -35,6 +44,9 @@ public final class CopyJob {
 
   /** Source: Spark, SparkContext.scala, {@code SPARK_JOB_DESCRIPTION}. */
   private static final String DESCRIPTION = "spark.job.description";
+
+  /** For executors to end the tasks of a job that is over. */
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
 
@@ -63,8 +75,9 @@ public final class CopyJob {
   }
 
   /**
-   * Runs it. A task that is killed removes what it has written of a file; the files of others stay
-   * when the job fails.
+   * Runs it. A task that fails or is killed removes all that it has written; the files of others
+   * stay when the job fails. No task runs any more when this ends, whatever ended it, as long as
+   * the executors obey.
    */
   public List<FileResult> run(List<Order> orders, String description) {
     if (orders.isEmpty()) {
@@ -73,18 +86,67 @@ public final class CopyJob {
     String before = context.getLocalProperty(DESCRIPTION);
     context.setLocalProperty(DESCRIPTION, description);
     try {
-      List<List<Order>> tasks = tasks(orders);
+      List<byte[]> tasks = tasks(orders).stream().map(Packed::of).toList();
       List<FileResult> results = new ArrayList<>();
-      context
-          .parallelize(tasks, tasks.size())
-          .map(new Task(plan, configuration))
-          .collect()
-          .forEach(results::addAll);
+      for (byte[] packed :
+          resultOf(
+              context
+                  .parallelize(tasks, tasks.size())
+                  .map(new Task(plan, configuration))
+                  .collectAsync())) {
+        results.addAll(Packed.unpack(packed));
+      }
       return results;
     } finally {
       context.setLocalProperty(DESCRIPTION, before);
       configuration.destroy();
     }
+  }
+
+  private <T> T resultOf(JavaFutureAction<T> job) {
+    try {
+      return job.get();
+    } catch (ExecutionException failed) {
+      await(job);
+      throw UsageTrackingException.sneak(failed.getCause());
+    } catch (InterruptedException killed) {
+      job.cancel(true);
+      await(job);
+      throw UsageTrackingException.sneak(killed);
+    }
+  }
+
+  /** Waits until the executors have heard that a job is over, and its tasks have ended. */
+  private void await(JavaFutureAction<?> job) {
+    long end = System.nanoTime() + PATIENCE.toNanos();
+    while (isRunning(job) && System.nanoTime() < end) {
+      try {
+        TimeUnit.MILLISECONDS.sleep(10);
+      } catch (InterruptedException again) {
+        Thread.currentThread().interrupt();
+        return;
+      }
+    }
+  }
+
+  private boolean isRunning(JavaFutureAction<?> job) {
+    JavaSparkStatusTracker tracker = context.statusTracker();
+    for (int id : job.jobIds()) {
+      SparkJobInfo info = tracker.getJobInfo(id);
+      if (info == null) {
+        continue;
+      }
+      if (info.status() == JobExecutionStatus.RUNNING) {
+        return true;
+      }
+      for (int stage : info.stageIds()) {
+        SparkStageInfo running = tracker.getStageInfo(stage);
+        if (running != null && running.numActiveTasks() > 0) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 
   /** Tasks of about the same size: the largest file goes first, and to the smallest task. */
@@ -110,22 +172,50 @@ public final class CopyJob {
   }
 
   /** What an executor does with the files of one task. */
-  private record Task(ColumnPlan plan, Broadcast<SerializableConfiguration> configuration)
-      implements Function<List<Order>, List<FileResult>> {
+  private record Task(ColumnPlan plan, Broadcast<SerializableConfiguration> broadcast)
+      implements Function<byte[], byte[]> {
     @Override
-    public List<FileResult> call(List<Order> orders) throws Exception {
+    public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
+      Configuration configuration = broadcast.value().value();
       List<FileResult> results = new ArrayList<>();
-      for (Order order : orders) {
+      try {
+        for (Order order : Packed.<Order>unpack(packed)) {
+          task.killTaskIfInterrupted();
+          results.add(result(order, task, configuration));
+        }
         task.killTaskIfInterrupted();
-        results.add(result(order, task));
+        return Packed.of(results);
+      } catch (Throwable failure) {
+        // Another attempt writes files of its own.
+        removeCopies(results, configuration, failure);
+        throw failure;
       }
-      return results;
     }
 
-    private FileResult result(Order order, TaskContext task) throws IOException {
-      DataFile file =
-          new DataFile(configuration.value().value(), path(order.source()), order.size(), plan);
+    private static void removeCopies(
+        List<FileResult> results, Configuration configuration, Throwable failure) {
+      // Some storages refuse all that a thread asks for that is to end.
+      boolean interrupted = Thread.interrupted();
+      try {
+        for (FileResult result : results) {
+          if (result.target() != null) {
+            Path copy = path(result.target());
+            copy.getFileSystem(configuration).delete(copy, /* recursive= */ false);
+          }
+        }
+      } catch (IOException notRemoved) {
+        failure.addSuppressed(notRemoved);
+      } finally {
+        if (interrupted) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+
+    private FileResult result(Order order, TaskContext task, Configuration configuration)
+        throws IOException {
+      DataFile file = new DataFile(configuration, path(order.source()), order.size(), plan);
       try {
         if (order.target() == null) {
           return FileResult.of(order.number(), null, file.look(order.mayStay()));
