@@ -19,6 +19,7 @@ from spark_ext import UsageTracking
 from spark_ext.api.progress import Progress
 
 MODE = "delta.columnMapping.mode"
+REMOVAL = "spark.sparkext.columnMapping.removal"
 WAIT = "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"
 TRUNCATE_PROTECTION = "DROP FEATURE checkpointProtection TRUNCATE HISTORY"
 
@@ -65,7 +66,9 @@ def test_names_that_are_illegal_without_mapping_are_refused_by_delta(
         ("column_mapping_exit('delta.`/no/such/table`')", "DELTA_MISSING_DELTA_TABLE"),
         ("column_mapping('a b')", "USAGE_TRACKING_INVALID_TABLE_NAME"),
         ("column_mapping()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
-        ("column_mapping_exit('a', 'b')", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("column_mapping('a', true)", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("column_mapping_exit('a', true, true)", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("column_mapping_exit('a', 'b')", "UNEXPECTED_INPUT_TYPE"),
         ("column_mapping(1)", "UNEXPECTED_INPUT_TYPE"),
         ("column_mapping(current_database())", "NON_FOLDABLE_ARGUMENT"),
     ],
@@ -104,7 +107,7 @@ def test_a_dry_run_says_free_and_does_nothing(table: Table) -> None:
     assert (exits[0].num_files, exits[0].size_in_bytes) == (0, 0)
 
 
-def test_a_dry_run_says_what_a_rewrite_touches_and_why(table: Table) -> None:
+def test_a_dry_run_says_what_is_copied_at_most_and_why(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, named_struct('x', 2))")
     table.insert("(3, named_struct('x', 4))")
@@ -114,12 +117,101 @@ def test_a_dry_run_says_what_a_rewrite_touches_and_why(table: Table) -> None:
         (first, *_) = tracking(table).disable_column_mapping(dry_run=True)
 
     sizes = table.log.live_files.values()
-    assert first.cost == "REWRITE"
+    assert (first.cost, first.exact) == ("COPY", False)
     assert (first.num_files, first.size_in_bytes) == (2, sum(sizes))
+    assert first.kept is first.copied is first.rewritten is None
     assert [(why.reason, why.name, why.detail) for why in first.reasons] == [
         ("HAS_DROPPED_OR_RENAMED", None, None),
         ("PHYSICAL_NAME_DIFFERS", "s.y", "x"),
     ]
+
+
+def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT>")
+    table.insert("(1, NULL)")
+    table.alter("ADD COLUMN d STRUCT<y: INT>")
+    table.insert("(1, NULL, named_struct('y', 1))")
+    table.alter("ADD COLUMN e INT")
+    table.insert("(1, NULL, NULL, 1)")
+    table.alter("ADD COLUMN d.z INT")
+    table.alter("DROP COLUMN d.y")  # where a file has nothing else of d, its rows are read
+    table.alter("DROP COLUMN e")
+
+    with table.no_commit():
+        (first, *_) = tracking(table).disable_column_mapping(dry_run=True, exact=True)
+    (sizes, (row, *_)) = (
+        table.log.live_files,
+        table.spark.sql(f"SELECT * FROM column_mapping_exit('{table.name}', true)").collect(),
+    )
+    (left, *_) = tracking(table).disable_column_mapping(progress=None)
+
+    assert (first.cost, first.exact) == ("COPY", True)
+    assert [first.kept.num_files, first.copied.num_files, first.rewritten.num_files] == [1, 0, 2]
+    assert first.kept.size_in_bytes + first.size_in_bytes == sum(sizes.values())
+    assert (row.kept.asDict(), row.exact) == (
+        {"numFiles": 1, "sizeInBytes": first.kept.size_in_bytes},
+        True,
+    )
+    assert left.reached
+    metrics = table.log.at(table.log.version).actions("commitInfo")[0]["operationMetrics"]
+    told = [metrics[f"num{way}Files"] for way in ("Kept", "Copied", "Rewritten")]
+    assert told == ["1", "0", "2"]
+
+
+def test_files_that_cannot_be_read_are_told_of_before(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    (data_file,) = (table.path / file for file in table.log.live_files)
+    data_file.unlink()
+
+    with table.refusal("USAGE_TRACKING_UNREADABLE_DATA_FILE"):
+        tracking(table).disable_column_mapping(dry_run=True, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "costs"),
+    [(None, ["REWRITE", "COPY"]), ("copy", ["COPY", "COPY"]), ("Rewrite", ["REWRITE", "REWRITE"])],
+)
+def test_an_untracked_table_is_copied_where_that_is_asked_for(
+    table: Table, conf: SetConf, setting: str | None, costs: list[str]
+) -> None:
+    table.create("a INT", NAME_MODE)
+    table.insert("(1)")
+    (written,) = table.log.live_files
+    if setting:
+        conf(REMOVAL, setting)
+
+    (row, *_) = table.spark.sql(f"SELECT * FROM column_mapping_exit('{table.name}')").collect()
+    (first, *_) = tracking(table).disable_column_mapping(dry_run=True)
+    assert [row.cost, first.cost] == costs
+
+    tracking(table).disable_column_mapping(progress=None)
+
+    assert written not in table.log.live_files
+    metrics = table.log.at(table.log.version).actions("commitInfo")[0]["operationMetrics"]
+    assert metrics.get("numCopiedFiles") == ("1" if costs[1] == "COPY" else None)
+    assert table.spark.conf.get(REMOVAL, None) == setting
+    assert table.rows() == [(1,)]
+
+
+def test_a_free_table_is_rewritten_where_that_is_asked_for(table: Table, conf: SetConf) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    conf(REMOVAL, "rewrite")
+
+    (first, *_) = tracking(table).disable_column_mapping(dry_run=True)
+
+    assert (first.cost, first.num_files, first.exact) == ("REWRITE", 1, True)
+    assert [(why.reason, why.detail) for why in first.reasons] == [("REMOVAL_SETTING", "rewrite")]
+
+
+def test_a_setting_that_says_nothing_is_refused(table: Table, conf: SetConf) -> None:
+    table.create("a INT", NAME_MODE)
+    conf(REMOVAL, "move")
+
+    with table.refusal("USAGE_TRACKING_INVALID_SETTING"):
+        table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
 
 
 def test_sql_says_the_same_of_a_table_by_its_name(named_table: Table) -> None:
@@ -423,7 +515,9 @@ def test_the_user_cancels_a_rewrite_by_the_job_group(
     table: Table,
     job_group: dict[str, str | None],
     progress: Callable[[Progress], None] | None,
+    conf: SetConf,
 ) -> None:
+    conf(REMOVAL, "rewrite")
     table.create_tracked()
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")

@@ -48,13 +48,13 @@ class Renamer:
         return self.jvm.org.apache.hadoop.fs.Path(f"file:{path}")
 
     def look(self, source: Path, plan: Plan, **options: Any) -> Outcome:
-        return self.outcome(self.file(source, plan, **options).look())
+        return self.outcome(self.file(source, plan, **options).look(True))
 
     def copy(
         self, source: Path, target: Path, plan: Plan, *, checkpoint: Any = None, **options: Any
     ) -> Outcome:
         file = self.file(source, plan, **options)
-        return self.outcome(file.copyTo(self.path(target), checkpoint or self.never))
+        return self.outcome(file.copyTo(self.path(target), True, checkpoint or self.never))
 
     @staticmethod
     def outcome(java: Any) -> Outcome:
