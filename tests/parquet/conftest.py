@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 Plan = dict[str, Any]
@@ -21,6 +23,10 @@ class Outcome:
     way: str
     length: int
     reason: str | None
+
+
+class NotParquetError(Exception):
+    """Of `sparkext.parquet.NotParquetException`: its reason."""
 
 
 class Renamer:
@@ -48,16 +54,22 @@ class Renamer:
         return self.jvm.org.apache.hadoop.fs.Path(f"file:{path}")
 
     def look(self, source: Path, plan: Plan, **options: Any) -> Outcome:
-        return self.outcome(self.file(source, plan, **options).look(True))
+        return self.outcome(self.file(source, plan, **options).look, True)
 
     def copy(
         self, source: Path, target: Path, plan: Plan, *, checkpoint: Any = None, **options: Any
     ) -> Outcome:
         file = self.file(source, plan, **options)
-        return self.outcome(file.copyTo(self.path(target), True, checkpoint or self.never))
+        return self.outcome(file.copyTo, self.path(target), True, checkpoint or self.never)
 
     @staticmethod
-    def outcome(java: Any) -> Outcome:
+    def outcome(call: Callable[..., Any], *arguments: Any) -> Outcome:
+        try:
+            java = call(*arguments)
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getSimpleName() == "NotParquetException":
+                raise NotParquetError(error.java_exception.getMessage()) from None
+            raise
         return Outcome(java.way().name(), java.length(), java.reason())
 
 

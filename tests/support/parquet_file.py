@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from compact_thrift import Struct, decoded, encoded
@@ -20,6 +20,7 @@ MAGIC = b"PAR1"
 SCHEMA, NUM_ROWS, ROW_GROUPS, KEY_VALUES, CREATED_BY, COLUMN_ORDERS = 2, 3, 4, 5, 6, 7
 # SchemaElement
 TYPE, REPETITION, NAME, NUM_CHILDREN, FIELD_ID = 1, 3, 4, 5, 9
+REPEATED = 2  # a FieldRepetitionType
 # RowGroup
 COLUMNS, TOTAL_BYTE_SIZE, GROUP_ROWS, SORTING, GROUP_OFFSET, GROUP_COMPRESSED = 1, 2, 3, 4, 5, 6
 # ColumnChunk
@@ -77,22 +78,23 @@ class ParquetFile:
         entries = self.footer[KEY_VALUES].items if KEY_VALUES in self.footer else []
         return {entry[1].decode(): entry[2].decode() if 2 in entry else None for entry in entries}
 
-    def leaves(self) -> list[tuple[str, ...]]:
-        """The paths of the columns by the schema."""
+    def leaves(self) -> dict[tuple[str, ...], bool]:
+        """The paths of the columns by the schema, and whether a row may have many values."""
         elements = iter(self.schema)
-        found: list[tuple[str, ...]] = []
+        found = {}
 
-        def walk(parents: tuple[str, ...]) -> None:
+        def walk(parents: tuple[str, ...], repeated: bool) -> None:
             element = next(elements)
             path = (*parents, element[NAME].decode())
+            repeated = repeated or element.get(REPETITION) == REPEATED
             if TYPE in element:
-                found.append(path)
+                found[path[1:]] = repeated
             for _ in range(element.get(NUM_CHILDREN, 0)):
-                walk(path)
+                walk(path, repeated)
 
-        walk(())
+        walk((), False)
         assert not list(elements), "the schema has more elements than it says"
-        return [path[1:] for path in found]
+        return found
 
 
 def start(column: Struct) -> int:
@@ -123,12 +125,14 @@ def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
             tuple(name.decode() for name in chunk[METADATA][PATH].items)
             for chunk in group[COLUMNS].items
         ]
-        if paths != leaves:
-            yield f"{where}: its columns {paths} are not the schema's {leaves}"
+        if paths != list(leaves):
+            yield f"{where}: its columns {paths} are not the schema's {list(leaves)}"
+            continue
         yield from _group_problems(group, where)
-        for chunk in group[COLUMNS].items:
-            name = f"{where}, {b'.'.join(chunk[METADATA][PATH].items).decode()}"
-            yield from _chunk_problems(file, chunk, group[GROUP_ROWS], name, ranges)
+        for chunk, path in zip(group[COLUMNS].items, paths, strict=True):
+            name = f"{where}, {'.'.join(path)}"
+            rows = None if leaves[path] else group[GROUP_ROWS]
+            yield from _chunk_problems(file, chunk, rows, name, ranges)
     ranges.sort()
     ranges = [*ranges, (len(file.body), len(file.body), "the footer")]
     for (_, end, one), (begin, _, other) in pairwise(ranges):
@@ -157,7 +161,7 @@ def _group_problems(group: Struct, where: str) -> Iterator[str]:
 def _chunk_problems(
     file: ParquetFile,
     chunk: Struct,
-    rows: int,
+    rows: int | None,
     name: str,
     ranges: list[tuple[int, int, str]],
 ) -> Iterator[str]:
@@ -181,6 +185,8 @@ def _chunk_problems(
     if sizes != column[UNCOMPRESSED]:
         yield f"{name}: its pages have {sizes} uncompressed bytes, not {column[UNCOMPRESSED]}"
     values = sum((page.get(PAGE_V1) or page[PAGE_V2])[1] for _, page in data)
+    if rows not in (None, values):
+        yield f"{name}: its pages have {values} values for {rows} rows"
     if values != column[NUM_VALUES]:
         yield f"{name}: its pages have {values} values, not {column[NUM_VALUES]}"
     if data and column[DATA_PAGE] != data[0][0]:
@@ -210,7 +216,7 @@ def _index_problems(
     file: ParquetFile,
     chunk: Struct,
     data: list[tuple[int, Struct]],
-    rows: int,
+    rows: int | None,
     name: str,
     ranges: list[tuple[int, int, str]],
 ) -> Iterator[str]:
@@ -228,8 +234,10 @@ def _index_problems(
     if [location[:2] for location in locations] != expected:
         yield f"{name}: its offset index says {locations}, its pages are {expected}"
     firsts = [location[2] for location in locations]
-    if firsts != sorted(set(firsts)) or firsts[:1] not in ([], [0]) or firsts[-1:] >= [rows]:
-        yield f"{name}: its pages begin with rows {firsts} of {rows}"
+    counts = [_rows(page, flat=rows is not None) for _, page in data]
+    expected_firsts = list(accumulate(counts, initial=0))[:-1] if None not in counts else firsts
+    if firsts != sorted(set(firsts)) or firsts[:1] not in ([], [0]) or firsts != expected_firsts:
+        yield f"{name}: its pages begin with rows {firsts}, not {expected_firsts}"
     if COLUMN_INDEX not in chunk:
         return
     begin, length = chunk[COLUMN_INDEX], chunk[COLUMN_INDEX_LENGTH]
@@ -244,6 +252,13 @@ def _index_problems(
         yield f"{name}: its column index is not as long as it says"
     if any(len(values) != len(data) for values in lists):
         yield f"{name}: its column index has not one entry for each page"
+
+
+def _rows(page: Struct, *, flat: bool) -> int | None:
+    """Of a data page; the first version does not say where a row may have many values."""
+    if PAGE_V2 in page:
+        return page[PAGE_V2][3]
+    return page[PAGE_V1][1] if flat else None
 
 
 def _bloom_problems(

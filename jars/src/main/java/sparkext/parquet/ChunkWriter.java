@@ -97,18 +97,22 @@ final class ChunkWriter {
     // Old writers have a copy of the metadata behind the chunk, which is not copied.
     boolean inChunk = part.pages().holds(chunk.getFile_offset(), 1);
     chunk.setFile_offset(inChunk ? chunk.getFile_offset() + by : 0);
-    metadata.setData_page_offset(metadata.getData_page_offset() + by);
+    metadata.setData_page_offset(moved(metadata.getData_page_offset(), by));
     if (metadata.isSetIndex_page_offset()) {
-      metadata.setIndex_page_offset(metadata.getIndex_page_offset() + by);
+      metadata.setIndex_page_offset(moved(metadata.getIndex_page_offset(), by));
     }
-    if (Regions.hasDictionary(metadata)) {
-      metadata.setDictionary_page_offset(metadata.getDictionary_page_offset() + by);
+    if (metadata.isSetDictionary_page_offset()) {
+      metadata.setDictionary_page_offset(moved(metadata.getDictionary_page_offset(), by));
     }
     if (part.index() != null) {
       for (PageLocation page : part.index().getPage_locations()) {
         page.setOffset(page.getOffset() + by);
       }
     }
+  }
+
+  private static long moved(long offset, long by) {
+    return offset == 0 ? 0 : offset + by;
   }
 
   private void writeBloomFilter(Part part) throws IOException {

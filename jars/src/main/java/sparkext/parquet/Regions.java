@@ -65,20 +65,17 @@ final class Regions {
     }
   }
 
+  /** From its first page; an offset of 0 is one of a page that there is none of. */
   Region chunk(ColumnMetaData chunk) throws NotCopiedException {
-    LongStream.Builder starts = LongStream.builder().add(chunk.getData_page_offset());
-    if (hasDictionary(chunk)) {
-      starts.add(chunk.getDictionary_page_offset());
-    }
-    if (chunk.isSetIndex_page_offset()) {
-      starts.add(chunk.getIndex_page_offset());
-    }
-    return region(starts.build().min().getAsLong(), chunk.getTotal_compressed_size());
-  }
-
-  /** Writers that have none may say 0. */
-  static boolean hasDictionary(ColumnMetaData chunk) {
-    return chunk.isSetDictionary_page_offset() && chunk.getDictionary_page_offset() > 0;
+    long first =
+        LongStream.of(
+                chunk.getDictionary_page_offset(),
+                chunk.getIndex_page_offset(),
+                chunk.getData_page_offset())
+            .filter(offset -> offset != 0)
+            .min()
+            .orElse(chunk.getTotal_compressed_size() == 0 ? Footer.MAGIC.length : 0);
+    return region(first, chunk.getTotal_compressed_size());
   }
 
   /** Older writers say only where it begins. */

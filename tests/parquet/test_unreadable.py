@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that nobody can read, encrypted ones, and copies that do not come to their end."""
+
+from __future__ import annotations
+
+import base64
+import os
+import struct
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+import pytest
+from conftest import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
+from parquet_columns import Column, plan
+from parquet_file import ParquetFile
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+A = Column(1, "col-a", "a", pa.int64())
+B = Column(2, "col-b", "b", pa.string())
+RENAME, DROP = plan((A, B)), plan((A,))
+TABLE = pa.table({"col-a": range(1000), "col-b": [f"b{n}" for n in range(1000)]})
+MIB = 1 << 20
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    file = tmp_path / "source.parquet"
+    pq.write_table(TABLE, file)
+    return file
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "folder" / "copy.parquet"
+
+
+@pytest.fixture(params=BY)
+def by(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def reason(renamer: Renamer, source: Path, target: Path, **options: Any) -> str:
+    """Why nobody can read a file; looking and copying say the same."""
+    with pytest.raises(NotParquetError) as looked:
+        renamer.look(source, RENAME, **options)
+    with pytest.raises(NotParquetError) as copied:
+        renamer.copy(source, target, RENAME, **options)
+    assert str(looked.value) == str(copied.value)
+    assert not target.exists()
+    return str(copied.value)
+
+
+# Not to be read
+
+
+def test_a_missing_file(renamer: Renamer, tmp_path: Path, target: Path, by: str) -> None:
+    assert reason(renamer, tmp_path / "none", target, by=by, size=99) == "it does not exist"
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1PAR1"], ids=len)
+def test_a_file_too_short(
+    renamer: Renamer, source: Path, target: Path, by: str, data: bytes
+) -> None:
+    source.write_bytes(data)
+    assert reason(renamer, source, target, by=by) == f"it has {len(data)} bytes"
+
+
+@pytest.mark.parametrize("left", [0.02, 0.5, 0.999])
+def test_a_file_cut_short(
+    renamer: Renamer, source: Path, target: Path, by: str, left: float
+) -> None:
+    size = source.stat().st_size
+    os.truncate(source, int(size * left))
+    assert reason(renamer, source, target, by=by) == "it does not end with a footer"
+    short = f"it has fewer than {size} bytes"
+    assert reason(renamer, source, target, by=by, size=size) == short
+
+
+def test_a_file_that_is_longer_than_the_log_says(
+    renamer: Renamer, source: Path, target: Path, by: str
+) -> None:
+    size = source.stat().st_size - 5
+    assert reason(renamer, source, target, by=by, size=size) == "it does not end with a footer"
+
+
+@pytest.mark.parametrize("length", [-1, -(1 << 31), (1 << 31) - 1, 10**6])
+def test_a_footer_of_no_length(renamer: Renamer, source: Path, target: Path, length: int) -> None:
+    data = source.read_bytes()
+    source.write_bytes(data[:-8] + struct.pack("<i", length) + b"PAR1")
+    assert reason(renamer, source, target) == "it does not end with a footer"
+
+
+@pytest.mark.parametrize("length", [0, 1, 20, 3000])
+def test_a_footer_that_is_none(renamer: Renamer, source: Path, target: Path, length: int) -> None:
+    source.write_bytes(b"PAR1" + b"\x9c" * length + struct.pack("<i", length) + b"PAR1")
+    assert reason(renamer, source, target).startswith("its footer cannot be read: ")
+
+
+def test_no_damage_to_a_footer_breaks_more_than_the_file(
+    renamer: Renamer, source: Path, tmp_path: Path
+) -> None:
+    random = Random(5)
+    file = ParquetFile.of(source)
+    data = file.bytes()
+    seen = set()
+    for number in range(150):
+        at = random.randrange(len(file.body), len(data) - 8)
+        damaged = data[:at] + random.randbytes(1 + number % 3) + data[at + 1 + number % 3 :]
+        source.write_bytes(damaged[: len(data)])
+        target = tmp_path / f"{number}.parquet"
+        try:
+            way = renamer.copy(source, target, DROP).way
+        except NotParquetError:
+            way = "UNREADABLE"
+        assert target.exists() == (way == "COPIED")
+        seen.add(way)
+    assert seen == {"UNREADABLE", "TO_REWRITE", "COPIED"}
+
+
+# Encrypted
+
+
+class Keys(pe.KmsClient):
+    """A key service that turns keys around."""
+
+    def __init__(self, config: pe.KmsConnectionConfig) -> None:
+        super().__init__()
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> bytes:
+        return base64.b64encode(key_bytes[::-1])
+
+    def unwrap_key(self, wrapped_key: bytes, master_key_identifier: str) -> bytes:
+        return base64.b64decode(wrapped_key)[::-1]
+
+
+@pytest.mark.parametrize(
+    ("plaintext_footer", "expected"),
+    [(False, "its footer is encrypted"), (True, "its footer says what is not known")],
+    ids=["footer", "columns"],
+)
+def test_an_encrypted_file_is_left_to_who_has_the_keys(
+    renamer: Renamer, source: Path, target: Path, plaintext_footer: bool, expected: str
+) -> None:
+    configuration = pe.EncryptionConfiguration(
+        footer_key="footer", column_keys={"column": ["col-b"]}, plaintext_footer=plaintext_footer
+    )
+    keys = pe.CryptoFactory(Keys).file_encryption_properties(
+        pe.KmsConnectionConfig(), configuration
+    )
+    pq.write_table(TABLE, source, encryption_properties=keys)
+    assert source.read_bytes()[-4:] == (b"PAR1" if plaintext_footer else b"PARE")
+    for each in (RENAME, DROP):
+        outcome = renamer.copy(source, target, each)
+        assert outcome == Outcome("TO_REWRITE", source.stat().st_size, expected)
+    assert not target.exists()
+
+
+# Not to the end
+
+
+def large(source: Path) -> Path:
+    """Two columns of 24 MiB each."""
+    numbers = pa.array(range(3 * MIB))
+    table = pa.table({"col-a": numbers, "col-b": numbers})
+    pq.write_table(table, source, compression="none", use_dictionary=False, write_statistics=False)
+    return source
+
+
+def stopping_after(renamer: Renamer, calls: int) -> Any:
+    """A Runnable that throws NoSuchElementException when it has run so often."""
+    java = renamer.jvm.java
+    handles = java.lang.invoke.MethodHandles.publicLookup()
+    of = java.lang.invoke.MethodType.methodType
+    iterator = java.util.Collections.nCopies(calls, "").iterator()
+    following = handles.findVirtual(
+        java.lang.Class.forName("java.util.Iterator"),
+        "next",
+        of(java.lang.Class.forName("java.lang.Object")),
+    )
+    run = following.bindTo(iterator).asType(of(java.lang.Void.TYPE))
+    return java.lang.invoke.MethodHandleProxies.asInterfaceInstance(
+        java.lang.Class.forName("java.lang.Runnable"), run
+    )
+
+
+# The body is copied in pieces of 16 MiB by the kernel, and of 1 MiB by a buffer.
+@pytest.mark.parametrize("each", [RENAME, DROP], ids=["rename", "drop"])
+@pytest.mark.parametrize(("by", "calls"), [(DISK, 0), (DISK, 1), (STREAM, 0), (STREAM, 20)])
+def test_a_copy_that_is_stopped_leaves_nothing(
+    renamer: Renamer, source: Path, target: Path, by: str, calls: int, each: Any
+) -> None:
+    stop = stopping_after(renamer, calls)
+    with pytest.raises(Py4JJavaError) as stopped:
+        renamer.copy(large(source), target, each, by=by, checkpoint=stop)
+    assert "NoSuchElementException" in str(stopped.value.java_exception)
+    assert list(target.parent.iterdir()) == []
+    # All that it asked for was granted, and it asks again for each piece.
+    with pytest.raises(Py4JJavaError, match="NoSuchElementException"):
+        stop.run()
+    assert renamer.copy(source, target, each, by=by).way == "COPIED"
+
+
+def test_a_source_that_is_cut_short_meanwhile_is_not_waited_for(
+    renamer: Renamer, source: Path, target: Path, by: str
+) -> None:
+    size = large(source).stat().st_size
+    with pytest.raises(NotParquetError, match=f"it has fewer than {size} bytes"):
+        renamer.copy(source, target, DROP, by=by, checkpoint=truncating(renamer, source))
+    assert list(target.parent.iterdir()) == []
+
+
+def truncating(renamer: Renamer, file: Path) -> Any:
+    """A Runnable that leaves 5 MiB of a file."""
+    java = renamer.jvm.java
+    channel = java.io.RandomAccessFile(str(file), "rw").getChannel()
+    a_channel = java.lang.Class.forName("java.nio.channels.FileChannel")
+    handles = java.lang.invoke.MethodHandles
+    truncate = handles.publicLookup().findVirtual(
+        a_channel,
+        "truncate",
+        java.lang.invoke.MethodType.methodType(a_channel, java.lang.Long.TYPE),
+    )
+    bound = handles.dropReturn(truncate.bindTo(channel))
+    length = renamer.jvm.java.util.List.of(java.lang.Long(5 * MIB)).toArray()
+    return java.lang.invoke.MethodHandleProxies.asInterfaceInstance(
+        java.lang.Class.forName("java.lang.Runnable"),
+        handles.insertArguments(bound, 0, length),
+    )
+
+
+def test_a_thread_that_is_interrupted_leaves_nothing(
+    renamer: Renamer, source: Path, target: Path
+) -> None:
+    thread = renamer.jvm.java.lang.Thread
+    # A task that is killed is interrupted while it copies.
+    with pytest.raises(Py4JJavaError, match="ClosedByInterruptException"):
+        renamer.copy(source, target, DROP, checkpoint=interrupting(renamer))
+    assert thread.interrupted(), "the thread does not know any more"
+    assert list(target.parent.iterdir()) == []
+
+
+def interrupting(renamer: Renamer) -> Any:
+    """A Runnable that interrupts the thread that calls it."""
+    java = renamer.jvm.java
+    handles = java.lang.invoke.MethodHandles.publicLookup()
+    of = java.lang.invoke.MethodType.methodType
+    a_thread = java.lang.Class.forName("java.lang.Thread")
+    interrupt = handles.findVirtual(a_thread, "interrupt", of(java.lang.Void.TYPE))
+    current = handles.findStatic(a_thread, "currentThread", of(a_thread))
+    return java.lang.invoke.MethodHandleProxies.asInterfaceInstance(
+        java.lang.Class.forName("java.lang.Runnable"),
+        java.lang.invoke.MethodHandles.foldArguments(interrupt, current),
+    )
+
+
+def test_a_file_that_is_there_stays_as_it_is(
+    renamer: Renamer, source: Path, target: Path, by: str
+) -> None:
+    target.parent.mkdir(parents=True)
+    target.write_text("somebody's")
+    with pytest.raises(Py4JJavaError, match="FileAlreadyExistsException"):
+        renamer.copy(source, target, DROP, by=by)
+    assert target.read_text() == "somebody's"
+    with pytest.raises(Py4JJavaError, match="FileAlreadyExistsException"):
+        renamer.copy(source, source, RENAME, by=by)
+    assert pq.read_table(source) == TABLE
+
+
+def test_a_folder_that_cannot_be_made_is_no_unreadable_file(
+    renamer: Renamer, source: Path, tmp_path: Path, by: str
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Py4JJavaError, match=r"FileAlreadyExists|ParentNotDirectory|NotDirectory"):
+        renamer.copy(source, tmp_path / "file" / "copy.parquet", DROP, by=by)
+
+
+# On a disk
+
+
+def test_the_kernel_copies_on_a_disk(
+    renamer: Renamer, source: Path, target: Path, spark: SparkSession
+) -> None:
+    """Hadoop's file system would leave a file of checksums beside the copy."""
+    assert renamer.copy(source, target, DROP, by=DISK).way == "COPIED"
+    assert list(target.parent.iterdir()) == [target]
+    through_hadoop = target.with_name("hadoop.parquet")
+    storage = renamer.path(through_hadoop).getFileSystem(renamer.configurations[DISK])
+    storage.create(renamer.path(through_hadoop)).close()
+    assert through_hadoop.with_name(".hadoop.parquet.crc").exists()
+    assert target.stat().st_mode == through_hadoop.stat().st_mode
+
+
+def test_umask_is_hadoops(renamer: Renamer, source: Path, target: Path) -> None:
+    configuration = renamer.configurations[DISK]
+    configuration.set("fs.permissions.umask-mode", "027")
+    try:
+        assert renamer.copy(source, target, DROP).way == "COPIED"
+    finally:
+        configuration.unset("fs.permissions.umask-mode")
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_name_may_have_any_character(renamer: Renamer, source: Path, tmp_path: Path) -> None:
+    odd = source.rename(tmp_path / "100%25 ä{'b'}=c.parquet")
+    copy = tmp_path / "col=100%25 ä" / "x y.parquet"
+    for by in BY:
+        assert renamer.copy(odd, copy, DROP, by=by).way == "COPIED"
+        assert pq.ParquetFile(copy).schema_arrow.names == ["a"]
+        copy.unlink()
