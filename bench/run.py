@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import disable
+import leave
 from disable import NAME_MODE, TRACKED
 from rich import box
 from rich.console import Console
@@ -30,6 +31,7 @@ from rich.table import Table
 PAIRS = 30
 STARTS = 5
 PICTURE = Path(__file__).parents[1] / "docs" / "disable.png"
+PICTURE_OF_COPIES = PICTURE.with_name("leave.png")
 FILES = 20
 ALTERS = {
     "ADD COLUMN": "ALTER TABLE {table} ADD COLUMN b{number} INT",
@@ -107,6 +109,7 @@ def main() -> int:
         "statements": with_statements,
         "first-calls": with_first_calls,
         "disable": with_disabling,
+        "leave": with_leaving,
     }
     parser = argparse.ArgumentParser(prog="python bench/run.py")
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(parts))
@@ -164,6 +167,71 @@ def with_disabling(folder: Path) -> int:
         ],
         f"{disable.PAIRS} pairs, medians",
     )
+
+
+def with_leaving(folder: Path) -> int:
+    """What leaving column mapping costs where files are copied, and its picture."""
+    ours, plain = Remote("plugin", folder), Remote("plain", folder)
+    try:
+        sizes = leave.by_size(ours, plain, folder)
+        counts = leave.by_files(ours, plain, folder)
+    finally:
+        ours.stop()
+        plain.stop()
+    leave.draw(sizes, counts, machine(), PICTURE_OF_COPIES)
+    print(f"Drew {PICTURE_OF_COPIES}")
+    report_leaving([*sizes, *counts])
+    large = [row for row in sizes if row.megabytes > 900]
+    (thousand,) = (row for row in counts if row.files == 1_000)
+    return report(
+        [
+            *(against(row, "cp -r", row.cp, 1.3) for row in large),
+            *(against(row, "Delta's", row.delta, 1 / 8) for row in large),
+            Figure(
+                "ours, 1,000 clean files",
+                f"{thousand.ours:.2f} s",
+                f"{thousand.delta:.2f} s",
+                thousand.ours,
+                2,
+                "s",
+            ),
+        ],
+        "leaving by copies, medians",
+    )
+
+
+def against(row: leave.Leaving, name: str, other: float, limit: float) -> Figure:
+    """Ours beside another way at one size."""
+    what = f"ours / {name}, {row.case}, {row.megabytes:,.0f} MB"
+    return Figure(what, f"{row.ours:.2f} s", f"{other:.2f} s", row.ours / other, limit)
+
+
+def report_leaving(rows: list[leave.Leaving]) -> None:
+    """Prints how long leaving takes at each size."""
+    table = Table(box=box.SIMPLE_HEAD, title="leaving column mapping by copies")
+    for heading in (
+        "case",
+        "files",
+        "data",
+        "ours",
+        "Delta's",
+        "cp -r",
+        "ours / cp",
+        "Delta's / ours",
+    ):
+        table.add_column(heading, justify="left" if heading == "case" else "right")
+    for row in rows:
+        table.add_row(
+            row.case,
+            f"{row.files:,}",
+            f"{row.megabytes:,.1f} MB",
+            f"{row.ours:.2f} s",
+            f"{row.delta:.2f} s",
+            f"{row.cp:.2f} s",
+            f"{row.ours / row.cp:.2f}",
+            f"{row.delta / row.ours:.1f}",
+        )
+    Console(width=110, highlight=False).print(table)
 
 
 def machine() -> str:

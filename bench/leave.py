@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long leaving column mapping takes where files are copied: ours, Delta's rewrite, `cp -r`.
+
+Each table is written once and copied by hard links for both sides. Ours: the tracked copy in a
+session with the plugin; with all names `col-<uuid>` it is not tracked. Delta's: the untracked copy
+in a plain session. In turns, in one run, on one disk.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from disable import NAME_MODE, NO_MODE, TRACKED, Session, of_files, set_properties
+
+COLUMNS = 10
+BYTES_PER_ROW = 8 * COLUMNS  # random doubles, which do not compress
+FILE_MB = 64
+# How often each size is measured.
+SIZES_MB = {100: 5, 1_000: 3, 5_000: 1}
+FILE_COUNTS = (10, 1_000, 10_000)
+COPY = "SET spark.sparkext.columnMapping.removal = copy"
+NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What happened to the columns before."""
+
+    name: str
+    changes: tuple[str, ...]
+    mapped_from_start: bool = False
+
+
+CASES = (
+    Case("one column renamed", ("RENAME COLUMN c1 TO d1",)),
+    Case("one of ten dropped", ("DROP COLUMN c1",)),
+    Case("all names col-<uuid>", (), mapped_from_start=True),
+)
+CLEAN = Case("nothing to do", ("RENAME COLUMN x0 TO y", "RENAME COLUMN y TO x0"))
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Median seconds at one size of table."""
+
+    case: str
+    files: int
+    megabytes: float
+    ours: float
+    delta: float
+    cp: float
+
+
+def by_size(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
+    """Each case at 100 MB, 1 GB and 5 GB, in files of 64 MB."""
+    found = []
+    for megabytes, repeats in SIZES_MB.items():
+        for mapped in (False, True):
+            original = folder / f"{megabytes}-{mapped}"
+            write(plain, original, megabytes, mapped=mapped)
+            for case in CASES:
+                if case.mapped_from_start == mapped:
+                    found.append(measured(ours, plain, original, case, repeats))
+            shutil.rmtree(original)
+    return found
+
+
+def by_files(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
+    """The flag is true and all files are clean, at 10, 1,000 and 10,000 files of a hundred rows."""
+    found = []
+    for count in FILE_COUNTS:
+        original = folder / f"files-{count}"
+        of_files(plain, original, count)
+        found.append(measured(ours, plain, original, CLEAN, repeats=3))
+        shutil.rmtree(original)
+    return found
+
+
+def write(session: Session, path: Path, megabytes: int, *, mapped: bool) -> None:
+    """Writes a table of about this size."""
+    doubles = ", ".join(f"rand({seed}) AS c{seed}" for seed in range(COLUMNS))
+    properties = f"TBLPROPERTIES ({NAME_MODE})" if mapped else ""
+    files = max(2, megabytes // FILE_MB)
+    session.sql(
+        f"CREATE TABLE delta.`{path}` USING delta {properties} AS"
+        f" SELECT {doubles} FROM range(0, {megabytes * 1_000_000 // BYTES_PER_ROW}, 1, {files})"
+    )
+
+
+def measured(ours: Session, plain: Session, original: Path, case: Case, repeats: int) -> Leaving:
+    """Measures on copies of a table, once more than asked: the first is left out."""
+    files = [path for path in original.rglob("*.parquet") if "_delta_log" not in path.parts]
+    sides: dict[str, Callable[[Path], float]] = {
+        "ours": lambda path: leave(ours, original, path, case, by_us=True),
+        "delta": lambda path: leave(plain, original, path, case, by_us=False),
+        "cp": lambda path: copied(original, path),
+    }
+    seconds: dict[str, list[float]] = {side: [] for side in sides}
+    for _ in range(repeats + (repeats > 1)):
+        for side, measure in sides.items():
+            folder = Path(tempfile.mkdtemp(dir=original.parent))
+            seconds[side].append(measure(folder / "t"))
+            shutil.rmtree(folder)
+    medians = {
+        side: statistics.median(all_[1:] if repeats > 1 else all_) for side, all_ in seconds.items()
+    }
+    size = sum(file.stat().st_size for file in files) / 1e6
+    return Leaving(case.name, len(files), size, **medians)
+
+
+def leave(session: Session, original: Path, path: Path, case: Case, *, by_us: bool) -> float:
+    """Seconds of the statement that switches column mapping off, on a table of the case."""
+    shutil.copytree(original, path, copy_function=os.link)
+    is_tracked = by_us and not case.mapped_from_start
+    if is_tracked:
+        set_properties(session, path, TRACKED)
+    if not case.mapped_from_start:
+        set_properties(session, path, NAME_MODE)
+    for change in case.changes:
+        session.sql(f"ALTER TABLE delta.`{path}` {change}")
+    # The first statement after a change of schema is slow, whatever it is.
+    set_properties(session, path, "'a' = 'warm'")
+    if by_us and not is_tracked:
+        session.sql(COPY)
+    os.sync()  # what was written before is not to slow this down
+    seconds = set_properties(session, path, NO_MODE)
+    if by_us and not is_tracked:
+        session.sql(NO_SETTING)
+    return seconds
+
+
+def copied(original: Path, path: Path) -> float:
+    """Seconds of `cp -r`."""
+    os.sync()
+    started = time.perf_counter()
+    subprocess.run(["cp", "-r", str(original), str(path)], check=True)
+    return time.perf_counter() - started
+
+
+def draw(sizes: list[Leaving], counts: list[Leaving], machine: str, path: Path) -> None:
+    """Both as a PNG: bars by case at each size, and curves by the number of files."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for case, style in zip(CASES, ("o-", "s-", "^-"), strict=True):
+        rows = [row for row in sizes if row.case == case.name]
+        along = [row.megabytes for row in rows]
+        left.plot(along, [row.delta for row in rows], style, color="C0")
+        left.plot(along, [row.ours for row in rows], style, color="C1", label=case.name)
+    along = [row.megabytes for row in sizes if row.case == CASES[0].name]
+    left.plot(along, [row.cp for row in sizes if row.case == CASES[0].name], "--", color="C2")
+    left.set(xscale="log", yscale="log", xlabel="MB of data", ylabel="seconds")
+    left.legend(fontsize="small")
+    along = [row.files for row in counts]
+    right.plot(along, [row.delta for row in counts], "o-", label="plain Delta (rewrite)")
+    right.plot(along, [row.ours for row in counts], "o-", label="spark-ext")
+    right.plot(along, [row.cp for row in counts], "--", label="cp -r")
+    right.set(xscale="log", yscale="log", xlabel="files of 100 rows, nothing to do")
+    right.legend(fontsize="small")
+    for axes in (left, right):
+        axes.grid(visible=True, which="major", alpha=0.3)
+    figure.suptitle(f"Leaving column mapping by copying ({machine})", fontsize="medium")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=110)
