@@ -495,7 +495,7 @@ def signed(file: ParquetFile) -> bytes:
 def test_a_footer_of_a_later_format_is_refused(
     source: Path, refused: Refused, change: Callable[[ParquetFile], None]
 ) -> None:
-    assert "its footer says what is not known" in refused(changed(source, change), ALL)
+    assert refused(changed(source, change), ALL) == "its footer says what is not known"
 
 
 def put(where: Callable[[ParquetFile], Struct], field: int, kind: int, value: Any) -> Any:
@@ -645,7 +645,7 @@ LAYOUTS = {
 def test_a_file_that_is_not_in_order_is_refused_where_columns_go(
     source: Path, refused: Refused, change: Any, reason: str
 ) -> None:
-    assert refused(changed(source, change)).startswith(reason)
+    assert refused(changed(source, change)) == reason
 
 
 @pytest.mark.parametrize("version", ["1.2.9", "1.2.10", "1.3.0", "1.10.1", "1.17.0", "2.0.0"])

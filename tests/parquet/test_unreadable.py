@@ -98,7 +98,7 @@ def test_a_footer_of_no_length(renamer: Renamer, source: Path, target: Path, len
 @pytest.mark.parametrize("length", [0, 1, 20, 3000])
 def test_a_footer_that_is_none(renamer: Renamer, source: Path, target: Path, length: int) -> None:
     source.write_bytes(b"PAR1" + b"\x9c" * length + struct.pack("<i", length) + b"PAR1")
-    assert reason(renamer, source, target).startswith("its footer cannot be read: ")
+    assert reason(renamer, source, target) == "its footer cannot be read"
 
 
 def test_no_damage_to_a_footer_breaks_more_than_the_file(
