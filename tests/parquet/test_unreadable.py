@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
-from conftest import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
 from parquet_columns import Column, plan
 from parquet_file import ParquetFile
+from parquet_renamer import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
