@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from compact_thrift import I32, I64, LIST, STRUCT, List, Struct, decoded, encoded
-from conftest import Renamer
 from parquet_columns import Column, plan
 from parquet_file import (
     BLOOM,
@@ -42,6 +41,7 @@ from parquet_file import (
     ParquetFile,
     problems,
 )
+from parquet_renamer import Renamer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession

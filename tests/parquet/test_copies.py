@@ -19,7 +19,6 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import BY, Outcome, Renamer
 from parquet_columns import (
     KEY,
     ROW,
@@ -46,9 +45,10 @@ from parquet_file import (
     problems,
     start,
 )
+from parquet_renamer import BY, Outcome, Renamer
+from parquet_writers import BROTLI, write_all
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
-from writers import BROTLI, write_all
 
 ROWS = 300
 

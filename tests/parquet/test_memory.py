@@ -9,7 +9,7 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import BY, Renamer
+from parquet_renamer import BY, Renamer
 from parquet_columns import Column, plan
 
 MIB = 1 << 20

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from compact_thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, List, Struct
-from conftest import Outcome, Renamer
 from parquet_columns import Array, Column, Columns, Map, arrow_schema, plan
 from parquet_columns import Struct as StructType
 from parquet_file import (
@@ -45,6 +45,8 @@ from parquet_file import (
     problems,
     start,
 )
+from parquet_renamer import Outcome, Renamer
+from pyspark.sql import SparkSession
 
 A = Column(1, "col-a", "a", pa.int64())
 B = Column(2, "col-b", "b", pa.string())
@@ -280,6 +282,28 @@ def test_an_order_counts_as_far_as_its_columns_stay(
         assert orders == after
 
 
+def test_a_column_may_have_the_name_of_one_that_was_dropped(source: Path, copy: Copy) -> None:
+    pq.write_table(TABLE.select(["col-a", "col-b"]).rename_columns(["b", "col-b"]), source)
+    assert rows_of(copy(source, (B,))) == [{"b": row["col-b"]} for row in ROWS]
+
+
+def test_a_variant_is_copied_whole(
+    spark: SparkSession, tmp_path: Path, source: Path, copy: Copy
+) -> None:
+    """It is a group in the file, with names that are Parquet's."""
+    documents = ['{"x": 1, "y": ["z"]}', "null", "3.5"]
+    frame = spark.createDataFrame([(text,) for text in documents], "text STRING").coalesce(1)
+    variant = frame.selectExpr("parse_json(text) AS `col-v`", "text AS `col-b`")
+    variant.write.parquet(str(tmp_path / "parts"))
+    next((tmp_path / "parts").glob("*.parquet")).rename(source)
+    shutil.rmtree(tmp_path / "parts")
+    file = copy(source, (Column(1, "col-v", "v", pa.null()),))
+    assert {path[0] for path in file.leaves()} == {"v"}
+    rows = spark.read.schema("v VARIANT").parquet(str(tmp_path / "copy.parquet"))
+    texts = [row.text for row in rows.selectExpr("to_json(v) AS text").collect()]
+    assert [json.loads(text) for text in texts] == [json.loads(text) for text in documents]
+
+
 # Entries
 
 
@@ -495,7 +519,7 @@ def signed(file: ParquetFile) -> bytes:
 def test_a_footer_of_a_later_format_is_refused(
     source: Path, refused: Refused, change: Callable[[ParquetFile], None]
 ) -> None:
-    assert "its footer says what is not known" in refused(changed(source, change), ALL)
+    assert refused(changed(source, change), ALL) == "its footer says what is not known"
 
 
 def put(where: Callable[[ParquetFile], Struct], field: int, kind: int, value: Any) -> Any:
@@ -645,7 +669,7 @@ LAYOUTS = {
 def test_a_file_that_is_not_in_order_is_refused_where_columns_go(
     source: Path, refused: Refused, change: Any, reason: str
 ) -> None:
-    assert refused(changed(source, change)).startswith(reason)
+    assert refused(changed(source, change)) == reason
 
 
 @pytest.mark.parametrize("version", ["1.2.9", "1.2.10", "1.3.0", "1.10.1", "1.17.0", "2.0.0"])

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
-from conftest import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
 from parquet_columns import Column, plan
 from parquet_file import ParquetFile
+from parquet_renamer import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -98,7 +98,7 @@ def test_a_footer_of_no_length(renamer: Renamer, source: Path, target: Path, len
 @pytest.mark.parametrize("length", [0, 1, 20, 3000])
 def test_a_footer_that_is_none(renamer: Renamer, source: Path, target: Path, length: int) -> None:
     source.write_bytes(b"PAR1" + b"\x9c" * length + struct.pack("<i", length) + b"PAR1")
-    assert reason(renamer, source, target).startswith("its footer cannot be read: ")
+    assert reason(renamer, source, target) == "its footer cannot be read"
 
 
 def test_no_damage_to_a_footer_breaks_more_than_the_file(

@@ -124,16 +124,17 @@ public final class DataFile {
     FileSystem storage = target.getFileSystem(configuration);
     storage.mkdirs(target.getParent());
     OutputStream stream = create(storage, target);
-    boolean complete = false;
     try {
       long length = file.writeTo(stream, checkpoint);
       stream.close();
-      complete = true;
       return length;
-    } finally {
-      if (!complete) {
+    } catch (Throwable failed) {
+      try {
         remove(storage, target, stream);
+      } catch (IOException | RuntimeException besides) {
+        failed.addSuppressed(besides);
       }
+      throw failed;
     }
   }
 

@@ -57,12 +57,12 @@ record Footer(FileMetaData metadata, long start) {
     try {
       metadata = Util.readFileMetaData(new ByteArrayInputStream(written));
     } catch (IOException broken) {
-      throw new NotParquetException("its footer cannot be read: " + broken.getMessage());
+      throw new NotParquetException("its footer cannot be read", broken);
     }
     try {
       Util.writeFileMetaData(metadata, again);
     } catch (IOException unknown) {
-      throw new NotCopiedException("its footer says what is not known: " + unknown.getMessage());
+      throw new NotCopiedException("its footer says what is not known", unknown);
     }
     if (!Arrays.equals(again.toByteArray(), written)) {
       throw new NotCopiedException("its footer says what is not known");

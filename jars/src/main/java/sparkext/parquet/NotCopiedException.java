@@ -8,4 +8,9 @@ public final class NotCopiedException extends Exception {
   NotCopiedException(String reason) {
     super(reason);
   }
+
+  /** Thrift's own message may be as long as a footer, with values in it: it stays in the cause. */
+  NotCopiedException(String reason, Exception cause) {
+    super(reason, cause);
+  }
 }

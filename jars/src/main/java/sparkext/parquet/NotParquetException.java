@@ -8,4 +8,9 @@ public final class NotParquetException extends Exception {
   NotParquetException(String reason) {
     super(reason);
   }
+
+  /** Thrift's own message may be as long as a footer, with values in it: it stays in the cause. */
+  NotParquetException(String reason, Exception cause) {
+    super(reason, cause);
+  }
 }

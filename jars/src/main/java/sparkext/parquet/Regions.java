@@ -90,7 +90,7 @@ final class Regions {
       BloomFilterHeader header = Util.readBloomFilterHeader(read);
       return region(start, bytes.length - read.available() + (long) header.getNumBytes());
     } catch (IOException broken) {
-      throw new NotCopiedException("a bloom filter cannot be read: " + broken.getMessage());
+      throw new NotCopiedException("a bloom filter cannot be read", broken);
     }
   }
 
@@ -103,7 +103,7 @@ final class Regions {
       index = Util.readOffsetIndex(new ByteArrayInputStream(bytes));
       Util.writeOffsetIndex(index, again);
     } catch (IOException broken) {
-      throw new NotCopiedException("an offset index cannot be read: " + broken.getMessage());
+      throw new NotCopiedException("an offset index cannot be read", broken);
     }
     if (!Arrays.equals(again.toByteArray(), bytes)) {
       throw new NotCopiedException("an offset index says what is not known");

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls the Java room that gives data files other names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+Plan = dict[str, Any]
+
+DISK, STREAM = "kernel", "buffer"  # that copies
+
+
+@dataclass(frozen=True)
+class Outcome:
+    way: str
+    length: int
+    reason: str | None
+
+
+class NotParquetError(Exception):
+    """Of `sparkext.parquet.NotParquetException`: its reason."""
+
+
+class Renamer:
+    """Of `sparkext.parquet.DataFile`."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.jvm = spark._jvm
+        self.never = self.jvm.java.lang.Thread()  # a Runnable that does nothing
+        self.configurations = {by: self.jvm.org.apache.hadoop.conf.Configuration() for by in BY}
+        stream = self.configurations[STREAM]
+        # Anything but the local file system that Hadoop has by default goes through its streams.
+        stream.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem")
+        stream.set("fs.file.impl.disable.cache", "true")
+
+    def file(self, source: Path, plan: Plan, *, by: str = DISK, size: int | None = None) -> Any:
+        parquet = self.jvm.sparkext.parquet
+        return parquet.DataFile(
+            self.configurations[by],
+            self.path(source),
+            source.stat().st_size if size is None else size,
+            parquet.ColumnPlan.parse(json.dumps(plan)),
+        )
+
+    def path(self, path: Path) -> Any:
+        return self.jvm.org.apache.hadoop.fs.Path(f"file:{path}")
+
+    def look(self, source: Path, plan: Plan, **options: Any) -> Outcome:
+        file = self.file(source, plan, **options)
+        return self.outcome(file.look, True)
+
+    def copy(
+        self, source: Path, target: Path, plan: Plan, *, checkpoint: Any = None, **options: Any
+    ) -> Outcome:
+        file = self.file(source, plan, **options)
+        return self.outcome(file.copyTo, self.path(target), True, checkpoint or self.never)
+
+    @staticmethod
+    def outcome(call: Callable[..., Any], *arguments: Any) -> Outcome:
+        try:
+            java = call(*arguments)
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getSimpleName() == "NotParquetException":
+                raise NotParquetError(error.java_exception.getMessage()) from None
+            raise
+        return Outcome(java.way().name(), java.length(), java.reason())
+
+
+BY = (DISK, STREAM)
