@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,15 @@ def insert_one_file(table: Table, values: str) -> None:
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
 
 
-def by_delta(table: Table) -> Table:
-    """A copy of the table, from which column mapping was removed by Delta's own rewrite."""
+def by_delta(table: Table, leave: Callable[[Table], object] = disable) -> Table:
+    """A copy of the table, which left column mapping by Delta's own rewrite.
+
+    The way may be given.
+    """
     twin = Table(table.spark, table.path.with_name(f"{table.path.name} by Delta"))
     shutil.copytree(table.path, twin.path)
     with setting(table, "rewrite"):
-        disable(twin)
+        leave(twin)
     return twin
 
 
@@ -70,7 +73,7 @@ def counts(log: TableLog) -> tuple[int, int, int]:
     """Files kept, copied and rewritten, as the history says; which is true as well."""
     told = metrics(log)
     kept, copied, rewritten = (told[f"num{kind}Files"] for kind in ("Kept", "Copied", "Rewritten"))
-    before = log.at(log.version - 1).live_files
+    before = {path: add["size"] for path, add in live(log.at(log.version - 1)).items()}
     removed = {action["path"] for action in log.actions("remove")}
     assert removed <= before.keys()
     assert len(before) == kept + copied + rewritten
@@ -83,12 +86,20 @@ def counts(log: TableLog) -> tuple[int, int, int]:
     return kept, copied, rewritten
 
 
-def pairs(log: TableLog) -> list[tuple[Action, Action]]:
-    """What the log said of each copied file, and what it says of its copy.
+def live(log: TableLog) -> dict[str, Action]:
+    """The `add` of each live file; one that is said again takes the place of the one before."""
+    found: dict[str, Action] = {}
+    for commit in log.commits:
+        for action in commit:
+            if "remove" in action:
+                found.pop(action["remove"]["path"], None)
+        found |= {action["add"]["path"]: action["add"] for action in commit if "add" in action}
+    return found
 
-    They are paired by the number of the first row, or where there is none, by their order.
-    """
-    before = newest_adds(log.at(log.version - 1))
+
+def pairs(log: TableLog) -> list[tuple[Action, Action]]:
+    """What the log said of each copied file, and what it says of its copy: in one order."""
+    before = live(log.at(log.version - 1))
     removed = [before[action["path"]] for action in log.actions("remove")]
     new = [action for action in log.actions("add") if action["path"] not in before]
     return list(zip(removed, new, strict=True))

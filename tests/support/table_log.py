@@ -34,7 +34,8 @@ class TableLog:
 
     def __init__(self, path: Path, version: int | None = None) -> None:
         self.path = path
-        files = sorted((path / "_delta_log").glob("*.json"))
+        # A checkpoint may be JSON as well, with more than the version in its name.
+        files = sorted((path / "_delta_log").glob("[0-9]" * 20 + ".json"))
         last = int(files[-1].stem) if files else -1
         self.version = last if version is None else version
         self.commits = [

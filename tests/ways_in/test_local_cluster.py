@@ -12,6 +12,7 @@ import pytest
 from custom_sessions import failure_of
 from processes import in_new_process
 from pyspark.sql import SparkSession
+from removal import counts
 from sessions import small_session
 from table_log import TableLog
 from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
@@ -60,9 +61,10 @@ def test_executors_of_their_own(tmp_path: Path, spark_home: Callable[..., str]) 
     assert (seen.names, seen.refused) == (("d", "a"), REFUSED)
     assert_tracked(TableLog(tmp_path / "kept"))
     assert list(Path(home).glob("work/app-*/*/spark-ext.jar"))
-    # The flag is true: Delta rewrites the files, on the executors.
+    # The flag is true: the files are copied, on the executors.
     left = TableLog(tmp_path / "left")
     assert left.operation == "REMOVE COLUMN MAPPING"
+    assert counts(left) == (0, 2, 0)
     assert set(left.physical_names.values()) == {None}
     assert left.parquet_columns() == ["a", "b", "c", "d"]
     assert (left.is_tracked, left.flag) == (True, "true")

@@ -126,6 +126,13 @@ public final class ColumnMappingRemoval {
       FileCounts.none().register(session, transaction);
       commit(transaction, List.of());
     } else {
+      // What Delta would refuse of the commit, before any file is written.
+      OptimisticTransaction never =
+          new OptimisticTransaction(
+              command.deltaLog(), command.catalogOpt(), transaction.snapshot());
+      command.updateMetadata(removesProperty, never, schema);
+      never.prepareCommit(
+          CollectionConverters.asScala(List.<Action>of()).toList(), new RemovalOperation());
       new CopiedFiles(command, session, transaction, allowed.plan().get()).commit();
     }
   }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import java.io.*;
+import java.net.URI;
+import java.nio.file.*;
+import org.apache.hadoop.fs.*;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.util.Progressable;
+
+/**
+ * The local disk under a scheme of its own, reached through streams, that does wrong what the files
+ * of a folder say, which tests write: the system property `odd.folder` names it.
+ *
+ * <p>`fail-N`: the creation of a data file fails after some bytes, and N goes. `gate`: while it is
+ * there, one new data file is not closed, and `waiting` tells of it.
+ */
+public class OddFileSystem extends RawLocalFileSystem {
+  public static final URI ROOT = URI.create("odd:///");
+
+  @Override
+  public String getScheme() {
+    return "odd";
+  }
+
+  @Override
+  public URI getUri() {
+    return ROOT;
+  }
+
+  @Override
+  public FSDataOutputStream create(
+      Path path,
+      FsPermission permission,
+      boolean overwrite,
+      int bufferSize,
+      short replication,
+      long blockSize,
+      Progressable progress)
+      throws IOException {
+    return wrapped(
+        path,
+        super.create(
+            path, permission, overwrite, bufferSize, replication, blockSize, progress));
+  }
+
+  @Override
+  public FSDataOutputStream create(
+      Path path,
+      boolean overwrite,
+      int bufferSize,
+      short replication,
+      long blockSize,
+      Progressable progress)
+      throws IOException {
+    return wrapped(
+        path, super.create(path, overwrite, bufferSize, replication, blockSize, progress));
+  }
+
+  private static FSDataOutputStream wrapped(Path path, FSDataOutputStream file)
+      throws IOException {
+    String folder = System.getProperty("odd.folder");
+    if (folder == null || !path.getName().startsWith("part-")) {
+      return file;
+    }
+    boolean fails = takeFailure(Paths.get(folder));
+    OutputStream odd =
+        new FilterOutputStream(file) {
+          @Override
+          public void write(byte[] bytes, int start, int length) throws IOException {
+            if (fails) {
+              out.write(bytes, start, Math.min(length, 3));
+              throw new IOException("The disk is odd");
+            }
+            out.write(bytes, start, length);
+          }
+
+          @Override
+          public void close() throws IOException {
+            java.nio.file.Path gate = Paths.get(folder, "gate");
+            if (!fails && Files.exists(gate) && isFirst(Paths.get(folder, "waiting"))) {
+              while (Files.exists(gate)) {
+                try {
+                  Thread.sleep(10);
+                } catch (InterruptedException killed) {
+                  super.close();
+                  throw new InterruptedIOException("odd");
+                }
+              }
+            }
+            super.close();
+          }
+        };
+    return new FSDataOutputStream(odd, null);
+  }
+
+  private static boolean isFirst(java.nio.file.Path mark) throws IOException {
+    try {
+      Files.createFile(mark);
+      return true;
+    } catch (java.nio.file.FileAlreadyExistsException another) {
+      return false;
+    }
+  }
+
+  private static synchronized boolean takeFailure(java.nio.file.Path folder) throws IOException {
+    try (DirectoryStream<java.nio.file.Path> failures =
+        Files.newDirectoryStream(folder, "fail-*")) {
+      for (java.nio.file.Path failure : failures) {
+        return Files.deleteIfExists(failure);
+      }
+    }
+    return false;
+  }
+}

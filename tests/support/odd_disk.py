@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The local disk as another storage, `odd:`, which streams, waits and fails as a test tells it."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.sql import SparkSession
+
+SOURCE = Path(__file__).with_name("OddFileSystem.java")
+CLASS = SOURCE.stem
+LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
+PATIENCE = 120.0
+
+
+def odd_jar(home: Path) -> Path:
+    """Compiles the storage."""
+    class_path = f"{Path(pyspark.__file__).parent}/jars/*"
+    subprocess.run(["javac", "-cp", class_path, "-d", str(home), str(SOURCE)], check=True)
+    jar = home / "odd.jar"
+    with zipfile.ZipFile(jar, "w") as file:
+        for compiled in home.glob("*.class"):
+            file.write(compiled, compiled.name)
+    return jar
+
+
+class OddDisk:
+    """What the storage does wrong, told by files in a folder of its own."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._jvm: Any = spark._jvm
+        self._folder = folder
+        folder.mkdir()
+        self._jvm.java.lang.System.setProperty("odd.folder", str(folder))
+
+    def fail(self, times: int) -> None:
+        """The next data files that are written break off."""
+        for number in range(times):
+            (self._folder / f"fail-{number}").touch()
+
+    def hold(self) -> None:
+        """The next data file is not closed until released; others are."""
+        (self._folder / "gate").touch()
+
+    def release(self) -> None:
+        (self._folder / "gate").unlink(missing_ok=True)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a data file waits, or has waited, to be closed."""
+        return (self._folder / "waiting").exists()
+
+    def close(self) -> None:
+        self.release()
+        self._jvm.java.lang.System.clearProperty("odd.folder")
+
+
+def make_known(spark: SparkSession, jar: Path) -> None:
+    """Gives a session that runs the storage, on the driver and on its executors in one JVM."""
+    jvm: Any = spark._jvm
+    spark.sql(f"ADD JAR '{jar}'")
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.setClassLoader(spark._jsparkSession.sharedState().jarClassLoader())
+    hadoop.set("fs.odd.impl", CLASS)
+    jvm.org.apache.spark.SparkEnv.get().conf().set(*LOG_STORE)
+
+
+def wait_until(is_true: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not is_true():
+        assert time.monotonic() < deadline, f"not in {PATIENCE} s: {what}"
+        time.sleep(0.02)
