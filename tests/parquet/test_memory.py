@@ -9,8 +9,8 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from parquet_renamer import BY, Renamer
 from parquet_columns import Column, plan
+from parquet_renamer import BY, Renamer
 
 MIB = 1 << 20
 A, B = Column(1, "col-a", "a", pa.binary()), Column(2, "col-b", "b", pa.binary())
