@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.EOFException;
 import java.io.FileNotFoundException;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -103,7 +102,7 @@ public final class DataFile {
       return use.of(new RenamedFile(source, size, plan));
     } catch (NotCopiedException reason) {
       return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
-    } catch (EOFException cut) {
+    } catch (Source.EndException cut) {
       throw new NotParquetException("it has fewer than " + size + " bytes");
     }
   }

@@ -16,7 +16,7 @@ interface Source extends Closeable {
   /**
    * Fills an array from a place in the file.
    *
-   * @throws EOFException if the file ends before
+   * @throws EndException if the file ends before
    */
   void read(long start, byte[] bytes) throws IOException;
 
@@ -24,9 +24,14 @@ interface Source extends Closeable {
    * Copies a range to where the target stands.
    *
    * @param checkpoint runs before each piece, and ends the copy by an exception
-   * @throws EOFException if the file ends before
+   * @throws EndException if the file ends before
    */
   void copy(long start, long length, OutputStream target, Runnable checkpoint) throws IOException;
+
+  /** Of the file that is read: a storage that is written to may have ends of its own. */
+  final class EndException extends IOException {
+    private static final long serialVersionUID = 1L;
+  }
 
   /** A file on any storage, through a buffer. */
   record OfStream(FSDataInputStream file) implements Source {
@@ -34,7 +39,11 @@ interface Source extends Closeable {
 
     @Override
     public void read(long start, byte[] bytes) throws IOException {
-      file.readFully(start, bytes);
+      try {
+        file.readFully(start, bytes);
+      } catch (EOFException end) {
+        throw new EndException();
+      }
     }
 
     @Override
@@ -45,7 +54,11 @@ interface Source extends Closeable {
       for (long rest = length; rest > 0; ) {
         checkpoint.run();
         int piece = (int) Math.min(rest, buffer.length);
-        file.readFully(buffer, 0, piece);
+        try {
+          file.readFully(buffer, 0, piece);
+        } catch (EOFException end) {
+          throw new EndException();
+        }
         target.write(buffer, 0, piece);
         rest -= piece;
       }
@@ -66,7 +79,7 @@ interface Source extends Closeable {
       ByteBuffer rest = ByteBuffer.wrap(bytes);
       while (rest.hasRemaining()) {
         if (file.read(rest, start + rest.position()) < 0) {
-          throw new EOFException();
+          throw new EndException();
         }
       }
     }
@@ -80,7 +93,7 @@ interface Source extends Closeable {
         checkpoint.run();
         long moved = file.transferTo(start + done, Math.min(length - done, PIECE), channel);
         if (moved <= 0) {
-          throw new EOFException();
+          throw new EndException();
         }
         done += moved;
       }
