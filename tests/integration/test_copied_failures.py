@@ -219,6 +219,20 @@ def test_on_a_storage_of_streams(odd_table: Table) -> None:
     assert odd_table.rows() == [(0,), (1,), (3,)]
 
 
+def test_a_clone_on_one_storage_of_a_table_on_another(
+    disk: OddDisk, table: Table, tmp_path: Path
+) -> None:
+    source = renamed(Table(table.spark, tmp_path / "source"))
+    table.name = f"delta.`odd:{table.path}`"
+    table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
+
+    log = disable(table)
+
+    assert counts(log) == (0, 2, 0)
+    assert {file.suffix for file in data_files(table.path)} == {".parquet"}
+    assert table.rows() == source.rows() == [(0, "x"), (1, "x")]
+
+
 def test_a_task_that_fails_fails_the_statement(odd_table: Table, disk: OddDisk) -> None:
     disk.fail()
 
