@@ -137,7 +137,7 @@ def kind(data_type: Any) -> str:
 
 def rows(found: list[dict[str, Any]]) -> Rows:
     plain = [without_nulls(row) or {} for row in found]
-    return sorted(plain, key=lambda row: json.dumps(row, sort_keys=True))
+    return sorted(plain, key=lambda row: json.dumps(row, sort_keys=True, default=str))
 
 
 def without_nulls(value: Any) -> Any:

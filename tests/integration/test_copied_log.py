@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
 from delta_table import NAME_MODE, TRACKED, Table
+from py4j.protocol import Py4JJavaError
 from removal import (
     Action,
     by_delta,
@@ -225,6 +226,21 @@ def test_a_deletion_vector_is_kept(table: Table) -> None:
     assert table.rows() == [(1, "x"), (3, "z")]
 
 
+def test_a_file_that_stays_keeps_its_deletion_vector(table: Table) -> None:
+    with_vector(table)
+    table.alter("RENAME COLUMN c TO a")
+    (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
+    stats = old["stats"].replace('"maxValues":{', '"maxValues":{"gone":1,')
+    table.log.append_foreign({"add": {**old, "stats": stats, "dataChange": False}})
+
+    log = disable(table)
+
+    assert counts(log) == (1, 0, 0)
+    assert log.actions("remove") == []
+    assert log.actions("add") == [{**old, "dataChange": False, "tags": {}}]
+    assert table.rows() == [(1, "x"), (3, "z")]
+
+
 def test_it_is_kept_in_a_table_that_makes_no_new_ones(table: Table) -> None:
     with_vector(table)
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
@@ -408,7 +424,7 @@ def test_clustering_columns_are_renamed_in_the_same_commit(table: Table) -> None
 
 
 def test_deltas_own_removal_leaves_the_clustering_columns_behind(table: Table) -> None:
-    """What is better with us, told here as long as it is so."""
+    """No column of the table has their names: Delta can neither describe nor optimize it."""
     clustered(table, "a")
     table.insert("(1, 'x', NULL)")
     table.alter("RENAME COLUMN a TO c")
@@ -417,6 +433,8 @@ def test_deltas_own_removal_leaves_the_clustering_columns_behind(table: Table) -
         log = disable(table)
 
     assert clustering(log) is None
+    with pytest.raises(Py4JJavaError, match="NoSuchElementException"):
+        detail(table)
 
 
 def test_clustering_by_nothing_stays(table: Table) -> None:

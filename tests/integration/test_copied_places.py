@@ -9,9 +9,8 @@ from urllib.parse import unquote
 import pyarrow.dataset
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table
-from deltalake_readers import read_by_pyarrow
 from pyspark.sql import SparkSession
-from removal import counts, data_files, disable, insert_one_file, local, newest_adds
+from removal import counts, data_files, disable, insert_one_file, local, newest_adds, rows_in_files
 from table_log import TableLog
 
 # For a folder of the local disk and for a partition value alike; without `:`, which Hadoop takes
@@ -48,7 +47,7 @@ def test_the_path_of_a_table_has_any_sign(spark: SparkSession, tmp_path: Path, n
     assert_folders_are_right(table.log)
     assert all(local(table.path, path).is_file() for path in table.log.live_files)
     assert sorted(map(tuple, at(str(table.path)).collect())) == [(1, "x"), (2, "ä%:/=")]
-    assert read_by_pyarrow(table.path).num_rows == 2
+    assert [row["b"] for row in rows_in_files(table.log)] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +80,7 @@ def test_partition_values_and_their_folders(
     rows = ", ".join(f"({number}, {value})" for number, value in enumerate(values))
     insert_one_file(table, rows)
     table.alter("RENAME COLUMN p TO `q:ü`")
-    before = table.rows()
+    before = repr(table.rows())  # for a NaN is not equal to itself
     values_before = partition_values(table.log.at(1))
     filters = [f"`q:ü` <=> CAST({value} AS {data_type})" for value in values]
     found = [table.frame().where(condition).count() for condition in filters]
@@ -90,7 +89,7 @@ def test_partition_values_and_their_folders(
     log = disable(table)
 
     assert_folders_are_right(log)
-    assert table.rows() == before
+    assert repr(table.rows()) == before
     assert [table.frame().where(condition).count() for condition in filters] == found
     assert partition_values(log) == values_before
 
@@ -120,11 +119,14 @@ def test_readers_that_look_at_folders_see_the_partitions(table: Table) -> None:
     ]
 
 
-def before_mapping(table: Table, columns: str = "a INT, p INT, q INT") -> Table:
-    """Files in folders of the names that the columns had before the table was mapped."""
-    table.create(columns, partitioned_by="p, q")
-    insert_one_file(table, "(1, 10, 20)")
-    insert_one_file(table, "(2, 30, 30)")
+def before_mapping(table: Table) -> Table:
+    """Files in folders of the names that the columns had before the table was mapped.
+
+    They hold no partition columns, as Spark writes Parquet; Delta's, of a mapped table, do.
+    """
+    rows = table.spark.sql("SELECT 1 AS a, 10 AS p, 20 AS q UNION ALL SELECT 2, 30, 30")
+    rows.coalesce(1).write.partitionBy("p", "q").parquet(str(table.path))
+    table.spark.sql(f"CONVERT TO DELTA parquet.`{table.path}` PARTITIONED BY (p INT, q INT)")
     table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
     return table
 
@@ -255,18 +257,13 @@ def test_in_id_mode_the_names_in_a_file_mean_nothing(table: Table) -> None:
     assert table.rows() == [(1, 2, None)]
 
 
-def test_a_file_that_conversion_brought_has_its_partition_column_inside(
-    table: Table,
-) -> None:
-    frame = table.spark.sql("SELECT 1 AS a, 5 AS p UNION ALL SELECT 2, 6").coalesce(1)
-    frame.write.partitionBy("p").parquet(str(table.path))
-    table.spark.sql(f"CONVERT TO DELTA parquet.`{table.path}` PARTITIONED BY (p INT)")
-    table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
-    insert_one_file(table, "(3, 7)")
+def test_a_table_that_was_converted(table: Table) -> None:
+    before_mapping(table)
+    insert_one_file(table, "(3, 7, 8)")
     table.alter("RENAME COLUMN a TO b")
 
     log = disable(table)
 
     assert counts(log) == (0, 3, 0)
     assert_folders_are_right(log)
-    assert table.rows() == [(1, 5), (2, 6), (3, 7)]
+    assert table.rows() == [(1, 10, 20), (2, 30, 30), (3, 7, 8)]

@@ -11,8 +11,8 @@ import org.apache.hadoop.util.Progressable;
  * The local disk under a scheme of its own, reached through streams, that does wrong what the files
  * of a folder say, which tests write: the system property `odd.folder` names it.
  *
- * <p>`fail-N`: the creation of a data file fails after some bytes, and N goes. `gate`: while it is
- * there, one new data file is not closed, and `waiting` tells of it.
+ * <p>`fail-N`: a new data file breaks off after some bytes, and N goes; but `spare-N` goes first,
+ * for a file that does not. `gate`: while it is there, one new data file is not closed, and `waiting` tells of it.
  */
 public class OddFileSystem extends RawLocalFileSystem {
   public static final URI ROOT = URI.create("odd:///");
@@ -103,10 +103,13 @@ public class OddFileSystem extends RawLocalFileSystem {
   }
 
   private static synchronized boolean takeFailure(java.nio.file.Path folder) throws IOException {
-    try (DirectoryStream<java.nio.file.Path> failures =
-        Files.newDirectoryStream(folder, "fail-*")) {
-      for (java.nio.file.Path failure : failures) {
-        return Files.deleteIfExists(failure);
+    return !take(folder, "spare-*") && take(folder, "fail-*");
+  }
+
+  private static boolean take(java.nio.file.Path folder, String glob) throws IOException {
+    try (DirectoryStream<java.nio.file.Path> found = Files.newDirectoryStream(folder, glob)) {
+      for (java.nio.file.Path file : found) {
+        return Files.deleteIfExists(file);
       }
     }
     return false;

@@ -39,10 +39,11 @@ class OddDisk:
         folder.mkdir()
         self._jvm.java.lang.System.setProperty("odd.folder", str(folder))
 
-    def fail(self, times: int) -> None:
-        """The next data files that are written break off."""
-        for number in range(times):
-            (self._folder / f"fail-{number}").touch()
+    def fail(self, times: int = 1, *, after: int = 0) -> None:
+        """The next data files that are written break off, but for some at first."""
+        for kind, files in {"spare": after, "fail": times}.items():
+            for number in range(files):
+                (self._folder / f"{kind}-{number}").touch()
 
     def hold(self) -> None:
         """The next data file is not closed until released; others are."""

@@ -41,7 +41,7 @@ def by_delta(table: Table, leave: Callable[[Table], object] = disable) -> Table:
 
     The way may be given.
     """
-    twin = Table(table.spark, table.path.with_name(f"{table.path.name} by Delta"))
+    twin = Table(table.spark, table.path.with_name(f"{table.path.name}-by-delta"))
     shutil.copytree(table.path, twin.path)
     with setting(table, "rewrite"):
         leave(twin)
