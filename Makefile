@@ -7,7 +7,7 @@ PYTHON ?= python3
 # For pytest, e.g. PYTEST_ARGS='-k rename -x'.
 PYTEST_ARGS ?=
 # A process for each core, each with a Spark session for the files that it gets; PARALLEL= for one.
-PARALLEL ?= --numprocesses auto --dist loadfile
+PARALLEL ?= --numprocesses auto --dist loadfile --no-loadscope-reorder
 # How many random histories `make soak` runs, e.g. HISTORIES=10000.
 HISTORIES ?= 100
 # In how many processes at once; one keeps little more than a core busy.

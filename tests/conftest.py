@@ -8,12 +8,13 @@ of the two.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlparse
 
+import class_archive
 import pytest
 from delta_table import Table
 from pyspark.sql import SparkSession
@@ -22,11 +23,7 @@ from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
 
-START_ONCE = """
-from pyspark.sql import SparkSession
-import spark_ext
-spark_ext.configure(SparkSession.builder.config("spark.ui.enabled", "false")).getOrCreate().stop()
-"""
+ARCHIVE = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,11 +32,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_setupnodes() -> None:
-    # Spark's Ivy fetches Delta's jars, and two that fill its cache at one time both fail.
-    start = subprocess.run([sys.executable, "-c", START_ONCE], capture_output=True, text=True)
-    if start.returncode != 0:
-        raise pytest.UsageError(f"No session with spark-ext starts here:\n{start.stderr}")
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    # Before the workers: Spark's Ivy fetches Delta's jars, and two that fill its cache at one time
+    # both fail.
+    config.stash[ARCHIVE] = folder = Path(tempfile.mkdtemp(prefix="spark-ext-classes-"))
+    failure = class_archive.make(folder)
+    if failure:
+        raise pytest.UsageError(f"No session with spark-ext starts here:\n{failure}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # The quickest files last, so that the processes end at about the same time.
+    items.sort(key=lambda item: item.path.parent.name == "unit")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    folder = config.stash.get(ARCHIVE, None)
+    if folder:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

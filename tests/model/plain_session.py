@@ -15,13 +15,18 @@ from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))
-from sessions import small_session, with_one_driver
+from sessions import JAVA_OPTIONS, small_session, with_one_driver
+
+
+def short_session(folder: Path) -> SparkSession.Builder:
+    """A session for a few histories."""
+    return with_one_driver(small_session(SparkSession.builder, folder))
 
 
 def lasting_session(folder: Path) -> SparkSession.Builder:
     """A session for thousands of statements; with less memory a tenth of the time goes to GC."""
-    builder = with_one_driver(small_session(SparkSession.builder, folder))
-    builder.config("spark.driver.extraJavaOptions", "-XX:+UseSerialGC")
+    builder = short_session(folder)
+    builder.config(JAVA_OPTIONS, "-XX:+UseSerialGC")
     return builder.config("spark.driver.memory", "3g")
 
 
@@ -38,7 +43,8 @@ if __name__ == "__main__":
     # Spark prints to standard output; answers go to a copy of it that only we know.
     answers = sys.stdout
     sys.stdout = sys.stderr
-    builder = lasting_session(Path(sys.argv[1]))
+    kind = {"short": short_session, "lasting": lasting_session}[sys.argv[2]]
+    builder = kind(Path(sys.argv[1]))
     session = configure_spark_with_delta_pip(
         builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension").config(
             "spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"

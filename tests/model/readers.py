@@ -23,13 +23,14 @@ class Content(NamedTuple):
 class PlainSpark:
     """A session without us, in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, lasting: bool = False) -> None:
         self._asked = False
         self._log = folder / "plain_session.log"
-        script = Path(__file__).with_name("plain_session.py")
+        script = str(Path(__file__).with_name("plain_session.py"))
+        kind = "lasting" if lasting else "short"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, str(script), str(folder / "plain_warehouse")],
+                [sys.executable, script, str(folder / "plain_warehouse"), kind],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -64,7 +64,7 @@ def begin_job(parent: Path) -> None:
     """Two sessions for all batches of this process; they end with it."""
     global world
     folder = Path(tempfile.mkdtemp(dir=parent))
-    plain = PlainSpark(folder)
+    plain = PlainSpark(folder, lasting=True)
     spark = spark_ext.configure(lasting_session(folder / "warehouse")).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     plain.wait_until_ready()

@@ -7,6 +7,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# The better compiler and the concurrent collector take a quarter of the processor's time, and pay
+# off in longer runs only. What this compiler makes of Spark fills the 48 MB that it has by default,
+# and objects that outlive a statement are few.
+SHORT_RUN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -Xmn300m"
+
 
 def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSession.Builder:
     """The settings of every session in these tests."""
@@ -23,9 +29,10 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.warehouse.dir", str(warehouse))
         .config("spark.sql.scripting.enabled", "true")  # as from Spark 4.1 on; 4.0 has it off
-        # The better compiler and the concurrent collector take a quarter of the processor's time,
-        # and pay off in longer runs only.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config(JAVA_OPTIONS, SHORT_RUN)
+        # A list of all files in each checksum, for which every INSERT replays the log: half of the
+        # time of one. The ways in and the installed wheel run with it.
+        .config("spark.databricks.delta.allFilesInCrc.enabled", "false")
         # A run makes thousands of tables and queries, and Delta and Spark remember them.
         .config("spark.databricks.delta.delta.log.cacheSize", "16")
         .config("spark.sql.ui.retainedExecutions", "10")
@@ -46,5 +53,5 @@ def with_hive_catalog(builder: SparkSession.Builder) -> SparkSession.Builder:
         builder.enableHiveSupport()
         .config("spark.hadoop.javax.jdo.option.ConnectionURL", "jdbc:derby:memory:hive;create=true")
         # Derby writes a log into the working directory.
-        .config("spark.driver.extraJavaOptions", "-Dderby.stream.error.file=/dev/null")
+        .config(JAVA_OPTIONS, f"{SHORT_RUN} -Dderby.stream.error.file=/dev/null")
     )

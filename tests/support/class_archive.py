@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The classes that every session loads, read and verified once for all JVMs of a run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from sessions import SHORT_RUN
+
+# What Spark's own scripts pass on to each JVM that they start, without a word about it.
+VARIABLE = "SPARK_SUBMIT_OPTS"
+# A JVM with another class path, or another Java, does without; neither is worth a line of output.
+QUIET = "-Xlog:cds*=off -Xshare:auto"
+SESSION = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from pyspark.sql import SparkSession
+from sessions import small_session
+from custom_sessions import track_a_table
+import spark_ext
+home = Path(sys.argv[2])
+spark = spark_ext.configure(small_session(SparkSession.builder, home / "warehouse")).getOrCreate()
+track_a_table(spark, home / "t")
+spark.stop()
+"""
+
+
+def make(folder: Path) -> str | None:
+    """Runs a first session, and gives its classes to the JVMs to come; why it failed, if so."""
+    archive = folder / "classes.jsa"
+    options = f"{os.environ.get(VARIABLE, '')} {SHORT_RUN} {QUIET}"
+    session = subprocess.run(
+        [sys.executable, "-c", SESSION, str(Path(__file__).parent), str(folder)],
+        env={**os.environ, VARIABLE: f"{options} -XX:ArchiveClassesAtExit={archive}"},
+        capture_output=True,
+        text=True,
+    )
+    if archive.exists():
+        os.environ[VARIABLE] = f"{options} -XX:SharedArchiveFile={archive}"
+    return session.stderr if session.returncode else None
