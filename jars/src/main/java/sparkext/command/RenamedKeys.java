@@ -9,7 +9,6 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
-import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import sparkext.parquet.ColumnPlan.Column;
 import sparkext.parquet.ColumnPlan.Struct;
+import sparkext.parquet.Columns;
 
 /**
  * What a table's log has under the names of columns in files, under their new names.
@@ -29,10 +29,9 @@ final class RenamedKeys {
   /** Statistics that are objects of columns; those of the file itself stay. */
   private static final Set<String> BY_COLUMN = Set.of("minValues", "maxValues", "nullCount");
 
-  private final List<Column> columns;
-  private final Map<List<Column>, Map<String, Column>> byName = new IdentityHashMap<>();
+  private final Columns columns;
 
-  RenamedKeys(List<Column> columns) {
+  RenamedKeys(Columns columns) {
     this.columns = columns;
   }
 
@@ -68,31 +67,30 @@ final class RenamedKeys {
   Map<String, String> partitionValues(Map<String, String> values) {
     Map<String, String> renamed = new LinkedHashMap<>();
     values.forEach(
-        (name, value) ->
-            renamed.put(column(columns, name).map(Column::newName).orElse(name), value));
+        (name, value) -> renamed.put(columns.named(name).map(Column::newName).orElse(name), value));
     return renamed;
   }
 
   /** The path of a column that the table has. */
   List<String> path(List<String> names) {
     List<String> renamed = new ArrayList<>();
-    List<Column> level = columns;
+    Columns level = columns;
     for (String name : names) {
-      Optional<Column> column = column(level, name);
+      Optional<Column> column = level.named(name);
       renamed.add(column.map(Column::newName).orElse(name));
       level =
           column.isPresent() && column.get().type() instanceof Struct struct
               ? struct.columns()
-              : List.of();
+              : Columns.NONE;
     }
     return renamed;
   }
 
-  private void copyColumns(JsonParser parser, JsonGenerator generator, List<Column> level)
+  private void copyColumns(JsonParser parser, JsonGenerator generator, Columns level)
       throws IOException {
     generator.writeStartObject();
     while (parser.nextToken() == JsonToken.FIELD_NAME) {
-      Optional<Column> column = column(level, parser.currentName());
+      Optional<Column> column = level.named(parser.currentName());
       boolean isObject = parser.nextToken() == JsonToken.START_OBJECT;
       if (column.isEmpty()) {
         parser.skipChildren();
@@ -127,18 +125,5 @@ final class RenamedKeys {
     } else {
       generator.copyCurrentEvent(parser);
     }
-  }
-
-  private Optional<Column> column(List<Column> level, String name) {
-    return Optional.ofNullable(
-        byName
-            .computeIfAbsent(
-                level,
-                all -> {
-                  Map<String, Column> named = new LinkedHashMap<>();
-                  all.forEach(column -> named.put(column.name(), column));
-                  return named;
-                })
-            .get(name));
   }
 }

@@ -15,8 +15,7 @@ import java.util.List;
  * @param byId whether a file's columns are found by field id
  * @param kept names of columns that stay as they are
  */
-public record ColumnPlan(boolean byId, List<String> kept, List<Column> columns)
-    implements Serializable {
+public record ColumnPlan(boolean byId, List<String> kept, Columns columns) implements Serializable {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** A column of the table: its id, its name in files, and its name afterwards. */
@@ -29,7 +28,7 @@ public record ColumnPlan(boolean byId, List<String> kept, List<Column> columns)
   public record Leaf() implements Type {}
 
   /** Further columns. */
-  public record Struct(List<Column> columns) implements Type {}
+  public record Struct(Columns columns) implements Type {}
 
   /** Elements of a type. */
   public record ListOf(Type element) implements Type {}
@@ -50,7 +49,7 @@ public record ColumnPlan(boolean byId, List<String> kept, List<Column> columns)
         plan.required("byId").booleanValue(), kept, columns(plan.required("columns")));
   }
 
-  private static List<Column> columns(JsonNode array) {
+  private static Columns columns(JsonNode array) {
     List<Column> columns = new ArrayList<>();
     for (JsonNode column : array) {
       columns.add(
@@ -60,7 +59,7 @@ public record ColumnPlan(boolean byId, List<String> kept, List<Column> columns)
               column.required("newName").textValue(),
               type(column.required("type"))));
     }
-    return columns;
+    return new Columns(columns);
   }
 
   private static Type type(JsonNode type) {

@@ -102,13 +102,12 @@ final class KeyValues {
     }
   }
 
-  private static void rename(ObjectNode struct, List<Column> columns, Set<String> kept) {
+  private static void rename(ObjectNode struct, Columns columns, Set<String> kept) {
     ArrayNode staying = MAPPER.createArrayNode();
     for (JsonNode node : struct.path("fields")) {
       ObjectNode field = (ObjectNode) node;
       String name = field.path("name").asText();
-      Optional<Column> column =
-          columns.stream().filter(known -> known.name().equals(name)).findFirst();
+      Optional<Column> column = columns.named(name);
       column.ifPresent(
           known -> {
             field.put("name", known.newName());

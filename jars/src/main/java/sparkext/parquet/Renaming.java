@@ -26,10 +26,10 @@ final class Renaming {
     return root.as(root.name(), columns);
   }
 
-  private List<SchemaTree> columns(SchemaTree group, List<Column> columns, Set<String> kept)
+  private List<SchemaTree> columns(SchemaTree group, Columns columns, Set<String> kept)
       throws NotCopiedException {
     List<SchemaTree> renamed = new ArrayList<>();
-    Set<Column> found = new HashSet<>();
+    Set<String> found = new HashSet<>();
     for (SchemaTree child : group.children()) {
       if (kept.contains(child.name())) {
         renamed.add(child.as(child.name()));
@@ -37,7 +37,7 @@ final class Renaming {
       }
       Optional<Column> column = column(child, columns);
       if (column.isPresent()) {
-        if (!found.add(column.get())) {
+        if (!found.add(column.get().newName())) {
           throw new NotCopiedException("it has the column `" + child.name() + "` twice");
         }
         renamed.add(column(child, column.get().newName(), column.get().type()));
@@ -50,25 +50,18 @@ final class Renaming {
     return renamed;
   }
 
-  private Optional<Column> column(SchemaTree child, List<Column> columns)
-      throws NotCopiedException {
+  private Optional<Column> column(SchemaTree child, Columns columns) throws NotCopiedException {
     if (plan.byId()) {
       if (!child.element().isSetField_id()) {
         throw new NotCopiedException("its column `" + child.name() + "` has no field id");
       }
-      return columns.stream()
-          .filter(column -> column.id() == child.element().getField_id())
-          .findFirst();
+      return columns.of(child.element().getField_id());
     }
-    for (Column column : columns) {
-      if (column.name().equals(child.name())) {
-        return Optional.of(column);
-      }
-    }
-    if (columns.stream().anyMatch(column -> column.name().equalsIgnoreCase(child.name()))) {
+    Optional<Column> column = columns.named(child.name());
+    if (column.isEmpty() && columns.hasInAnyCase(child.name())) {
       throw new NotCopiedException("its column `" + child.name() + "` differs in letter case");
     }
-    return Optional.empty();
+    return column;
   }
 
   private SchemaTree column(SchemaTree node, String name, Type type) throws NotCopiedException {
