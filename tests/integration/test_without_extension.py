@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from custom_sessions import DELTA, Failure, failure_of, resolved_jars, session
 from delta_table import TRACKED, Table
-from processes import in_new_process
+from processes import new_process
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from table_log import UUID
@@ -23,12 +25,28 @@ WRITES = [
     "ALTER TABLE {t} SET TBLPROPERTIES ('note' = 'n')",
 ]
 
+Plain = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def plain(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plain]:
+    """Calls a function with a session of plain delta-spark, in the one process that has it."""
+    home, jars = tmp_path_factory.mktemp("plain"), resolved_jars(spark)
+    with new_process() as run:
+        yield lambda function, *arguments: run(with_session, function, home, jars, *arguments)
+
+
+def with_session(
+    function: Callable[..., object], home: Path, jars: list[str], *arguments: object
+) -> object:
+    return function(session(home, jars, extensions=[DELTA]).getOrCreate(), *arguments)
+
+
 Visit = tuple[list[tuple[object, ...]], dict[str, Failure | None], dict[str, tuple[str, str]]]
 
 
-def visit(home: Path, jars: list[str], path: Path) -> Visit:
+def visit(spark: SparkSession, path: Path) -> Visit:
     """The table's rows, how each write of it fails, and how asking for its tracking does."""
-    spark = session(home, jars, extensions=[DELTA]).getOrCreate()
     table = Table(spark, path)
     failures = {
         write: failure_of(lambda w=write: spark.sql(w.format(t=table.name))) for write in WRITES
@@ -46,15 +64,13 @@ def asked(spark: SparkSession, table: str | Path) -> tuple[str, str]:
     return refused.value.condition, cause.getCondition()
 
 
-def test_a_tracked_table_can_be_read_and_not_written(table: Table, tmp_path: Path) -> None:
+def test_a_tracked_table_can_be_read_and_not_written(table: Table, plain: Plain) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x'), (2, 'y')")
     table.alter("RENAME COLUMN a TO c")
     version = table.log.version
 
-    rows, failures, refusals = in_new_process(
-        visit, tmp_path, resolved_jars(table.spark), table.path
-    )
+    rows, failures, refusals = plain(visit, table.path)
 
     assert rows == table.rows() == [(1, "x"), (2, "y")]
     assert list(failures) == WRITES
@@ -70,9 +86,8 @@ def test_a_tracked_table_can_be_read_and_not_written(table: Table, tmp_path: Pat
     assert table.log.flag == "true"
 
 
-def clone_and_change(home: Path, jars: list[str], source: Path, path: Path) -> None:
+def clone_and_change(spark: SparkSession, source: Path, path: Path) -> None:
     """A clone in which a column was dropped that stays in the files under its own name."""
-    spark = session(home, jars, extensions=[DELTA]).getOrCreate()
     clone = Table(spark, path)
     spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE delta.`{source}`")
     clone.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
@@ -83,12 +98,12 @@ def clone_and_change(home: Path, jars: list[str], source: Path, path: Path) -> N
 
 
 def test_a_clone_that_was_changed_without_us_comes_back_with_the_flag_true(
-    table: Table, tmp_path: Path
+    table: Table, plain: Plain
 ) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     clone = Table(table.spark, table.path.with_name("changed"))
-    in_new_process(clone_and_change, tmp_path, resolved_jars(table.spark), table.path, clone.path)
+    plain(clone_and_change, table.path, clone.path)
     # Its flag is this table's from before the drop, and so is its creation time.
     assert (clone.log.is_tracked, clone.log.flag) == (False, "false")
     assert clone.log.metadata["createdTime"] == table.log.metadata["createdTime"]
@@ -102,24 +117,20 @@ def test_a_clone_that_was_changed_without_us_comes_back_with_the_flag_true(
     assert table.rows() == [(1, "x", None), (2, "y", None)]
 
 
-def clone_and_drop(home: Path, jars: list[str], source: Path, path: Path, *then: str) -> None:
+def clone_and_drop(spark: SparkSession, source: Path, path: Path, *then: str) -> None:
     """A clone without its source's column b, which stays in the files under its own name."""
-    spark = session(home, jars, extensions=[DELTA]).getOrCreate()
     clone = Table(spark, path)
     spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE delta.`{source}`")
     for change in ("DROP COLUMN b", *then):
         clone.alter(change)
 
 
-def test_a_restore_to_what_was_changed_without_us_sets_the_flag(
-    table: Table, tmp_path: Path
-) -> None:
+def test_a_restore_to_what_was_changed_without_us_sets_the_flag(table: Table, plain: Plain) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     clone = Table(table.spark, table.path.with_name("changed"))
     unmapped = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
-    jars = resolved_jars(table.spark)
-    in_new_process(clone_and_drop, tmp_path, jars, table.path, clone.path, unmapped)
+    plain(clone_and_drop, table.path, clone.path, unmapped)
     assert (clone.log.at(1).is_tracked, clone.log.at(1).flag) == (False, "false")
 
     clone.alter(f"SET TBLPROPERTIES ({TRACKED})")
@@ -133,14 +144,13 @@ def test_a_restore_to_what_was_changed_without_us_sets_the_flag(
 
 
 def test_the_id_of_a_column_that_was_dropped_without_us_is_not_taken_for_a_nested_one(
-    table: Table, tmp_path: Path
+    table: Table, plain: Plain
 ) -> None:
     source = Table(table.spark, table.path.with_name("source"))
     source.create_tracked("a ARRAY<INT>, b INT")
     source.insert("(array(1), 10)")
     clone = Table(table.spark, table.path.with_name("changed"))
-    jars = resolved_jars(table.spark)
-    in_new_process(clone_and_drop, tmp_path, jars, source.path, clone.path)
+    plain(clone_and_drop, source.path, clone.path)
     table.create_tracked("a ARRAY<INT>")
     table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
     nested = table.log.fields["a"].metadata["delta.columnMapping.nested.ids"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -58,10 +59,18 @@ def listening_addresses(pid: int) -> set[str]:
     return found
 
 
-def in_new_process(function: Callable[..., Result], *arguments: object) -> Result:
-    """What a function of a module returns in a fresh Python, where no JVM runs yet."""
+@contextmanager
+def new_process() -> Iterator[Callable[..., Any]]:
+    """A fresh Python, where no JVM runs yet; gives what a function of a module returns there."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_with_plain_errors, function, *arguments).result()
+        yield lambda *call: process.submit(_with_plain_errors, *call).result()
+
+
+def in_new_process(function: Callable[..., Result], *arguments: object) -> Result:
+    """What a function of a module returns in a fresh Python of its own."""
+    with new_process() as run:
+        result: Result = run(function, *arguments)
+        return result
 
 
 def _with_plain_errors(function: Callable[..., Result], *arguments: object) -> Result:
