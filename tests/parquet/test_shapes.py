@@ -505,6 +505,8 @@ UNKNOWN = {
         0, Struct({99: Struct()}, {99: STRUCT})
     ),
     "encoding": lambda file: file.columns[0][2].items.append(99),
+    # As long as the character that Java reads in its place.
+    "text that is none": lambda file: file.footer.put(CREATED_BY, BINARY, b"\xf0\x9f\x98"),
     "a signature behind": lambda file: setattr(file, "bytes", lambda: signed(file)),
 }
 
