@@ -30,6 +30,7 @@ def assert_is_like_by_delta(table: Table, *copied: int) -> None:
     assert table.rows() == twin.rows() == before
 
 
+@pytest.mark.matrix
 def test_generated_columns(table: Table) -> None:
     table.create("a INT, g INT GENERATED ALWAYS AS (a * 2), x INT", TRACKED, NAME_MODE)
     table.spark.sql(f"INSERT INTO {table.name} (a, x) VALUES (1, 1)")

@@ -170,6 +170,7 @@ def test_a_misleading_folder_is_left_by_a_copy(table: Table, swapped: bool) -> N
     assert table.rows() == [(1, 10, 20), (2, 30, 30)]
 
 
+@pytest.mark.matrix
 def test_random_folders_stay_random(table: Table) -> None:
     properties = ("'delta.randomizeFilePrefixes' = 'true'", "'delta.randomPrefixLength' = '5'")
     table.create("a INT, p INT", TRACKED, NAME_MODE, *properties, partitioned_by="p")

@@ -204,6 +204,7 @@ def test_a_file_without_rows_leaves(table: Table) -> None:
     assert table.rows() == [(1, 2)]
 
 
+@pytest.mark.matrix
 def test_a_file_of_which_all_columns_were_dropped_keeps_its_rows(table: Table) -> None:
     table.create_tracked("a INT")
     insert_one_file(table, "(1), (2)")
@@ -323,6 +324,7 @@ def assert_statistics_hold(table: Table) -> None:
     assert data_files(table.path) >= {local(table.path, path) for path in table.log.live_files}
 
 
+@pytest.mark.matrix
 def test_the_setting_has_no_effect_on_a_table_that_leaves_by_metadata(
     table: Table, tmp_path: Path
 ) -> None:
