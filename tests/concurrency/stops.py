@@ -48,8 +48,8 @@ class Stop:
     @property
     def has_written_files(self) -> bool:
         """Whether data files are on disk that no log entry names yet."""
-        rewrites = self.statement is DISABLE_MAPPING and self.kind.is_used
-        writes = rewrites or self.statement in (APPEND_WITH_NEW_COLUMN, REPLACE, CREATE_AS_SELECT)
+        copies = self.statement is DISABLE_MAPPING and self.kind.is_used
+        writes = copies or self.statement in (APPEND_WITH_NEW_COLUMN, REPLACE, CREATE_AS_SELECT)
         return writes and self.step in (Step.PREPARE, Step.COMMIT)
 
 

@@ -10,7 +10,7 @@ import engines
 import pytest
 from delta_table import Table
 from engines import Rows
-from removal import OPERATION, by_delta, counts, insert_one_file
+from removal import OPERATION, by_delta, counts, in_matrix, insert_one_file
 
 ENGINES: list[Callable[..., Rows]] = [
     engines.deltalake_by_datafusion,
@@ -31,7 +31,7 @@ ROWS = (
 )
 
 
-@pytest.fixture(params=["", "p"], ids=["plain", "partitioned"])
+@pytest.fixture(params=["p", *in_matrix("")], ids=["partitioned", "plain"])
 def left(request: pytest.FixtureRequest, table: Table) -> tuple[Table, Table]:
     """The table after our removal, and a copy of it after Delta's; neither has the feature."""
     table.create_tracked(COLUMNS, partitioned_by=request.param)

@@ -25,6 +25,7 @@ from removal import (
     counts,
     data_files,
     disable,
+    in_matrix,
     insert_one_file,
     local,
     newest_adds,
@@ -33,6 +34,7 @@ from removal import (
 from table_log import TableLog
 
 COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
+MATRIX = pytest.mark.matrix
 UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
 
 
@@ -79,7 +81,7 @@ def emptied(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", [missing, cut_short, cut_in_the_middle, garbage, no_parquet, emptied]
+    "broken", [missing, cut_short, *in_matrix(cut_in_the_middle, garbage, no_parquet, emptied)]
 )
 def test_a_file_that_nobody_can_read_is_named(table: Table, broken: Callable[[Path], None]) -> None:
     renamed(table)
@@ -94,6 +96,7 @@ def test_a_file_that_nobody_can_read_is_named(table: Table, broken: Callable[[Pa
     assert file.name in str(error.getMessageParameters())
 
 
+@MATRIX
 def test_after_the_file_is_back_the_statement_succeeds(table: Table) -> None:
     renamed(table)
     file = local(table.path, list(table.log.live_files)[1])
@@ -287,10 +290,15 @@ def test_a_cancelled_statement_leaves_no_copies_though_they_were_complete(
         disk.release()
         running.thread.join()
         assert running.error is not None
+        tracker = odd_table.spark.sparkContext.statusTracker()
+        job = tracker.getJobInfo(max(tracker.getJobIdsForGroup("copies")))
+        assert job is not None
+        assert job.status == "FAILED"
 
     assert counts(disable(odd_table)) == (0, 2, 0)
 
 
+@MATRIX
 def test_the_job_tells_what_it_does(odd_table: Table, disk: OddDisk) -> None:
     disk.hold()
     running = Running(odd_table, "told")
@@ -311,9 +319,11 @@ def test_the_job_tells_what_it_does(odd_table: Table, disk: OddDisk) -> None:
     ("change", "condition"),
     [
         ("INSERT INTO {t} VALUES (9, 'z')", "DELTA_CONCURRENT_APPEND"),
-        ("DELETE FROM {t} WHERE c = 1", "DELTA_CONCURRENT_DELETE_READ"),
-        ("OPTIMIZE {t}", "DELTA_CONCURRENT_APPEND"),
-        ("ALTER TABLE {t} RENAME COLUMN b TO d", "DELTA_METADATA_CHANGED"),
+        *in_matrix(
+            ("DELETE FROM {t} WHERE c = 1", "DELTA_CONCURRENT_DELETE_READ"),
+            ("OPTIMIZE {t}", "DELTA_CONCURRENT_APPEND"),
+            ("ALTER TABLE {t} RENAME COLUMN b TO d", "DELTA_METADATA_CHANGED"),
+        ),
         (
             "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
             "DELTA_METADATA_CHANGED",

@@ -30,6 +30,7 @@ def assert_is_like_by_delta(table: Table, *copied: int) -> None:
     assert table.rows() == twin.rows() == before
 
 
+@pytest.mark.matrix
 def test_generated_columns(table: Table) -> None:
     table.create("a INT, g INT GENERATED ALWAYS AS (a * 2), x INT", TRACKED, NAME_MODE)
     table.spark.sql(f"INSERT INTO {table.name} (a, x) VALUES (1, 1)")
@@ -41,6 +42,7 @@ def test_generated_columns(table: Table) -> None:
     assert table.rows("a, g, y") == [(1, 2, 1), (2, 4, 2)]
 
 
+@pytest.mark.matrix
 def test_identity_columns(table: Table) -> None:
     table.create("a BIGINT GENERATED ALWAYS AS IDENTITY, b INT", TRACKED, NAME_MODE)
     table.spark.sql(f"INSERT INTO {table.name} (b) VALUES (1)")
@@ -52,6 +54,7 @@ def test_identity_columns(table: Table) -> None:
     assert table.rows("a, c") == [(1, 1), (2, 2)]
 
 
+@pytest.mark.matrix
 def test_constraints_and_defaults(table: Table) -> None:
     defaults = "'delta.feature.allowColumnDefaults' = 'supported'"
     table.create("a INT NOT NULL, b INT DEFAULT 7, x INT", TRACKED, NAME_MODE, defaults)
@@ -67,6 +70,7 @@ def test_constraints_and_defaults(table: Table) -> None:
         table.insert("(0, 0, 0)")
 
 
+@pytest.mark.matrix
 def test_char_and_varchar(table: Table) -> None:
     table.create_tracked("c CHAR(3), v VARCHAR(5), s STRUCT<c: CHAR(2)>")
     table.insert("('a', 'bb', named_struct('c', 'x'))")
@@ -116,6 +120,7 @@ def test_types_that_were_widened_after_the_file(table: Table) -> None:
     assert table.frame().where("a2 = 1 AND b2 = 2 AND d2 = 3.25").count() == 1
 
 
+@pytest.mark.matrix
 def test_materialized_partition_columns(table: Table) -> None:
     materialized = "'delta.feature.materializePartitionColumns' = 'supported'"
     table.create("a INT, p INT", TRACKED, NAME_MODE, materialized, partitioned_by="p")
@@ -129,6 +134,7 @@ def test_materialized_partition_columns(table: Table) -> None:
     assert table.rows() == [(1, 2)]
 
 
+@pytest.mark.matrix
 def test_a_stream_that_reads_the_table_ends_as_with_deltas_own(
     table: Table, tmp_path: Path
 ) -> None:
@@ -189,8 +195,14 @@ def add_file(table: Table, content: pyarrow.Table, **options: Any) -> None:
     "options",
     [
         {"compression": "zstd", "data_page_version": "2.0", "write_page_index": True},
-        {"compression": "none", "use_dictionary": False, "row_group_size": 2},
-        {"compression": "gzip", "write_statistics": False, "store_schema": False},
+        pytest.param(
+            {"compression": "none", "use_dictionary": False, "row_group_size": 2},
+            marks=pytest.mark.matrix,
+        ),
+        pytest.param(
+            {"compression": "gzip", "write_statistics": False, "store_schema": False},
+            marks=pytest.mark.matrix,
+        ),
     ],
 )
 def test_files_of_another_engine(table: Table, options: dict[str, Any]) -> None:
@@ -232,6 +244,7 @@ def test_a_file_whose_names_differ_in_letter_case_is_rewritten(table: Table) -> 
     assert log.parquet_columns() == ["Abc", "e"]
 
 
+@pytest.mark.matrix
 def test_names_that_differ_in_letter_case_only_from_dropped_ones(table: Table) -> None:
     table.create_tracked("Abc INT, d INT")
     insert_one_file(table, "(1, 1)")

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow.parquet
+import pytest
 from delta_table import Table
 from table_log import TableLog
 
@@ -20,6 +21,14 @@ NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 OPERATION = "REMOVE COLUMN MAPPING"
 
 Action = dict[str, Any]
+
+
+def in_matrix(*cases: Any) -> list[Any]:
+    """Cases of a test that takes too long with all of them."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.matrix)
+        for case in cases
+    ]
 
 
 def disable(table: Table) -> TableLog:
