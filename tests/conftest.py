@@ -23,6 +23,9 @@ from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
 
+# How many variants of a test each run has, the first and the last; `make test-matrix` has all.
+VARIANTS = 2
+
 ARCHIVE = pytest.StashKey[Path]()
 
 
@@ -41,9 +44,26 @@ def pytest_xdist_setupnodes(config: pytest.Config) -> None:
         raise pytest.UsageError(f"No session with spark-ext starts here:\n{failure}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # The quickest files last, so that the processes end at about the same time.
     items.sort(key=lambda item: item.path.parent.name == "unit")
+    if not any("::" in argument for argument in config.args):
+        leave_variants_to_the_matrix(items)
+
+
+def leave_variants_to_the_matrix(items: list[pytest.Item]) -> None:
+    """Of the variants of a test on a session, marks all but a few, evenly apart."""
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.path.parent.name != "unit" and not item.get_closest_marker("matrix"):
+            tests.setdefault(item.nodeid.split("[")[0], []).append(item)
+    for variants in tests.values():
+        last = len(variants) - 1
+        kept = {round(last * number / (VARIANTS - 1)) for number in range(VARIANTS)}
+        for number, item in enumerate(variants):
+            if last >= VARIANTS and number not in kept:
+                item.add_marker("matrix")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -119,6 +119,7 @@ def test_a_table_whose_creator_was_killed_is_created_by_create_or_replace(
 
 
 @pytest.mark.parametrize("stop", DROPS, ids=str)
+@pytest.mark.matrix
 def test_a_drop_of_the_mapping_feature_killed_at_any_of_its_commits_arrives_when_repeated(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
@@ -138,6 +139,7 @@ def test_a_drop_of_the_mapping_feature_killed_at_any_of_its_commits_arrives_when
     assert_is_after(table, stop)
 
 
+@pytest.mark.matrix
 def test_the_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed(
     tables: Tables, tmp_path: Path
 ) -> None:

@@ -299,6 +299,7 @@ def front_jars(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     return [*delta_jars, our_jar(), str(front_jar)]
 
 
+@pytest.mark.matrix
 def test_a_catalog_that_stages_nothing_replaces_by_drop_and_create(
     front_jars: list[str], tmp_path: Path
 ) -> None:

@@ -385,6 +385,7 @@ def leave_with_tasks_that_fail(home: Path, jars: list[str]) -> Seen:
     return seen
 
 
+@pytest.mark.matrix
 def test_a_task_that_fails_is_tried_again_and_leaves_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -254,6 +254,7 @@ def test_a_tested_delta_starts_without_a_warning(tmp_path: Path, delta_jars: lis
     assert TableLog(tmp_path / "t").physical_names == {"a": "a", "b": "b"}
 
 
+@pytest.mark.matrix
 def test_a_newer_delta_that_the_hooks_fit_gets_one_warning(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
@@ -301,6 +302,7 @@ def session_on_a_class_path(home: Path, delta_jars: list[str], jar: str) -> str:
     return str(delta.getClassLoader().getClass().getName())
 
 
+@pytest.mark.matrix
 def test_delta_may_be_on_the_class_path_and_our_jar_not(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
@@ -325,6 +327,7 @@ def session_after_a_plain_one(home: Path, jars: list[str]) -> dict[str, str] | N
     return refused
 
 
+@pytest.mark.matrix
 def test_delta_may_be_loaded_before_the_extension(tmp_path: Path, delta_jars: list[str]) -> None:
     refused = in_new_process(session_after_a_plain_one, tmp_path, [*delta_jars, our_jar()])
 

@@ -407,6 +407,7 @@ spark.stop()
 """
 
 
+@pytest.mark.matrix
 def test_a_server_that_pyspark_starts_for_itself_is_configured(tmp_path: Path) -> None:
     """Its sessions have class loaders of their own, as `spark.sql.artifact.isolation` says."""
     settings = small_session(SparkSession.Builder(), tmp_path / "warehouse")._options

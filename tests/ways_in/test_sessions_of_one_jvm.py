@@ -70,6 +70,7 @@ def stopped_and_started_again(home: Path) -> list[Seen]:
     return found
 
 
+@pytest.mark.matrix
 def test_stop_and_start_again(tmp_path: Path) -> None:
     """Three applications of one JVM, the last with another catalog."""
     first, second, hive = in_new_process(stopped_and_started_again, tmp_path)

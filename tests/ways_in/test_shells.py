@@ -47,6 +47,7 @@ def test_spark_sql_with_the_catalog_in_memory(place: Place) -> None:
     assert not (place.directory / "metastore_db").exists()
 
 
+@pytest.mark.matrix
 def test_spark_shell_with_the_jar_alone(place: Place) -> None:
     track = ", ".join(f'"{statement}"' for statement in statements())
     names, refused = NAMES.format(t="t"), SET_FLAG.format(t="t")
