@@ -8,6 +8,7 @@ from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 
+import pytest
 from custom_sessions import our_jar, resolved_jars
 from delta_table import Table
 from driver_processes import Written, write_along
@@ -17,6 +18,7 @@ from table_log import TableLog
 WRITERS = 3
 
 
+@pytest.mark.matrix
 def test_nothing_is_lost_when_several_drivers_append_add_rename_and_drop(
     table: Table, tmp_path: Path
 ) -> None:

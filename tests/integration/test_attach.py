@@ -164,6 +164,7 @@ def unattachable(home: Path, delta_jars: list[str]) -> dict[str, Failure | str |
     return found
 
 
+@pytest.mark.matrix
 def test_a_session_that_cannot_be_made_whole_stays_as_it_was(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:

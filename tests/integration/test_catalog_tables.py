@@ -326,6 +326,7 @@ def test_a_catalog_that_stages_nothing_replaces_by_drop_and_create(
     assert (external.columns, external.max_column_id) == ({"a": (1, "a")}, 2)
 
 
+@pytest.mark.matrix
 def test_another_session_catalog_may_stand_in_front_of_deltas(
     front_jars: list[str], tmp_path: Path
 ) -> None:

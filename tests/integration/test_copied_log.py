@@ -516,6 +516,7 @@ def test_commit_timestamps_in_the_log_grow(table: Table) -> None:
     assert next(iter(log.commits[-1][0])) == "commitInfo"
 
 
+@pytest.mark.matrix
 def test_earlier_versions_stay_readable_and_can_be_restored(table: Table) -> None:
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS)
     insert_one_file(table, "(1, 'x'), (2, 'y')")

@@ -243,6 +243,7 @@ def test_older_versions_stay_readable_and_can_be_restored(table: Table) -> None:
     assert table.log.flag == "false"
 
 
+@pytest.mark.matrix
 def test_it_is_free_with_ten_thousand_files(table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")

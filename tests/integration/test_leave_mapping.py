@@ -158,6 +158,23 @@ def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
     assert told == ["1", "0", "2"]
 
 
+def test_the_job_says_in_the_ui_what_it_does(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    context = table.spark.sparkContext
+    context.setJobDescription("mine")
+
+    table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
+
+    jobs = context._jsc.sc().statusStore().jobsList(None)
+    told = [jobs.apply(place).description() for place in range(jobs.size())]
+    told = [text.get() for text in told if text.isDefined()]
+    assert f"Column mapping of file:{table.path}: copies up to 1 files" in told
+    assert context.getLocalProperty("spark.job.description") == "mine"
+    context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+
+
 def test_files_that_cannot_be_read_are_told_of_before(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")

@@ -215,6 +215,7 @@ def evolve_under(home: Path, jars: list[str], options: str) -> str:
 @pytest.mark.parametrize(
     "preferred", [pytest.param("IPv4Stack", marks=pytest.mark.matrix), "IPv6Addresses"]
 )
+@pytest.mark.matrix
 def test_the_two_sides_meet_whatever_loopback_address_the_jvm_prefers(
     spark: SparkSession, tmp_path: Path, preferred: str
 ) -> None:

@@ -222,6 +222,7 @@ def sessions_in_one_jvm(home: Path, jars: list[str]) -> dict[str, set[str | None
     return {**refused, "ours last": refusals(last, home)}
 
 
+@pytest.mark.matrix
 def test_the_order_of_the_extensions_and_the_number_of_sessions_do_not_matter(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
@@ -247,6 +248,7 @@ def log_of_a_start(home: Path, jars: list[str]) -> tuple[list[str], str | None]:
     return ours, known and known.condition
 
 
+@pytest.mark.matrix
 def test_a_tested_delta_starts_without_a_warning(tmp_path: Path, delta_jars: list[str]) -> None:
     logged, _ = in_new_process(log_of_a_start, tmp_path, [our_jar(), *delta_jars])
 

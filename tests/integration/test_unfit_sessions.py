@@ -159,6 +159,7 @@ def used_with(home: Path, jars: list[str]) -> list[tuple[str, str, dict[str, str
     return found
 
 
+@pytest.mark.matrix
 def test_a_jar_of_another_version_than_the_package_is_refused(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:

@@ -125,6 +125,7 @@ def clone_and_drop(spark: SparkSession, source: Path, path: Path, *then: str) ->
         clone.alter(change)
 
 
+@pytest.mark.matrix
 def test_a_restore_to_what_was_changed_without_us_sets_the_flag(table: Table, plain: Plain) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
@@ -143,6 +144,7 @@ def test_a_restore_to_what_was_changed_without_us_sets_the_flag(table: Table, pl
     assert clone.rows() == [(1, None)]
 
 
+@pytest.mark.matrix
 def test_the_id_of_a_column_that_was_dropped_without_us_is_not_taken_for_a_nested_one(
     table: Table, plain: Plain
 ) -> None:
