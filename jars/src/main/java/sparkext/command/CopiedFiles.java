@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
@@ -107,10 +108,8 @@ final class CopiedFiles {
       switch (result.kind()) {
         case KEPT -> {
           counts.kept(file.size());
-          AddFile kept = renamed(file, file.path(), file.size(), file.modificationTime());
-          if (!Objects.equals(kept.stats(), file.stats())
-              || !kept.partitionValues().equals(file.partitionValues())) {
-            actions.add(kept);
+          if (!hasNewKeys(file)) {
+            actions.add(renamed(file, file.path(), file.size(), file.modificationTime()));
           }
         }
         case COPIED -> {
@@ -157,6 +156,13 @@ final class CopiedFiles {
 
   private static Action removed(AddFile file) {
     return file.removeWithTimestamp(System.currentTimeMillis(), /* dataChange= */ false);
+  }
+
+  /** Whether the log says all of a file under its new names already. */
+  private boolean hasNewKeys(AddFile file) {
+    Map<String, String> values = CollectionConverters.asJava(file.partitionValues());
+    return Objects.equals(keys.statistics(file.stats()), file.stats())
+        && keys.partitionValues(values).equals(values);
   }
 
   /** The same rows in a file under new names. All else that the log says of it stays. */
@@ -227,7 +233,7 @@ final class CopiedFiles {
               CollectionConverters.asJava(commit._2()).stream()
                   .anyMatch(
                       action -> action instanceof AddFile file && places.isCopy(file.path())));
-    } catch (RuntimeException unknown) {
+    } catch (Exception unknown) { // Scala declares no checked exception: the storage's are some
       LOG.warn("The log cannot be read after a commit that failed", unknown);
       return true;
     }

@@ -22,6 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.parquet.Uninterrupted;
 
 /**
  * Where the copies of one run go: into folders {@code column=value}, as files of a table without
@@ -107,12 +108,7 @@ final class FilePlaces {
 
   /** Removes every copy of this run. What cannot be removed stays for VACUUM. */
   void removeAll(Configuration configuration) {
-    // Some storages refuse all that a thread asks for that is to end.
-    boolean interrupted = Thread.interrupted();
-    used.forEach(folder -> removeAll(folder, configuration));
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    Uninterrupted.run(() -> used.forEach(folder -> removeAll(folder, configuration)));
   }
 
   private void removeAll(Path folder, Configuration configuration) {

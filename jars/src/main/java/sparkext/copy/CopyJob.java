@@ -30,6 +30,7 @@ import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
 import sparkext.parquet.NotParquetException;
+import sparkext.parquet.Uninterrupted;
 
 /** The Spark job that brings data files under other names, or only says what it would do. */
 public final class CopyJob {
@@ -195,21 +196,18 @@ public final class CopyJob {
 
     private static void removeCopies(
         List<FileResult> results, Configuration configuration, Throwable failure) {
-      // Some storages refuse all that a thread asks for that is to end.
-      boolean interrupted = Thread.interrupted();
       try {
-        for (FileResult result : results) {
-          if (result.target() != null) {
-            Path copy = path(result.target());
-            copy.getFileSystem(configuration).delete(copy, /* recursive= */ false);
-          }
-        }
+        Uninterrupted.run(
+            () -> {
+              for (FileResult result : results) {
+                if (result.target() != null) {
+                  Path copy = path(result.target());
+                  copy.getFileSystem(configuration).delete(copy, /* recursive= */ false);
+                }
+              }
+            });
       } catch (IOException notRemoved) {
         failure.addSuppressed(notRemoved);
-      } finally {
-        if (interrupted) {
-          Thread.currentThread().interrupt();
-        }
       }
     }
 

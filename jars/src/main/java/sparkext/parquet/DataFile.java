@@ -162,22 +162,17 @@ public final class DataFile {
   /** Closing completes a file on a store of objects, unless it is aborted before. */
   private static void remove(FileSystem storage, Path target, OutputStream stream)
       throws IOException {
-    // A task that is killed is interrupted as well, and some storages then refuse all.
-    boolean interrupted = Thread.interrupted();
-    try (stream) {
-      if (stream instanceof FSDataOutputStream upload
-          && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
-        upload.abort();
-      }
-    } finally {
-      try {
-        storage.delete(target, false);
-      } finally {
-        if (interrupted) {
-          Thread.currentThread().interrupt();
-        }
-      }
-    }
+    Uninterrupted.run(
+        () -> {
+          try (stream) {
+            if (stream instanceof FSDataOutputStream upload
+                && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
+              upload.abort();
+            }
+          } finally {
+            storage.delete(target, false);
+          }
+        });
   }
 
   /** Not what else is derived from Hadoop's: that may do more than read and write. */
