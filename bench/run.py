@@ -17,6 +17,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,17 @@ class Remote:
         return float(json.loads(line))
 
 
+@contextmanager
+def both_sessions(folder: Path) -> Iterator[tuple[Remote, Remote]]:
+    """One with the plugin and one with plain delta-spark, until the body ends."""
+    ours, plain = Remote("plugin", folder), Remote("plain", folder)
+    try:
+        yield ours, plain
+    finally:
+        ours.stop()
+        plain.stop()
+
+
 @dataclass(frozen=True)
 class Figure:
     """One row of the result."""
@@ -134,13 +147,9 @@ def with_first_calls(folder: Path) -> int:
 
 def with_disabling(folder: Path) -> int:
     """What switching column mapping off costs, and its picture."""
-    ours, plain = Remote("plugin", folder), Remote("plain", folder)
-    try:
+    with both_sessions(folder) as (ours, plain):
         sizes = disable.by_size(ours, plain, folder)
         counts = disable.by_files(ours, plain, folder)
-    finally:
-        ours.stop()
-        plain.stop()
     disable.draw(sizes, counts, machine(), PICTURE)
     print(f"Drew {PICTURE}")
     largest = sizes[-1]
@@ -171,13 +180,9 @@ def with_disabling(folder: Path) -> int:
 
 def with_leaving(folder: Path) -> int:
     """What leaving column mapping costs where files are copied, and its picture."""
-    ours, plain = Remote("plugin", folder), Remote("plain", folder)
-    try:
+    with both_sessions(folder) as (ours, plain):
         sizes = leave.by_size(ours, plain, folder)
         counts = leave.by_files(ours, plain, folder)
-    finally:
-        ours.stop()
-        plain.stop()
     leave.draw(sizes, counts, machine(), PICTURE_OF_COPIES)
     print(f"Drew {PICTURE_OF_COPIES}")
     report_leaving([*sizes, *counts])
@@ -298,17 +303,13 @@ def first_call(
 
 def with_sessions(folder: Path) -> list[Figure]:
     """All that is measured between two running sessions."""
-    ours, plain = Remote("plugin", folder), Remote("plain", folder)
-    try:
+    with both_sessions(folder) as (ours, plain):
         return [
             *alters_of_one_session(ours, folder / "one-session"),
             *statements((ours, plain), folder),
             wide_table(ours, folder / "wide"),
             *log_bytes(ours, folder),
         ]
-    finally:
-        ours.stop()
-        plain.stop()
 
 
 def alters_of_one_session(ours: Remote, folder: Path) -> list[Figure]:
