@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON in which questions and answers travel between the two halves; no other module has any.
+"""The JSON in which questions and answers travel between the two halves.
 
 Shape:
     A request is one JSON object, and so is its answer. `M` is `{"schema": .., "configuration":
@@ -46,6 +46,8 @@ Shape:
     `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null;
     `exact` is null or `{"kept": F, "copied": F, "rewritten": F}`.
 
+    The functions that read a table's log are told it, `spark_ext.worker.log_wire`.
+
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 
         {"error": {"condition": "..", "sqlState": "..", "parameters": {..}, "message": ".."}}
@@ -69,6 +71,7 @@ from spark_ext.model.metadata import (
     TableMetadata,
 )
 from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
+from spark_ext.worker.shapes import request_of, shaped, strings
 
 
 def parse_metadata_change(text: str) -> MetadataChange:
@@ -78,7 +81,7 @@ def parse_metadata_change(text: str) -> MetadataChange:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape;
             so do all of these.
     """
-    request = _object(_json(text), "$", _METADATA_CHANGE)
+    request = request_of(text, _METADATA_CHANGE)
     old = _metadata(request["old"], "old", {})
     proposed = _metadata(request["proposed"], "proposed", {"=old": old})
     earlier = {"=old": old, "=proposed": proposed}
@@ -88,18 +91,18 @@ def parse_metadata_change(text: str) -> MetadataChange:
 
 def parse_removal(text: str) -> tuple[TableMetadata, Protocol]:
     """The table that `removal` is asked about."""
-    request = _object(_json(text), "$", _REMOVAL)
+    request = request_of(text, _REMOVAL)
     return _metadata(request["table"], "table", {}), _protocol(request["protocol"], "protocol")
 
 
 def parse_table(text: str) -> TableMetadata:
     """The table that `column_mapping` is called with."""
-    return _metadata(_object(_json(text), "$", _TABLE)["table"], "table", {})
+    return _metadata(request_of(text, _TABLE)["table"], "table", {})
 
 
 def parse_table_facts(text: str) -> TableFacts:
     """The table that `column_mapping_exit` is called with."""
-    request = _object(_json(text), "$", _TABLE_FACTS)
+    request = request_of(text, _TABLE_FACTS)
     return TableFacts(
         metadata=_metadata(request["table"], "table", {}),
         protocol=_protocol(request["protocol"], "protocol"),
@@ -189,35 +192,17 @@ _PROTOCOL = {
 def _exact(value: Any) -> CopiedFiles | None:
     if value is None:
         return None
-    files = _object(value, "exact", _EXACT)
+    files = shaped(value, "exact", _EXACT)
     return CopiedFiles(**{way: _files(files[way], f"exact.{way}") for way in _EXACT})
 
 
 def _files(value: Any, path: str) -> FileCount:
-    files = _object(value, path, _FILES)
+    files = shaped(value, path, _FILES)
     return FileCount(files["numFiles"], files["sizeInBytes"])
 
 
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise MalformedMessageError(path="$", problem=f"is no JSON: {error}") from error
-
-
-def _object(value: Any, path: str, shape: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
-    # An unknown key is refused: it may be a fact that would change a rule's decision.
-    if not isinstance(value, dict) or value.keys() != shape.keys():
-        raise MalformedMessageError(path=path, problem=f"is no object of {sorted(shape)}")
-    for key, types in shape.items():
-        if type(value[key]) not in types:
-            expected = " or ".join(accepted.__name__ for accepted in types)
-            raise MalformedMessageError(path=f"{path}.{key}", problem=f"is no {expected}")
-    return value
-
-
 def _metadata(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> TableMetadata:
-    fields = _object(value, path, _METADATA)
+    fields = shaped(value, path, _METADATA)
     return TableMetadata(
         schema=_schema(fields["schema"], f"{path}.schema", earlier),
         configuration=_configuration(fields["configuration"], f"{path}.configuration", earlier),
@@ -229,7 +214,7 @@ def _configuration(
 ) -> Mapping[str, str]:
     if isinstance(value, str):
         return _earlier(value, path, earlier).configuration
-    _strings(value.values(), path)
+    strings(value.values(), path)
     return MappingProxyType(value)
 
 
@@ -267,7 +252,7 @@ def _column(value: Any, known: list[Field], path: str) -> Field:
 
 
 def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
-    fields = _object(value, "commit", _COMMIT)
+    fields = shaped(value, "commit", _COMMIT)
     return CommitContext(
         proposed=proposed,
         protocol=_protocol(fields["protocol"], "commit.protocol"),
@@ -279,7 +264,7 @@ def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
 
 
 def _protocol(value: Any, path: str) -> Protocol:
-    fields = _object(value, path, _PROTOCOL)
+    fields = shaped(value, path, _PROTOCOL)
     return Protocol(
         min_reader_version=fields["minReaderVersion"],
         min_writer_version=fields["minWriterVersion"],
@@ -289,11 +274,4 @@ def _protocol(value: Any, path: str) -> Protocol:
 
 
 def _features(features: Any, path: str) -> frozenset[str] | None:
-    return None if features is None else frozenset(_strings(features, path))
-
-
-def _strings(values: Any, path: str) -> tuple[str, ...]:
-    strings = tuple(values)
-    if not all(type(value) is str for value in strings):
-        raise MalformedMessageError(path=path, problem="has a value that is no string")
-    return strings
+    return None if features is None else frozenset(strings(features, path))

@@ -23,7 +23,10 @@ ROOMS: Mapping[str, set[str]] = {
     "model": {"errors"},
     "rules": {"errors", "model"},
     "leave": {"errors", "model"},
-    "worker": {"errors", "model", "rules", "leave"},
+    "log": {"model"},
+    "history": {"log", "model"},
+    "audit": {"log", "model"},
+    "worker": {"errors", "model", "rules", "leave", "log", "history", "audit"},
     "api": {"errors", "model", "leave", "__init__"},  # the version, which stands there
     "doctor": {"errors", "model", "api", "__init__"},
     "__init__": {"errors", "leave", "api"},

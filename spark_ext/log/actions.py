@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The actions of a Delta log that say what a table's metadata is, as they were written.
+
+Nothing is refused here: who audits a table wants to hear what is wrong with it.
+
+Source:
+    Protocol, "Actions" and "Checkpoints".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from spark_ext.model.metadata import Protocol
+from spark_ext.model.schema import Path, Schema, walk
+
+Action = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class LoggedMetadata:
+    """A `metaData` action.
+
+    Args:
+        schema: None where `schemaString` is no schema.
+        configuration: Every property, with the value that stands there.
+
+    Source:
+        Protocol, "Change Metadata".
+    """
+
+    schema: Schema | None
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    partition_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit that has a `metaData` or a `protocol` action.
+
+    Args:
+        time: In milliseconds since the epoch, as DESCRIBE HISTORY tells it.
+        operation: As `commitInfo` has it; None where the writer left none, as for the next two.
+        user: Its `userName`, else its `userId`.
+        engine: Its `engineInfo`.
+    """
+
+    version: int
+    time: int | None = None
+    operation: str | None = None
+    user: str | None = None
+    engine: str | None = None
+    protocol: Protocol | None = None
+    metadata: LoggedMetadata | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A checkpoint, or a log compaction file: what it says of the versions that it stands for.
+
+    Args:
+        file: Its name in `_delta_log`; of a multi-part checkpoint that of the first part.
+        version: Of a checkpoint the version that it holds; of a log compaction file its last.
+        first_version: That of a log compaction file; None for a checkpoint.
+    """
+
+    file: str
+    version: int
+    first_version: int | None = None
+    protocol: Protocol | None = None
+    metadata: LoggedMetadata | None = None
+
+
+@dataclass(frozen=True)
+class ParquetColumn:
+    """A column in a data file's own schema, at any level.
+
+    Args:
+        path: In the words of a physical path: `element`, `key` and `value`, whatever the file
+            calls its groups.
+        field_id: None where the file has none.
+    """
+
+    path: Path
+    field_id: int | None = None
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Live data files that are alike in all that follows.
+
+    Args:
+        example: The path of one of them, as its `add` action has it.
+        num_files: How many.
+        size_in_bytes: All together, as the log has it.
+        added_under: The version of the newest metadata at the commit that added them; None where
+            that commit is gone.
+        partition_columns: The keys of `partitionValues`.
+        folders: The names before `=` in their folders.
+        statistics: The paths in `minValues`, `maxValues` and `nullCount`.
+        columns: By their footers; None where these were not read, or could not be.
+        problem: Why a footer could not be read; `missing` where there is no file.
+    """
+
+    example: str
+    num_files: int
+    size_in_bytes: int
+    added_under: int | None = None
+    partition_columns: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    statistics: tuple[Path, ...] = ()
+    columns: tuple[ParquetColumn, ...] | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class TableLog:
+    """A table's log.
+
+    Args:
+        name: The table, as the user wrote it.
+        last_version: The table's newest.
+        commits: By version, those that change metadata or protocol. Log clean-up takes old ones.
+        summaries: Every checkpoint and log compaction file.
+        first_commit: The version of the oldest commit that is there, whatever it has.
+        hinted_checkpoint: The version that `_last_checkpoint` names; None without that file.
+        files: The live data files; None where nobody asked for them.
+    """
+
+    name: str
+    last_version: int
+    commits: tuple[Commit, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+    first_commit: int | None = None
+    hinted_checkpoint: int | None = None
+    files: tuple[FileGroup, ...] | None = None
+
+
+def commit(version: int, time: int | None, actions: Iterable[Action]) -> Commit:
+    """A commit, of its actions and the time at which its file was last modified."""
+    found = _by_kind(actions)
+    info = found.get("commitInfo", {})
+    return Commit(
+        version=version,
+        # Protocol, "In-Commit Timestamps": where it stands it is the commit's time.
+        time=info.get("inCommitTimestamp", time),
+        operation=info.get("operation"),
+        user=info.get("userName") or info.get("userId"),
+        engine=info.get("engineInfo"),
+        protocol=protocol(found.get("protocol")),
+        metadata=metadata(found.get("metaData")),
+    )
+
+
+def summary(
+    file: str, version: int, first_version: int | None, actions: Iterable[Action]
+) -> Summary:
+    """A checkpoint or a log compaction file, of its actions."""
+    found = _by_kind(actions)
+    return Summary(
+        file=file,
+        version=version,
+        first_version=first_version,
+        protocol=protocol(found.get("protocol")),
+        metadata=metadata(found.get("metaData")),
+    )
+
+
+def metadata(action: Action | None) -> LoggedMetadata | None:
+    """A `metaData` action."""
+    if action is None:
+        return None
+    return LoggedMetadata(
+        schema=_schema(action.get("schemaString")),
+        configuration=action.get("configuration") or {},
+        partition_columns=tuple(action.get("partitionColumns") or ()),
+    )
+
+
+def protocol(action: Action | None) -> Protocol | None:
+    """A `protocol` action."""
+    if action is None:
+        return None
+    return Protocol(
+        min_reader_version=action.get("minReaderVersion", 1),
+        min_writer_version=action.get("minWriterVersion", 1),
+        reader_features=_features(action.get("readerFeatures")),
+        writer_features=_features(action.get("writerFeatures")),
+    )
+
+
+def _by_kind(actions: Iterable[Action]) -> dict[str, Action]:
+    return {kind: body for action in actions for kind, body in action.items() if body is not None}
+
+
+def _features(names: Iterable[str] | None) -> frozenset[str] | None:
+    return None if names is None else frozenset(names)
+
+
+def _schema(text: Any) -> Schema | None:
+    try:
+        schema: Schema = json.loads(text)
+        for _, column in walk(schema):
+            if not isinstance(column["name"], str):
+                return None
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
+    return schema
