@@ -12,12 +12,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Path, Schema, walk
 
 Action = Mapping[str, Any]
+
+# The `problem` of a data file that is not there.
+MISSING: Final = "missing"
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class FileGroup:
         folders: The names before `=` in their folders.
         statistics: The paths in `minValues`, `maxValues` and `nullCount`.
         columns: By their footers; None where these were not read, or could not be.
-        problem: Why a footer could not be read; `missing` where there is no file.
+        problem: Why a footer could not be read; `MISSING` where there is no file.
     """
 
     example: str

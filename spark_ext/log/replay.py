@@ -3,14 +3,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
-from spark_ext.model.keys import COLUMN_ID, COLUMN_MAPPING_MODE, MODE_NONE, PHYSICAL_NAME
+from spark_ext.model.keys import (
+    COLUMN_ID,
+    COLUMN_MAPPING_MODE,
+    FEATURE_NAME,
+    HAS_DROPPED_OR_RENAMED,
+    MAX_COLUMN_ID,
+    MODE_ID,
+    MODE_NAME,
+    MODE_NONE,
+    PHYSICAL_NAME,
+)
 from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Field, Path, walk
+
+# Delta, DeltaOperations.scala: what brings columns with the ids and names of another table or time.
+_BRINGING_OPERATIONS = ("CLONE", "RESTORE")
 
 
 @dataclass(frozen=True)
@@ -47,6 +61,59 @@ class State:
     def mode(self) -> str:
         """The column mapping mode, in lower case, whatever it is."""
         return str(self.metadata.configuration.get(COLUMN_MAPPING_MODE, MODE_NONE)).lower()
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether column mapping is on."""
+        return self.mode in (MODE_NAME, MODE_ID)
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether the protocol lists the feature of usage tracking."""
+        return FEATURE_NAME in (self.protocol.writer_features or ())
+
+    @property
+    def flag(self) -> bool | None:
+        """The flag of usage tracking; None where it is absent or no boolean."""
+        text = str(self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED)).lower()
+        return {"true": True, "false": False}.get(text)
+
+    @property
+    def max_column_id(self) -> int | None:
+        """The highest id that was ever given; None where the table does not say."""
+        try:
+            return int(self.metadata.configuration[MAX_COLUMN_ID])
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    @property
+    def operation(self) -> str | None:
+        """Of the commit that made it so; None where that is not told."""
+        return None if self.commit is None else self.commit.operation
+
+    @property
+    def may_bring_columns(self) -> bool:
+        """Whether its columns may come from another table or time, with names and ids.
+
+        A writer may leave `commitInfo` out, so a commit that does not say what it is may.
+        """
+        return self.operation is None or self.operation in _BRINGING_OPERATIONS
+
+    def name_in_files(self, column: Column) -> Path:
+        """Under which names readers look for a column in data files, letter case aside.
+
+        Without column mapping that is its own name, whatever keys are left in the schema.
+        """
+        path = column.physical_path if self.is_mapped else column.path
+        return lower(path)
+
+    @cached_property
+    def names_in_files(self) -> Mapping[Path, Column]:
+        """Every column by its `name_in_files`; of two that have one, the first."""
+        found: dict[Path, Column] = {}
+        for column in self.columns:
+            found.setdefault(self.name_in_files(column), column)
+        return found
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -94,11 +161,29 @@ def states(log: TableLog) -> tuple[State, ...]:
     return tuple(found)
 
 
+def since(states: Sequence[State], is_so: Callable[[State], bool]) -> int | None:
+    """The version from which on something is so without a break; None where it is not so now."""
+    version = None
+    for state in reversed(states):
+        if not is_so(state):
+            break
+        version = state.version
+    return version
+
+
+def lower(path: Path) -> Path:
+    """A path as readers of Parquet compare it: without letter case."""
+    return tuple(name.lower() for name in path)
+
+
 def _oldest_checkpoint(log: TableLog) -> Summary | None:
+    # Between an older one and the first commit, changes would be missing.
+    first_commit = log.last_version + 1 if log.first_commit is None else log.first_commit
     whole = (
         summary
         for summary in log.summaries
         if summary.first_version is None
+        and summary.version >= first_commit - 1
         and summary.protocol is not None
         and summary.metadata is not None
     )

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from spark_ext.audit import audit
 from spark_ext.leave.exits import exits
+from spark_ext.log.actions import TableLog
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
@@ -21,6 +23,7 @@ from spark_ext.model.column_mapping import (
 )
 from spark_ext.model.metadata import TableFacts, TableMetadata
 from spark_ext.model.schema import quoted, type_name, walk
+from spark_ext.worker.log_wire import parse_log
 from spark_ext.worker.wire import parse_table, parse_table_facts
 
 Row = Mapping[str, Any]
@@ -57,6 +60,10 @@ def _column_mapping_exit(facts: TableFacts) -> Iterable[Row]:
         yield asdict(step, dict_factory=_row)
 
 
+def _column_mapping_audit(log: TableLog) -> Iterable[Row]:
+    return (asdict(finding) for finding in audit(log))
+
+
 def _row(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """By the names of columns, which are written as Delta writes them: `num_files`, `numFiles`."""
     return {re.sub(r"_(\w)", lambda end: end[1].upper(), name): value for name, value in fields}
@@ -77,5 +84,10 @@ FUNCTIONS = {
         f" kept {_FILES}, copied {_FILES}, rewritten {_FILES}, statements ARRAY<STRING>",
         parse_table_facts,
         _column_mapping_exit,
+    ),
+    "column_mapping_audit": TableFunction(
+        "version BIGINT, check STRING, column STRING, file STRING, message STRING, remedy STRING",
+        parse_log,
+        _column_mapping_audit,
     ),
 }

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in docstrings do what they show, and every rule has one."""
+"""The examples in docstrings do what they show, and every rule and every check has one."""
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
 
+import logs
 import pytest
 import tables
 
+from spark_ext.audit import CHECKS
 from spark_ext.model.usage import flag
 from spark_ext.rules import RULES
 
@@ -19,11 +22,11 @@ MODULES = [
     "spark_ext.model.schema",
 ]
 MODULES += ["spark_ext.leave.exits", "spark_ext.leave.removal", "spark_ext.rules"]
-MODULES += [rule.__module__ for rule in RULES]
+MODULES += [rule.__module__ for rule in (*RULES, *CHECKS)]
 
-# What examples of rules are written in, unless the module has such a name itself.
+# What examples of rules and checks are written in, unless the module has such a name itself.
 NOTATION = {name: getattr(tables, name) for name in ("columns", "commit", "protocol", "table")}
-NOTATION |= {"flag": flag}
+NOTATION |= {"flag": flag, "history": logs.history, "replace": dataclasses.replace}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which names in data files a table's log accounts for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from spark_ext.log.actions import TableLog
+from spark_ext.log.replay import State, lower
+from spark_ext.model.keys import (
+    INTERNAL_COLUMNS,
+    MODE_ID,
+    NESTED_COLUMN_IDS,
+    ROW_TRACKING_COLUMNS,
+)
+from spark_ext.model.schema import DataType, Path
+
+# Delta 4.4.0, RowTracking: how it names its columns in files; a clone's files have its source's.
+_ROW_TRACKING_PREFIXES = ("_row-id-col-", "_row-commit-version-col-")
+
+# What brings files with columns that this log never had.
+_BRINGING_OPERATIONS = ("CLONE", "CONVERT")
+
+_SEGMENTS = {
+    "array": (("elementType", "element"),),
+    "map": (("keyType", "key"), ("valueType", "value")),
+}
+
+
+@dataclass(frozen=True)
+class KnownNames:
+    """The names, and the ids, that data files of a table may have; letter case is no difference."""
+
+    log: TableLog
+    states: Sequence[State]
+
+    @property
+    def by_id(self) -> bool:
+        """Whether readers find columns by field id, so that names mean nothing."""
+        return self.states[-1].mode == MODE_ID
+
+    def is_accounted_for(self, path: Path) -> bool:
+        """Whether a path may be in a file: it is a column's, below one's, or not the table's."""
+        path = lower(path)
+        if self.is_internal(path):
+            return True
+        return self._is_in(path, self._now) or not (
+            self._dropped_are_known and not self._is_in(path, self._ever)
+        )
+
+    def is_id_accounted_for(self, id: int) -> bool:
+        """Whether a field id may be in a file, in the same sense."""
+        newest = self.states[-1]
+        if id in _ids(newest):
+            return True
+        return not (
+            self._dropped_are_known
+            and not any(id in _ids(state) for state in self._told if state.is_mapped)
+        )
+
+    def is_internal(self, path: Path) -> bool:
+        """Whether a path is of a column that Delta keeps for itself in files."""
+        name = path[0].lower()
+        return name in self._own or name.startswith(_ROW_TRACKING_PREFIXES)
+
+    def has_no_columns_below(self, id: int) -> bool:
+        """Whether what files have below the column with this id is the format's business."""
+        types = {column.id: column.field["type"] for column in self.states[-1].columns}
+        return isinstance(types.get(id), str)
+
+    @property
+    def _told(self) -> Sequence[State]:
+        """The states whose columns may be in live files without being the table's any more."""
+        newest = self.states[-1]
+        if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
+            return ()
+        return self.states
+
+    @cached_property
+    def _dropped_are_known(self) -> bool:
+        """Whether nothing was dropped that these states do not tell of."""
+        if not self._told:
+            return True
+        return self.log.first_commit == 0 and not any(
+            state.operation is None or state.operation in _BRINGING_OPERATIONS
+            for state in self.states
+        )
+
+    @cached_property
+    def _now(self) -> dict[Path, DataType | str]:
+        return dict(_typed(self.states[-1]))
+
+    @cached_property
+    def _ever(self) -> dict[Path, DataType | str]:
+        return {path: kind for state in self._told for path, kind in _typed(state)}
+
+    @cached_property
+    def _own(self) -> frozenset[str]:
+        properties = (
+            state.metadata.configuration.get(key)
+            for state in self.states
+            for key in ROW_TRACKING_COLUMNS
+        )
+        return INTERNAL_COLUMNS | {str(name).lower() for name in properties if name}
+
+    def _is_in(self, path: Path, known: dict[Path, DataType | str]) -> bool:
+        if path in known:
+            return True
+        # What is below anything but a struct, such as a variant's parts, is the format's business.
+        above = (path[:length] for length in range(len(path) - 1, 0, -1))
+        nearest = next((known[each] for each in above if each in known), "struct")
+        return (nearest if isinstance(nearest, str) else nearest["type"]) != "struct"
+
+
+def _typed(state: State) -> Iterator[tuple[Path, DataType | str]]:
+    """Every column's path in files, and that of elements, keys and values, with its type."""
+    for column in state.columns:
+        yield from _inner(state.name_in_files(column), column.field["type"])
+
+
+def _inner(path: Path, kind: DataType | str) -> Iterator[tuple[Path, DataType | str]]:
+    yield path, kind
+    if not isinstance(kind, str):
+        for key, segment in _SEGMENTS.get(kind["type"], ()):
+            yield from _inner((*path, segment), kind[key])
+
+
+def _ids(state: State) -> set[object]:
+    found: set[object] = set()
+    for column in state.columns:
+        nested = (column.field.get("metadata") or {}).get(NESTED_COLUMN_IDS)
+        found |= {column.id, *(nested.values() if isinstance(nested, dict) else ())}
+    return found
