@@ -1,18 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rule processes with other rules, or none."""
+"""Rule processes with other rules, or none; and an audit of what every test leaves."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from textwrap import dedent, indent
+from urllib.parse import urlparse
 
+import audited
 import pytest
 from custom_sessions import our_jar
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
 from rule_process import PYTHON, SetConf
+
+AUDITOR = audited.Auditor()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    # Before the fixtures drop what they made.
+    result = yield
+    tables = set(_tables(item.funcargs))
+    if item.get_closest_marker("broken_table"):
+        AUDITOR.pass_over(tables)
+    else:
+        AUDITOR.assert_healthy(tables)
+    return result
+
+
+def _tables(arguments: dict[str, object]) -> Iterator[Path]:
+    """The tables in the test's own folder, those it got, and those of the catalog."""
+    for value in arguments.values():
+        if isinstance(value, Table):
+            yield from audited.tables_below(value.path)
+        elif isinstance(value, Path):
+            yield from audited.tables_below(value)
+        elif isinstance(value, SparkSession):
+            warehouse = value.conf.get("spark.sql.warehouse.dir")
+            yield from audited.tables_below(Path(urlparse(warehouse).path))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audits the tables that a test made, from their files alone: a healthy one has no finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import log_request
+
+from spark_ext.audit import Finding, audit
+from spark_ext.worker.log_wire import parse_log
+
+
+def findings(table: Path) -> tuple[Finding, ...]:
+    """What the audit finds in a table on the local disk."""
+    return audit(parse_log(log_request.request(table)))
+
+
+class Auditor:
+    """Remembers what it saw: a table that stayed as it was is not read again."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, int] = {}
+
+    def assert_healthy(self, tables: Iterable[Path]) -> None:
+        found = {table: findings(table) for table in tables if self._is_new(table)}
+        assert {table: all for table, all in found.items() if all} == {}
+
+    def pass_over(self, tables: Iterable[Path]) -> None:
+        """Tables that were broken on purpose stay so in later tests."""
+        for table in tables:
+            self._is_new(table)
+
+    def _is_new(self, table: Path) -> bool:
+        seen = (table / "_delta_log").stat().st_mtime_ns
+        is_new = self._seen.get(table) != seen
+        self._seen[table] = seen
+        return is_new
+
+
+def tables_below(folder: Path) -> Iterator[Path]:
+    """Every folder with a log that has a version in it."""
+    if folder.is_dir():
+        for log in folder.rglob("_delta_log"):
+            if any(log.glob("[0-9]*")):
+                yield log.parent

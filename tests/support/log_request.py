@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a local table's `_delta_log` and footers as the request that the JVM sends for an audit.
+
+JSON, Parquet and file names alone: it shares no code with spark_ext, and no engine. The newest
+whole checkpoint and the commits after it say which files are live, as any reader has it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow.parquet
+
+Action = dict[str, Any]
+FOOTER_ERRORS = (pyarrow.ArrowException, OSError, ValueError)
+
+COMMIT = re.compile(r"(\d{20})\.json")
+COMPACTED = re.compile(r"(\d{20})\.(\d{20})\.compacted\.json")
+CHECKPOINT = re.compile(
+    r"(\d{20})\.checkpoint(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.(?P<uuid>[0-9a-f-]{36}))?"
+    r"\.(?P<format>parquet|json)"
+)
+TOLD = ("commitInfo", "protocol", "metaData")
+
+
+def request(path: Path, name: str = "t", *, files: bool = True) -> str:
+    """The request for a table, as `spark_ext.worker.log_wire` describes it."""
+    return json.dumps({"name": name, "log": log(path, files=files)})
+
+
+def log(path: Path, *, files: bool = True) -> dict[str, Any]:
+    folder = path / "_delta_log"
+    commits = {
+        int(match[1]): file
+        for file in sorted(folder.iterdir())
+        if (match := COMMIT.fullmatch(file.name))
+    }
+    checkpoints = _checkpoints(folder)
+    actions = {version: _json_lines(file) for version, file in commits.items()}
+    return {
+        "lastVersion": max([*commits, *(c["version"] for c in checkpoints)]),
+        "firstCommit": min(commits, default=None),
+        "hintedCheckpoint": _hint(folder),
+        "commits": [
+            {
+                "version": version,
+                "time": commits[version].stat().st_mtime_ns // 1_000_000,
+                "actions": _told(found),
+            }
+            for version, found in sorted(actions.items())
+            if any(action.get("protocol") or action.get("metaData") for action in found)
+        ],
+        "summaries": [
+            {
+                "file": file,
+                "version": version,
+                "firstVersion": first,
+                "actions": _told(found),
+            }
+            for file, version, first, found in (
+                *((c["file"], c["version"], None, c["actions"]) for c in checkpoints),
+                *_compacted(folder),
+            )
+        ],
+        "files": _groups(path, actions, checkpoints) if files else None,
+    }
+
+
+def _json_lines(file: Path) -> list[Action]:
+    return [json.loads(line) for line in file.read_text().splitlines() if line.strip()]
+
+
+def _told(actions: Iterable[Action]) -> list[Action]:
+    return [
+        {kind: action[kind]} for action in actions for kind in TOLD if action.get(kind) is not None
+    ]
+
+
+def _hint(folder: Path) -> int | None:
+    file = folder / "_last_checkpoint"
+    return json.loads(file.read_text())["version"] if file.is_file() else None
+
+
+def _compacted(folder: Path) -> Iterator[tuple[str, int, int, list[Action]]]:
+    for file in sorted(folder.iterdir()):
+        match = COMPACTED.fullmatch(file.name)
+        if match:
+            yield file.name, int(match[2]), int(match[1]), _json_lines(file)
+
+
+def _checkpoints(folder: Path) -> list[dict[str, Any]]:
+    """Every whole checkpoint with its actions: classic, of several parts, or V2 with sidecars."""
+    parts: dict[tuple[int, str], list[Path]] = {}
+    wanted: dict[tuple[int, str], int] = {}
+    for file in sorted(folder.iterdir()):
+        match = CHECKPOINT.fullmatch(file.name)
+        if match:
+            kind = match["uuid"] or match["parts"] or match["format"]
+            parts.setdefault((int(match[1]), kind), []).append(file)
+            wanted[int(match[1]), kind] = int(match["parts"] or 1)
+    return [
+        {
+            "file": files[0].name,
+            "version": key[0],
+            "actions": [action for file in files for action in _checkpoint_actions(file)],
+        }
+        for key, files in sorted(parts.items())
+        if len(files) == wanted[key]
+    ]
+
+
+def _checkpoint_actions(file: Path) -> Iterator[Action]:
+    rows = _json_lines(file) if file.suffix == ".json" else _parquet_rows(file)
+    for row in rows:
+        action = {kind: body for kind, body in row.items() if body is not None}
+        yield action
+        if "sidecar" in action:
+            sidecar = file.parent / "_sidecars" / unquote(action["sidecar"]["path"])
+            yield from (
+                {kind: body for kind, body in row.items() if body is not None}
+                for row in _parquet_rows(sidecar)
+            )
+
+
+def _parquet_rows(file: Path) -> list[Action]:
+    rows = pyarrow.parquet.read_table(file).to_pylist()
+    for row in rows:
+        for action, key in (("metaData", "configuration"), ("add", "partitionValues")):
+            if row.get(action) and isinstance(row[action].get(key), list):
+                row[action][key] = dict(row[action][key])
+        if row.get("metaData", None):
+            row["metaData"]["format"] = {"provider": "parquet", "options": {}}
+    return rows
+
+
+def _groups(
+    path: Path, commits: dict[int, list[Action]], checkpoints: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    groups: dict[str, dict[str, Any]] = {}
+    for add, added_under in _live(commits, checkpoints):
+        facts = {
+            "addedUnder": added_under,
+            "partitionColumns": sorted(add.get("partitionValues") or {}),
+            "folders": _folders(add["path"]),
+            "statistics": _statistics(add.get("stats")),
+            **_footer(path, add["path"]),
+        }
+        group = groups.setdefault(
+            json.dumps(facts), {"example": add["path"], "numFiles": 0, "sizeInBytes": 0, **facts}
+        )
+        group["example"] = min(group["example"], add["path"])
+        group["numFiles"] += 1
+        group["sizeInBytes"] += add["size"]
+    return sorted(groups.values(), key=lambda group: group["example"])
+
+
+def _live(
+    commits: dict[int, list[Action]], checkpoints: list[dict[str, Any]]
+) -> Iterator[tuple[Action, int | None]]:
+    """Every live file's `add`, with the version of the newest metadata when it was added."""
+    live: dict[tuple[str, Any], Action] = {}
+    start = -1
+    if checkpoints:
+        newest = max(checkpoints, key=lambda checkpoint: checkpoint["version"])
+        start = newest["version"]
+        live = {
+            _key(action["add"]): action["add"] for action in newest["actions"] if "add" in action
+        }
+    for version in sorted(version for version in commits if version > start):
+        for action in commits[version]:
+            if action.get("remove"):
+                live.pop(_key(action["remove"]), None)
+        live |= {
+            _key(action["add"]): action["add"] for action in commits[version] if action.get("add")
+        }
+    under: dict[tuple[str, Any], int | None] = {}
+    newest_metadata: int | None = None
+    for version, actions in sorted(commits.items()):
+        if any(action.get("metaData") for action in actions):
+            newest_metadata = version
+        under |= {_key(action["add"]): newest_metadata for action in actions if action.get("add")}
+    return ((add, under.get(key)) for key, add in live.items())
+
+
+def _key(action: Action) -> tuple[str, Any]:
+    vector = action.get("deletionVector") or {}
+    return action["path"], (vector.get("pathOrInlineDv"), vector.get("offset"))
+
+
+def _is_elsewhere(path: str) -> bool:
+    """Whether a file is another table's, as in a shallow clone."""
+    return path.startswith("/") or re.match(r"[a-zA-Z][\w+.-]*:", path) is not None
+
+
+def _folders(path: str) -> list[str]:
+    if _is_elsewhere(path):
+        return []
+    folders = unquote(path).split("/")[:-1]
+    return [unquote(folder.split("=")[0]) for folder in folders if "=" in folder]
+
+
+def _statistics(text: str | None) -> list[list[str]]:
+    statistics = json.loads(text) if text else {}
+    found = {
+        path
+        for kind in ("minValues", "maxValues", "nullCount")
+        for path in _leaves(statistics.get(kind) or {}, ())
+    }
+    return [list(path) for path in sorted(found)]
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, key))
+    elif path:
+        yield path
+
+
+def _footer(table: Path, path: str) -> dict[str, Any]:
+    local = unquote(path).removeprefix("file://").removeprefix("file:")
+    file = table / local
+    if not file.is_file():
+        return {"columns": None, "problem": "missing"}
+    try:
+        schema = pyarrow.parquet.ParquetFile(file).schema_arrow
+    except FOOTER_ERRORS as error:
+        return {"columns": None, "problem": str(error) or type(error).__name__}
+    columns = [column for field in schema for column in _columns(field, field.name, ())]
+    return {"columns": columns, "problem": None}
+
+
+def _columns(field: pyarrow.Field, name: str, parent: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    path = (*parent, name)
+    id = (field.metadata or {}).get(b"PARQUET:field_id")
+    yield {"path": list(path), "id": None if id is None else int(id)}
+    for child, segment in _children(field.type):
+        yield from _columns(child, segment or child.name, path)
+
+
+def _children(kind: pyarrow.DataType) -> list[tuple[pyarrow.Field, str | None]]:
+    if pyarrow.types.is_struct(kind):
+        return [(kind.field(index), None) for index in range(kind.num_fields)]
+    if pyarrow.types.is_map(kind):
+        return [(kind.key_field, "key"), (kind.item_field, "value")]
+    if pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind):
+        return [(kind.value_field, "element")]
+    return []

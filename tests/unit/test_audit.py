@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each check finds is its own example; here is what none may find, and what all must."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import logs
+import pytest
+from logs import Version, log_of
+from tables import table, without
+
+from spark_ext.audit import CHECKS, audit
+from spark_ext.audit import checks as room
+from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, TableLog
+from spark_ext.model.keys import MAX_COLUMN_ID
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.worker.questions import ask
+
+UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
+UUID_2 = "col-00000000-8c3f-4d55-9d8e-0c7e4a3b2f10"
+
+
+def name(columns: dict[str, Any], flag: str | None = "false", **properties: str) -> TableMetadata:
+    return table(columns, "name", flag, properties)
+
+
+def file(
+    *columns: str, under: int | None = 0, ids: tuple[int, ...] = (), **facts: Any
+) -> FileGroup:
+    found = tuple(
+        ParquetColumn(tuple(path.split(".")), ids[number] if ids else None)
+        for number, path in enumerate(columns)
+    )
+    return FileGroup("f", 1, 9, added_under=under, columns=found, **facts)
+
+
+def found(log: TableLog) -> list[tuple[str, int | None, str | None]]:
+    return [(finding.check, finding.version, finding.column) for finding in audit(log)]
+
+
+ONE = {"a": "1 a"}
+TWO = {"a": "1 a", "b": "2 b"}
+UNTRACKED = {"features": ()}
+
+HEALTHY: dict[str, list[Version]] = {
+    "columns are added": [name(ONE), name(TWO)],
+    "a column is dropped and comes again": [
+        name(TWO),
+        name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
+        name({"a": "1 a", "b": f"3 {UUID}"}, "true"),
+    ],
+    "a rename": [name(TWO), name({"a": "1 a", "c": "2 b"}, "true")],
+    "the flag in capitals": [name(TWO), name(TWO, "TRUE")],
+    "a drop before tracking": [
+        (name(TWO, None), UNTRACKED),
+        (name(ONE, None, **{MAX_COLUMN_ID: "2"}), UNTRACKED),
+        name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
+    ],
+    "off and on again": [
+        name({"a": f"7 {UUID}"}, "true"),
+        table({"a": ""}, "none", "true"),
+        name(ONE, "true"),
+    ],
+    "off, tracked anew, and on again": [
+        (name({"a": f"7 {UUID}", "b": f"8 {UUID_2}"}, None), UNTRACKED),
+        (table({"a": "", "b": ""}, "none", None), UNTRACKED),
+        table({"a": "", "b": ""}, "none", "false"),
+        name(TWO),
+    ],
+    "RESTORE of a dropped column": [
+        name(TWO),
+        name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
+        (name(TWO, "true"), {"operation": "RESTORE"}),
+    ],
+    "CLONE of another table over it": [
+        name(TWO, "true"),
+        (
+            name({"x": "1 x", "y": f"9 {UUID}"}, "true"),
+            {"operation": "CLONE"},
+        ),
+    ],
+    "CLONE of an untracked one by an older id": [
+        (name({"a": f"7 {UUID}"}, None), UNTRACKED),
+        (name({"x": f"1 {UUID_2}"}, None), {"features": (), "operation": "CLONE"}),
+    ],
+    "overwriteSchema without column mapping": [
+        table({"a": "", "b": ""}, None, "false"),
+        table({"b": ""}, None, "false"),
+        table({"b": "", "a": ""}, None, "false"),
+    ],
+    "DROP FEATURE, and tracked again": [
+        name(TWO),
+        (name(TWO, None), UNTRACKED),
+        name(TWO, "true"),
+    ],
+    "plain Delta": [(table({"a": ""}), UNTRACKED)],
+    "no commitInfo": [
+        (name(ONE, "true"), {"operation": None}),
+        (name({"b": "2 b"}, "true"), {"operation": None}),
+        (name(ONE, "true", **{MAX_COLUMN_ID: "2"}), {"operation": None}),
+    ],
+    "structs whose fields are called alike": [
+        name(
+            {
+                "s": {"column": "1 s", "struct": {"x": "2 x"}},
+                "t": {"column": "3 t", "array": {"x": "4 x"}},
+            }
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("case", HEALTHY)
+def test_a_healthy_history_has_no_finding(case: str) -> None:
+    assert found(log_of(*HEALTHY[case])) == []
+
+
+HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
+    "a file from before a column": (
+        [name(ONE), name(TWO)],
+        [file("a", under=0), file("a", "b", under=1)],
+    ),
+    "letter case": ([name({"A": "1 A"})], [file("a", statistics=(("a",),))]),
+    "a dropped column": (
+        HEALTHY["a column is dropped and comes again"],
+        [file("a", "b"), file("a", UUID, under=2)],
+    ),
+    "a dropped column of an unknown past": (
+        [(name(ONE, None), {"features": (), "operation": "CLONE"})],
+        [file("a", "x"), file("a", UUID)],
+    ),
+    "a column that RESTORE brought back": (
+        HEALTHY["RESTORE of a dropped column"],
+        [file("a", "b")],
+    ),
+    "a column through off and on": (HEALTHY["off and on again"], [file("a", under=1)]),
+    "files that were kept when column mapping was switched off": (
+        [name(TWO, "true"), table({"a": "", "b": ""}, "none", "true")],
+        [file("a", "b", under=0, ids=(1, 2))],
+    ),
+    "old field ids in mode name": ([name(ONE)], [file("a", ids=(77,))]),
+    "mode id finds columns by id": (
+        [table({"a": "1 a", "s": {"column": "2 s", "array": {"x": "3 x"}}}, "id", "false")],
+        [
+            FileGroup(
+                "f",
+                1,
+                9,
+                0,
+                columns=(
+                    ParquetColumn(("one",), 1),
+                    ParquetColumn(("two",), 2),
+                    ParquetColumn(("two", "element")),
+                    ParquetColumn(("two", "element", "three"), 3),
+                ),
+                statistics=(("a",),),
+            )
+        ],
+    ),
+    "a variant's parts": (
+        [name({"v": {"column": "1 v", "type": "variant"}})],
+        [file("v", "v.metadata", "v.value")],
+    ),
+    "elements, keys and values": (
+        [
+            name(
+                {
+                    "l": {"column": "1 l", "array": {"x": "2 x"}},
+                    "m": {"column": "3 m", "map": {"x": "4 x"}},
+                }
+            )
+        ],
+        [file("l", "l.element", "l.element.x", "m", "m.key", "m.value", "m.value.x")],
+    ),
+    "what Delta keeps in files": (
+        [name(ONE, **{"delta.rowTracking.materializedRowIdColumnName": "_rid"})],
+        [file("a", "_rid", "_change_type", "_row-commit-version-col-77")],
+    ),
+    "partitions of a mapped table": (
+        [(name({"a": "1 a", "p": f"2 {UUID}"}, "true"), {"partitions": ("p",)})],
+        [file("a", partition_columns=(UUID,), folders=())],
+    ),
+    "a folder of an older name": (
+        [
+            (table({"a": "", "p": ""}, "none", "true"), {"partitions": ("p",)}),
+            (name({"a": "1 a", "q": "2 p"}, "true"), {"partitions": ("q",)}),
+            (table({"a": "", "q": ""}, "none", "true"), {"partitions": ("q",)}),
+        ],
+        [file("a", partition_columns=("q",), folders=("p",))],
+    ),
+    "a folder with an odd name": (
+        [(table({"a": "", "p b": ""}), {"partitions": ("p b",), "features": ()})],
+        [file("a", partition_columns=("p b",), folders=("p%20b",))],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HEALTHY_FILES)
+def test_healthy_files_have_no_finding(case: str) -> None:
+    versions, files = HEALTHY_FILES[case]
+
+    assert found(log_of(*versions, files=tuple(files))) == []
+
+
+BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | None]]] = {
+    "an unknown column without column mapping": (
+        [table({"a": ""}, None, "true")],
+        file("a", "x"),
+        ("file_columns", 0, "x"),
+    ),
+    "an unknown column of a whole history": (
+        [name(ONE, "true")],
+        file("a", "x"),
+        ("file_columns", 0, "x"),
+    ),
+    "an unknown field, its parent known": (
+        [name({"s": {"column": "1 s", "struct": {"x": "2 x"}}})],
+        file("s", "s.x", "s.y", "s.y.z"),
+        ("file_columns", 0, "s.y"),
+    ),
+    "no field id in mode id": (
+        [table(ONE, "id", "false")],
+        file("a"),
+        ("file_columns", 0, "a"),
+    ),
+    "an unknown field id in mode id": (
+        [table(ONE, "id", "false")],
+        file("a", ids=(5,)),
+        ("file_columns", 0, "a"),
+    ),
+    "an older column by its id": (
+        [table(ONE, "id", "true"), table({"a": "1 a", "b": f"2 {UUID}"}, "id", "true")],
+        file("a", "x", ids=(1, 2)),
+        ("dropped_column_shown", 1, "b"),
+    ),
+    "a column that left and came without column mapping": (
+        HEALTHY["overwriteSchema without column mapping"],
+        file("a", "b"),
+        ("dropped_column_shown", 2, "a"),
+    ),
+    "a name that came when column mapping was switched off": (
+        [name({"x": "1 y"}, "true"), table({"x": ""}, "none", "true")],
+        file("x"),
+        ("dropped_column_shown", 1, "x"),
+    ),
+    "a file whose commit is gone": (
+        [name(ONE), name(TWO)],
+        file("b", under=None),
+        ("dropped_column_shown", 1, "b"),
+    ),
+    "partition values of a plain table": (
+        [name(ONE)],
+        file("a", partition_columns=("a",)),
+        ("partition_values", 0, None),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_FILES)
+def test_a_broken_file_has_one_finding(case: str) -> None:
+    versions, group, expected = BROKEN_FILES[case]
+
+    assert found(log_of(*versions, files=(group,))) == [expected]
+
+
+def test_files_of_one_defect_are_one_finding() -> None:
+    files = (file("a", "x"), replace(file("x", under=1), num_files=4))
+
+    (finding,) = audit(log_of(name(ONE), name(ONE, **{"p": "1"}), files=files))
+
+    assert finding.message.startswith("5 file(s)")
+
+
+def test_a_resurrected_column_is_found() -> None:
+    gone = name(ONE, "true", **{MAX_COLUMN_ID: "2"})
+    back = name({"a": "1 a", "b": f"2 {UUID}"}, "true")
+
+    assert found(log_of(name({"a": "1 a", "b": f"2 {UUID}"}, "true"), gone, back)) == [
+        ("id_used_again", 2, "b")
+    ]
+
+
+def test_a_dropped_struct_is_one_finding() -> None:
+    before = name({"s": {"column": "1 s", "struct": {"x": "2 x"}}, "a": "3 a"})
+
+    assert found(log_of(before, name({"a": "3 a"}))) == [("drop_without_flag", 1, "s")]
+
+
+def test_a_drop_without_the_flag_where_mapping_ends_is_found() -> None:
+    assert found(log_of(name(TWO), table({"a": ""}, "none", "false"))) == [
+        ("drop_without_flag", 1, "b")
+    ]
+
+
+def test_a_mended_state_is_no_finding() -> None:
+    assert found(log_of(name(ONE), name(ONE, None), name(ONE, "true"))) == []
+
+
+def test_a_state_is_told_from_its_first_version_on() -> None:
+    assert found(log_of(name(ONE), name(ONE, None), name(ONE, None, p="1"))) == [
+        ("feature_without_flag", 1, None)
+    ]
+
+
+def test_max_column_id_that_is_missing_is_found() -> None:
+    assert found(log_of(without(name(ONE), MAX_COLUMN_ID))) == [
+        ("max_column_id_too_small", 0, None)
+    ]
+
+
+def test_history_that_starts_at_a_checkpoint_guesses_nothing() -> None:
+    log = log_of(
+        name(ONE), name(ONE), name(ONE, "true"), name({"a": "1 a", "b": f"4 {UUID}"}, "true")
+    )
+    base = Summary(
+        "2.checkpoint.parquet", 2, None, log.commits[2].protocol, log.commits[2].metadata
+    )
+    log = replace(log, commits=log.commits[3:], first_commit=3, summaries=(base,))
+
+    assert found(replace(log, files=(file("a", "dropped", under=None),))) == []
+
+
+def test_a_checkpoint_before_missing_commits_is_no_start() -> None:
+    log = log_of(name(ONE), name(ONE), name(TWO))
+    base = Summary(
+        "0.checkpoint.parquet", 0, None, log.commits[0].protocol, log.commits[0].metadata
+    )
+
+    assert found(replace(log, commits=log.commits[2:], first_commit=2, summaries=(base,))) == [
+        ("log_without_start", 2, None)
+    ]
+
+
+def test_a_checkpoint_without_metadata_is_found() -> None:
+    log = log_of(name(ONE), name(TWO))
+    half = Summary("1.checkpoint.parquet", 1, None, log.commits[1].protocol, None)
+
+    assert found(replace(log, summaries=(half,))) == [("checkpoint_differs", 1, None)]
+
+
+def test_a_log_compaction_file_without_a_change_says_nothing() -> None:
+    log = log_of(name(ONE), name(TWO))
+    compacted = Summary("1.2", 2, 1, log.commits[1].protocol, log.commits[1].metadata)
+    quiet = Summary("2.3", 3, 2, None, None)
+
+    assert found(replace(log, last_version=3, summaries=(compacted, quiet))) == []
+    lost = replace(compacted, metadata=None)
+    assert found(replace(log, last_version=3, summaries=(lost, quiet))) == [
+        ("checkpoint_differs", 2, None)
+    ]
+
+
+def test_the_worst_comes_first() -> None:
+    gone = FileGroup("f", 1, 9, problem=MISSING)
+
+    assert [check for check, _, _ in found(log_of(name(ONE, "maybe"), files=(gone,)))] == [
+        "file_missing",
+        "flag_no_boolean",
+    ]
+
+
+def test_a_check_is_a_file_of_its_name() -> None:
+    names = {file.stem for file in Path(room.__file__).parent.glob("*.py")} - {"__init__"}
+
+    assert {check.__name__ for check in CHECKS} == names
+    assert len(CHECKS) == len(names)
+    assert {check.__module__.rsplit(".", 1)[1] for check in CHECKS} == names
+
+
+def test_the_table_function_answers_the_findings() -> None:
+    schema = json.dumps(
+        {
+            "type": "struct",
+            "fields": [
+                {
+                    "name": "a b",
+                    "type": "long",
+                    "nullable": True,
+                    "metadata": {"delta.columnMapping.id": 1},
+                }
+            ],
+        }
+    )
+    actions = [
+        {"metaData": {"schemaString": schema, "partitionColumns": [], "configuration": {}}},
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+    ]
+    log = {
+        "lastVersion": 0,
+        "firstCommit": 0,
+        "hintedCheckpoint": None,
+        "commits": [{"version": 0, "time": 0, "actions": actions}],
+        "summaries": [],
+        "files": None,
+    }
+
+    answer = json.loads(ask("column_mapping_audit", json.dumps({"name": "t", "log": log})))
+
+    (row,) = answer["rows"]
+    assert (row["version"], row["check"], row["column"], row["file"]) == (
+        0,
+        "mapping_keys_left",
+        "`a b`",
+        None,
+    )
+    assert list(row) == [column.split()[0] for column in answer["schema"].split(", ")]
+
+
+def test_a_log_in_few_words_is_replayed() -> None:
+    log, states = logs.history(name(ONE), name(TWO))
+
+    assert [state.version for state in states] == [0, 1]
+    assert log.last_version == 1
