@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes every table with a defect: `.venv/bin/python -m tests.golden FOLDER`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1] / "support"))
+
+from defects import DEFECTS
+from plain import plain_session
+from pyspark.sql import SparkSession
+from sessions import small_session
+from workshop import Workshop
+
+import spark_ext
+
+
+def main(folder: Path) -> None:
+    builder = small_session(SparkSession.builder, folder / "warehouse")
+    spark = spark_ext.configure(builder).getOrCreate()
+    with plain_session(spark, folder) as plain:
+        workshop = Workshop(folder, spark, plain)
+        for name, make in DEFECTS.items():
+            print(make(workshop, name))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())

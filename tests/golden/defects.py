@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables with one defect each, called as the check that finds it, or `<check>__<how>`.
+
+An engine makes the defect where one does: a session without spark-ext, Spark with a statement that
+Delta allows, deltalake. The log and the files are edited where none does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.functions import col
+from table_log import TableLog
+from workshop import (
+    Workshop,
+    checkpoints,
+    column,
+    commit_columns,
+    commit_metadata,
+    commit_properties,
+    commit_protocol,
+    cut,
+    data_files,
+    edit_adds,
+    forget_checksums,
+    rewrite,
+    rewrite_checkpoint,
+)
+
+Json = dict[str, Any]
+Defect = Callable[[Workshop, str], Path]
+
+DEFECTS: dict[str, Defect] = {}
+
+
+def defect(make: Defect) -> Defect:
+    DEFECTS[make.__name__] = make
+    return make
+
+
+def on_copy(kind: str) -> Callable[[Callable[[Path], None]], None]:
+    """A defect that is made in a copy of a sound table."""
+
+    def register(break_it: Callable[[Path], None]) -> None:
+        def make(workshop: Workshop, name: str) -> Path:
+            table = workshop.copy(kind, name)
+            break_it(table)
+            return table
+
+        DEFECTS[break_it.__name__] = make
+
+    return register
+
+
+# By engines.
+
+
+@defect
+def flag_without_feature(workshop: Workshop, name: str) -> Path:
+    source, clone = workshop.sound("tracked"), workshop.place(name)
+    workshop.plain(
+        [
+            f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{source}`",
+            f"ALTER TABLE delta.`{clone}` DROP COLUMN b",
+        ]
+    )
+    return clone
+
+
+@defect
+def mapping_keys_left(workshop: Workshop, name: str) -> Path:
+    # Delta knows the statement that removes column mapping by the value `none` in small letters.
+    table = f"delta.`{workshop.place(name)}`"
+    for statement in (
+        f"CREATE TABLE {table} (a INT) USING delta",
+        f"INSERT INTO {table} VALUES (1)",
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name',"
+        " 'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5')",
+        f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'None')",
+    ):
+        workshop.spark.sql(statement)
+    return workshop.place(name)
+
+
+def replaced_in_part(workshop: Workshop, name: str) -> Path:
+    """A table whose files hold a column that its schema lost, as docs/limits.md has it."""
+    path, spark = workshop.place(name), workshop.spark
+    rows = "SELECT 1 AS p, 1 AS a, 'old' AS b UNION ALL SELECT 2, 2, 'old'"
+    spark.sql(rows).write.format("delta").partitionBy("p").save(str(path))
+    writer = spark.sql("SELECT 1 AS p, 3 AS a").writeTo(f"delta.`{path}`").using("delta")
+    writer.partitionedBy(col("p")).option("replaceWhere", "p = 1").replace()
+    return path
+
+
+@defect
+def file_columns(workshop: Workshop, name: str) -> Path:
+    return replaced_in_part(workshop, name)
+
+
+@defect
+def dropped_column_shown(workshop: Workshop, name: str) -> Path:
+    path = replaced_in_part(workshop, name)
+    workshop.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN b STRING")
+    return path
+
+
+# By taking files away.
+
+
+@on_copy("tracked")
+def file_missing(table: Path) -> None:
+    data_files(table)[0].unlink()
+
+
+@on_copy("tracked")
+def file_unreadable(table: Path) -> None:
+    cut(data_files(table)[0])
+
+
+@on_copy("tracked")
+def log_without_start(table: Path) -> None:
+    (table / "_delta_log" / f"{0:020}.json").unlink()
+
+
+@on_copy("checkpointed")
+def hinted_checkpoint_missing(table: Path) -> None:
+    for file in checkpoints(table):
+        file.unlink()
+
+
+# By editing data files, and what the log says of them.
+
+
+@on_copy("tracked")
+def file_columns__written_by_own_names(table: Path) -> None:
+    rewrite(data_files(table)[0], lambda rows: rows.append_column("A b", rows.column(0)))
+
+
+@on_copy("by_id")
+def file_columns__no_field_ids(table: Path) -> None:
+    bare = [pa.field("a", pa.int32())]
+    rewrite(data_files(table)[0], lambda rows: pa.table([rows.column(0)], schema=pa.schema(bare)))
+
+
+@on_copy("unmapped")
+def partition_values(table: Path) -> None:
+    def rename(add: Json) -> None:
+        add["partitionValues"] = {"col-p": add["partitionValues"]["p"]}
+
+    edit_adds(table, rename)
+
+
+@on_copy("unmapped")
+def partition_folders(table: Path) -> None:
+    (table / "p=x").rename(table / "q=x")
+
+    def move(add: Json) -> None:
+        add["path"] = add["path"].replace("p=x", "q=x")
+
+    edit_adds(table, move)
+
+
+@on_copy("unmapped")
+def statistics_names(table: Path) -> None:
+    def rename(add: Json) -> None:
+        add["stats"] = json.dumps({"numRecords": 1, "minValues": {"col-a": 1}})
+
+    edit_adds(table, rename)
+
+
+# By commits of a writer that has no rules.
+
+
+@on_copy("tracked")
+def unreadable_schema(table: Path) -> None:
+    commit_metadata(table, lambda metadata: metadata.update(schemaString="{}"))
+
+
+@on_copy("tracked")
+def unknown_mode(table: Path) -> None:
+    commit_properties(table, mode="nome")
+
+
+@on_copy("dropped")
+def flag_turned_back(table: Path) -> None:
+    commit_properties(table, hasDroppedOrRenamed="false")
+
+
+@on_copy("tracked")
+def drop_without_flag(table: Path) -> None:
+    commit_columns(table, lambda columns: columns.pop())
+
+
+@on_copy("tracked")
+def drop_without_flag__rename(table: Path) -> None:
+    commit_columns(table, lambda columns: columns[-1].update(name="C"))
+
+
+@on_copy("tracked")
+def flag_started_false(table: Path) -> None:
+    commit_protocol(table, writerFeatures=["columnMapping", "invariants", "appendOnly"])
+    commit_protocol(
+        table,
+        writerFeatures=["columnMapping", "invariants", "appendOnly", "columnMappingUsageTracking"],
+    )
+
+
+@on_copy("tracked")
+def feature_without_flag(table: Path) -> None:
+    commit_properties(table, hasDroppedOrRenamed=None)
+
+
+@on_copy("tracked")
+def flag_no_boolean(table: Path) -> None:
+    commit_properties(table, hasDroppedOrRenamed="maybe")
+
+
+@on_copy("dropped")
+def uuid_missing(table: Path) -> None:
+    def add(metadata: Json) -> None:
+        schema = json.loads(metadata["schemaString"])
+        schema["fields"].append(column("e", 4, "e"))
+        metadata["schemaString"] = json.dumps(schema)
+        metadata["configuration"]["delta.columnMapping.maxColumnId"] = "4"
+
+    commit_metadata(table, add)
+
+
+UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
+
+
+@on_copy("dropped")
+def id_used_again(table: Path) -> None:
+    commit_columns(table, lambda columns: columns.append(column("e", 3, UUID)))
+
+
+@on_copy("dropped")
+def physical_name_used_again(table: Path) -> None:
+    # The name of the column that was dropped last, which has a UUID.
+    name = TableLog(table, TableLog(table).version - 1).fields["d"].physical_name
+    assert name is not None
+
+    def add(metadata: Json) -> None:
+        schema = json.loads(metadata["schemaString"])
+        schema["fields"].append(column("e", 4, name))
+        metadata["schemaString"] = json.dumps(schema)
+        metadata["configuration"]["delta.columnMapping.maxColumnId"] = "4"
+
+    commit_metadata(table, add)
+
+
+@on_copy("tracked")
+def column_without_mapping(table: Path) -> None:
+    commit_columns(table, lambda columns: columns.append({**column("e", 4, "e"), "metadata": {}}))
+
+
+@on_copy("dropped")
+def max_column_id_went_down(table: Path) -> None:
+    commit_properties(table, maxColumnId="2")
+
+
+@on_copy("tracked")
+def max_column_id_too_small(table: Path) -> None:
+    commit_properties(table, maxColumnId=None)
+
+
+@on_copy("unmapped")
+def protocol_too_low(table: Path) -> None:
+    def map_by_name(metadata: Json) -> None:
+        schema = json.loads(metadata["schemaString"])
+        for id, field in enumerate(schema["fields"], 1):
+            field["metadata"] = column(field["name"], id, field["name"])["metadata"]
+        metadata["schemaString"] = json.dumps(schema)
+        metadata["configuration"] |= {
+            "delta.columnMapping.mode": "name",
+            "delta.columnMapping.maxColumnId": "2",
+        }
+
+    commit_metadata(table, map_by_name)
+
+
+@on_copy("checkpointed")
+def checkpoint_differs(table: Path) -> None:
+    # As older releases of delta-rs did, which left features out that they did not know.
+    def forget(row: Json) -> None:
+        if row["protocol"] is not None:
+            row["protocol"]["writerFeatures"] = ["columnMapping"]
+
+    rewrite_checkpoint(table, forget)
+    forget_checksums(table)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session of plain delta-spark, in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from custom_sessions import DELTA, resolved_jars, session
+from processes import new_process
+from pyspark.sql import SparkSession
+
+
+@contextmanager
+def plain_session(spark: SparkSession, folder: Path) -> Iterator[Callable[[list[str]], object]]:
+    """What runs statements there."""
+    jars = resolved_jars(spark)
+    with new_process() as run:
+        yield lambda statements: run(execute, folder / "plain", jars, statements)
+
+
+def execute(home: Path, jars: list[str], statements: list[str]) -> None:
+    spark = session(home, jars, extensions=[DELTA]).getOrCreate()
+    for statement in statements:
+        spark.sql(statement)

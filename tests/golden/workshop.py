@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sound tables to break, and the tools that break them below any engine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+from pyspark.sql import SparkSession
+from table_log import FLAG, TableLog
+
+TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
+NAME_MODE = "'delta.columnMapping.mode' = 'name'"
+
+Json = dict[str, Any]
+
+# Each in the statements that make it.
+TABLES = {
+    "tracked": [
+        f"CREATE TABLE {{t}} (a INT, b STRING) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})",
+        "INSERT INTO {t} VALUES (1, 'x')",
+        "ALTER TABLE {t} ADD COLUMN c INT",
+        "INSERT INTO {t} VALUES (2, 'y', 3)",
+    ],
+    "dropped": [
+        f"CREATE TABLE {{t}} (a INT, b STRING) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})",
+        "INSERT INTO {t} VALUES (1, 'x')",
+        "ALTER TABLE {t} DROP COLUMN b",
+        "ALTER TABLE {t} ADD COLUMN d INT",
+        "ALTER TABLE {t} DROP COLUMN d",
+    ],
+    "by_id": [
+        f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED},"
+        " 'delta.columnMapping.mode' = 'id')",
+        "INSERT INTO {t} VALUES (1)",
+    ],
+    "unmapped": [
+        "CREATE TABLE {t} (a INT, p STRING) USING delta PARTITIONED BY (p)",
+        "INSERT INTO {t} VALUES (1, 'x')",
+    ],
+    "checkpointed": [
+        f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE},"
+        " 'delta.checkpointInterval' = '2')",
+        "INSERT INTO {t} VALUES (1)",
+        "INSERT INTO {t} VALUES (2)",
+        "INSERT INTO {t} VALUES (3)",
+    ],
+}
+
+
+class Workshop:
+    """Makes tables in a folder.
+
+    Args:
+        spark: A session with spark-ext.
+        plain: Runs statements in a session without it.
+    """
+
+    def __init__(
+        self, folder: Path, spark: SparkSession, plain: Callable[[list[str]], object]
+    ) -> None:
+        self._folder = folder
+        self._made: dict[str, Path] = {}
+        self.spark = spark
+        self.plain = plain
+
+    def sound(self, kind: str) -> Path:
+        """A sound table of `TABLES`, made once."""
+        if kind not in self._made:
+            path = self._folder / "sound" / kind
+            for statement in TABLES[kind]:
+                self.spark.sql(statement.format(t=f"delta.`{path}`"))
+            self._made[kind] = path
+        return self._made[kind]
+
+    def place(self, name: str) -> Path:
+        """Where a broken table goes."""
+        path = self._folder / "broken" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def copy(self, kind: str, name: str) -> Path:
+        """A copy of a sound table, to be broken."""
+        shutil.copytree(self.sound(kind), self.place(name))
+        return self.place(name)
+
+
+def commit_metadata(table: Path, change: Callable[[Json], None]) -> None:
+    """Commits the newest metadata with a change, as a writer without our rules would."""
+    log = TableLog(table)
+    metadata = json.loads(json.dumps(log.metadata))
+    change(metadata)
+    log.append_foreign({"metaData": metadata})
+
+
+def commit_properties(table: Path, **properties: str | None) -> None:
+    """Commits properties; None takes one out. A name is that after `delta.columnMapping.`."""
+
+    def change(metadata: Json) -> None:
+        for name, value in properties.items():
+            key = f"delta.columnMapping.{name}"
+            metadata["configuration"].pop(key, None)
+            if value is not None:
+                metadata["configuration"][key] = value
+
+    commit_metadata(table, change)
+
+
+def commit_columns(table: Path, change: Callable[[list[Json]], None]) -> None:
+    """Commits the top-level columns with a change."""
+
+    def change_schema(metadata: Json) -> None:
+        schema = json.loads(metadata["schemaString"])
+        change(schema["fields"])
+        metadata["schemaString"] = json.dumps(schema)
+
+    commit_metadata(table, change_schema)
+
+
+def commit_protocol(table: Path, **values: Any) -> None:
+    log = TableLog(table)
+    protocol = {**log.protocol, **values}
+    log.append_foreign(
+        {"protocol": {key: value for key, value in protocol.items() if value is not None}}
+    )
+
+
+def column(name: str, id: int, physical_name: str) -> Json:
+    return {
+        "name": name,
+        "type": "integer",
+        "nullable": True,
+        "metadata": {
+            "delta.columnMapping.id": id,
+            "delta.columnMapping.physicalName": physical_name,
+        },
+    }
+
+
+def edit_adds(table: Path, change: Callable[[Json], None]) -> None:
+    """Changes every `add` of the log where it stands."""
+    for file in sorted((table / "_delta_log").glob("*.json")):
+        actions = [json.loads(line) for line in file.read_text().splitlines()]
+        for action in actions:
+            if "add" in action:
+                change(action["add"])
+        file.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    forget_checksums(table)
+
+
+def forget_checksums(table: Path) -> None:
+    """Hadoop and Delta keep some beside the files; neither is asked for."""
+    for file in [*(table / "_delta_log").glob(".*.crc"), *(table / "_delta_log").glob("*.crc")]:
+        file.unlink()
+
+
+def data_files(table: Path) -> list[Path]:
+    return [table / path for path in TableLog(table).live_files]
+
+
+def rewrite(file: Path, columns: Callable[[pa.Table], pa.Table]) -> None:
+    """Writes a data file anew."""
+    found = pyarrow.parquet.ParquetFile(file).read()
+    pyarrow.parquet.write_table(columns(found), file)
+    _forget_checksum(file)
+
+
+def rewrite_checkpoint(table: Path, change: Callable[[Json], None]) -> Path:
+    """Changes every row of the newest classic checkpoint, and keeps its types."""
+    file = max((table / "_delta_log").glob("*.checkpoint.parquet"))
+    rows = pyarrow.parquet.read_table(file)
+    changed = rows.to_pylist()
+    for row in changed:
+        change(row)
+    pyarrow.parquet.write_table(pa.Table.from_pylist(changed, schema=rows.schema), file)
+    _forget_checksum(file)
+    return file
+
+
+def cut(file: Path) -> None:
+    """Takes the end off a file, and with it the footer."""
+    file.write_bytes(file.read_bytes()[:-20])
+    _forget_checksum(file)
+
+
+def _forget_checksum(file: Path) -> None:
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def flag_of(table: Path) -> str | None:
+    return TableLog(table).configuration.get(FLAG)
+
+
+def checkpoints(table: Path) -> Iterator[Path]:
+    yield from sorted((table / "_delta_log").glob("*.checkpoint*"))
