@@ -12,34 +12,43 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spark_ext.api.attach import attach
+    from spark_ext.api.audit import audit
+    from spark_ext.api.audit_result import AuditResult
     from spark_ext.api.progress import Progress
     from spark_ext.api.session import configure
     from spark_ext.api.table import UsageTracking
+    from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
     from spark_ext.leave.exits import ColumnMappingExit, Reason
     from spark_ext.model.metadata import FileCount
 
 __version__ = "0.1.0"
 __all__ = [
+    "AuditResult",
     "ColumnMappingExit",
     "FileCount",
+    "Finding",
     "Progress",
     "Reason",
     "SparkExtError",
     "UsageTracking",
     "__version__",
     "attach",
+    "audit",
     "configure",
 ]
 
 _MODULES = {
+    "AuditResult": "spark_ext.api.audit_result",
     "ColumnMappingExit": "spark_ext.leave.exits",
     "FileCount": "spark_ext.model.metadata",
+    "Finding": "spark_ext.auditing.findings",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.leave.exits",
     "SparkExtError": "spark_ext.errors",
     "UsageTracking": "spark_ext.api.table",
     "attach": "spark_ext.api.attach",
+    "audit": "spark_ext.api.audit",
     "configure": "spark_ext.api.session",
 }
 

@@ -47,14 +47,29 @@ def attach(spark: SparkSession) -> SparkSession:
         raise SessionNotAttachableError(reason="it is one of Spark Connect, whose server needs it")
     if not isinstance(spark, SparkSession):
         raise TypeError(f"Cannot attach to {spark!r}: it is not a SparkSession.")
+    jvm = add_jar(spark)
+    jvm.sparkext.SessionAttachment.attach(spark._jsparkSession)
+    _name_extension(spark.sparkContext._jsc.sc().conf())
+    return spark
+
+
+def add_jar(spark: SparkSession) -> JVMView:
+    """Puts our jar where a running classic session and its executors find it, and no hook.
+
+    Returns:
+        The JVM, with our classes.
+
+    Raises:
+        ExtensionJarMissingError: The jar was not built.
+        SessionNotAttachableError: Delta, or a place for our jar, is not found.
+        DifferentVersionsError: The session has a jar of another version.
+    """
     context = spark.sparkContext
     jvm: JVMView = context._jvm
     if _add_to_class_path(jvm, jar()):
         context._jsc.addJar(str(jar()))  # for the executors
     require_version(jvm.sparkext.release.Versions.ours())
-    jvm.sparkext.SessionAttachment.attach(spark._jsparkSession)
-    _name_extension(context._jsc.sc().conf())
-    return spark
+    return jvm
 
 
 def _add_to_class_path(jvm: JVMView, path: Path) -> bool:

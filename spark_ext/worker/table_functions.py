@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spark_ext.audit import audit
+from spark_ext.auditing import audit
 from spark_ext.leave.exits import exits
 from spark_ext.log.actions import TableLog
 from spark_ext.model.column_mapping import (

@@ -137,13 +137,13 @@ def hinted_checkpoint_missing(table: Path) -> None:
 
 @on_copy("tracked")
 def file_columns__written_by_own_names(table: Path) -> None:
-    rewrite(data_files(table)[0], lambda rows: rows.append_column("A b", rows.column(0)))
+    rewrite(table, lambda rows: rows.append_column("A b", rows.column(0)))
 
 
 @on_copy("by_id")
 def file_columns__no_field_ids(table: Path) -> None:
     bare = [pa.field("a", pa.int32())]
-    rewrite(data_files(table)[0], lambda rows: pa.table([rows.column(0)], schema=pa.schema(bare)))
+    rewrite(table, lambda rows: pa.table([rows.column(0)], schema=pa.schema(bare)))
 
 
 @on_copy("unmapped")

@@ -13,7 +13,7 @@ from plain import plain_session
 from pyspark.sql import SparkSession
 from workshop import TABLES, Workshop
 
-from spark_ext.audit import CHECKS
+from spark_ext.auditing import CHECKS
 
 
 @pytest.fixture(scope="module")

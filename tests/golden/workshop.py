@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import SparkSession
-from table_log import FLAG, TableLog
+from table_log import TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
@@ -155,7 +155,7 @@ def edit_adds(table: Path, change: Callable[[Json], None]) -> None:
 
 def forget_checksums(table: Path) -> None:
     """Hadoop and Delta keep some beside the files; neither is asked for."""
-    for file in [*(table / "_delta_log").glob(".*.crc"), *(table / "_delta_log").glob("*.crc")]:
+    for file in (table / "_delta_log").glob("*.crc"):  # those that start with a dot as well
         file.unlink()
 
 
@@ -163,11 +163,18 @@ def data_files(table: Path) -> list[Path]:
     return [table / path for path in TableLog(table).live_files]
 
 
-def rewrite(file: Path, columns: Callable[[pa.Table], pa.Table]) -> None:
-    """Writes a data file anew."""
+def rewrite(table: Path, columns: Callable[[pa.Table], pa.Table]) -> None:
+    """Writes one of a table's data files anew, and its size into the log."""
+    file = data_files(table)[0]
     found = pyarrow.parquet.ParquetFile(file).read()
     pyarrow.parquet.write_table(columns(found), file)
     _forget_checksum(file)
+
+    def resize(add: Json) -> None:
+        if table / add["path"] == file:
+            add["size"] = file.stat().st_size
+
+    edit_adds(table, resize)
 
 
 def rewrite_checkpoint(table: Path, change: Callable[[Json], None]) -> Path:
@@ -190,10 +197,6 @@ def cut(file: Path) -> None:
 
 def _forget_checksum(file: Path) -> None:
     (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
-
-
-def flag_of(table: Path) -> str | None:
-    return TableLog(table).configuration.get(FLAG)
 
 
 def checkpoints(table: Path) -> Iterator[Path]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import log_request
+import pytest
 
-from spark_ext.audit import Finding, audit
+from spark_ext.auditing import Finding, audit
 from spark_ext.worker.log_wire import parse_log
 
 
@@ -23,14 +24,17 @@ class Auditor:
     def __init__(self) -> None:
         self._seen: dict[Path, int] = {}
 
-    def assert_healthy(self, tables: Iterable[Path]) -> None:
-        found = {table: findings(table) for table in tables if self._is_new(table)}
-        assert {table: all for table, all in found.items() if all} == {}
-
-    def pass_over(self, tables: Iterable[Path]) -> None:
-        """Tables that were broken on purpose stay so in later tests."""
-        for table in tables:
-            self._is_new(table)
+    def require(self, tables: Iterable[Path], *, expected: set[str]) -> None:
+        """Fails where a table has a finding of another check than these."""
+        lines = [
+            f"{table}: {finding}"
+            for table in sorted(tables)
+            if self._is_new(table)
+            for finding in findings(table)
+            if finding.check not in expected
+        ]
+        if lines:
+            pytest.fail("The audit has findings:\n" + "\n".join(lines), pytrace=False)
 
     def _is_new(self, table: Path) -> bool:
         seen = (table / "_delta_log").stat().st_mtime_ns

@@ -148,7 +148,7 @@ def _groups(
             "partitionColumns": sorted(add.get("partitionValues") or {}),
             "folders": _folders(add["path"]),
             "statistics": _statistics(add.get("stats")),
-            **_footer(path, add["path"]),
+            **_footer(path, add),
         }
         group = groups.setdefault(
             json.dumps(facts), {"example": add["path"], "numFiles": 0, "sizeInBytes": 0, **facts}
@@ -222,11 +222,13 @@ def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-def _footer(table: Path, path: str) -> dict[str, Any]:
-    local = unquote(path).removeprefix("file://").removeprefix("file:")
+def _footer(table: Path, add: Action) -> dict[str, Any]:
+    local = unquote(add["path"]).removeprefix("file://").removeprefix("file:")
     file = table / local
     if not file.is_file():
         return {"columns": None, "problem": "missing"}
+    if file.stat().st_size < add["size"]:
+        return {"columns": None, "problem": f"it has fewer than {add['size']} bytes"}
     try:
         schema = pyarrow.parquet.ParquetFile(file).schema_arrow
     except FOOTER_ERRORS as error:

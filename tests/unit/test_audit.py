@@ -13,8 +13,11 @@ import pytest
 from logs import Version, log_of
 from tables import table, without
 
-from spark_ext.audit import CHECKS, audit
-from spark_ext.audit import checks as room
+import spark_ext
+from spark_ext import AuditResult, Finding
+from spark_ext.api.audit import _sql_name
+from spark_ext.auditing import CHECKS, audit
+from spark_ext.auditing import checks as room
 from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, TableLog
 from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
@@ -415,3 +418,69 @@ def test_a_log_in_few_words_is_replayed() -> None:
 
     assert [state.version for state in states] == [0, 1]
     assert log.last_version == 1
+
+
+class TestApi:
+    def test_the_public_function_is_no_module(self) -> None:
+        # A package of that name would take its place once it is imported.
+        assert callable(spark_ext.audit)
+        assert not (Path(spark_ext.__file__).parent / "audit").exists()
+
+    @pytest.mark.parametrize("sample", [True, "3", 2.0])
+    def test_a_sample_that_is_no_integer_is_refused(self, sample: Any) -> None:
+        with pytest.raises(TypeError, match="is no integer"):
+            spark_ext.audit(None, "db.t", sample=sample)  # type: ignore[arg-type]
+
+    def test_a_negative_sample_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="use 0 or more"):
+            spark_ext.audit(None, "db.t", sample=-1)  # type: ignore[arg-type]
+
+    def test_what_is_no_text_is_no_table(self) -> None:
+        with pytest.raises(TypeError, match="neither a table's name nor a path"):
+            spark_ext.audit(None, 3)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        ("table", "name"),
+        [
+            ("db.t", "db.t"),
+            ("db.`a/b`.t", "db.`a/b`.t"),
+            ("delta.`/t`", "delta.`/t`"),
+            ("/a/b", "delta.`/a/b`"),
+            ("s3a://bucket/t`x", "delta.`s3a://bucket/t``x`"),
+            (Path("t"), "delta.`t`"),
+        ],
+    )
+    def test_what_has_a_slash_is_a_path(self, table: str | Path, name: str) -> None:
+        assert _sql_name(table) == name
+
+
+class TestResult:
+    WORST = Finding(3, "uuid_missing", "`a\nb`", None, "It is <so>.", "Do that.")
+    OTHER = Finding(None, "file_missing", None, "part-0", "It is gone.", "Bring it.")
+
+    def test_people_read_it_in_a_table_and_then_what_to_do(self) -> None:
+        assert repr(AuditResult("db.t", (self.WORST, self.OTHER))).splitlines() == [
+            "db.t: 2 findings, the worst first",
+            "",
+            "   version  check         column   file",
+            "-  -------  ------------  -------  ------",
+            "1        3  uuid_missing  `a\\nb`",
+            "2           file_missing           part-0",
+            "",
+            "1. It is <so>.",
+            "   What to do: Do that.",
+            "2. It is gone.",
+            "   What to do: Bring it.",
+        ]
+
+    def test_a_notebook_shows_it_escaped(self) -> None:
+        html = AuditResult("db.t", (self.WORST,))._repr_html_()
+
+        assert "<td>It is &lt;so&gt;.</td>" in html
+        assert AuditResult("<t>", ())._repr_html_().count("&lt;t&gt;") == 1
+
+    def test_a_healthy_table_says_so(self) -> None:
+        assert repr(AuditResult("db.t", ())) == "db.t: no findings"
+
+    def test_it_is_true_whatever_it_found(self) -> None:
+        assert AuditResult("db.t", ())

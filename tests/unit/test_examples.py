@@ -11,7 +11,7 @@ import logs
 import pytest
 import tables
 
-from spark_ext.audit import CHECKS
+from spark_ext.auditing import CHECKS
 from spark_ext.model.usage import flag
 from spark_ext.rules import RULES
 
@@ -21,6 +21,7 @@ MODULES = [
     "spark_ext.rules",
     "spark_ext.model.schema",
 ]
+MODULES += ["spark_ext.api.audit", "spark_ext.api.audit_result"]
 MODULES += ["spark_ext.leave.exits", "spark_ext.leave.removal", "spark_ext.rules"]
 MODULES += [rule.__module__ for rule in (*RULES, *CHECKS)]
 

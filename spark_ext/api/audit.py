@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The audit of a whole table: its log and its data files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from spark_ext.api.audit_result import AuditResult, finding_of
+from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.api.table import _answer, _literal
+from spark_ext.errors import SessionWithoutExtensionError
+from spark_ext.model.schema import backticked
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_FUNCTION = "column_mapping_audit"
+_ALL_FILES = -1
+
+
+def audit(
+    spark: SparkSession,
+    table: str | os.PathLike[str],
+    *,
+    sample: int | None = None,
+    progress: Callable[[Progress], None] | None = shown,
+) -> AuditResult:
+    """Reads a table's log and its files' footers, and tells what is not as it should be.
+
+    It changes nothing, and reads tables that this session could not write. A classic session
+    without spark-ext gets its jar on the class path, and nothing else.
+
+    Args:
+        spark: Any session with Delta; on Spark Connect, one whose server has spark-ext.
+        table: A name, or a path: what has a slash outside of backticks, and is no ``delta.`..` ``.
+        sample: Of so many data files the footers are read; None for all.
+        progress: Called before, while and after Spark reads; None for silence.
+
+    Raises:
+        TypeError: `table` is no text, or `sample` no integer.
+        ValueError: `sample` is negative.
+        AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
+            USAGE_TRACKING_UNREADABLE_LOG.
+        SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION, on Spark Connect.
+        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, where Delta or a place
+            for our jar is not found.
+        DifferentVersionsError: The session has a jar of another version.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
+
+    Example:
+        `spark_ext.audit(spark, "db.t").findings`
+    """
+    name = _sql_name(table)
+    if sample is not None and type(sample) is not int:
+        raise TypeError(f"Cannot read the footers of {sample!r} files: it is no integer.")
+    if sample is not None and sample < 0:
+        raise ValueError(f"Cannot read the footers of {sample} files: use 0 or more, or None.")
+    with reported(spark, f"{_FUNCTION}({name})", progress):
+        rows = _rows(spark, name, sample).collect()
+    return AuditResult(os.fspath(table), tuple(finding_of(row.asDict()) for row in rows))
+
+
+def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
+    arguments = () if sample is None else (str(sample),)
+    try:
+        return _answer(spark, _FUNCTION, _literal(name), *arguments)
+    except SessionWithoutExtensionError:
+        if type(spark).__module__.startswith("pyspark.sql.connect."):
+            raise
+    return _rows_without_extension(spark, name, sample)
+
+
+def _rows_without_extension(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
+    """The same rows from the jar's class alone: no statement of this session changes."""
+    from pyspark.sql import DataFrame
+
+    from spark_ext.api.attach import add_jar
+
+    jvm = add_jar(spark)
+    wanted = _ALL_FILES if sample is None else sample
+    return DataFrame(jvm.sparkext.log.Audit.rows(spark._jsparkSession, name, wanted), spark)
+
+
+def _sql_name(table: Any) -> str:
+    """A table as SQL calls it; a path as ``delta.`<path>` ``.
+
+    Example:
+        >>> _sql_name("s3://bucket/t"), _sql_name("db.t"), _sql_name("db.`a/b`")
+        ('delta.`s3://bucket/t`', 'db.t', 'db.`a/b`')
+    """
+    if not isinstance(table, (str, os.PathLike)):
+        raise TypeError(f"Cannot audit {table!r}: it is neither a table's name nor a path.")
+    text = os.fspath(table)
+    is_path = not isinstance(table, str) or "/" in re.sub(r"`(?:[^`]|``)*`", "", text)
+    return f"delta.{backticked(text)}" if is_path else text

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from spark_ext.log.actions import TableLog
+from spark_ext.log.replay import State
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One violation.
+
+    Args:
+        version: The version in which it came, or that it is about; None where that is not known.
+        check: The name of the check, one of `spark_ext.auditing.CHECKS`.
+        column: The column's path as SQL wants it; None where it is about no column.
+        file: A data file as its `add` action has it, or one in `_delta_log`.
+        message: What is wrong, and what it means for who uses the table.
+        remedy: What to do.
+    """
+
+    version: int | None
+    check: str
+    column: str | None
+    file: str | None
+    message: str
+    remedy: str
+
+
+# The table's log, and its replay: at least one state, oldest first.
+Check = Callable[[TableLog, tuple[State, ...]], Iterable[Finding]]
