@@ -38,7 +38,7 @@ Shape:
 
     A table function, which answers with a relation; `column_mapping` and `column_mapping_exit`::
 
-        {"table": M}
+        {"table": M, "log": L}
         {"table": M, "protocol": P, "name": "db.t", "files": F, "removal": null, "exact": null}
 
         {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
@@ -46,7 +46,7 @@ Shape:
     `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null;
     `exact` is null or `{"kept": F, "copied": F, "rewritten": F}`.
 
-    The functions that read a table's log are told it, `spark_ext.worker.log_wire`.
+    `L`, and what the functions are told that read the log alone: `spark_ext.worker.log_wire`.
 
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 
@@ -97,7 +97,7 @@ def parse_removal(text: str) -> tuple[TableMetadata, Protocol]:
 
 def parse_table(text: str) -> TableMetadata:
     """The table that `column_mapping` is called with."""
-    return _metadata(request_of(text, _TABLE)["table"], "table", {})
+    return _metadata(request_of(text, _TABLE_AND_LOG)["table"], "table", {})
 
 
 def parse_table_facts(text: str) -> TableFacts:
@@ -160,6 +160,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 _METADATA_CHANGE = {"old": (dict,), "proposed": (dict,), "assigned": (dict,), "commit": (dict,)}
 _TABLE = {"table": (dict,)}
+_TABLE_AND_LOG = {**_TABLE, "log": (dict,)}
 _REMOVAL = {**_TABLE, "protocol": (dict,)}
 _TABLE_FACTS = {
     **_REMOVAL,
