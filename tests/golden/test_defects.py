@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
+import log_request
 import pytest
 from audited import findings
 from defects import DEFECTS
@@ -18,20 +19,22 @@ from spark_ext.auditing import CHECKS
 
 @pytest.fixture(scope="module")
 def workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+    """With every defect made."""
     folder = tmp_path_factory.mktemp("golden")
     with plain_session(spark, folder) as plain:
-        yield Workshop(folder, spark, plain)
+        workshop = Workshop(folder, spark, plain)
+        for name, make in DEFECTS.items():
+            make(workshop, name)
+        yield workshop
 
 
 def check_of(defect: str) -> str:
     return defect.split("__")[0]
 
 
-# One test for all: no variant is left to the matrix, and a table takes seconds.
 def test_each_check_finds_its_defect_and_nothing_else(workshop: Workshop) -> None:
     found = {
-        name: {finding.check for finding in findings(make(workshop, name))}
-        for name, make in DEFECTS.items()
+        name: {finding.check for finding in findings(workshop.place(name))} for name in DEFECTS
     }
 
     assert found == {name: {check_of(name)} for name in DEFECTS}
@@ -41,6 +44,50 @@ def test_the_tables_that_were_broken_are_sound_before(workshop: Workshop) -> Non
     found = {kind: findings(workshop.sound(kind)) for kind in TABLES}
 
     assert found == dict.fromkeys(TABLES, ())
+
+
+def test_spark_reads_of_a_table_what_its_files_say(workshop: Workshop) -> None:
+    paths = [
+        *(workshop.sound(kind) for kind in TABLES),
+        *(workshop.place(name) for name in DEFECTS),
+        workshop.compacted(),
+        workshop.cleaned(),
+        workshop.in_parts(),
+    ]
+
+    for path in paths:
+        assert comparable(workshop.logged(path)) == comparable(log_request.log(path)), path
+
+
+def comparable(log: dict[str, Any]) -> dict[str, Any]:
+    """A log without what both may tell in their own way."""
+    for group in log["files"]:
+        if group["problem"] not in (None, "missing"):
+            group["problem"] = "unreadable"
+    for part in (*log["commits"], *log["summaries"]):
+        part["actions"] = sorted(
+            (_comparable_action(action) for action in part["actions"]), key=repr
+        )
+    log["files"].sort(key=lambda group: group["example"])
+    log["summaries"].sort(key=lambda summary: summary["file"])
+    return log
+
+
+def _comparable_action(action: dict[str, Any]) -> dict[str, Any]:
+    """What the checks and the history read of it."""
+    read = {
+        "metaData": ("schemaString", "configuration", "partitionColumns"),
+        "protocol": ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"),
+        "commitInfo": ("operation", "inCommitTimestamp", "userName", "userId", "engineInfo"),
+    }
+    return {
+        kind: {key: _without_order(body[key]) for key in read[kind] if body.get(key) is not None}
+        for kind, body in action.items()
+    }
+
+
+def _without_order(value: Any) -> Any:
+    return sorted(value.items()) if isinstance(value, dict) else value
 
 
 def test_every_check_has_a_defect() -> None:
@@ -53,8 +100,3 @@ def test_a_finding_says_where_and_what_to_do(workshop: Workshop) -> None:
             assert finding.version is not None
             assert finding.message.endswith(".")
             assert finding.remedy.endswith(".")
-
-
-def test_a_folder_without_log_is_no_table(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        findings(tmp_path)

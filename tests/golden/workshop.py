@@ -43,6 +43,26 @@ TABLES = {
         "CREATE TABLE {t} (a INT, p STRING) USING delta PARTITIONED BY (p)",
         "INSERT INTO {t} VALUES (1, 'x')",
     ],
+    "nested": [
+        "CREATE TABLE {t} (s STRUCT<x: INT, y: ARRAY<STRUCT<z: INT>>>,"
+        " m MAP<STRING, STRUCT<v: INT>>, `p q` STRING) USING delta PARTITIONED BY (`p q`)"
+        f" TBLPROPERTIES ({TRACKED},"
+        " 'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2')",
+        "INSERT INTO {t} SELECT named_struct('x', 1, 'y', array(named_struct('z', 2))),"
+        " map('k', named_struct('v', 3)), 'a=b c'",
+        "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
+        "ALTER TABLE {t} ADD COLUMN s.w INT",
+        "INSERT INTO {t} SELECT named_struct('x', 1, 'y', array(named_struct('z', 2)), 'w', 3),"
+        " map('k', named_struct('v', 3)), 'd'",
+    ],
+    "vectors": [
+        f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE},"
+        " 'delta.enableDeletionVectors' = 'true', 'delta.enableRowTracking' = 'true')",
+        "INSERT INTO {t} SELECT CAST(id AS INT) FROM range(10)",
+        "DELETE FROM {t} WHERE a = 3",
+        "UPDATE {t} SET a = 11 WHERE a = 4",
+        "ALTER TABLE {t} ADD COLUMN b INT",
+    ],
     "checkpointed": [
         f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE},"
         " 'delta.checkpointInterval' = '2')",
@@ -77,6 +97,55 @@ class Workshop:
                 self.spark.sql(statement.format(t=f"delta.`{path}`"))
             self._made[kind] = path
         return self._made[kind]
+
+    def compacted(self) -> Path:
+        """A table with a log compaction file of all its versions, and one of a quiet one."""
+        table = self.copy("tracked", "compacted")
+        log = table / "_delta_log"
+        commits = sorted(log.glob("[0-9]*.json"))
+        for first, last in ((0, len(commits) - 1), (1, 1)):
+            # Later actions take the place of earlier ones, and add and remove what is left.
+            kept: dict[str, Json] = {}
+            for file in commits[first : last + 1]:
+                for line in file.read_text().splitlines():
+                    action = json.loads(line)
+                    (kind,) = action
+                    if kind != "commitInfo":
+                        kept[kind if kind != "add" else action["add"]["path"]] = action
+            compacted = log / f"{first:020}.{last:020}.compacted.json"
+            compacted.write_text("".join(f"{json.dumps(each)}\n" for each in kept.values()))
+        return table
+
+    def cleaned(self) -> Path:
+        """A table whose commits before its checkpoint are gone."""
+        table = self.copy("checkpointed", "cleaned")
+        log = table / "_delta_log"
+        version = int(min(log.glob("*.checkpoint.parquet")).name[:20])
+        for file in sorted(log.glob("[0-9]*.json")):
+            if int(file.stem) <= version:
+                file.unlink()
+        return table
+
+    def in_parts(self) -> Path:
+        """A table with a checkpoint of two parts."""
+        table = self.place("in_parts")
+        key = "spark.databricks.delta.checkpoint.partSize"
+        self.spark.conf.set(key, "2")
+        try:
+            for statement in TABLES["checkpointed"]:
+                self.spark.sql(statement.format(t=f"delta.`{table}`"))
+        finally:
+            self.spark.conf.unset(key)
+        assert len(list(checkpoints(table))) > 1
+        return table
+
+    def logged(self, table: Path) -> Json:
+        """A table's log, as the JVM tells the rule process."""
+        jvm, session = self.spark._jvm, self.spark._jsparkSession
+        place = jvm.org.apache.hadoop.fs.Path(str(table))
+        configuration = session.sessionState().newHadoopConf()
+        log = jvm.sparkext.log.LoggedTable(session, configuration, place)
+        return json.loads(log.metadataAndFiles(None))
 
     def place(self, name: str) -> Path:
         """Where a broken table goes."""

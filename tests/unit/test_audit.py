@@ -195,6 +195,10 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
         ],
         [file("a", partition_columns=("q",), folders=("p",))],
     ),
+    "a file of another table": (
+        [(table({"a": ""}), UNTRACKED)],
+        [replace(file("a", folders=("x",)), example="s3://bucket/x=1/f")],
+    ),
     "a folder with an odd name": (
         [(table({"a": "", "p b": ""}), {"partitions": ("p b",), "features": ()})],
         [file("a", partition_columns=("p b",), folders=("p%20b",))],
@@ -462,10 +466,10 @@ class TestResult:
         assert repr(AuditResult("db.t", (self.WORST, self.OTHER))).splitlines() == [
             "db.t: 2 findings, the worst first",
             "",
-            "   version  check         column   file",
-            "-  -------  ------------  -------  ------",
+            "   version  check         column  file",
+            "-  -------  ------------  ------  ------",
             "1        3  uuid_missing  `a\\nb`",
-            "2           file_missing           part-0",
+            "2           file_missing          part-0",
             "",
             "1. It is <so>.",
             "   What to do: Do that.",

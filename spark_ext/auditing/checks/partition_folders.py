@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
@@ -10,12 +11,15 @@ from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.replay import State
 
+_ELSEWHERE = re.compile(r"/|[a-zA-Z][\w+.-]*:")
+
 
 def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
     """Finds folders under a name that no column ever had, itself or in files.
 
     A file that was kept stays where it is, whatever happened to its columns. What was before the
-    log's oldest version is not known, and files of a CLONE are where its source put them.
+    log's oldest version is not known, and files of another table, as in a CLONE, are where that
+    put them.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping"; Delta itself never looks at folders.
@@ -37,7 +41,7 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Find
     }
     found: dict[str, list[FileGroup]] = {}
     for group in log.files or ():
-        for folder in group.folders:
+        for folder in () if _ELSEWHERE.match(group.example) else group.folders:
             if not names & _readings(folder):
                 found.setdefault(folder, []).append(group)
     for folder, groups in found.items():
