@@ -80,6 +80,7 @@ def emptied(file: Path) -> None:
     file.write_bytes(b"")
 
 
+@pytest.mark.broken_table("file_missing", "file_unreadable")
 @pytest.mark.parametrize(
     "broken", [missing, cut_short, *in_matrix(cut_in_the_middle, garbage, no_parquet, emptied)]
 )
