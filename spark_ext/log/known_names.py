@@ -73,15 +73,14 @@ class KnownNames:
     @property
     def _told(self) -> Sequence[State]:
         """The states whose columns may be in live files without being the table's any more."""
-        newest = self.states[-1]
-        if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
-            return ()
-        return self.states
+        # Without column mapping files hold what the table has.
+        return self.states if self.states[-1].is_mapped else ()
 
     @cached_property
     def _dropped_are_known(self) -> bool:
         """Whether nothing was dropped that these states do not tell of."""
-        if not self._told:
+        newest = self.states[-1]
+        if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
             return True
         return self.log.first_commit == 0 and not any(
             state.operation is None or state.operation in _BRINGING_OPERATIONS

@@ -15,8 +15,6 @@ from spark_ext.model.keys import (
     FEATURE_NAME,
     HAS_DROPPED_OR_RENAMED,
     MAX_COLUMN_ID,
-    MODE_ID,
-    MODE_NAME,
     MODE_NONE,
     PHYSICAL_NAME,
 )
@@ -64,8 +62,8 @@ class State:
 
     @property
     def is_mapped(self) -> bool:
-        """Whether column mapping is on."""
-        return self.mode in (MODE_NAME, MODE_ID)
+        """Whether column mapping is on; in a mode that nobody knows, it is."""
+        return self.mode != MODE_NONE
 
     @property
     def is_tracked(self) -> bool:

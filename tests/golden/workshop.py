@@ -45,7 +45,7 @@ TABLES = {
     ],
     "nested": [
         "CREATE TABLE {t} (s STRUCT<x: INT, y: ARRAY<STRUCT<z: INT>>>,"
-        " m MAP<STRING, STRUCT<v: INT>>, `p q` STRING) USING delta PARTITIONED BY (`p q`)"
+        " m MAP<STRING, STRUCT<v: INT>>, `p%q` STRING) USING delta PARTITIONED BY (`p%q`)"
         f" TBLPROPERTIES ({TRACKED},"
         " 'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2')",
         "INSERT INTO {t} SELECT named_struct('x', 1, 'y', array(named_struct('z', 2))),"

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.known_names import KnownNames
-from spark_ext.log.replay import State
+from spark_ext.log.replay import State, lower
 from spark_ext.model.schema import Path, quoted
 
 
 def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
     """Finds statistics of a column that the table has not, and did not drop.
 
-    What may have been dropped, `file_columns` says. Of a struct only the topmost column is told.
+    What may have been dropped, `file_columns` says, which also tells of columns that the file
+    itself holds. Of a struct only the topmost column is told.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": "Track column level statistics ... with
@@ -33,8 +34,10 @@ def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Findi
     known = KnownNames(log, states)
     found: dict[Path, list[FileGroup]] = {}
     for group in log.files or ():
-        for path in {_unknown_part(path, known) for path in group.statistics} - {None}:
-            if path is not None:
+        held = {lower(column.path) for column in group.columns or ()}
+        unknown = {_unknown_part(path, known) for path in group.statistics}
+        for path in unknown:
+            if path is not None and lower(path) not in held:
                 found.setdefault(path, []).append(group)
     for path, groups in sorted(found.items()):
         yield Finding(
