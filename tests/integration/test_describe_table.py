@@ -103,6 +103,7 @@ def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
     ("left", "answer"),
     [(None, True), ("", True), ("maybe", True), ("FALSE", False), ("True", True)],
 )
+@pytest.mark.broken_table("feature_without_flag", "flag_no_boolean")
 def test_a_flag_of_another_writer_is_true_unless_it_says_false(
     table: Table, left: str | None, answer: bool
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_flag_of_another_writer_is_true_unless_it_says_false(
     assert tracking.has_dropped_or_renamed is answer
 
 
+@pytest.mark.broken_table("flag_without_feature")
 def test_a_stale_flag_of_an_untracked_table_says_nothing(table: Table) -> None:
     table.create("a INT", NAME_MODE)
     metadata = table.log.metadata

@@ -328,6 +328,7 @@ def test_a_flag_that_is_no_boolean_counts_as_true(table: Table, flag: str | None
     assert_written_anew(table.log)
 
 
+@pytest.mark.broken_table("flag_turned_back")
 def test_names_that_differ_are_rewritten_though_the_flag_is_false(table: Table) -> None:
     table.create("s STRUCT<x: INT>", NAME_MODE)
     table.insert("(named_struct('x', 1))")
