@@ -52,13 +52,9 @@ class KnownNames:
 
     def is_id_accounted_for(self, id: int) -> bool:
         """Whether a field id may be in a file, in the same sense."""
-        newest = self.states[-1]
-        if id in _ids(newest):
+        if id in self._types_by_id:
             return True
-        return not (
-            self._dropped_are_known
-            and not any(id in _ids(state) for state in self._told if state.is_mapped)
-        )
+        return not (self._dropped_are_known and id not in self._ids_ever)
 
     def is_internal(self, path: Path) -> bool:
         """Whether a path is of a column that Delta keeps for itself in files."""
@@ -67,8 +63,7 @@ class KnownNames:
 
     def has_no_columns_below(self, id: int) -> bool:
         """Whether what files have below the column with this id is the format's business."""
-        types = {column.id: column.field["type"] for column in self.states[-1].columns}
-        return isinstance(types.get(id), str)
+        return isinstance(self._types_by_id.get(id), str)
 
     @property
     def _told(self) -> Sequence[State]:
@@ -94,6 +89,16 @@ class KnownNames:
     @cached_property
     def _ever(self) -> dict[Path, DataType | str]:
         return {path: kind for state in self._told for path, kind in _typed(state)}
+
+    @cached_property
+    def _types_by_id(self) -> dict[object, DataType | str | None]:
+        newest = self.states[-1]
+        types = {column.id: column.field["type"] for column in newest.columns}
+        return dict.fromkeys(_ids(newest)) | types
+
+    @cached_property
+    def _ids_ever(self) -> set[object]:
+        return {id for state in self._told if state.is_mapped for id in _ids(state)}
 
     @cached_property
     def _own(self) -> frozenset[str]:
