@@ -176,6 +176,7 @@ def test_the_job_says_in_the_ui_what_it_does(table: Table) -> None:
     context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
 
 
+@pytest.mark.broken_table("file_missing", "file_unreadable")
 def test_files_that_cannot_be_read_are_told_of_before(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -392,6 +393,7 @@ def test_iceberg_compat_keeps_a_rewrite_from_being_begun(table: Table) -> None:
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.broken_table("mapping_keys_left")
 def test_mapping_keys_that_block_are_left_alone(table: Table, *, dry_run: bool) -> None:
     """Another engine left them; Delta would take them out by a rewrite that nobody was told of."""
     table.create("a INT")
@@ -411,6 +413,7 @@ def test_mapping_keys_that_block_are_left_alone(table: Table, *, dry_run: bool) 
     assert table.log.fields["a"].metadata == mapped
 
 
+@pytest.mark.broken_table("mapping_keys_left")
 def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> None:
     """Delta takes the mode in another letter case off alone, and DROP FEATURE for all data."""
     table.create("a INT", NAME_MODE)

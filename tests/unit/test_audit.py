@@ -274,6 +274,14 @@ def test_a_broken_file_has_one_finding(case: str) -> None:
     assert found(log_of(*versions, files=(group,))) == [expected]
 
 
+def test_statistics_under_keys_that_were_left_are_that_finding() -> None:
+    log = log_of(
+        (table({"a": "1 col-a"}, "none"), UNTRACKED), files=(file("a", statistics=(("col-a",),)),)
+    )
+
+    assert found(log) == [("mapping_keys_left", 0, "a")]
+
+
 def test_files_of_one_defect_are_one_finding() -> None:
     files = (file("a", "x"), replace(file("x", under=1), num_files=4))
 
