@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State, lower
 from spark_ext.model.keys import (
     INTERNAL_COLUMNS,
@@ -33,7 +32,6 @@ _SEGMENTS = {
 class KnownNames:
     """The names, and the ids, that data files of a table may have; letter case is no difference."""
 
-    log: TableLog
     states: Sequence[State]
 
     @property
@@ -77,7 +75,8 @@ class KnownNames:
         newest = self.states[-1]
         if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
             return True
-        return self.log.first_commit == 0 and not any(
+        # A state that a checkpoint tells of has no operation.
+        return not any(
             state.operation is None or state.operation in _BRINGING_OPERATIONS
             for state in self.states
         )

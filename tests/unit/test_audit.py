@@ -68,6 +68,16 @@ HEALTHY: dict[str, list[Version]] = {
         table({"a": ""}, "none", "true"),
         name(ONE, "true"),
     ],
+    "off and on again, with ids from 1 on": [
+        name(TWO),
+        name({"b": "2 b"}, "true"),
+        table({"b": ""}, "none", "true"),
+        name({"b": "1 b"}, "true"),
+    ],
+    "CLONE of another table with the same names": [
+        name(ONE, "true"),
+        (name({"a": "5 a"}, "true"), {"operation": "CLONE"}),
+    ],
     "off, tracked anew, and on again": [
         (name({"a": f"7 {UUID}", "b": f"8 {UUID_2}"}, None), UNTRACKED),
         (table({"a": "", "b": ""}, "none", None), UNTRACKED),
@@ -101,6 +111,10 @@ HEALTHY: dict[str, list[Version]] = {
         name(TWO, "true"),
     ],
     "plain Delta": [(table({"a": ""}), UNTRACKED)],
+    "REPLACE of a struct by one with more fields": [
+        name({"s": {"column": "1 s", "struct": {"x": "2 x"}}}),
+        name({"s": {"column": f"3 {UUID}", "struct": {"x": "2 x", "y": f"4 {UUID_2}"}}}, "true"),
+    ],
     "no commitInfo": [
         (name(ONE, "true"), {"operation": None}),
         (name({"b": "2 b"}, "true"), {"operation": None}),
@@ -187,6 +201,10 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
         [(name({"a": "1 a", "p": f"2 {UUID}"}, "true"), {"partitions": ("p",)})],
         [file("a", partition_columns=(UUID,), folders=())],
     ),
+    "a folder of a name in files": (
+        [(name({"a": "1 a", "p": f"2 {UUID}"}, "true"), {"partitions": ("p",)})],
+        [file("a", partition_columns=(UUID,), folders=(UUID,))],
+    ),
     "a folder of an older name": (
         [
             (table({"a": "", "p": ""}, "none", "true"), {"partitions": ("p",)}),
@@ -218,6 +236,11 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
         [table({"a": ""}, None, "true")],
         file("a", "x"),
         ("file_columns", 0, "x"),
+    ),
+    "a dropped column that was left where column mapping was switched off": (
+        [name(TWO), name(ONE, "true", **{MAX_COLUMN_ID: "2"}), table({"a": ""}, "none", "true")],
+        file("a", "b"),
+        ("file_columns", 2, "b"),
     ),
     "an unknown column of a whole history": (
         [name(ONE, "true")],
@@ -311,6 +334,12 @@ def test_a_drop_without_the_flag_where_mapping_ends_is_found() -> None:
     ]
 
 
+def test_a_flag_that_turns_back_in_a_drop_is_one_finding() -> None:
+    assert found(log_of(name(TWO, "true"), name(ONE, **{MAX_COLUMN_ID: "2"}))) == [
+        ("flag_turned_back", 1, None)
+    ]
+
+
 def test_a_mended_state_is_no_finding() -> None:
     assert found(log_of(name(ONE), name(ONE, None), name(ONE, "true"))) == []
 
@@ -367,6 +396,16 @@ def test_a_log_compaction_file_without_a_change_says_nothing() -> None:
     assert found(replace(log, last_version=3, summaries=(lost, quiet))) == [
         ("checkpoint_differs", 2, None)
     ]
+
+
+def test_a_log_compaction_file_whose_commits_are_gone_is_not_looked_at() -> None:
+    log = log_of(name(ONE), name(TWO), name(TWO, "true"))
+    base, other = log.commits[1], log.commits[0]
+    whole = Summary("1.checkpoint.parquet", 1, None, base.protocol, base.metadata)
+    compacted = Summary("0.1", 1, 0, other.protocol, other.metadata)
+    log = replace(log, commits=log.commits[2:], first_commit=2, summaries=(whole, compacted))
+
+    assert found(log) == []
 
 
 def test_the_worst_comes_first() -> None:

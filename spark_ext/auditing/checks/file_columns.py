@@ -34,7 +34,7 @@ def file_columns(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
     """
     if states[-1].metadata.schema is None:
         return
-    known = KnownNames(log, states)
+    known = KnownNames(states)
     unknown = _unknown_ids if known.by_id else _unknown_names
     found: dict[tuple[Path, str], list[FileGroup]] = {}
     for group in log.files or ():

@@ -15,13 +15,14 @@ from spark_ext.model.schema import Path, quoted
 def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
     """Finds ids that two columns have, at one time or one after the other.
 
-    It is another column where the id stands under another physical path, and where it comes back
-    after it was dropped. RESTORE, CLONE, and switching column mapping off and on again start anew:
+    It is another column where the id has another physical name, and where it comes back after it
+    was dropped. A struct that is replaced by one of another type gives its fields' ids and names to
+    those that are called alike. RESTORE, CLONE, and switching column mapping off and on again start anew:
     they bring ids of another table or time, or give all of them again.
 
     Source:
-        Protocol, "Column Mapping": "The column id ... uniquely identifies the column"; "Writer
-        Requirements for Column Mapping".
+        Protocol, "Writer Requirements for Column Mapping"; Delta 4.4.0, DeltaColumnMapping.scala,
+        `assignColumnIdAndPhysicalNameToSchema`, for replaced structs.
 
     Example:
         >>> one = table({"a": "1 col-1", "b": "2 col-2"}, "name", "true")
@@ -48,14 +49,14 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]
 
 
 def _ids(state: State) -> Iterator[tuple[int, Path, Column]]:
-    """Every id with its place in the files; those of elements, keys and values too."""
+    """Every id with the name in files that it goes with; of elements, keys and values too."""
     for column in state.columns:
         if isinstance(column.id, int):
-            yield column.id, column.physical_path, column
+            yield column.id, column.physical_path[-1:], column
         nested = (column.field.get("metadata") or {}).get(NESTED_COLUMN_IDS)
         for path, id in nested.items() if isinstance(nested, dict) else ():
             if isinstance(id, int):
-                yield id, (*column.physical_path, path), column
+                yield id, (column.physical_path[-1], path), column
 
 
 def _finding(state: State, id: int, column: Column, *, came_back: bool) -> Finding:

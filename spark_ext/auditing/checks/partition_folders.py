@@ -31,7 +31,8 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Find
         >>> [found.file for found in partition_folders(log, states)]
         ['x=1/f']
     """
-    if log.first_commit != 0 or any(state.operation in (None, "CLONE") for state in states):
+    # A state that a checkpoint tells of has no operation.
+    if any(state.operation in (None, "CLONE") for state in states):
         return
     names = {
         path[0].lower()

@@ -32,7 +32,7 @@ def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Findi
     """
     if states[-1].metadata.schema is None:
         return
-    known = KnownNames(log, states)
+    known = KnownNames(states)
     left = {lower(column.physical_path) for column in states[-1].columns}
     found: dict[Path, list[FileGroup]] = {}
     for group in log.files or ():
