@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from audited import findings
 from column_draws import lost_whole_struct
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -79,7 +80,13 @@ class TableSteps:
         for table in self.tables * (not self.failed):
             self._check_rows(table)
             self._check_older_rows(table)
+            self._check_audit(table)
         shutil.rmtree(self.folder)
+
+    def _check_audit(self, table: TableUnderTest) -> None:
+        # A clone that the session without us made keeps the flag of its source.
+        found = [each for each in findings(table.path) if each.check != "flag_without_feature"]
+        self._expect(found, [], f"findings of the audit of {table.name}")
 
     # How a step runs.
 
