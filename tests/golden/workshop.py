@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import SparkSession
@@ -86,6 +87,7 @@ class Workshop:
     ) -> None:
         self._folder = folder
         self._made: dict[str, Path] = {}
+        self._odd: list[Path] = []
         self.spark = spark
         self.plain = plain
 
@@ -97,6 +99,17 @@ class Workshop:
                 self.spark.sql(statement.format(t=f"delta.`{path}`"))
             self._made[kind] = path
         return self._made[kind]
+
+    def odd(self) -> list[Path]:
+        """Sound tables that Delta alone writes seldom, or never."""
+        if not self._odd:
+            self._odd += [
+                self.compacted(),
+                self.cleaned(),
+                self.in_parts(),
+                self.with_checkpoint_of_deltalake(),
+            ]
+        return self._odd
 
     def compacted(self) -> Path:
         """A table with a log compaction file of all its versions, and one of a quiet one."""
@@ -124,6 +137,13 @@ class Workshop:
         for file in sorted(log.glob("[0-9]*.json")):
             if int(file.stem) <= version:
                 file.unlink()
+        return table
+
+    def with_checkpoint_of_deltalake(self) -> Path:
+        """A table whose only checkpoint another engine wrote, and nothing else."""
+        table = self.copy("tracked", "deltalake")
+        forget_checksums(table)
+        deltalake.DeltaTable(table).create_checkpoint()
         return table
 
     def in_parts(self) -> Path:

@@ -86,6 +86,25 @@ def test_a_tracked_table_can_be_read_and_not_written(table: Table, plain: Plain)
     assert table.log.flag == "true"
 
 
+def audit_and_write(spark: SparkSession, path: Path) -> tuple[object, Failure | None]:
+    """What an audit finds, and how a write fails after it."""
+    findings = spark_ext.audit(spark, path, progress=None).findings
+    return findings, failure_of(lambda: spark.sql(WRITES[0].format(t=Table(spark, path).name)))
+
+
+@pytest.mark.broken_table("file_missing")
+def test_a_table_is_audited_and_the_session_stays_as_it_is(table: Table, plain: Plain) -> None:
+    table.create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    (table.path / next(iter(table.log.live_files))).unlink()
+
+    found, failure = plain(audit_and_write, table.path)
+
+    assert found == spark_ext.audit(table.spark, table.path, progress=None).findings != ()
+    assert failure is not None
+    assert failure.condition == "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
+
+
 def clone_and_change(spark: SparkSession, source: Path, path: Path) -> None:
     """A clone in which a column was dropped that stays in the files under its own name."""
     clone = Table(spark, path)

@@ -212,6 +212,20 @@ def test_a_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
     assert told == [(path, f.physical_name, f.id) for path, f in log.fields.items()]
 
 
+def test_a_table_is_audited(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = put(spark, tmp_path / "t")
+    assert spark_ext.audit(spark, table.path, progress=None).findings == ()
+    sql = spark.sql
+    monkeypatch.setattr(spark, "sql", lambda text: sql(text.replace("_audit", "_none")))
+
+    with pytest.raises(spark_ext.SparkExtError) as refused:
+        spark_ext.audit(spark, table.path, progress=None)
+
+    assert refused.value.condition == "USAGE_TRACKING_NOT_IN_SESSION"
+
+
 ODD = ["${spark.app.name}", 'it\'s "so"', "a\\b\\n", "`tick`", "é ü", "; DROP TABLE t --"]
 
 
