@@ -83,7 +83,10 @@ class KnownNames:
 
     @cached_property
     def _now(self) -> dict[Path, DataType | str]:
-        return dict(_typed(self.states[-1]))
+        newest = self.states[-1]
+        # Keys of column mapping that were left have a check of their own.
+        left = {lower(each.physical_path): each.field["type"] for each in newest.columns}
+        return {**left, **dict(_typed(newest))}
 
     @cached_property
     def _ever(self) -> dict[Path, DataType | str]:

@@ -297,9 +297,10 @@ def test_a_broken_file_has_one_finding(case: str) -> None:
     assert found(log_of(*versions, files=(group,))) == [expected]
 
 
-def test_statistics_under_keys_that_were_left_are_that_finding() -> None:
+def test_names_of_keys_that_were_left_are_that_finding() -> None:
     log = log_of(
-        (table({"a": "1 col-a"}, "none"), UNTRACKED), files=(file("a", statistics=(("col-a",),)),)
+        (table({"a": "1 col-a"}, "none"), UNTRACKED),
+        files=(file("a", "col-a", statistics=(("col-a",),)),),
     )
 
     assert found(log) == [("mapping_keys_left", 0, "a")]
@@ -366,6 +367,19 @@ def test_history_that_starts_at_a_checkpoint_guesses_nothing() -> None:
     log = replace(log, commits=log.commits[3:], first_commit=3, summaries=(base,))
 
     assert found(replace(log, files=(file("a", "dropped", under=None),))) == []
+
+
+def test_what_a_restore_brings_back_from_before_the_log_is_not_new() -> None:
+    log = log_of(name(ONE), name(ONE, p="1"), (name(TWO), {"operation": "RESTORE"}))
+    base = Summary(
+        "1.checkpoint.parquet", 1, None, log.commits[1].protocol, log.commits[1].metadata
+    )
+    log = replace(log, commits=log.commits[2:], first_commit=2, summaries=(base,))
+
+    assert found(replace(log, files=(file("a", "b", under=None),))) == []
+    unknown = replace(log.commits[0], operation="MERGE")
+    log = replace(log, commits=(unknown,), files=(file("a", "b", under=None),))
+    assert found(log) == [("dropped_column_shown", 2, "b")]
 
 
 def test_a_checkpoint_before_missing_commits_is_no_start() -> None:

@@ -95,8 +95,9 @@ def _births(states: tuple[State, ...]) -> Mapping[Path, int]:
             birth = before.get(known)
             if birth is None and previous is not None and state.may_bring_columns:
                 birth = ever.get(by_id if state.is_mapped else by_name)
-                if birth is None and state.operation != "RESTORE":
-                    birth = _ALWAYS
+                # What a RESTORE brings back was there, where the log still tells of it.
+                is_known = state.operation == "RESTORE" and states[0].commit is not None
+                birth = _ALWAYS if birth is None and not is_known else birth
             if birth is None:
                 birth = _ALWAYS if previous is None else state.version
             births[column.path] = birth

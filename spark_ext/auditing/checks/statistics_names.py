@@ -16,8 +16,7 @@ def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Findi
     """Finds statistics of a column that the table has not, and did not drop.
 
     What may have been dropped, `file_columns` says, which also tells of columns that the file
-    itself holds. Where keys of column mapping were left, Delta goes by them here. Of a struct only
-    the topmost column is told.
+    itself holds. Of a struct only the topmost column is told.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": "Track column level statistics ... with
@@ -33,10 +32,9 @@ def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Findi
     if states[-1].metadata.schema is None:
         return
     known = KnownNames(states)
-    left = {lower(column.physical_path) for column in states[-1].columns}
     found: dict[Path, list[FileGroup]] = {}
     for group in log.files or ():
-        held = left | {lower(column.path) for column in group.columns or ()}
+        held = {lower(column.path) for column in group.columns or ()}
         unknown = {_unknown_part(path, known) for path in group.statistics}
         for path in unknown:
             if path is not None and lower(path) not in held:
