@@ -242,6 +242,11 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
         file("a", "b"),
         ("file_columns", 2, "b"),
     ),
+    "an unknown column that has statistics, too": (
+        [table({"a": ""}, None, "true")],
+        file("a", "x", statistics=(("x",),)),
+        ("file_columns", 0, "x"),
+    ),
     "an unknown column of a whole history": (
         [name(ONE, "true")],
         file("a", "x"),
