@@ -36,9 +36,8 @@ Shape:
 
         {"free": true, "plan": null}
 
-    A table function, which answers with a relation; `column_mapping` and `column_mapping_exit`::
+    A table function, which answers with a relation; `column_mapping_exit`::
 
-        {"table": M}
         {"table": M, "protocol": P, "name": "db.t", "files": F, "removal": null, "exact": null}
 
         {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
@@ -46,7 +45,7 @@ Shape:
     `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null;
     `exact` is null or `{"kept": F, "copied": F, "rewritten": F}`.
 
-    The functions that read a table's log are told it, `spark_ext.worker.log_wire`.
+    The other functions are told a table's log, `spark_ext.worker.log_wire`.
 
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 
@@ -92,25 +91,25 @@ def parse_metadata_change(text: str) -> MetadataChange:
 def parse_removal(text: str) -> tuple[TableMetadata, Protocol]:
     """The table that `removal` is asked about."""
     request = request_of(text, _REMOVAL)
-    return _metadata(request["table"], "table", {}), _protocol(request["protocol"], "protocol")
-
-
-def parse_table(text: str) -> TableMetadata:
-    """The table that `column_mapping` is called with."""
-    return _metadata(request_of(text, _TABLE)["table"], "table", {})
+    return table_metadata(request["table"]), _protocol(request["protocol"], "protocol")
 
 
 def parse_table_facts(text: str) -> TableFacts:
     """The table that `column_mapping_exit` is called with."""
     request = request_of(text, _TABLE_FACTS)
     return TableFacts(
-        metadata=_metadata(request["table"], "table", {}),
+        metadata=table_metadata(request["table"]),
         protocol=_protocol(request["protocol"], "protocol"),
         name=request["name"],
         files=_files(request["files"], "files"),
         removal=request["removal"],
         exact=_exact(request["exact"]),
     )
+
+
+def table_metadata(value: Any) -> TableMetadata:
+    """The `M` of a request that has no other."""
+    return _metadata(value, "table", {})
 
 
 def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
@@ -159,8 +158,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 _METADATA_CHANGE = {"old": (dict,), "proposed": (dict,), "assigned": (dict,), "commit": (dict,)}
-_TABLE = {"table": (dict,)}
-_REMOVAL = {**_TABLE, "protocol": (dict,)}
+_REMOVAL = {"table": (dict,), "protocol": (dict,)}
 _TABLE_FACTS = {
     **_REMOVAL,
     "name": (str,),
