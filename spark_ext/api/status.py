@@ -70,8 +70,8 @@ class ColumnMappingStatus:
             tells (`history_from`).
         min_reader_version: Of the protocol.
         min_writer_version: Of the protocol.
-        reader_features: None below reader version 3.
-        writer_features: None below writer version 7.
+        reader_features: None of them below reader version 3.
+        writer_features: None of them below writer version 7.
         dropped_or_renamed: Every column that was, oldest change first, tracked or not.
         history_from: The oldest version of which the log still tells; what was before is in none
             of this.
