@@ -92,6 +92,10 @@ class UnreadableDataFileError(
     """A data file of a table is missing, cut short or no Parquet file. Raised in Java."""
 
 
+class UnreadableLogError(SparkExtError, OSError, condition="USAGE_TRACKING_UNREADABLE_LOG"):
+    """A file of a table's log is broken. Raised in Java."""
+
+
 # Failures of the rules and of what serves them.
 
 

@@ -14,8 +14,7 @@ Shape:
                        "statistics": [["a"], ["b", "x"]],
                        "columns": [{"path": ["a"], "id": 1}], "problem": null}]}}
 
-    `files` is null where nobody asked for them. `column_mapping` is told `{"table": M, "log": ..}`,
-    with an `M` of `spark_ext.worker.wire` in place of the name.
+    `files` is null where nobody asked for them.
 """
 
 from __future__ import annotations

@@ -36,8 +36,9 @@ Shape:
 
         {"free": true, "plan": null}
 
-    A table function, which answers with a relation; `column_mapping_exit`::
+    A table function, which answers with a relation; `column_mapping` and `column_mapping_exit`::
 
+        {"table": M, "log": L}
         {"table": M, "protocol": P, "name": "db.t", "files": F, "removal": null, "exact": null}
 
         {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
@@ -45,7 +46,7 @@ Shape:
     `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null;
     `exact` is null or `{"kept": F, "copied": F, "rewritten": F}`.
 
-    The other functions are told a table's log, `spark_ext.worker.log_wire`.
+    `L`, and what the functions are told that read the log alone: `spark_ext.worker.log_wire`.
 
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -543,15 +544,19 @@ def test_the_user_cancels_a_rewrite_by_the_job_group(
     kept = data_file.rename(table.path.parent / data_file.name)
     os.mkfifo(data_file)
 
+    over = threading.Event()
+
     def cancel_while_a_task_reads() -> None:
         with data_file.open("wb"):  # opens once a task does
             context.cancelJobGroup("mine")
+            over.wait()  # at the pipe's end the task would fail, perhaps before it is cancelled
 
     canceller = InheritableThread(target=cancel_while_a_task_reads, daemon=True)
     canceller.start()
 
     with table.refusal("SPARK_JOB_CANCELLED"):
         tracking(table).disable_column_mapping(progress=progress)
+    over.set()
     canceller.join()
 
     assert {key: context.getLocalProperty(key) for key in job_group} == job_group

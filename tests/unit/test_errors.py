@@ -33,6 +33,7 @@ def test_the_registry_is_complete() -> None:
         "IncompleteRemovalError": "USAGE_TRACKING_INCOMPLETE_REMOVAL",
         "ReservedColumnNameError": "USAGE_TRACKING_RESERVED_COLUMN_NAME",
         "UnreadableDataFileError": "USAGE_TRACKING_UNREADABLE_DATA_FILE",
+        "UnreadableLogError": "USAGE_TRACKING_UNREADABLE_LOG",
         "RuleFailedError": "USAGE_TRACKING_RULE_FAILED",
         "MalformedMessageError": "USAGE_TRACKING_MALFORMED_MESSAGE",
         "RulesUnavailableError": "USAGE_TRACKING_RULES_UNAVAILABLE",

@@ -47,16 +47,19 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "release": {"error"},
     "python": {"error"},
     "copy": {"error", "parquet"},
+    "log": {"error", "parquet"},
     "rule": {"error", "feature", "python", "parquet"},
     "command": {"copy", "error", "feature", "parquet", "rule"},
     "hook": {"error", "feature", "release", "rule", "command"},
-    "sql": {"error", "feature", "release", "rule", "command"},
+    "sql": {"error", "feature", "log", "release", "rule", "command"},
     "": {"hook", "python", "release", "sql", "error"},
 }
 # The process knows neither the tables nor what weaves them.
 FORBIDDEN_IN_JAVA = {
     "python": ("org.apache.spark.sql.delta", "net.bytebuddy"),
     "parquet": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
+    # What foreign writers left may be nothing that Delta opens.
+    "log": ("org.apache.spark.sql.delta", "io.delta", "net.bytebuddy", "py4j"),
     "copy": ("org.apache.spark.sql", "io.delta", "net.bytebuddy", "py4j"),
     # What it asks about may not fit.
     "release": ("import org.apache.spark", "import scala", "py4j"),

@@ -57,6 +57,11 @@ public final class UsageTrackingErrors {
         "USAGE_TRACKING_UNREADABLE_DATA_FILE", null, "path", path, "reason", reason);
   }
 
+  /** A file of a table's log cannot be read. */
+  public static UsageTrackingException unreadableLog(String path, String reason) {
+    return Conditions.error("USAGE_TRACKING_UNREADABLE_LOG", null, "path", path, "reason", reason);
+  }
+
   /** This Delta is not one that the hooks fit. */
   public static UsageTrackingException unsupportedDeltaVersion(
       String version, List<String> mismatches, Throwable cause) {

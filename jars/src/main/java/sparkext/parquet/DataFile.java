@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.FileNotFoundException;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.Serializable;
-import java.nio.channels.FileChannel;
-import java.nio.file.FileSystems;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.StreamCapabilities;
 import org.apache.hadoop.fs.permission.FsPermission;
 
@@ -41,10 +34,6 @@ public final class DataFile {
    * @param reason why it has to be rewritten; else null
    */
   public record Outcome(Way way, long length, String reason) implements Serializable {}
-
-  /** Hadoop's, and Hive's, which differs in renaming only and is the one in Spark with Hive. */
-  private static final Set<String> DISKS =
-      Set.of(LocalFileSystem.class.getName(), "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem");
 
   private final Configuration configuration;
   private final Path path;
@@ -98,23 +87,12 @@ public final class DataFile {
   }
 
   private Outcome read(Use use) throws IOException, NotParquetException {
-    try (Source source = open()) {
+    try (Source source = Source.open(configuration, path)) {
       return use.of(new RenamedFile(source, size, plan));
     } catch (NotCopiedException reason) {
       return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
     } catch (Source.EndException cut) {
       throw new NotParquetException("it has fewer than " + size + " bytes");
-    }
-  }
-
-  private Source open() throws IOException, NotParquetException {
-    FileSystem storage = path.getFileSystem(configuration);
-    try {
-      return isDisk(storage)
-          ? new Source.OfDisk(FileChannel.open(onDisk(storage, path)))
-          : new Source.OfStream(storage.open(path));
-    } catch (FileNotFoundException | NoSuchFileException missing) {
-      throw new NotParquetException("it does not exist");
     }
   }
 
@@ -138,10 +116,10 @@ public final class DataFile {
   }
 
   private OutputStream create(FileSystem storage, Path target) throws IOException {
-    if (!isDisk(storage)) {
+    if (!LocalDisk.has(storage)) {
       return storage.create(target, false);
     }
-    java.nio.file.Path file = onDisk(storage, target);
+    java.nio.file.Path file = LocalDisk.file(storage, target);
     try {
       Files.createFile(file);
     } catch (java.nio.file.FileAlreadyExistsException exists) {
@@ -173,16 +151,5 @@ public final class DataFile {
             storage.delete(target, false);
           }
         });
-  }
-
-  /** Not what else is derived from Hadoop's: that may do more than read and write. */
-  private static boolean isDisk(FileSystem storage) {
-    return DISKS.contains(storage.getClass().getName())
-        && ((LocalFileSystem) storage).getRaw().getClass() == RawLocalFileSystem.class
-        && FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
-  }
-
-  private static java.nio.file.Path onDisk(FileSystem storage, Path path) {
-    return ((LocalFileSystem) storage).pathToFile(path).toPath();
   }
 }

@@ -34,6 +34,17 @@ record Footer(FileMetaData metadata, long start) {
    */
   static Footer read(Source file, long size)
       throws IOException, NotCopiedException, NotParquetException {
+    return read(file, size, /* isChecked= */ true);
+  }
+
+  /** Likewise, but passes over what is not known. */
+  static Footer readUnchecked(Source file, long size)
+      throws IOException, NotCopiedException, NotParquetException {
+    return read(file, size, /* isChecked= */ false);
+  }
+
+  private static Footer read(Source file, long size, boolean isChecked)
+      throws IOException, NotCopiedException, NotParquetException {
     if (size < MAGIC.length + TAIL) {
       throw new NotParquetException("it has " + size + " bytes");
     }
@@ -47,18 +58,26 @@ record Footer(FileMetaData metadata, long start) {
     if (!Arrays.equals(magic, MAGIC) || length < 0 || start < MAGIC.length) {
       throw new NotParquetException("it does not end with a footer");
     }
-    return new Footer(known(bytes(file, start, length)), start);
+    byte[] written = bytes(file, start, length);
+    FileMetaData metadata = parsed(written);
+    if (isChecked) {
+      requireKnown(metadata, written);
+    }
+    return new Footer(metadata, start);
   }
 
-  /** What newer writers say besides is left out by the reader, and would be lost. */
-  private static FileMetaData known(byte[] written) throws NotCopiedException, NotParquetException {
-    FileMetaData metadata;
-    ByteArrayOutputStream again = new ByteArrayOutputStream(written.length);
+  private static FileMetaData parsed(byte[] written) throws NotParquetException {
     try {
-      metadata = Util.readFileMetaData(new ByteArrayInputStream(written));
+      return Util.readFileMetaData(new ByteArrayInputStream(written));
     } catch (IOException broken) {
       throw new NotParquetException("its footer cannot be read", broken);
     }
+  }
+
+  /** What newer writers say besides is left out by the reader, and would be lost. */
+  private static void requireKnown(FileMetaData metadata, byte[] written)
+      throws NotCopiedException {
+    ByteArrayOutputStream again = new ByteArrayOutputStream(written.length);
     try {
       Util.writeFileMetaData(metadata, again);
     } catch (IOException unknown) {
@@ -67,7 +86,6 @@ record Footer(FileMetaData metadata, long start) {
     if (!Arrays.equals(again.toByteArray(), written)) {
       throw new NotCopiedException("its footer says what is not known");
     }
-    return metadata;
   }
 
   /** Writes a footer with all that comes after it, and says how many bytes that are. */

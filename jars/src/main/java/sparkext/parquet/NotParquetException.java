@@ -2,7 +2,7 @@
 package sparkext.parquet;
 
 /** A data file that nobody can read. */
-public final class NotParquetException extends Exception {
+public sealed class NotParquetException extends Exception permits MissingFileException {
   private static final long serialVersionUID = 1L;
 
   NotParquetException(String reason) {

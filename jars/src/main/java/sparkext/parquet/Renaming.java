@@ -102,7 +102,7 @@ final class Renaming {
    *
    * <p>Source: Parquet, LogicalTypes.md, "Lists", and its rules for lists of older writers.
    */
-  private static boolean hasThreeLevels(SchemaTree list, String newName) {
+  static boolean hasThreeLevels(SchemaTree list, String newName) {
     if (list.children().size() != 1) {
       return false;
     }
@@ -116,7 +116,7 @@ final class Renaming {
         && !repeated.name().equals(newName + "_tuple");
   }
 
-  private static boolean hasEntries(SchemaTree map) {
+  static boolean hasEntries(SchemaTree map) {
     return map.children().size() == 1
         && map.children().get(0).isRepeated()
         && map.children().get(0).children().size() == 2

@@ -3,16 +3,38 @@ package sparkext.parquet;
 
 import java.io.Closeable;
 import java.io.EOFException;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
+import java.nio.file.NoSuchFileException;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
 
 /** A file that is read at any place, and copied from there in pieces. */
 interface Source extends Closeable {
+  /**
+   * Opens a file.
+   *
+   * @throws NotParquetException if there is none
+   */
+  static Source open(Configuration configuration, Path path)
+      throws IOException, NotParquetException {
+    FileSystem storage = path.getFileSystem(configuration);
+    try {
+      return LocalDisk.has(storage)
+          ? new OfDisk(FileChannel.open(LocalDisk.file(storage, path)))
+          : new OfStream(storage.open(path));
+    } catch (FileNotFoundException | NoSuchFileException missing) {
+      throw new MissingFileException();
+    }
+  }
+
   /**
    * Fills an array from a place in the file.
    *

@@ -58,9 +58,35 @@ public final class RequestJson {
         });
   }
 
-  /** What a table function is told that reads the schema only. */
-  public static String table(String name, Snapshot snapshot) {
-    return object(json -> writeMetadata(json, "table", snapshot.metadata(), null, null));
+  /**
+   * What a table function is told that reads the schema and where it came from.
+   *
+   * @param log as {@code sparkext.log.LoggedTable} reads it
+   */
+  public static String tableAndLog(Snapshot snapshot, String log) {
+    return object(
+        json -> {
+          writeMetadata(json, "table", snapshot.metadata(), null, null);
+          writeLog(json, log);
+        });
+  }
+
+  /**
+   * What a table function is told that reads the log alone.
+   *
+   * @param log as {@code sparkext.log.LoggedTable} reads it
+   */
+  public static String log(String name, String log) {
+    return object(
+        json -> {
+          json.writeStringField("name", name);
+          writeLog(json, log);
+        });
+  }
+
+  private static void writeLog(JsonGenerator json, String log) throws IOException {
+    json.writeFieldName("log");
+    json.writeRawValue(log);
   }
 
   /**

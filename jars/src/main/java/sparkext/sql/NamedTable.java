@@ -5,19 +5,24 @@ import io.delta.tables.DeltaTable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaTableIdentifier;
@@ -94,6 +99,47 @@ final class NamedTable {
     DeltaTableV2 table = (DeltaTableV2) resolve(session, full).table();
     requireEqual(path, log, table.deltaLog());
     return new NamedTable(session, full, table);
+  }
+
+  /**
+   * Where the table of a name lies, which Delta may not be able to open.
+   *
+   * @throws UsageTrackingException as {@link #byName}
+   */
+  static Path location(SparkSession session, String name, Configuration configuration)
+      throws IOException, AnalysisException {
+    List<String> given = parts(name);
+    if (given.size() == 2 && given.get(0).equalsIgnoreCase(DELTA)) {
+      Path path = new Path(given.get(1));
+      return path.getFileSystem(configuration).makeQualified(path);
+    }
+    return knownLocation(session, given)
+        .orElseGet(() -> byName(session, name).table.deltaLog().dataPath());
+  }
+
+  /** That of a Delta table in the session catalog. */
+  private static Optional<Path> knownLocation(SparkSession session, List<String> parts)
+      throws AnalysisException {
+    boolean isNamed = parts.size() == 3 && parts.get(0).equals(SESSION_CATALOG);
+    CatalogManager catalogs = session.sessionState().catalogManager();
+    if (!isNamed
+        && (parts.size() > 2 || !catalogs.currentCatalog().name().equals(SESSION_CATALOG))) {
+      return Optional.empty();
+    }
+    TableIdentifier identifier = tableIdentifier(isNamed ? parts.subList(1, 3) : parts);
+    SessionCatalog catalog = session.sessionState().catalog();
+    if (catalog.isTempView(identifier) || !catalog.tableExists(identifier)) {
+      return Optional.empty();
+    }
+    CatalogTable table = catalog.getTableMetadata(identifier);
+    return DeltaTableUtils.isDeltaTable(table)
+        ? Optional.of(new Path(table.location()))
+        : Optional.empty();
+  }
+
+  /** Delta's refusal of a name that leads to no Delta table. */
+  static UsageTrackingException missing(String name) {
+    return UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts(name)));
   }
 
   /** The full name, as {@link #byName} takes it. */

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -15,9 +18,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaAnalysisException;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
-import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.NullType;
@@ -31,6 +34,7 @@ import sparkext.command.ColumnMappingRemoval;
 import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.log.LoggedTable;
 import sparkext.release.Versions;
 import sparkext.rule.MetadataRules;
 import sparkext.rule.Relation;
@@ -47,8 +51,14 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static final List<TableFunction> ALL =
       List.of(
           new TableFunction("column_mapping", null, TableFunction::columns),
-          new TableFunction("column_mapping_exit", "exact", TableFunction::exits),
-          new TableFunction("column_mapping_table", "isPath", TableFunction::named));
+          new TableFunction("column_mapping_exit", option("exact"), TableFunction::exits),
+          new TableFunction("column_mapping_table", option("isPath"), TableFunction::named),
+          logged("column_mapping_history"),
+          logged("column_mapping_status"),
+          new TableFunction(
+              "column_mapping_audit",
+              new Option("sample", DataTypes.IntegerType, null),
+              TableFunction::audit));
 
   private static final StructType NAMED =
       StructType.fromDDL(
@@ -56,21 +66,46 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               + " jarVersion STRING");
 
   private final String name;
-  private final String option;
+  private final Option option;
   private final Rows rows;
+
+  /** A second argument. */
+  private record Option(String name, DataType type, Object byDefault) {}
 
   /** What a function answers. */
   private interface Rows {
-    Relation of(SparkSession session, String table, boolean option) throws UsageTrackingException;
+    Relation of(SparkSession session, String table, Object option)
+        throws UsageTrackingException, IOException, AnalysisException;
   }
 
   /**
-   * @param option the name of a second argument, a boolean that is false by default; or null
+   * @param option null where there is no second argument
    */
-  private TableFunction(String name, String option, Rows rows) {
+  private TableFunction(String name, Option option, Rows rows) {
     this.name = name;
     this.option = option;
     this.rows = rows;
+  }
+
+  private static Option option(String name) {
+    return new Option(name, DataTypes.BooleanType, false);
+  }
+
+  /** A function that is told what changed a table's metadata. */
+  private static TableFunction logged(String function) {
+    return new TableFunction(
+        function,
+        null,
+        (session, name, none) -> {
+          NamedTable table = NamedTable.byName(session, name);
+          String log = log(session, table.snapshot()).metadata();
+          return MetadataRules.relation(function, RequestJson.log(table.name(), log));
+        });
+  }
+
+  private static LoggedTable log(SparkSession session, Snapshot snapshot) throws IOException {
+    DeltaLog log = snapshot.deltaLog();
+    return new LoggedTable(session, log.newDeltaHadoopConf(), log.dataPath());
   }
 
   /** Adds every table function to a session. */
@@ -100,14 +135,27 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     }
   }
 
-  private static Relation columns(SparkSession session, String name, boolean unused)
-      throws UsageTrackingException {
-    NamedTable table = NamedTable.byName(session, name);
-    return MetadataRules.relation(
-        "column_mapping", RequestJson.table(table.name(), table.snapshot()));
+  private static Relation columns(SparkSession session, String name, Object none)
+      throws UsageTrackingException, IOException {
+    Snapshot snapshot = NamedTable.byName(session, name).snapshot();
+    String log = log(session, snapshot).metadata();
+    return MetadataRules.relation("column_mapping", RequestJson.tableAndLog(snapshot, log));
   }
 
-  private static Relation exits(SparkSession session, String name, boolean exact)
+  /** Reads what lies there, which Delta may not open. */
+  private static Relation audit(SparkSession session, String name, Object sample)
+      throws UsageTrackingException, IOException, AnalysisException {
+    Configuration configuration = session.sessionState().newHadoopConf();
+    LoggedTable table =
+        new LoggedTable(session, configuration, NamedTable.location(session, name, configuration));
+    if (table.isMissing()) {
+      throw NamedTable.missing(name);
+    }
+    String log = table.metadataAndFiles((Integer) sample);
+    return MetadataRules.relation("column_mapping_audit", RequestJson.log(name, log));
+  }
+
+  private static Relation exits(SparkSession session, String name, Object exact)
       throws UsageTrackingException {
     NamedTable table = NamedTable.byName(session, name);
     String request =
@@ -115,15 +163,15 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
             table.sqlName(),
             table.snapshot(),
             RemovalSetting.of(session).value(),
-            exact ? ColumnMappingRemoval.count(session, table.snapshot()) : null);
+            (boolean) exact ? ColumnMappingRemoval.count(session, table.snapshot()) : null);
     return MetadataRules.relation("column_mapping_exit", request);
   }
 
   /** For {@code spark_ext.UsageTracking}, which sees there whether the jar is of its version. */
-  private static Relation named(SparkSession session, String given, boolean isPath)
+  private static Relation named(SparkSession session, String given, Object isPath)
       throws UsageTrackingException {
     NamedTable table =
-        isPath
+        (boolean) isPath
             ? NamedTable.byPath(session, given)
             : NamedTable.byName(session, given).requireUnambiguous(given);
     Snapshot snapshot = table.snapshot();
@@ -136,7 +184,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         List.of(RowFactory.create(table.name(), table.sqlName(), tracked, flag, Versions.ours())));
   }
 
-  private Relation answer(List<Expression> arguments) throws UsageTrackingException {
+  private Relation answer(List<Expression> arguments)
+      throws UsageTrackingException, IOException, AnalysisException {
     int maxArguments = option == null ? 1 : 2;
     if (arguments.isEmpty() || arguments.size() > maxArguments) {
       List<Object> counts = List.copyOf(IntStream.rangeClosed(1, maxArguments).boxed().toList());
@@ -145,9 +194,10 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               name, CollectionConverters.asScala(counts).toList(), arguments.size(), "", "", ""));
     }
     String table = value(arguments, 0, "table", DataTypes.StringType).toString();
-    boolean given =
-        arguments.size() == 2 && (boolean) value(arguments, 1, option, DataTypes.BooleanType);
-    return rows.of(SparkSession.active(), table, given);
+    if (arguments.size() == 1) {
+      return rows.of(SparkSession.active(), table, option == null ? null : option.byDefault());
+    }
+    return rows.of(SparkSession.active(), table, value(arguments, 1, option.name(), option.type()));
   }
 
   private Object value(List<Expression> arguments, int place, String parameter, DataType type) {
@@ -171,6 +221,6 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static boolean isOf(DataType given, DataType wanted) {
     return given instanceof NullType
         || (wanted instanceof StringType && given instanceof StringType)
-        || (wanted instanceof BooleanType && given instanceof BooleanType);
+        || wanted.equals(given);
   }
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.log;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * The columns that a file's statistics are of.
+ *
+ * <p>Source: Protocol, "Per-file Statistics".
+ */
+final class StatisticsPaths {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final List<String> BY_COLUMN = List.of("minValues", "maxValues", "nullCount");
+
+  private StatisticsPaths() {}
+
+  /** The paths as a JSON array of arrays, in order; of no statistics, an empty one. */
+  static String of(String statistics) throws JsonProcessingException {
+    Map<String, List<String>> paths = new TreeMap<>();
+    if (statistics != null && !statistics.isEmpty()) {
+      JsonNode parsed = MAPPER.readTree(statistics);
+      for (String key : BY_COLUMN) {
+        collect(parsed.path(key), List.of(), paths);
+      }
+    }
+    return MAPPER.writeValueAsString(paths.values());
+  }
+
+  private static void collect(
+      JsonNode values, List<String> parents, Map<String, List<String>> paths)
+      throws JsonProcessingException {
+    if (!values.isObject()) {
+      if (!parents.isEmpty()) {
+        paths.put(MAPPER.writeValueAsString(parents), parents);
+      }
+      return;
+    }
+    for (String name : (Iterable<String>) values::fieldNames) {
+      List<String> path = new ArrayList<>(parents);
+      path.add(name);
+      collect(values.get(name), path, paths);
+    }
+  }
+}

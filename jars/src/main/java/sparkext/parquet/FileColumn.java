@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.parquet.format.SchemaElement;
+
+/**
+ * A column in a file's own schema, at any level.
+ *
+ * @param path with {@code element}, {@code key} and {@code value} inside lists and maps, whatever
+ *     the file calls its groups
+ * @param fieldId null without one
+ */
+public record FileColumn(List<String> path, Integer fieldId) {
+  /**
+   * Every column of a file, parents before children.
+   *
+   * @param size of the file, as the table's log has it
+   * @throws NotParquetException if the file is missing, cut short or no Parquet file
+   * @throws NotCopiedException if its footer is encrypted, or its schema no tree
+   */
+  public static List<FileColumn> of(Configuration configuration, Path path, long size)
+      throws IOException, NotParquetException, NotCopiedException {
+    try (Source source = Source.open(configuration, path)) {
+      List<SchemaElement> schema = Footer.readUnchecked(source, size).metadata().getSchema();
+      List<FileColumn> columns = new ArrayList<>();
+      if (schema.size() > 1) {
+        SchemaTree.of(schema).children().forEach(child -> add(child, List.of(), columns));
+      }
+      return columns;
+    } catch (Source.EndException cut) {
+      throw new NotParquetException("it has fewer than " + size + " bytes");
+    }
+  }
+
+  private static void add(SchemaTree node, List<String> parents, List<FileColumn> columns) {
+    add(node, parents, node.name(), columns);
+  }
+
+  private static void add(
+      SchemaTree node, List<String> parents, String name, List<FileColumn> columns) {
+    List<String> path = new ArrayList<>(parents);
+    path.add(name);
+    SchemaElement element = node.element();
+    columns.add(new FileColumn(path, element.isSetField_id() ? element.getField_id() : null));
+    addInside(node, path, columns);
+  }
+
+  private static void addInside(SchemaTree node, List<String> path, List<FileColumn> columns) {
+    if (node.isList() && node.children().size() == 1) {
+      SchemaTree repeated = node.children().get(0);
+      boolean isElement = !Renaming.hasThreeLevels(node, node.name());
+      add(isElement ? repeated : repeated.children().get(0), path, "element", columns);
+    } else if (node.isMap() && Renaming.hasEntries(node)) {
+      List<SchemaTree> entries = node.children().get(0).children();
+      add(entries.get(0), path, "key", columns);
+      add(entries.get(1), path, "value", columns);
+    } else {
+      node.children().forEach(child -> add(child, path, columns));
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.nio.file.FileSystems;
+import java.util.Set;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+
+/** Storages whose files the JVM can open by itself. */
+final class LocalDisk {
+  /** Hadoop's, and Hive's, which differs in renaming only and is the one in Spark with Hive. */
+  private static final Set<String> STORAGES =
+      Set.of(LocalFileSystem.class.getName(), "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem");
+
+  private LocalDisk() {}
+
+  /** Not what else is derived from Hadoop's: that may do more than read and write. */
+  static boolean has(FileSystem storage) {
+    return STORAGES.contains(storage.getClass().getName())
+        && ((LocalFileSystem) storage).getRaw().getClass() == RawLocalFileSystem.class
+        && FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
+  }
+
+  static java.nio.file.Path file(FileSystem storage, Path path) {
+    return ((LocalFileSystem) storage).pathToFile(path).toPath();
+  }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+/** A data file that is not there. */
+public final class MissingFileException extends NotParquetException {
+  private static final long serialVersionUID = 1L;
+
+  MissingFileException() {
+    super("it does not exist");
+  }
+}
