@@ -131,7 +131,7 @@ class UsageTracking:
         return self._of_table("column_mapping")
 
     def status(self) -> ColumnMappingStatus:
-        """Mode, feature, flag and protocol, what made the flag true, and who lost their names.
+        """Mode, feature, flag and protocol, what made the flag true, what was dropped or renamed.
 
         It reads what the log says of metadata, and no data file.
         """

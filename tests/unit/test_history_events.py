@@ -17,7 +17,7 @@ from tables import struct, table
 
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
 from spark_ext.history.status import status
-from spark_ext.log.actions import TableLog
+from spark_ext.log.actions import LoggedMetadata, TableLog, commit
 from spark_ext.log.replay import states
 from spark_ext.model.keys import COLUMN_ID, COLUMN_MAPPING_MODE, FEATURE_NAME, PHYSICAL_NAME
 from spark_ext.model.metadata import TableMetadata
@@ -158,6 +158,36 @@ class TestColumnsOfAMappedTable:
             (1, "drop", None, ("a",), None),
             (1, "add", None, None, ("c",)),
         ]
+
+
+class TestABrokenLog:
+    def test_a_schema_that_cannot_be_read_says_nothing_of_columns(self) -> None:
+        same = name_mode({"a": "1 a"})
+        whole = log(("CREATE TABLE", same), ("FOREIGN", same), ("FOREIGN", same))
+        broken = replace(whole.commits[1], metadata=LoggedMetadata(None))
+        found = column_history(replace(whole, commits=(whole.commits[0], broken, whole.commits[2])))
+
+        assert [event[:2] for event in told(found.events)] == [(0, "add")]
+
+    def test_a_name_may_stand_there_twice(self) -> None:
+        one, other = struct({"a": "1 x"}), struct({"a": "2 y"})
+        twice = TableMetadata(
+            {"type": "struct", "fields": [*one["fields"], *other["fields"]]},
+            {COLUMN_MAPPING_MODE: "name"},
+        )
+        steps: list[Step] = [("FOREIGN", twice), ("FOREIGN", name_mode({"b": "1 x"}))]
+
+        assert after_the_first(*steps) == [
+            (1, "drop", 2, ("a",), None),
+            (1, "rename", 1, ("a",), ("b",)),
+        ]
+        assert versions(("FOREIGN", twice), ("FOREIGN", name_mode({}))) == {}
+
+    def test_a_time_that_is_null_is_the_files(self) -> None:
+        info = {"commitInfo": {"inCommitTimestamp": None}}
+
+        assert commit(1, 7, [info]).time == 7
+        assert commit(1, 7, [{"commitInfo": {"inCommitTimestamp": 5}}]).time == 5
 
 
 class TestWithoutMapping:
@@ -307,9 +337,9 @@ Known = tuple[int | None, int | None]
 def replayed(events: Iterable[ColumnEvent]) -> dict[Path, Known]:
     """The columns by path, with the versions that added and last renamed them."""
     columns: dict[Path, Known] = {}
-    for commit, told_by_it in groupby(events, key=lambda event: event.commit):
+    for changed_by, told_by_it in groupby(events, key=lambda event: event.commit):
         now = list(told_by_it)
-        version = commit and commit.version
+        version = changed_by and changed_by.version
         names = {event.old: event.new for event in now if event.change == "rename"}
         for event in now:
             if event.change == "drop":
