@@ -66,6 +66,28 @@ def columns_of(schema: str) -> list[str]:
     ]
 
 
+def test_column_mapping_has_a_row_for_each_column() -> None:
+    metadata = table(
+        {
+            "a b": "1 a",
+            "l": {"column": "2 l", "array": {"x`y": "3 col-1"}},
+            "d": {"column": "4 d", "type": "decimal(10,2)"},
+            "i": {"type": "integer"},
+        },
+        "name",
+    )
+
+    rows = answer("column_mapping", table=wire(metadata), log=LOG)["rows"]
+
+    assert [tuple(row.values())[:5] for row in rows] == [
+        ("`a b`", "a b", "a", 1, "bigint"),
+        ("l", "l", "l", 2, "array<struct<x`y:bigint>>"),
+        ("l.element.`x``y`", "x`y", "col-1", 3, "bigint"),
+        ("d", "d", "d", 4, "decimal(10,2)"),
+        ("i", "i", None, None, "int"),
+    ]
+
+
 def test_the_columns_have_the_versions_of_their_names() -> None:
     newest = table({"a b": "1 x", "s": {"column": "2 s", "struct": {"d": "3 c"}}}, "name", "true")
 
