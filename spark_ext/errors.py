@@ -216,7 +216,7 @@ class ClassicSparkMissingError(
 class UnquotableArgumentError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_UNQUOTABLE_ARGUMENT"
 ):
-    """An argument has white space, at which a shell would split it."""
+    """An argument has white space or a comma, at which a shell or Spark would split it."""
 
 
 # Refusals of Delta's column-mapping functions. Delta raises the four without a condition in

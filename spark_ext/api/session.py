@@ -63,6 +63,7 @@ def configure(
         RemoteSessionError: The session would be one of a Spark Connect server that runs already.
         ClassicSparkMissingError: Only a client of Spark Connect is installed.
         ExtensionJarMissingError: The jar was not built.
+        UnquotableArgumentError: The jar's path has a comma, at which Spark would split it.
         SessionAlreadyRunningError: A Spark context runs already, without the extension.
         JvmWithoutJarsError: None runs, in a JVM that was started without the extension.
         DifferentVersionsError: The JVM has a jar of another version.
@@ -113,7 +114,10 @@ def submit_options() -> dict[str, str]:
     Raises:
         ClassicSparkMissingError: Only a client of Spark Connect is installed.
         ExtensionJarMissingError: The jar was not built.
+        UnquotableArgumentError: The jar's path has a comma, at which Spark would split it.
     """
+    if "," in str(jar()):
+        raise UnquotableArgumentError(argument=jar())
     with _classic_spark():
         from delta import configure_spark_with_delta_pip
         from pyspark.sql import SparkSession
@@ -138,7 +142,8 @@ def submit_args(deploy_mode: str = CLIENT) -> list[str]:
     Raises:
         ClassicSparkMissingError: Only a client of Spark Connect is installed.
         ExtensionJarMissingError: The jar was not built.
-        UnquotableArgumentError: An argument has white space, which a shell's `$(..)` would split.
+        UnquotableArgumentError: An argument has white space, which a shell's `$(..)` would split,
+            or the jar's path a comma, at which Spark would.
     """
     options = submit_options()
     arguments = ["--packages", options.pop(PACKAGES), "--jars", options.pop(JARS)]

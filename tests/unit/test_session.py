@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,11 @@ from spark_ext.__main__ import main
 from spark_ext.api import session
 from spark_ext.api.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
 from spark_ext.api.session import EXTENSIONS
-from spark_ext.errors import RemoteSessionError, SessionAlreadyRunningError
+from spark_ext.errors import (
+    RemoteSessionError,
+    SessionAlreadyRunningError,
+    UnquotableArgumentError,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +127,25 @@ def test_another_deploy_mode_is_refused(capsys: pytest.CaptureFixture[str]) -> N
         main(["submit-args", "--deploy-mode", "elsewhere"])
 
     assert "'client', 'cluster'" in capsys.readouterr().err
+
+
+# A path that Spark or a shell would read as two.
+
+
+@pytest.mark.parametrize("folder", ["a,b", "a b"])
+def test_a_path_that_would_be_split_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.undo()  # the real options
+    monkeypatch.setattr(session, "jar", lambda: Path("/opt") / folder / "spark-ext.jar")
+
+    assert main(["submit-args"]) == 1
+    assert "[USAGE_TRACKING_UNQUOTABLE_ARGUMENT]" in capsys.readouterr().err
+
+
+def test_a_builder_gets_no_jar_that_spark_would_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    monkeypatch.setattr(session, "jar", lambda: Path("/opt/a,b/spark-ext.jar"))
+
+    with pytest.raises(UnquotableArgumentError):
+        spark_ext.configure(SparkSession.Builder())

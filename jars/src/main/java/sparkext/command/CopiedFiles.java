@@ -15,6 +15,7 @@ import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaThrowable;
+import org.apache.spark.sql.delta.DomainMetadataTableFeature$;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
@@ -188,6 +189,9 @@ final class CopiedFiles {
 
   /** The table's clustering columns, which the log has by their names in files. */
   private Optional<Action> renamedClustering() {
+    if (!transaction.protocol().isFeatureSupported(DomainMetadataTableFeature$.MODULE$)) {
+      return Optional.empty(); // else Delta computes the state of the table, in a job
+    }
     for (DomainMetadata domain :
         CollectionConverters.asJava(transaction.snapshot().domainMetadata())) {
       if (domain.domain().equals(CLUSTERING) && !domain.removed()) {

@@ -16,6 +16,7 @@ import org.slf4j.LoggerFactory;
 import sparkext.command.ColumnMappingRemoval;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.release.DeltaRelease;
 import sparkext.release.Versions;
 import sparkext.rule.MetadataRules;
 

@@ -22,7 +22,6 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaTableIdentifier;
@@ -121,9 +120,8 @@ final class NamedTable {
   private static Optional<Path> knownLocation(SparkSession session, List<String> parts)
       throws AnalysisException {
     boolean isNamed = parts.size() == 3 && parts.get(0).equals(SESSION_CATALOG);
-    CatalogManager catalogs = session.sessionState().catalogManager();
     if (!isNamed
-        && (parts.size() > 2 || !catalogs.currentCatalog().name().equals(SESSION_CATALOG))) {
+        && (parts.size() > 2 || !session.catalog().currentCatalog().equals(SESSION_CATALOG))) {
       return Optional.empty();
     }
     TableIdentifier identifier = tableIdentifier(isNamed ? parts.subList(1, 3) : parts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.hook;
+package sparkext.release;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,7 +12,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import sparkext.feature.UsageTrackingFeature;
-import sparkext.release.DeltaJar;
 
 /** What is decided by the release of Delta alone. */
 class DeltaReleaseTest {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.hook;
+package sparkext.release;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -11,7 +11,7 @@ import net.bytebuddy.jar.asm.ClassReader;
 import sparkext.error.UsageTrackingErrors;
 
 /** What the Delta on the class path is, beyond whether the hooks match: read, never loaded. */
-final class DeltaRelease {
+public final class DeltaRelease {
   private static final String FEATURES = "org.apache.spark.sql.delta.TableFeature$";
   private static final String DELTA = "org/apache/spark/sql/delta/";
   private static final int CLASS_CONSTANT = 7;
@@ -20,7 +20,7 @@ final class DeltaRelease {
   private DeltaRelease() {}
 
   /** Whether the hooks were tried on this release; where they match, they are woven anyway. */
-  static boolean isTested(String version) {
+  public static boolean isTested(String version) {
     return Arrays.asList(UsageTrackingErrors.SUPPORTED_RELEASES.split(", ")).contains(version);
   }
 
@@ -32,7 +32,8 @@ final class DeltaRelease {
    *
    * <p>Source: Delta 4.4.0, TableFeature.scala, {@code allSupportedFeaturesMap}.
    */
-  static Optional<String> ownFeature(ClassFileLocator delta, String feature) throws IOException {
+  public static Optional<String> ownFeature(ClassFileLocator delta, String feature)
+      throws IOException {
     ClassFileLocator.Resolution features = delta.locate(FEATURES);
     if (!features.isResolved()) {
       return Optional.empty(); // the hook says that it matches nothing
