@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from spark_ext.api.attach import attach
     from spark_ext.api.progress import Progress
     from spark_ext.api.session import configure
+    from spark_ext.api.status import ColumnChange, ColumnMappingStatus, FlagChange
     from spark_ext.api.table import UsageTracking
     from spark_ext.errors import SparkExtError
     from spark_ext.leave.exits import ColumnMappingExit, Reason
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "ColumnChange",
     "ColumnMappingExit",
+    "ColumnMappingStatus",
     "FileCount",
+    "FlagChange",
     "Progress",
     "Reason",
     "SparkExtError",
@@ -33,8 +37,11 @@ __all__ = [
 ]
 
 _MODULES = {
+    "ColumnChange": "spark_ext.api.status",
     "ColumnMappingExit": "spark_ext.leave.exits",
+    "ColumnMappingStatus": "spark_ext.api.status",
     "FileCount": "spark_ext.model.metadata",
+    "FlagChange": "spark_ext.api.status",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.leave.exits",
     "SparkExtError": "spark_ext.errors",
