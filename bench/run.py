@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import audit
 import disable
 import leave
 from disable import NAME_MODE, TRACKED
@@ -123,6 +124,7 @@ def main() -> int:
         "first-calls": with_first_calls,
         "disable": with_disabling,
         "leave": with_leaving,
+        "audit": with_audit,
     }
     parser = argparse.ArgumentParser(prog="python bench/run.py")
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(parts))
@@ -203,6 +205,21 @@ def with_leaving(folder: Path) -> int:
         ],
         "leaving by copies, medians",
     )
+
+
+def with_audit(folder: Path) -> int:
+    """What an audit costs as the table grows, and the questions that look at no file."""
+    with both_sessions(folder) as (ours, _):
+        rows = audit.measured(ours, folder)
+    table = Table(box=box.SIMPLE_HEAD, title="asking about a table")
+    for heading in ("commits", "files", *audit.STATEMENTS, "audit of 1,000 files"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        each = [f"{seconds:.2f} s" for seconds in row.seconds.values()]
+        per_files = milliseconds(row.seconds["audit"] / row.files * 1_000)
+        table.add_row(f"{row.commits:,}", f"{row.files:,}", *each, per_files)
+    Console(width=110, highlight=False).print(table)
+    return 0
 
 
 def against(row: leave.Leaving, name: str, other: float, limit: float) -> Figure:

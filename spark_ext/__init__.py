@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spark_ext.api.audit_result import AuditResult
     from spark_ext.api.progress import Progress
     from spark_ext.api.session import configure
+    from spark_ext.api.status import ColumnChange, ColumnMappingStatus, FlagChange
     from spark_ext.api.table import UsageTracking
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AuditResult",
+    "ColumnChange",
     "ColumnMappingExit",
+    "ColumnMappingStatus",
     "FileCount",
     "Finding",
+    "FlagChange",
     "Progress",
     "Reason",
     "SparkExtError",
@@ -40,9 +44,12 @@ __all__ = [
 
 _MODULES = {
     "AuditResult": "spark_ext.api.audit_result",
+    "ColumnChange": "spark_ext.api.status",
     "ColumnMappingExit": "spark_ext.leave.exits",
+    "ColumnMappingStatus": "spark_ext.api.status",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
+    "FlagChange": "spark_ext.api.status",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.leave.exits",
     "SparkExtError": "spark_ext.errors",

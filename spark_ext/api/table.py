@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.errors import PySparkException
 
+from spark_ext.api.answers import exit_of, status_of
+from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.releases import require_version
 from spark_ext.api.removal_setting import copying
+from spark_ext.api.status import ColumnMappingStatus
 from spark_ext.errors import MalformedMessageError, SessionWithoutExtensionError
 from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,
-    Reason,
     disabling_statement,
     is_refused_by_delta,
     waiting,
 )
 from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
-from spark_ext.model.metadata import FileCount
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -50,6 +51,13 @@ class UsageTracking:
     def __init__(self, spark: SparkSession, name: str) -> None:
         self._spark = spark
         self._name = name
+
+    def __repr__(self) -> str:
+        # Asks no table: debuggers and error messages call it as well.
+        return f"UsageTracking({self._name!r})"
+
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_()
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> UsageTracking:
@@ -116,9 +124,29 @@ class UsageTracking:
 
         Returns:
             `path`, `name`, `physicalName`, `id` and `type` of each; physical name and id are null
-            without column mapping.
+            without column mapping. `addedVersion` is the table's version that added the column,
+            `renamedVersion` the last one that renamed it; null where none did, or where the log
+            no longer tells.
         """
         return self._of_table("column_mapping")
+
+    def status(self) -> ColumnMappingStatus:
+        """Mode, feature, flag and protocol, what made the flag true, what was dropped or renamed.
+
+        It reads what the log says of metadata, and no data file.
+        """
+        (row,) = self._of_table("column_mapping_status").collect()
+        return status_of(self._name, row)
+
+    def history(self) -> DataFrame:
+        """What happened to the names of columns at every level, oldest first.
+
+        Returns:
+            `version`, `timestamp`, `operation` and `userName` of each commit, `change` (`add`,
+            `drop`, `rename`), and the column's `id`, `oldName` and `newName`, which are paths. The
+            first four are null where the log begins after the column was added.
+        """
+        return self._of_table("column_mapping_history")
 
     def disable_column_mapping(
         self,
@@ -127,7 +155,7 @@ class UsageTracking:
         exact: bool = False,
         until: Until = "unmapped",
         progress: Callable[[Progress], None] | None = shown,
-    ) -> list[ColumnMappingExit]:
+    ) -> ColumnMappingExits:
         """Leaves column mapping as far as `until`, exit by exit, and tells where the table is.
 
         Where the flag is false and every physical name is its column's name, the first exit is
@@ -197,10 +225,10 @@ class UsageTracking:
                 return True
         return False
 
-    def _exits(self, *, exact: bool) -> list[ColumnMappingExit]:
+    def _exits(self, *, exact: bool) -> ColumnMappingExits:
         arguments = ("true",) if exact else ()
         rows = self._of_table("column_mapping_exit", *arguments).collect()
-        exits = [_exit(row) for row in rows]
+        exits = ColumnMappingExits(map(exit_of, rows))
         told = tuple(step.exit for step in exits)
         if told != EXITS:
             # One that is missing would count as reached.
@@ -241,33 +269,6 @@ def _literal(name: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"Cannot find the table {name!r}: its name is not a string.")
     return f"CAST(X'{name.encode().hex()}' AS STRING)"
-
-
-def _exit(row: Row) -> ColumnMappingExit:
-    """One row of `column_mapping_exit`; columns that a newer jar has besides are left alone."""
-    try:
-        return ColumnMappingExit(
-            exit=row["exit"],
-            meaning=row["meaning"],
-            reached=row["reached"],
-            cost=row["cost"],
-            reasons=tuple(
-                Reason(why["reason"], why["name"], why["detail"]) for why in row["reasons"]
-            ),
-            num_files=row["numFiles"],
-            size_in_bytes=row["sizeInBytes"],
-            exact=row["exact"],
-            kept=_files(row["kept"]),
-            copied=_files(row["copied"]),
-            rewritten=_files(row["rewritten"]),
-            statements=tuple(row["statements"]),
-        )
-    except ValueError as lacking:
-        raise MalformedMessageError(path="answer", problem=f"has no column {lacking}") from lacking
-
-
-def _files(count: Row | None) -> FileCount | None:
-    return None if count is None else FileCount(count["numFiles"], count["sizeInBytes"])
 
 
 def _condition(error: Exception) -> str | None:

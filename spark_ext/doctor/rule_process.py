@@ -29,7 +29,17 @@ _NO_INTERPRETERS = ("jupyter", "ipython")
 _SECONDS = 30
 _STDERR = 2000
 _QUESTION = "column_mapping"
-_REQUEST: Mapping[str, Any] = {"table": {"schema": None, "configuration": {}}}
+_REQUEST: Mapping[str, Any] = {
+    "table": {"schema": None, "configuration": {}},
+    "log": {
+        "lastVersion": 0,
+        "firstCommit": None,
+        "hintedCheckpoint": None,
+        "commits": [],
+        "summaries": [],
+        "files": None,
+    },
+}
 
 
 def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Finding:

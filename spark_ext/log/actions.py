@@ -146,10 +146,11 @@ def commit(version: int, time: int | None, actions: Iterable[Action]) -> Commit:
     """A commit, of its actions and the time at which its file was last modified."""
     found = _by_kind(actions)
     info = found.get("commitInfo", {})
+    # Protocol, "In-Commit Timestamps": where it stands it is the commit's time.
+    own_time = info.get("inCommitTimestamp")
     return Commit(
         version=version,
-        # Protocol, "In-Commit Timestamps": where it stands it is the commit's time.
-        time=info.get("inCommitTimestamp", time),
+        time=time if own_time is None else own_time,
         operation=info.get("operation"),
         user=info.get("userName") or info.get("userId"),
         engine=info.get("engineInfo"),

@@ -19,7 +19,7 @@ from spark_ext.model.keys import (
     PHYSICAL_NAME,
 )
 from spark_ext.model.metadata import Protocol
-from spark_ext.model.schema import Field, Path, walk
+from spark_ext.model.schema import Field, Path, Schema, walk
 
 # Delta, DeltaOperations.scala: what brings columns with the ids and names of another table or time.
 _BRINGING_OPERATIONS = ("CLONE", "RESTORE")
@@ -117,19 +117,22 @@ class State:
     def columns(self) -> tuple[Column, ...]:
         """Every column, parents first; none where the schema cannot be read."""
         schema = self.metadata.schema
-        if schema is None:
-            return ()
-        physical = walk(schema, name=_physical_name)
-        return tuple(
-            Column(
-                path=path,
-                physical_path=physical_path,
-                id=(field.get("metadata") or {}).get(COLUMN_ID),
-                has_physical_name=PHYSICAL_NAME in (field.get("metadata") or {}),
-                field=field,
-            )
-            for (path, field), (physical_path, _) in zip(walk(schema), physical, strict=True)
+        return () if schema is None else columns_of(schema)
+
+
+def columns_of(schema: Schema) -> tuple[Column, ...]:
+    """Every column of a schema, parents first."""
+    physical = walk(schema, name=_physical_name)
+    return tuple(
+        Column(
+            path=path,
+            physical_path=physical_path,
+            id=(field.get("metadata") or {}).get(COLUMN_ID),
+            has_physical_name=PHYSICAL_NAME in (field.get("metadata") or {}),
+            field=field,
         )
+        for (path, field), (physical_path, _) in zip(walk(schema), physical, strict=True)
+    )
 
 
 def states(log: TableLog) -> tuple[State, ...]:

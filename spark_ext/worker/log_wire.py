@@ -23,7 +23,9 @@ from typing import Any
 
 from spark_ext.log import actions
 from spark_ext.log.actions import Commit, FileGroup, ParquetColumn, Summary, TableLog
+from spark_ext.model.metadata import TableMetadata
 from spark_ext.worker.shapes import request_of, shaped, strings
+from spark_ext.worker.wire import table_metadata
 
 
 def parse_log(text: str) -> TableLog:
@@ -33,10 +35,20 @@ def parse_log(text: str) -> TableLog:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
     """
     request = request_of(text, _NAMED_LOG)
-    log = shaped(request["log"], "log", _LOG)
+    return _log(request["name"], request["log"])
+
+
+def parse_table_and_log(text: str) -> tuple[TableMetadata, TableLog]:
+    """The table that `column_mapping` is called with, and its log. Raises as `parse_log`."""
+    request = request_of(text, _TABLE_AND_LOG)
+    return table_metadata(request["table"]), _log("", request["log"])
+
+
+def _log(name: str, value: Any) -> TableLog:
+    log = shaped(value, "log", _LOG)
     files = log["files"]
     return TableLog(
-        name=request["name"],
+        name=name,
         last_version=log["lastVersion"],
         commits=tuple(_commit(value) for value in log["commits"]),
         summaries=tuple(_summary(value) for value in log["summaries"]),
@@ -81,6 +93,7 @@ def _parquet_column(value: Any) -> ParquetColumn:
 
 _OPTIONAL_INT = (int, type(None))
 _NAMED_LOG = {"name": (str,), "log": (dict,)}
+_TABLE_AND_LOG = {"table": (dict,), "log": (dict,)}
 _LOG = {
     "lastVersion": (int,),
     "firstCommit": _OPTIONAL_INT,

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from spark_ext.errors import MalformedMessageError
+from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
+from spark_ext.history.status import status
 from spark_ext.leave.exits import exits
-from spark_ext.log.actions import TableLog
+from spark_ext.log.actions import Commit, TableLog
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
@@ -21,9 +24,9 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.metadata import TableFacts, TableMetadata
-from spark_ext.model.schema import quoted, type_name, walk
-from spark_ext.worker.log_wire import parse_log
-from spark_ext.worker.wire import parse_table, parse_table_facts
+from spark_ext.model.schema import Path, quoted, type_name, walk
+from spark_ext.worker.log_wire import parse_log, parse_table_and_log
+from spark_ext.worker.wire import parse_table_facts
 
 Row = Mapping[str, Any]
 
@@ -43,15 +46,66 @@ class TableFunction:
     rows: Callable[[Any], Iterable[Row]]
 
 
-def _column_mapping(table: TableMetadata) -> Iterable[Row]:
+def _column_mapping(table_and_log: tuple[TableMetadata, TableLog]) -> Iterable[Row]:
+    table, log = table_and_log
+    known = column_history(log).columns
     for path, field in walk(table.schema):
+        versions = known.get(path, ColumnVersions(added=None))
         yield {
             "path": quoted(path),
             "name": field["name"],
             "physicalName": physical_name(field) if has_physical_name(field) else None,
             "id": column_id(field) if has_column_id(field) else None,
             "type": type_name(field["type"]),
+            "addedVersion": versions.added,
+            "renamedVersion": versions.renamed,
         }
+
+
+def _column_mapping_history(log: TableLog) -> Iterable[Row]:
+    return map(_event, column_history(log).events)
+
+
+def _column_mapping_status(log: TableLog) -> Iterable[Row]:
+    found = status(log)
+    if found is None:
+        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
+    features = found.protocol.reader_features, found.protocol.writer_features
+    yield {
+        "mode": found.mode,
+        "tracked": found.tracked,
+        "hasDroppedOrRenamed": found.has_dropped_or_renamed,
+        "minReaderVersion": found.protocol.min_reader_version,
+        "minWriterVersion": found.protocol.min_writer_version,
+        "readerFeatures": None if features[0] is None else sorted(features[0]),
+        "writerFeatures": None if features[1] is None else sorted(features[1]),
+        "trueSince": None if found.true_since is None else _commit(found.true_since),
+        "droppedOrRenamed": [_event(event) for event in found.dropped_or_renamed],
+        "historyFrom": found.history_from,
+    }
+
+
+def _event(event: ColumnEvent) -> Row:
+    return {
+        **_commit(event.commit),
+        "change": event.change,
+        "id": event.id,
+        "oldName": _name(event.old),
+        "newName": _name(event.new),
+    }
+
+
+def _commit(commit: Commit | None) -> Row:
+    return {
+        "version": commit and commit.version,
+        "timestamp": commit and commit.time,
+        "operation": commit and commit.operation,
+        "userName": commit and commit.user,
+    }
+
+
+def _name(path: Path | None) -> str | None:
+    return None if path is None else quoted(path)
 
 
 def _column_mapping_exit(facts: TableFacts) -> Iterable[Row]:
@@ -71,12 +125,21 @@ def _row(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return {re.sub(r"_(\w)", lambda end: end[1].upper(), name): value for name, value in fields}
 
 
+def _struct(columns: Iterable[str]) -> str:
+    """A struct of the columns."""
+    return f"STRUCT<{', '.join(column.replace(' ', ': ') for column in columns)}>"
+
+
+# As DESCRIBE HISTORY calls them.
+_COMMIT = ("version BIGINT", "timestamp TIMESTAMP", "operation STRING", "userName STRING")
+_EVENT = (*_COMMIT, "change STRING", "id BIGINT", "oldName STRING", "newName STRING")
 _FILES = "STRUCT<numFiles: BIGINT, sizeInBytes: BIGINT>"
 
 FUNCTIONS = {
     "column_mapping": TableFunction(
-        "path STRING, name STRING, physicalName STRING, id BIGINT, type STRING",
-        parse_table,
+        "path STRING, name STRING, physicalName STRING, id BIGINT, type STRING,"
+        " addedVersion BIGINT, renamedVersion BIGINT",
+        parse_table_and_log,
         _column_mapping,
     ),
     "column_mapping_exit": TableFunction(
@@ -91,5 +154,19 @@ FUNCTIONS = {
         "version BIGINT, check STRING, column STRING, file STRING, message STRING, remedy STRING",
         parse_log,
         _column_mapping_audit,
+    ),
+    "column_mapping_history": TableFunction(
+        ", ".join(_EVENT),
+        parse_log,
+        _column_mapping_history,
+    ),
+    "column_mapping_status": TableFunction(
+        "mode STRING, tracked BOOLEAN, hasDroppedOrRenamed BOOLEAN,"
+        " minReaderVersion BIGINT, minWriterVersion BIGINT,"
+        " readerFeatures ARRAY<STRING>, writerFeatures ARRAY<STRING>,"
+        f" trueSince {_struct(_COMMIT)}, droppedOrRenamed ARRAY<{_struct(_EVENT)}>,"
+        " historyFrom BIGINT",
+        parse_log,
+        _column_mapping_status,
     ),
 }

@@ -92,25 +92,25 @@ def parse_metadata_change(text: str) -> MetadataChange:
 def parse_removal(text: str) -> tuple[TableMetadata, Protocol]:
     """The table that `removal` is asked about."""
     request = request_of(text, _REMOVAL)
-    return _metadata(request["table"], "table", {}), _protocol(request["protocol"], "protocol")
-
-
-def parse_table(text: str) -> TableMetadata:
-    """The table that `column_mapping` is called with."""
-    return _metadata(request_of(text, _TABLE_AND_LOG)["table"], "table", {})
+    return table_metadata(request["table"]), _protocol(request["protocol"], "protocol")
 
 
 def parse_table_facts(text: str) -> TableFacts:
     """The table that `column_mapping_exit` is called with."""
     request = request_of(text, _TABLE_FACTS)
     return TableFacts(
-        metadata=_metadata(request["table"], "table", {}),
+        metadata=table_metadata(request["table"]),
         protocol=_protocol(request["protocol"], "protocol"),
         name=request["name"],
         files=_files(request["files"], "files"),
         removal=request["removal"],
         exact=_exact(request["exact"]),
     )
+
+
+def table_metadata(value: Any) -> TableMetadata:
+    """The `M` of a request that has no other."""
+    return _metadata(value, "table", {})
 
 
 def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
@@ -159,9 +159,7 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 _METADATA_CHANGE = {"old": (dict,), "proposed": (dict,), "assigned": (dict,), "commit": (dict,)}
-_TABLE = {"table": (dict,)}
-_TABLE_AND_LOG = {**_TABLE, "log": (dict,)}
-_REMOVAL = {**_TABLE, "protocol": (dict,)}
+_REMOVAL = {"table": (dict,), "protocol": (dict,)}
 _TABLE_FACTS = {
     **_REMOVAL,
     "name": (str,),

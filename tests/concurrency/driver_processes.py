@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from sound_log import Row
 from statements import named_condition
-from stops import DRIVERS, Stop
+from stops import STOPS, Stop
 
 READY = "ready"
 TURNS = 2
@@ -47,13 +47,14 @@ def wait_until(is_true: Callable[[], bool], what: str, patience: float = PATIENC
         time.sleep(0.02)
 
 
-def hold_at_every_stop(home: Path, jars: list[str], driver: int) -> None:
-    """Runs the statements of one driver, each on a table of its own and held at its stop.
+def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
+    """Runs the statements of some stops, each on a table of its own and held at its stop.
 
     The one in the call of the rules is the last, since no other gets an answer from then on.
     """
     spark = _tiny_session(home, jars)
-    for stop in DRIVERS[driver]:
+    known = {str(stop): stop for stop in STOPS}
+    for stop in [known[name] for name in names]:
         table = Table(spark, home / str(stop))
 
         def run(table: Table = table, stop: Stop = stop) -> None:

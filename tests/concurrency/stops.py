@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from held_statement import Step
@@ -60,23 +61,31 @@ DROPS = tuple(
 )
 CREATES = tuple(Stop(CREATE_AS_SELECT, step) for step in (Step.PREPARE, Step.COMMIT))
 
-# Two drivers at once, since a driver takes longer to start than a statement takes. Left out are
-# the steps of the other statements that lie before any file is written: there all are alike.
-DRIVERS: tuple[tuple[Stop, ...], ...] = (
-    (
-        *CREATES,
-        Stop(ADD, Step.COMMIT),
-        Stop(ENABLE_TRACKING, Step.COMMIT, UNTRACKED),
-        Stop(APPEND_WITH_NEW_COLUMN, Step.COMMIT),
-        Stop(REPLACE, Step.COMMIT),
-        Stop(REPLACE, Step.WRITTEN),
-        Stop(RESTORE, Step.COMMIT),
-        Stop(RESTORE, Step.AFTERWARDS),
-        *(Stop(RENAME, step) for step in EVERYWHERE),
-    ),
-    (
-        *DROPS,
-        *(Stop(DISABLE_MAPPING, step, USED) for step in (Step.PREPARE, Step.COMMIT, Step.WRITTEN)),
-        *(Stop(DISABLE_MAPPING, step) for step in EVERYWHERE),
-    ),
+# Left out are the steps of the other statements that lie before any file is written: there all are
+# alike. A driver holds the stop in the call of the rules last, since no other gets an answer then.
+STOPS: tuple[Stop, ...] = (
+    *CREATES,
+    Stop(ADD, Step.COMMIT),
+    Stop(ENABLE_TRACKING, Step.COMMIT, UNTRACKED),
+    Stop(APPEND_WITH_NEW_COLUMN, Step.COMMIT),
+    Stop(REPLACE, Step.COMMIT),
+    Stop(REPLACE, Step.WRITTEN),
+    Stop(RESTORE, Step.COMMIT),
+    Stop(RESTORE, Step.AFTERWARDS),
+    *(Stop(RENAME, step) for step in EVERYWHERE),
+    *DROPS,
+    *(Stop(DISABLE_MAPPING, step, USED) for step in (Step.PREPARE, Step.COMMIT, Step.WRITTEN)),
+    *(Stop(DISABLE_MAPPING, step) for step in EVERYWHERE),
 )
+
+
+def drivers(stops: Iterable[Stop]) -> list[list[Stop]]:
+    """The stops of each driver: one in the call of the rules, as its last, and half of the rest.
+
+    Two drivers at once, since a driver takes longer to start than a statement takes.
+    """
+    known = [stop for stop in STOPS if stop in set(stops)]
+    shares = [[stop for stop in known if stop.step][half::2] for half in (0, 1)]
+    for share, stop in zip(shares, [stop for stop in known if not stop.step], strict=False):
+        share.append(stop)
+    return [share for share in shares if share]

@@ -17,46 +17,52 @@ from held_statement import PATIENCE
 from pyspark.sql import SparkSession
 from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
 from statements import Tables, create_as_select
-from stops import CREATES, DRIVERS, DROPS, Stop
+from stops import CREATES, DROPS, STOPS, Stop, drivers
 
-ONE_COMMIT = [stop for stops in DRIVERS for stop in stops if stop not in (*CREATES, *DROPS)]
+ONE_COMMIT = [stop for stop in STOPS if stop not in (*CREATES, *DROPS)]
 BEFORE = [stop for stop in ONE_COMMIT if stop.is_before_the_log_entry]
 AFTER = [stop for stop in ONE_COMMIT if not stop.is_before_the_log_entry]
 
 
 @pytest.fixture(scope="module")
 def killed(
-    spark: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession,
+    tables: Tables,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
 ) -> dict[Stop, Path]:
-    """The tables that drivers were writing when they were killed."""
+    """The tables that drivers were writing when they were killed, of the tests of this run."""
     jars = [*resolved_jars(spark), our_jar()]
-    homes = [tmp_path_factory.mktemp("killed") for _ in DRIVERS]
-    drivers = []
-    for number, (stops, home) in enumerate(zip(DRIVERS, homes, strict=True)):
+    wanted = {
+        item.callspec.params["stop"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == request.path
+    }
+    shares = [(stops, tmp_path_factory.mktemp("killed")) for stops in drivers(wanted)]
+    processes = []
+    for stops, home in shares:
         for stop in stops:
             if stop not in CREATES:
                 tables.copy(stop.kind, home / str(stop))
-        driver = get_context("spawn").Process(
-            target=hold_at_every_stop, args=(home, jars, number), daemon=True
+        process = get_context("spawn").Process(
+            target=hold_at_every_stop, args=(home, jars, [str(stop) for stop in stops]), daemon=True
         )
-        driver.start()
-        drivers.append(driver)
+        process.start()
+        processes.append(process)
     try:
-        for driver, home in zip(drivers, homes, strict=True):
+        for process, (_, home) in zip(processes, shares, strict=True):
             wait_until(
-                lambda d=driver, h=home: (h / READY).exists() or not d.is_alive(),
+                lambda p=process, h=home: (h / READY).exists() or not p.is_alive(),
                 "all statements held",
                 3 * PATIENCE,
             )
-            assert driver.is_alive()
+            assert process.is_alive()
             os.kill(int((home / READY).read_text()), signal.SIGKILL)
     finally:
-        for driver in drivers:
-            driver.kill()
-            driver.join()
-    return {
-        stop: home / str(stop) for stops, home in zip(DRIVERS, homes, strict=True) for stop in stops
-    }
+        for process in processes:
+            process.kill()
+            process.join()
+    return {stop: home / str(stop) for stops, home in shares for stop in stops}
 
 
 def open_table(spark: SparkSession, path: Path) -> Table:

@@ -8,20 +8,33 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
-# What the rules of a session decide before Delta sees the statement.
-STATEMENTS = ["test_flag_property.py", "test_register_table.py", "test_create_table.py"]
-# All of the first two, and of the third.
-CHOSEN = "test_flag_property or test_register_table or refused or like"
 
 
-def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(tmp_path: Path) -> None:
-    files = [str(FOLDER / file) for file in STATEMENTS]
-    options = ["-k", CHOSEN, "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "pytest")]
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        # What the rules of a session decide before Delta sees the statement.
+        (["test_flag_property.py"], "test_flag_property"),
+        pytest.param(
+            ["test_register_table.py", "test_create_table.py"],
+            "test_register_table or refused or like",
+            marks=pytest.mark.matrix,
+        ),
+    ],
+    ids=["the flag", "creation"],
+)
+def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(
+    tmp_path: Path, files: list[str], chosen: str
+) -> None:
+    paths = [str(FOLDER / file) for file in files]
+    options = ["-k", chosen, "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "pytest")]
 
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", *files, *options],
+        [sys.executable, "-m", "pytest", *paths, *options],
         cwd=ROOT,
         env={**os.environ, "TEST_CATALOG": "hive"},
         stdout=subprocess.PIPE,

@@ -261,7 +261,7 @@ def test_the_statements_do_what_they_say(named_table: Table) -> None:
     assert "columnMapping" not in named_table.log.writer_features
 
 
-def test_columns_shows_names_and_ids_at_every_level(table: Table) -> None:
+def test_columns_shows_names_ids_and_versions_at_every_level(table: Table) -> None:
     table.create_tracked("a INT, l ARRAY<STRUCT<x: INT>>")
     table.alter("RENAME COLUMN a TO b")
     table.alter("ADD COLUMN a STRING")
@@ -270,10 +270,10 @@ def test_columns_shows_names_and_ids_at_every_level(table: Table) -> None:
 
     uuid = table.log.physical_names["a"]
     assert [tuple(row) for row in rows] == [
-        ("b", "b", "a", 1, "int"),
-        ("l", "l", "l", 2, "array<struct<x:int>>"),
-        ("l.element.x", "x", "x", 3, "int"),
-        ("a", "a", uuid, 4, "string"),
+        ("b", "b", "a", 1, "int", 0, 1),
+        ("l", "l", "l", 2, "array<struct<x:int>>", 0, None),
+        ("l.element.x", "x", "x", 3, "int", 0, None),
+        ("a", "a", uuid, 4, "string", 2, None),
     ]
 
 

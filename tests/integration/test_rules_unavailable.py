@@ -412,7 +412,9 @@ def test_a_rule_that_raises_is_named_with_its_traceback(
 # rules decide which are mapped), and a metadata change where a flag was left over.
 
 
-@pytest.mark.parametrize("function", ["column_mapping", "column_mapping_exit"])
+@pytest.mark.parametrize(
+    "function", ["column_mapping", "column_mapping_exit", "column_mapping_history"]
+)
 @pytest.mark.parametrize("properties", [[NAME_MODE], []], ids=["mapped", "plain"])
 def test_a_table_function_asks_the_rules_of_an_untracked_table(
     table: Table, tmp_path: Path, driver_conf: SetConf, function: str, properties: list[str]

@@ -1,58 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs in a few words: a table of `tables.py` for each version that changes the metadata.
-
-A version is such a table, or a pair of it with its writer features, or with a dict of `features`,
-`operation` (None for no `commitInfo`), `partitions` and `versions` of the protocol.
-"""
+"""Logs in a few words: a commit is its operation and the table that it leaves behind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from tables import TRACKED
 
-from spark_ext.log.actions import Commit, FileGroup, LoggedMetadata, Summary, TableLog
-from spark_ext.log.replay import State, states
+from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
 from spark_ext.model.metadata import Protocol, TableMetadata
 
-Version = TableMetadata | tuple[TableMetadata, Any]
+Step = tuple[str, TableMetadata] | tuple[str, TableMetadata, tuple[str, ...]]
 
 
-def log_of(
-    *versions: Version,
-    files: tuple[FileGroup, ...] | None = None,
-    summaries: tuple[Summary, ...] = (),
-) -> TableLog:
-    commits = tuple(_commit(number, version) for number, version in enumerate(versions))
-    return TableLog(
-        name="t",
-        last_version=len(commits) - 1,
-        commits=commits,
-        summaries=summaries,
-        first_commit=0,
-        files=files,
-    )
+def log(*steps: Step, **facts: Any) -> TableLog:
+    """A log whose commit of each version changes metadata, and protocol where features differ."""
+    commits = []
+    known: tuple[str, ...] | None = None
+    for version, (operation, table, *rest) in enumerate(steps):
+        features = rest[0] if rest else TRACKED
+        commits.append(
+            Commit(
+                version,
+                time=1000 * version,
+                operation=operation,
+                user="anna",
+                protocol=None if features == known else protocol(features),
+                metadata=LoggedMetadata(table.schema, dict(table.configuration)),
+            )
+        )
+        known = features
+    return TableLog("t", len(steps) - 1, tuple(commits), first_commit=0, **facts)
 
 
-def history(*versions: Version, **others: Any) -> tuple[TableLog, tuple[State, ...]]:
-    """What checks are called with."""
-    log = log_of(*versions, **others)
-    return log, states(log)
+def cleaned_up(whole: TableLog, version: int) -> TableLog:
+    """The same log where all before the checkpoint of a version is gone."""
+    protocols = [c.protocol for c in whole.commits if c.protocol and c.version <= version]
+    metadata = [c.metadata for c in whole.commits if c.metadata and c.version <= version]
+    name = f"{version:020}.checkpoint.parquet"
+    checkpoint = Summary(name, version, None, protocols[-1], metadata[-1])
+    kept = tuple(commit for commit in whole.commits if commit.version >= version)
+    return TableLog("t", whole.last_version, kept, (checkpoint,), first_commit=version)
 
 
-def _commit(number: int, version: Version) -> Commit:
-    metadata, facts = version if isinstance(version, tuple) else (version, {})
-    details: Mapping[str, Any] = facts if isinstance(facts, Mapping) else {"features": facts}
-    reader, writer = details.get("versions", (2, 7))
-    features = frozenset({"columnMapping", *details.get("features", TRACKED)})
-    return Commit(
-        version=number,
-        operation=details.get("operation", "CREATE TABLE" if number == 0 else "SET TBLPROPERTIES"),
-        protocol=Protocol(reader, writer, None, features if writer >= 7 else None),
-        metadata=LoggedMetadata(
-            schema=metadata.schema,
-            configuration=metadata.configuration,
-            partition_columns=tuple(details.get("partitions", ())),
-        ),
-    )
+def protocol(features: tuple[str, ...]) -> Protocol:
+    return Protocol(2, 7, None, frozenset(features))

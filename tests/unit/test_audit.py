@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import logs
+import audited_logs
 import pytest
-from logs import Version, log_of
+from audited_logs import Version, log_of
 from tables import table, without
 
 import spark_ext
@@ -484,7 +484,7 @@ def test_the_table_function_answers_the_findings() -> None:
 
 
 def test_a_log_in_few_words_is_replayed() -> None:
-    log, states = logs.history(name(ONE), name(TWO))
+    log, states = audited_logs.history(name(ONE), name(TWO))
 
     assert [state.version for state in states] == [0, 1]
     assert log.last_version == 1

@@ -7,7 +7,7 @@ import dataclasses
 import doctest
 import importlib
 
-import logs
+import audited_logs
 import pytest
 import tables
 
@@ -27,7 +27,7 @@ MODULES += [rule.__module__ for rule in (*RULES, *CHECKS)]
 
 # What examples of rules and checks are written in, unless the module has such a name itself.
 NOTATION = {name: getattr(tables, name) for name in ("columns", "commit", "protocol", "table")}
-NOTATION |= {"flag": flag, "history": logs.history, "replace": dataclasses.replace}
+NOTATION |= {"flag": flag, "history": audited_logs.history, "replace": dataclasses.replace}
 
 
 @pytest.mark.parametrize("name", MODULES)

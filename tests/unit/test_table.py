@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Any, ClassVar
 
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
 import spark_ext
-from spark_ext import UsageTracking
+from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange, UsageTracking
 from spark_ext.errors import (
     DifferentVersionsError,
     MalformedMessageError,
@@ -129,6 +130,71 @@ class TestTheExits:
             tracking(Session(column_mapping_exit=rows)).disable_column_mapping(dry_run=True)
 
         assert missing in refused.value.params["problem"]
+
+
+class TestTheStatus:
+    CHANGE: ClassVar[dict[str, Any]] = {
+        "version": 3,
+        "timestamp": datetime(2026, 1, 2),
+        "operation": "RENAME COLUMN",
+        "userName": None,
+    }
+    ROW: ClassVar[dict[str, Any]] = {
+        "mode": "name",
+        "tracked": True,
+        "hasDroppedOrRenamed": True,
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["columnMapping"],
+        "writerFeatures": None,
+        "trueSince": Row(**CHANGE),
+        "droppedOrRenamed": [Row(**CHANGE, change="rename", id=2, oldName="a", newName="b")],
+        "historyFrom": 0,
+    }
+
+    def test_columns_of_the_answer_are_known_by_name(self) -> None:
+        row = Row(later="x", **dict(reversed(self.ROW.items())))
+
+        status = tracking(Session(column_mapping_status=[row])).status()
+
+        when = datetime(2026, 1, 2)
+        assert status == ColumnMappingStatus(
+            table="t",
+            mode="name",
+            tracked=True,
+            has_dropped_or_renamed=True,
+            true_since=FlagChange(3, when, "RENAME COLUMN", None),
+            min_reader_version=3,
+            min_writer_version=7,
+            reader_features=("columnMapping",),
+            writer_features=(),
+            dropped_or_renamed=(
+                ColumnChange(3, when, "RENAME COLUMN", None, "rename", 2, "a", "b"),
+            ),
+            history_from=0,
+        )
+
+    def test_a_flag_that_never_turned_has_no_commit(self) -> None:
+        row = Row(**(self.ROW | {"hasDroppedOrRenamed": False, "trueSince": None}))
+
+        assert tracking(Session(column_mapping_status=[row])).status().true_since is None
+
+    @pytest.mark.parametrize("missing", sorted(ROW))
+    def test_a_column_that_an_older_jar_lacks_is_an_error(self, missing: str) -> None:
+        row = Row(**{key: value for key, value in self.ROW.items() if key != missing})
+
+        with pytest.raises(MalformedMessageError) as refused:
+            tracking(Session(column_mapping_status=[row])).status()
+
+        assert missing in refused.value.params["problem"]
+
+    def test_only_the_html_form_asks_the_table(self) -> None:
+        session = Session(column_mapping_status=[Row(**self.ROW)])
+        usage = tracking(session)
+
+        assert repr(usage) == "UsageTracking('t')"
+        assert len(session.statements) == 1
+        assert usage._repr_html_() == usage.status()._repr_html_()
 
 
 class TestTheName:

@@ -28,14 +28,8 @@ ROOMS: Mapping[str, set[str]] = {
     "history": {"log", "model"},
     "auditing": {"log", "model"},
     "worker": {"errors", "model", "rules", "leave", "log", "history", "auditing"},
-    "api": {
-        "errors",
-        "show",
-        "model",
-        "leave",
-        "auditing",
-        "__init__",
-    },  # the version, which stands there
+    # `__init__` has the version.
+    "api": {"errors", "show", "model", "leave", "auditing", "__init__"},
     "doctor": {"errors", "model", "api", "__init__"},
     "cli": {"errors", "leave", "api", "doctor"},  # where the doctor looks for the user's settings
     "__init__": {"errors", "leave", "auditing", "api"},

@@ -210,6 +210,15 @@ def test_a_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
     assert is_uuid_name(log.physical_names["a"])
     told = [(c.path, c.physicalName, c.id) for c in tracking.columns().collect()]
     assert told == [(path, f.physical_name, f.id) for path, f in log.fields.items()]
+    status = tracking.status()
+    assert status.true_since is not None
+    assert (status.true_since.version, status.true_since.operation) == (3, "RENAME COLUMN")
+    assert status.true_since.timestamp is not None
+    last = tracking.history().collect()[-2:]
+    assert [(row.version, row.change, row.newName) for row in last] == [
+        (3, "rename", "d"),
+        (4, "add", "a"),
+    ]
 
 
 def test_a_table_is_audited(

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.sql.Timestamp;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,6 +23,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampType;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
@@ -148,6 +150,9 @@ final class AnswerJson {
     }
     if (type instanceof LongType && json.canConvertToLong() && json.isIntegralNumber()) {
       return json.longValue();
+    }
+    if (type instanceof TimestampType && json.canConvertToLong() && json.isIntegralNumber()) {
+      return new Timestamp(json.longValue()); // in milliseconds, as in a log
     }
     if (type instanceof BooleanType && json.isBoolean()) {
       return json.booleanValue();

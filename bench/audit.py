@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long an audit takes, and what is told of a table without one, as the table grows.
+
+Statements make the table and its first file; further commits are written as text, each with a
+hundred hard links to that file, so that every footer is there to be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from disable import NAME_MODE, TRACKED, Session
+
+FILES_PER_COMMIT = 100
+COMMITS = (100, 300, 1_000)
+# No file system takes much more links to one file.
+LINKS_PER_FILE = 10_000
+REPEATS = 3
+STATEMENTS = {
+    "audit": "SELECT * FROM column_mapping_audit('{}')",
+    "column_mapping": "SELECT * FROM column_mapping('{}')",
+    "status": "SELECT * FROM column_mapping_status('{}')",
+}
+
+
+@dataclass(frozen=True)
+class Audited:
+    """Median seconds of each statement at one size of a table."""
+
+    commits: int
+    files: int
+    seconds: dict[str, float]
+
+
+def measured(session: Session, folder: Path) -> list[Audited]:
+    """Each size on one table, which grows."""
+    path = folder / "audited"
+    table = f"delta.`{path}`"
+    session.sql(
+        f"CREATE TABLE {table} (a INT, b STRING) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    )
+    session.sql(f"INSERT INTO {table} VALUES (1, 'x')")
+    session.sql(f"ALTER TABLE {table} RENAME COLUMN a TO c")
+    first = first_file(path)
+    found = []
+    written = 0
+    for commits in COMMITS:
+        for number in range(written, commits):
+            commit(path, first, number)
+        written = commits
+        seconds = {what: median(session, text.format(table)) for what, text in STATEMENTS.items()}
+        found.append(Audited(commits, commits * FILES_PER_COMMIT, seconds))
+    return found
+
+
+def first_file(path: Path) -> dict[str, Any]:
+    """The `add` action of the table's only file."""
+    lines = (path / "_delta_log" / f"{1:020}.json").read_text().splitlines()
+    (add,) = (action["add"] for action in map(json.loads, lines) if "add" in action)
+    found: dict[str, Any] = add
+    return found
+
+
+def commit(path: Path, first: dict[str, Any], number: int) -> None:
+    """Writes a commit that adds links to the table's first file."""
+    version = 3 + number
+    adds = []
+    for count in range(FILES_PER_COMMIT):
+        place = number * FILES_PER_COMMIT + count
+        source = path / f"source-{place // LINKS_PER_FILE}.parquet"
+        if not source.exists():
+            shutil.copyfile(path / first["path"], source)
+        name = f"part-{place:08}.parquet"
+        os.link(source, path / name)
+        adds.append({"add": {**first, "path": name}})
+    info = {"timestamp": 1_767_225_600_000, "operation": "WRITE", "operationParameters": {}}
+    actions = [{"commitInfo": info}, *adds]
+    text = "".join(json.dumps(action, separators=(",", ":")) + "\n" for action in actions)
+    (path / "_delta_log" / f"{version:020}.json").write_text(text)
+
+
+def median(session: Session, statement: str) -> float:
+    """Of several runs, the first left out."""
+    return statistics.median([session.sql(statement) for _ in range(REPEATS + 1)][1:])

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happened to a table's columns, as far back as its log tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from spark_ext.log.actions import Commit, TableLog
+from spark_ext.log.replay import Column, State, columns_of, states
+from spark_ext.model.keys import MODE_NONE
+from spark_ext.model.schema import EMPTY_SCHEMA, Path, Schema, differing
+
+ADD, DROP, RENAME = "add", "drop", "rename"
+
+
+@dataclass(frozen=True)
+class ColumnEvent:
+    """A column at any level was added, dropped or renamed.
+
+    Args:
+        commit: What did it; None for a column that was there before the log's first state.
+        change: `add`, `drop` or `rename`.
+        id: The column's, after an `add` or `rename`; None without one.
+        old: Its path before; None of an `add`.
+        new: Its path after; None of a `drop`.
+    """
+
+    commit: Commit | None
+    change: str
+    id: int | None
+    old: Path | None
+    new: Path | None
+
+
+@dataclass(frozen=True)
+class ColumnVersions:
+    """When a column was added, and when it was last renamed.
+
+    Args:
+        added: None where the log no longer tells.
+        renamed: None where it never was, or not since the log begins.
+    """
+
+    added: int | None
+    renamed: int | None = None
+
+
+@dataclass(frozen=True)
+class ColumnHistory:
+    """All that happened to columns, and what came of it.
+
+    Args:
+        events: By version; of one version first those dropped, then renamed, then added.
+        columns: The table's newest columns by their paths.
+    """
+
+    events: tuple[ColumnEvent, ...]
+    columns: Mapping[Path, ColumnVersions]
+
+
+def column_history(log: TableLog) -> ColumnHistory:
+    """The history of a table's columns.
+
+    A column is the same from one version to the next if both are mapped and it has the id and the
+    physical path that it had, as for the flag (`spark_ext.model.changes`); if one of the two is
+    not mapped, if it has the name that it had, letter case included. So a column that REPLACE or
+    overwriteSchema gives a new id is dropped and another one added, and one that RESTORE brings
+    back is added by it. The children of a renamed column are not renamed. What keeps the names,
+    as another type or order, is no event.
+
+    Returns:
+        The history; of a log that starts at a checkpoint, the columns there were added at a
+        version that is not known.
+
+    Example:
+        >>> from spark_ext.log.actions import Commit, LoggedMetadata
+        >>> from spark_ext.model.metadata import Protocol
+        >>> schema = {"type": "struct", "fields": [{"name": "a", "type": "long"}]}
+        >>> created = Commit(0, protocol=Protocol(), metadata=LoggedMetadata(schema))
+        >>> column_history(TableLog("t", 0, (created,), first_commit=0)).columns
+        {('a',): ColumnVersions(added=0, renamed=None)}
+    """
+    # What cannot be read says nothing of columns.
+    found = [state for state in states(log) if state.metadata.schema is not None]
+    history = _Changing()
+    for before, after in pairwise([None, *found]):
+        if after is not None:
+            history.take(after.commit, _difference(before, after))
+    return ColumnHistory(tuple(history.events), history.columns)
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """The columns that differ between two states; `kept` are pairs of one column."""
+
+    dropped: tuple[Column, ...]
+    kept: tuple[tuple[Column, Column], ...]
+    added: tuple[Column, ...]
+
+
+@dataclass
+class _Changing:
+    events: list[ColumnEvent] = field(default_factory=list)
+    columns: dict[Path, ColumnVersions] = field(default_factory=dict)
+
+    def take(self, commit: Commit | None, change: _Difference) -> None:
+        version = None if commit is None else commit.version
+        for column in change.dropped:
+            self.columns.pop(column.path, None)  # a broken schema has a name twice
+            self.events.append(ColumnEvent(commit, DROP, _id(column), column.path, None))
+        # A path may pass from one column to another within a commit.
+        known = [self.columns.pop(old.path, ColumnVersions(None)) for old, _ in change.kept]
+        for (old, new), versions in zip(change.kept, known, strict=True):
+            if old.path[-1] != new.path[-1]:
+                self.events.append(ColumnEvent(commit, RENAME, _id(new), old.path, new.path))
+                versions = replace(versions, renamed=version)
+            self.columns[new.path] = versions
+        for column in change.added:
+            self.columns[column.path] = ColumnVersions(version)
+            self.events.append(ColumnEvent(commit, ADD, _id(column), None, column.path))
+
+
+def _difference(before: State | None, after: State) -> _Difference:
+    # A wide table's commits change few columns, and the others need no look.
+    old, new = differing(_schema(before), _schema(after))
+    both_mapped = before is not None and MODE_NONE not in (before.mode, after.mode)
+    key = _mapped_key if both_mapped else _named_key
+    new_columns = columns_of(new)
+    remaining = {key(column): column for column in new_columns if key(column) is not None}
+    kept: list[tuple[Column, Column]] = []
+    dropped: list[Column] = []
+    for column in columns_of(old):
+        same = remaining.pop(key(column), None)
+        if same is None:
+            dropped.append(column)
+        else:
+            kept.append((column, same))
+    known = {same.path for _, same in kept}
+    added = tuple(column for column in new_columns if column.path not in known)
+    return _Difference(tuple(dropped), tuple(kept), added)
+
+
+def _schema(state: State | None) -> Schema:
+    return EMPTY_SCHEMA if state is None else state.metadata.schema or EMPTY_SCHEMA
+
+
+def _mapped_key(column: Column) -> tuple[int, Path] | None:
+    id = _id(column)
+    return None if id is None else (id, column.physical_path)
+
+
+def _named_key(column: Column) -> Path:
+    return column.path
+
+
+def _id(column: Column) -> int | None:
+    """A column's id; what is no whole number is none."""
+    return column.id if type(column.id) is int else None

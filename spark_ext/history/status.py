@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a table stands with column mapping and usage tracking, and since when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spark_ext.history.columns import ADD, ColumnEvent, column_history
+from spark_ext.log.actions import Commit, TableLog
+from spark_ext.log.replay import State, states
+from spark_ext.model.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
+from spark_ext.model.metadata import Protocol
+
+
+@dataclass(frozen=True)
+class Status:
+    """A table's mode, feature and flag, and what made them so.
+
+    Args:
+        mode: The column mapping mode, in lower case, whatever it is.
+        tracked: Whether the protocol lists the feature.
+        has_dropped_or_renamed: The flag; None for an untracked table. One that is missing or no
+            boolean counts as true.
+        true_since: The commit since which the flag is true; None where it is not, or where that
+            commit is gone.
+        dropped_or_renamed: Columns, oldest change first.
+        history_from: The oldest version that the log still tells of.
+    """
+
+    mode: str
+    protocol: Protocol
+    tracked: bool
+    has_dropped_or_renamed: bool | None
+    true_since: Commit | None
+    dropped_or_renamed: tuple[ColumnEvent, ...]
+    history_from: int
+
+
+def status(log: TableLog) -> Status | None:
+    """Where a table stands by its log; None where the log tells of no state.
+
+    Source:
+        RFC, "Usage Tracking".
+    """
+    found = states(log)
+    if not found:
+        return None
+    last = found[-1]
+    events = column_history(log).events
+    return Status(
+        mode=last.mode,
+        protocol=last.protocol,
+        tracked=_flag(last) is not None,
+        has_dropped_or_renamed=_flag(last),
+        true_since=_true_since(found),
+        dropped_or_renamed=tuple(event for event in events if event.change != ADD),
+        history_from=found[0].version,
+    )
+
+
+def _true_since(found: tuple[State, ...]) -> Commit | None:
+    since = None
+    for state in reversed(found):
+        if not _flag(state):
+            break
+        since = state
+    return None if since is None else since.commit
+
+
+def _flag(state: State) -> bool | None:
+    if FEATURE_NAME not in (state.protocol.writer_features or ()):
+        return None
+    text = state.metadata.configuration.get(HAS_DROPPED_OR_RENAMED)
+    return str(text).lower() != "false"

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How columns and the flag came to be as they are: on real tables, against what was done to them.
+
+Versions, times and operations are read from `_delta_log` by the tests' own code.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table
+from pyspark.sql import SparkSession
+
+from spark_ext import ColumnMappingStatus, UsageTracking
+
+UNMAP = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+MAP = f"SET TBLPROPERTIES ({NAME_MODE})"
+NESTED = (
+    "id INT, s STRUCT<x: INT, y: STRING>, l ARRAY<STRUCT<z: INT>>, m MAP<STRING, STRUCT<w: INT>>"
+)
+
+Event = tuple[int | None, str, str | None, str | None]
+
+
+def usage(table: Table) -> UsageTracking:
+    return UsageTracking.forPath(table.spark, table.path)
+
+
+def events(table: Table, since: int = 1) -> list[Event]:
+    """Version, change, old and new name of what happened from a version on."""
+    return [
+        (row["version"], row["change"], row["oldName"], row["newName"])
+        for row in usage(table).history().collect()
+        if row["version"] is None or row["version"] >= since
+    ]
+
+
+def versions(table: Table) -> dict[str, tuple[int | None, int | None]]:
+    rows = usage(table).columns().collect()
+    return {row["path"]: (row["addedVersion"], row["renamedVersion"]) for row in rows}
+
+
+def commit_info(table: Table, version: int) -> dict[str, Any]:
+    (info,) = table.log.at(version).actions("commitInfo")
+    return info
+
+
+def assert_follows_the_log(table: Table) -> None:
+    """What is told of columns leads to those of the log, and to the commits that are there."""
+    ids: dict[str, int | None] = {}
+    for row in usage(table).history().collect():
+        if row["version"] is not None:
+            file = table.path / "_delta_log" / f"{row['version']:020}.json"
+            assert row["operation"] == commit_info(table, row["version"])["operation"]
+            assert row["timestamp"] == datetime.fromtimestamp(
+                int(file.stat().st_mtime * 1000) / 1000
+            )
+        if row["change"] == "rename":
+            old, new = row["oldName"], row["newName"]
+            ids = {
+                new + path[len(old) :] if is_in(path, old) else path: i for path, i in ids.items()
+            }
+        elif row["change"] == "drop":
+            del ids[row["oldName"]]
+        else:
+            ids[row["newName"]] = row["id"]
+    assert ids.keys() == table.log.ids.keys() == versions(table).keys()
+
+
+def is_in(path: str, parent: str) -> bool:
+    return path == parent or path.startswith(parent + ".")
+
+
+# Columns.
+
+
+def test_every_way_to_change_columns_at_every_level(table: Table) -> None:
+    table.create_tracked(NESTED)
+    created = events(table, since=0)
+    table.alter("ADD COLUMNS (a INT, s.n STRING, l.element.n INT)")
+    table.alter("RENAME COLUMN a TO aa")
+    table.alter("RENAME COLUMN s TO t")
+    table.alter("RENAME COLUMN t.x TO xx")
+    table.alter("DROP COLUMNS (t.y, m)")
+    table.insert("(1, named_struct('xx', 1, 'n', 'n'), null, 2)")
+    more = table.spark.sql("SELECT 2 AS id, named_struct('xx', 3, 'new', 4) AS t, 5 AS b")
+    more.write.format("delta").mode("append").option("mergeSchema", "true").save(str(table.path))
+
+    assert created == [
+        (0, "add", None, path)
+        for path in ["id", "s", "s.x", "s.y", "l", "l.element.z", "m", "m.value.w"]
+    ]
+    assert events(table) == [
+        (1, "add", None, "s.n"),
+        (1, "add", None, "l.element.n"),
+        (1, "add", None, "a"),
+        (2, "rename", "a", "aa"),
+        (3, "rename", "s", "t"),
+        (4, "rename", "t.x", "t.xx"),
+        (5, "drop", "t.y", None),
+        (5, "drop", "m", None),
+        (5, "drop", "m.value.w", None),
+        (7, "add", None, "t.new"),
+        (7, "add", None, "b"),
+    ]
+    assert versions(table) == {
+        "id": (0, None),
+        "t": (0, 3),
+        "t.xx": (0, 4),
+        "t.n": (1, None),
+        "t.new": (7, None),
+        "l": (0, None),
+        "l.element.z": (0, None),
+        "l.element.n": (1, None),
+        "aa": (1, 2),
+        "b": (7, None),
+    }
+    assert_follows_the_log(table)
+
+
+def test_statements_that_bring_another_schema(table: Table) -> None:
+    table.create_tracked("a INT, b STRING, c INT, d INT")
+    table.alter("RENAME COLUMN d TO e")
+    table.alter("DROP COLUMN c")
+    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF 0")
+    other = table.spark.sql("SELECT 1 AS a, 2L AS b, 3 AS e")
+    writer = other.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+    writer.save(str(table.path))
+
+    assert events(table, since=2) == [
+        (2, "drop", "c", None),
+        (3, "rename", "e", "d"),
+        (3, "add", None, "c"),
+        (4, "drop", "b", None),
+        (4, "drop", "c", None),
+        (4, "drop", "d", None),
+        (4, "add", None, "b"),
+        (4, "add", None, "e"),
+    ]
+    assert versions(table) == {"a": (0, None), "b": (4, None), "e": (4, None)}
+    assert_follows_the_log(table)
+
+
+def test_columns_stay_the_same_while_mapping_goes_off_and_on(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.alter("RENAME COLUMN b TO c")
+    table.alter(UNMAP)
+    table.alter("ADD COLUMN d INT")
+    table.alter(MAP)
+    table.alter("RENAME COLUMN d TO e")
+
+    assert events(table) == [
+        (1, "rename", "b", "c"),
+        (3, "add", None, "d"),
+        (5, "rename", "d", "e"),
+    ]
+    assert versions(table) == {"a": (0, None), "c": (0, 1), "e": (3, 5)}
+    assert_follows_the_log(table)
+
+
+def test_names_of_any_characters(table: Table) -> None:
+    table.create_tracked("`a b` INT, `s.t` STRUCT<`x``y`: INT>")
+    table.alter("RENAME COLUMN `a b` TO `<i>日;`")
+    table.alter("RENAME COLUMN `s.t`.`x``y` TO `\n`")
+
+    assert events(table, since=0) == [
+        (0, "add", None, "`a b`"),
+        (0, "add", None, "`s.t`"),
+        (0, "add", None, "`s.t`.`x``y`"),
+        (1, "rename", "`a b`", "`<i>日;`"),
+        (2, "rename", "`s.t`.`x``y`", "`s.t`.`\n`"),
+    ]
+    status = usage(table).status()
+    assert "`s.t`.`\\n`" in repr(status)
+    assert "`&lt;i&gt;日;`" in status._repr_html_()
+
+
+# The status.
+
+
+def test_the_status_of_a_table_whose_flag_turned(table: Table) -> None:
+    table.create_tracked("a INT, b INT, c INT")
+    before = usage(table).status()
+    table.insert("(1, 2, 3)")
+    table.alter("ADD COLUMN d INT")
+    table.alter("RENAME COLUMN b TO e")
+    table.alter("DROP COLUMN c")
+
+    found = usage(table).status()
+    info = commit_info(table, 3)
+    assert (before.has_dropped_or_renamed, before.true_since) == (False, None)
+    assert (before.dropped_or_renamed, before.history_from) == ((), 0)
+    assert (found.mode, found.tracked, found.has_dropped_or_renamed) == ("name", True, True)
+    assert found.true_since is not None
+    assert (found.true_since.version, found.true_since.operation) == (3, info["operation"])
+    assert found.true_since.operation == "RENAME COLUMN"
+    changed = [
+        (told.version, told.change, told.old_name, told.new_name, told.id)
+        for told in found.dropped_or_renamed
+    ]
+    assert changed == [(3, "rename", "b", "e", 2), (4, "drop", "c", None, 3)]
+    protocol = table.log.protocol
+    assert found.min_reader_version == protocol["minReaderVersion"]
+    assert found.min_writer_version == protocol["minWriterVersion"]
+    assert set(found.reader_features) == set(protocol.get("readerFeatures", []))
+    assert set(found.writer_features) == set(protocol["writerFeatures"])
+    assert usage(table)._repr_html_() == found._repr_html_()
+
+
+def test_a_table_that_had_column_mapping_when_tracking_came(table: Table) -> None:
+    table.create("a INT, b INT", NAME_MODE)
+    table.alter("DROP COLUMN b")
+    table.alter(f"SET TBLPROPERTIES ({TRACKED})")
+
+    found = usage(table).status()
+    assert (found.has_dropped_or_renamed, found.true_since and found.true_since.version) == (
+        True,
+        2,
+    )
+    assert [told.old_name for told in found.dropped_or_renamed] == ["b"]
+
+
+@pytest.mark.parametrize(("properties", "mode"), [([NAME_MODE], "name"), ([], "none")])
+def test_an_untracked_table_has_a_history_and_no_flag(
+    table: Table, properties: list[str], mode: str
+) -> None:
+    table.create("a INT, b INT", *properties)
+    table.alter("ADD COLUMN c INT")
+
+    found = usage(table).status()
+    assert (found.mode, found.tracked) == (mode, False)
+    assert (found.has_dropped_or_renamed, found.true_since) == (None, None)
+    assert versions(table) == {"a": (0, None), "b": (0, None), "c": (1, None)}
+
+
+def test_what_log_clean_up_took_is_not_known(table: Table) -> None:
+    table.create(
+        "a INT, b INT",
+        TRACKED,
+        NAME_MODE,
+        "'delta.checkpointInterval' = '3'",
+        "'delta.logRetentionDuration' = 'interval 1 days'",
+        "'delta.deletedFileRetentionDuration' = 'interval 1 days'",
+    )
+    table.alter("RENAME COLUMN b TO c")
+    for _ in range(2):
+        table.insert("(1, 2)")
+    whole = events(table, since=0)
+    make_older(table)
+    for _ in range(3):
+        table.insert("(1, 2)")
+    table.alter("DROP COLUMN a")
+
+    found = usage(table).status()
+    first_commit = min((table.path / "_delta_log").glob("[0-9]*.json"))
+    assert [event[0] for event in whole] == [0, 0, 1]
+    assert found.history_from == int(first_commit.name[:20]) == 3
+    assert events(table) == [
+        (None, "add", None, "a"),
+        (None, "add", None, "c"),
+        (7, "drop", "a", None),
+    ]
+    assert versions(table) == {"c": (None, None)}
+    assert (found.has_dropped_or_renamed, found.true_since) == (True, None)
+    assert "no longer tells" in repr(found)
+
+
+def make_older(table: Table) -> None:
+    """By three days, and a second from one version to the next: Delta deletes no twins."""
+    for file in (table.path / "_delta_log").glob("[0-9]*"):
+        when = time.time() - 3 * 24 * 3600 + int(file.name[:20])
+        os.utime(file, (when, when))
+
+
+# Asking.
+
+
+def test_sql_answers_as_python_does(named_table: Table) -> None:
+    spark = named_table.spark
+    named_table.create_tracked("a INT")
+    named_table.alter("RENAME COLUMN a TO b")
+    (row,) = spark.sql(
+        "SELECT version, change, oldName, newName FROM column_mapping_history('default.named')"
+        " WHERE change = 'rename'"
+    ).collect()
+
+    assert tuple(row) == (1, "rename", "a", "b")
+    found = UsageTracking.forName(spark, "named").status()
+    assert isinstance(found, ColumnMappingStatus)
+    assert found.table == "`spark_catalog`.`default`.`named`"
+
+
+@pytest.mark.parametrize("function", ["column_mapping_history", "column_mapping_status"])
+def test_no_table_has_deltas_condition(spark: SparkSession, tmp_path: Path, function: str) -> None:
+    table = Table(spark, tmp_path / "none")
+    with pytest.raises(Exception, match="DELTA_MISSING_DELTA_TABLE"):
+        spark.sql(f"SELECT * FROM {function}('{table.name}')")

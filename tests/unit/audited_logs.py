@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs for the audit in a few words: a table of `tables.py` for each version that changes the metadata.
+
+A version is such a table, or a pair of it with its writer features, or with a dict of `features`,
+`operation` (None for no `commitInfo`), `partitions` and `versions` of the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tables import TRACKED
+
+from spark_ext.log.actions import Commit, FileGroup, LoggedMetadata, Summary, TableLog
+from spark_ext.log.replay import State, states
+from spark_ext.model.metadata import Protocol, TableMetadata
+
+Version = TableMetadata | tuple[TableMetadata, Any]
+
+
+def log_of(
+    *versions: Version,
+    files: tuple[FileGroup, ...] | None = None,
+    summaries: tuple[Summary, ...] = (),
+) -> TableLog:
+    commits = tuple(_commit(number, version) for number, version in enumerate(versions))
+    return TableLog(
+        name="t",
+        last_version=len(commits) - 1,
+        commits=commits,
+        summaries=summaries,
+        first_commit=0,
+        files=files,
+    )
+
+
+def history(*versions: Version, **others: Any) -> tuple[TableLog, tuple[State, ...]]:
+    """What checks are called with."""
+    log = log_of(*versions, **others)
+    return log, states(log)
+
+
+def _commit(number: int, version: Version) -> Commit:
+    metadata, facts = version if isinstance(version, tuple) else (version, {})
+    details: Mapping[str, Any] = facts if isinstance(facts, Mapping) else {"features": facts}
+    reader, writer = details.get("versions", (2, 7))
+    features = frozenset({"columnMapping", *details.get("features", TRACKED)})
+    return Commit(
+        version=number,
+        operation=details.get("operation", "CREATE TABLE" if number == 0 else "SET TBLPROPERTIES"),
+        protocol=Protocol(reader, writer, None, features if writer >= 7 else None),
+        metadata=LoggedMetadata(
+            schema=metadata.schema,
+            configuration=metadata.configuration,
+            partition_columns=tuple(details.get("partitions", ())),
+        ),
+    )

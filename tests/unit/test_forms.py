@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people see of a table's status and exits, and that no name does anything there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from tables import protocol, table
+
+from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange
+from spark_ext.api.exits import ColumnMappingExits
+from spark_ext.leave.exits import exits
+from spark_ext.model.metadata import FileCount, TableFacts
+
+TIME = datetime(2026, 11, 22, 17, 0)
+RENAMED = ColumnChange(3, TIME, "RENAME COLUMN", "anna", "rename", 2, "city", "`to wn`")
+DROPPED = ColumnChange(5, TIME, "DROP COLUMNS", None, "drop", 1, "id", None)
+STATUS = ColumnMappingStatus(
+    table="spark_catalog.default.trips",
+    mode="name",
+    tracked=True,
+    has_dropped_or_renamed=True,
+    true_since=FlagChange(3, TIME, "RENAME COLUMN", "anna"),
+    min_reader_version=2,
+    min_writer_version=7,
+    reader_features=(),
+    writer_features=("columnMapping", "columnMappingUsageTracking"),
+    dropped_or_renamed=(RENAMED, DROPPED),
+    history_from=0,
+)
+FACTS = TableFacts(
+    table({"a": "1 x", "b": "2 <b>"}, "name", "true"), protocol(), "db.t", FileCount(4, 5000)
+)
+
+
+class TestStatus:
+    def test_it_reads_as_text(self) -> None:
+        assert repr(STATUS) == (
+            "table:                      spark_catalog.default.trips\n"
+            "mode:                       name\n"
+            "tracked:                    true\n"
+            "has dropped or renamed:     true since version 3"
+            " (RENAME COLUMN, by anna, at 2026-11-22 17:00:00)\n"
+            "protocol:                   reader 2, writer 7\n"
+            "features:                   columnMapping, columnMappingUsageTracking\n"
+            "history:                    whole\n"
+            "columns dropped or renamed: 2\n"
+            "\n"
+            "version  timestamp            operation      user  change  old name  new name\n"
+            "-------  -------------------  -------------  ----  ------  --------  --------\n"
+            "      3  2026-11-22 17:00:00  RENAME COLUMN  anna  rename  city      `to wn`\n"
+            "      5  2026-11-22 17:00:00  DROP COLUMNS         drop    id"
+        )
+
+    @pytest.mark.parametrize(
+        ("flag", "since", "words"),
+        [
+            (None, None, ""),
+            (False, None, "false"),
+            (True, None, "true, since a version that the log no longer tells of"),
+            (True, FlagChange(7, None, None, None), "true since version 7"),
+        ],
+    )
+    def test_the_flag_in_words(
+        self, flag: bool | None, since: FlagChange | None, words: str
+    ) -> None:
+        told = replace(STATUS, has_dropped_or_renamed=flag, true_since=since)
+
+        lines = dict(line.split(":", 1) for line in repr(told).splitlines()[:8])
+        assert lines["has dropped or renamed"].strip() == words
+
+    def test_a_log_that_begins_later_and_no_change(self) -> None:
+        text = repr(replace(STATUS, history_from=7, dropped_or_renamed=()))
+
+        assert "from version 7" in text
+        assert text.endswith("columns dropped or renamed: 0")
+
+    def test_the_newest_of_many_changes_are_shown(self) -> None:
+        changes = tuple(replace(DROPPED, version=number) for number in range(1000))
+        told = replace(STATUS, dropped_or_renamed=changes)
+
+        assert "1,000, the newest 20:" in repr(told)
+        assert len(repr(told).splitlines()) == 8 + 1 + 2 + 20
+        assert "    999  " in repr(told).splitlines()[-1]
+        assert told._repr_html_().count("<tr>") == 8 + 1 + 20
+
+    def test_html_has_it_all_and_no_tag_of_a_name(self) -> None:
+        odd = replace(RENAMED, old_name="<script>", new_name="`\n`")
+        html = replace(STATUS, table="<b>", dropped_or_renamed=(odd,))._repr_html_()
+
+        assert "<td>&lt;b&gt;</td>" in html
+        assert "<td>&lt;script&gt;</td><td>`\\n`</td>" in html
+        assert "<th>mode</th><td>name</td>" in html
+        assert "<script>" not in html
+
+
+class TestExits:
+    EXITS = ColumnMappingExits(exits(FACTS))
+
+    def test_they_are_a_list(self) -> None:
+        assert isinstance(self.EXITS, list)
+        assert [step.exit for step in self.EXITS] == ["unmapped", "readers", "writers"]
+
+    def test_they_read_as_text(self) -> None:
+        assert repr(self.EXITS).splitlines() == [
+            "exit      reached  cost      files      bytes",
+            "--------  -------  --------  ---------  -------------",
+            "unmapped  false    COPY      at most 4  at most 5,000",
+            "readers   false    METADATA  0          0",
+            "writers   false    HISTORY   0          0",
+            "",
+            "unmapped: HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS (a, x),"
+            " PHYSICAL_NAME_DIFFERS (b, <b>)",
+            "  ALTER TABLE db.t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
+            "",
+            "readers:",
+            "  ALTER TABLE db.t DROP FEATURE columnMapping",
+            "",
+            "writers: RETENTION_PERIOD (checkpointProtection, interval 24 hours)",
+            "  ALTER TABLE db.t DROP FEATURE columnMappingUsageTracking",
+            "  ALTER TABLE db.t DROP FEATURE checkpointProtection TRUNCATE HISTORY",
+        ]
+
+    def test_html_escapes_names(self) -> None:
+        html = self.EXITS._repr_html_()
+
+        assert "PHYSICAL_NAME_DIFFERS (b, &lt;b&gt;)" in html
+        assert "<b>" not in html
+        assert html.count("<tr>") == 4
+
+    def test_a_wide_table_shows_a_few_reasons(self) -> None:
+        columns: dict[str, Any] = {f"c{id}": f"{id} p{id}" for id in range(1, 2001)}
+        wide = replace(FACTS, metadata=table(columns, "name", "true"))
+
+        for form in (repr, ColumnMappingExits._repr_html_):
+            text = form(ColumnMappingExits(exits(wide)))
+            assert "PHYSICAL_NAME_DIFFERS (c2, p2) and 1,998 more" in text
+            assert "c3" not in text

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table functions that read a log, asked as the JVM asks them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tables import struct, table, wire
+
+from spark_ext.worker.questions import ask
+
+PROTOCOL = {
+    "minReaderVersion": 3,
+    "minWriterVersion": 7,
+    "readerFeatures": ["columnMapping"],
+    "writerFeatures": ["columnMappingUsageTracking", "columnMapping"],
+}
+INFO = {"operation": "CREATE TABLE", "userId": "7", "userName": "anna", "timestamp": 1}
+
+
+def metadata(columns: Any, flag: str) -> dict[str, Any]:
+    found = table(columns, "name", flag)
+    action = {"schemaString": json.dumps(found.schema), "configuration": dict(found.configuration)}
+    return {"metaData": action}
+
+
+FIRST = metadata({"a b": "1 x", "s": {"column": "2 s", "struct": {"c": "3 c"}}}, "false")
+SECOND = metadata({"a b": "1 x", "s": {"column": "2 s", "struct": {"d": "3 c"}}}, "true")
+LOG: dict[str, Any] = {
+    "lastVersion": 5,
+    "firstCommit": 0,
+    "hintedCheckpoint": None,
+    "commits": [
+        {
+            "version": 0,
+            "time": 100,
+            "actions": [{"commitInfo": INFO}, {"protocol": PROTOCOL}, FIRST],
+        },
+        {
+            "version": 4,
+            "time": 400,
+            "actions": [{"commitInfo": {"inCommitTimestamp": 399}}, SECOND],
+        },
+    ],
+    "summaries": [],
+    "files": None,
+}
+CHECKPOINT = {
+    "file": "00000000000000000000.checkpoint.parquet",
+    "version": 2,
+    "firstVersion": None,
+    "actions": [{"protocol": PROTOCOL}, FIRST],
+}
+
+
+def answer(function: str, **request: Any) -> Any:
+    return json.loads(ask(function, json.dumps(request)))
+
+
+def columns_of(schema: str) -> list[str]:
+    """The names of columns in DDL; those of structs have a colon."""
+    return [
+        word.split()[0] for word in schema.replace("STRUCT<", "").split(", ") if ":" not in word
+    ]
+
+
+def test_column_mapping_has_a_row_for_each_column() -> None:
+    metadata = table(
+        {
+            "a b": "1 a",
+            "l": {"column": "2 l", "array": {"x`y": "3 col-1"}},
+            "d": {"column": "4 d", "type": "decimal(10,2)"},
+            "i": {"type": "integer"},
+        },
+        "name",
+    )
+
+    rows = answer("column_mapping", table=wire(metadata), log=LOG)["rows"]
+
+    assert [tuple(row.values())[:5] for row in rows] == [
+        ("`a b`", "a b", "a", 1, "bigint"),
+        ("l", "l", "l", 2, "array<struct<x`y:bigint>>"),
+        ("l.element.`x``y`", "x`y", "col-1", 3, "bigint"),
+        ("d", "d", "d", 4, "decimal(10,2)"),
+        ("i", "i", None, None, "int"),
+    ]
+
+
+def test_the_columns_have_the_versions_of_their_names() -> None:
+    newest = table({"a b": "1 x", "s": {"column": "2 s", "struct": {"d": "3 c"}}}, "name", "true")
+
+    found = answer("column_mapping", table=wire(newest), log=LOG)
+
+    assert found["rows"] == [
+        {"path": "`a b`", "name": "a b", "physicalName": "x", "id": 1, "type": "bigint",
+         "addedVersion": 0, "renamedVersion": None},
+        {"path": "s", "name": "s", "physicalName": "s", "id": 2, "type": "struct<d:bigint>",
+         "addedVersion": 0, "renamedVersion": None},
+        {"path": "s.d", "name": "d", "physicalName": "c", "id": 3, "type": "bigint",
+         "addedVersion": 0, "renamedVersion": 4},
+    ]  # fmt: skip
+    assert columns_of(found["schema"]) == list(found["rows"][0])
+
+
+def test_a_column_that_the_log_has_not_has_no_version() -> None:
+    (row,) = answer("column_mapping", table=wire(table({"new": ""})), log=LOG)["rows"]
+
+    assert (row["addedVersion"], row["renamedVersion"]) == (None, None)
+
+
+def test_the_history_has_a_row_for_each_event() -> None:
+    found = answer("column_mapping_history", name="t", log=LOG)
+
+    created = {"version": 0, "timestamp": 100, "operation": "CREATE TABLE", "userName": "anna"}
+    no_name = {"operation": None, "userName": None}
+    assert found["rows"] == [
+        {**created, "change": "add", "id": 1, "oldName": None, "newName": "`a b`"},
+        {**created, "change": "add", "id": 2, "oldName": None, "newName": "s"},
+        {**created, "change": "add", "id": 3, "oldName": None, "newName": "s.c"},
+        {"version": 4, "timestamp": 399, **no_name,
+         "change": "rename", "id": 3, "oldName": "s.c", "newName": "s.d"},
+    ]  # fmt: skip
+    assert columns_of(found["schema"]) == list(found["rows"][0])
+
+
+def test_events_before_the_log_have_no_version_and_no_statement() -> None:
+    later = {**LOG, "firstCommit": 2, "commits": LOG["commits"][1:], "summaries": [CHECKPOINT]}
+
+    first, *_, last = answer("column_mapping_history", name="t", log=later)["rows"]
+
+    assert (last["version"], last["newName"]) == (4, "s.d")
+    assert first == {
+        "version": None, "timestamp": None, "operation": None, "userName": None,
+        "change": "add", "id": 1, "oldName": None, "newName": "`a b`",
+    }  # fmt: skip
+
+
+def test_the_status_is_one_row() -> None:
+    found = answer("column_mapping_status", name="t", log=LOG)
+
+    (row,) = found["rows"]
+    (renamed,) = row.pop("droppedOrRenamed")
+    assert (renamed["version"], renamed["oldName"], renamed["newName"]) == (4, "s.c", "s.d")
+    assert row == {
+        "mode": "name",
+        "tracked": True,
+        "hasDroppedOrRenamed": True,
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["columnMapping"],
+        "writerFeatures": ["columnMapping", "columnMappingUsageTracking"],
+        "trueSince": {"version": 4, "timestamp": 399, "operation": None, "userName": None},
+        "historyFrom": 0,
+    }
+    assert found["schema"].endswith("newName: STRING>>, historyFrom BIGINT")
+
+
+def test_the_status_of_a_table_without_features_or_flag() -> None:
+    old = {"minReaderVersion": 1, "minWriterVersion": 2}
+    plain = {"metaData": {"schemaString": json.dumps(struct({"a": ""}))}}
+    commits = [{"version": 0, "time": None, "actions": [{"protocol": old}, plain]}]
+
+    (row,) = answer("column_mapping_status", name="t", log={**LOG, "commits": commits})["rows"]
+
+    assert (row["mode"], row["tracked"], row["hasDroppedOrRenamed"]) == ("none", False, None)
+    assert (row["readerFeatures"], row["writerFeatures"]) == (None, None)
+    assert (row["trueSince"], row["droppedOrRenamed"]) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("function", "request_"),
+    [
+        ("column_mapping", {"log": LOG}),
+        ("column_mapping", {"name": "t", "log": LOG}),
+        ("column_mapping", {"table": wire(table({"a": ""})), "log": {}}),
+        ("column_mapping_history", {"name": "t"}),
+        ("column_mapping_history", {"name": "t", "log": {**LOG, "commits": [{}]}}),
+        ("column_mapping_history", {"name": "t", "log": {**LOG, "lastVersion": "5"}}),
+        ("column_mapping_status", {"name": "t", "log": {**LOG, "commits": []}}),
+    ],
+)
+def test_another_request_is_refused(function: str, request_: dict[str, Any]) -> None:
+    refused = answer(function, **request_)
+
+    assert refused["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
