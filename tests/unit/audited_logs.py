@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs for the audit in a few words: a table of `tables.py` for each version that changes the metadata.
+"""Logs for the audit in few words: a table of `tables.py` for each version with new metadata.
 
 A version is such a table, or a pair of it with its writer features, or with a dict of `features`,
 `operation` (None for no `commitInfo`), `partitions` and `versions` of the protocol.
