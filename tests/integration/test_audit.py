@@ -29,12 +29,15 @@ def broken(table: Table) -> Table:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.insert("(2, 'y')")
-    metadata = table.log.metadata
-    configuration = {key: metadata["configuration"][key] for key in metadata["configuration"]}
-    del configuration[FLAG]
-    table.log.append_foreign({"metaData": {**metadata, "configuration": configuration}})
+    table.log.append_foreign({"metaData": without_flag(table)})
     (table.path / min(table.log.live_files)).unlink()
     return table
+
+
+def without_flag(table: Table) -> dict[str, Any]:
+    metadata = table.log.metadata
+    kept = {key: value for key, value in metadata["configuration"].items() if key != FLAG}
+    return {**metadata, "configuration": kept}
 
 
 def found(findings: tuple[Finding, ...]) -> list[tuple[int | None, str]]:
@@ -63,6 +66,17 @@ def test_sql_and_python_tell_the_same_worst_first(spark: SparkSession, broken: T
     assert found(result.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
     assert [Finding(**row.asDict()) for row in frame.collect()] == list(result.findings)
     assert result.findings == findings(broken.path)
+
+
+def test_what_it_says_to_do_mends_the_table(spark: SparkSession, table: Table) -> None:
+    table.create_tracked("a INT")
+    table.log.append_foreign({"metaData": without_flag(table)})
+    (lacking,) = spark_ext.audit(spark, table.path, progress=None).findings
+    assert lacking.remedy.startswith("Any change of the schema in a session with spark-ext")
+
+    table.alter("ADD COLUMN b INT")
+
+    assert spark_ext.audit(spark, table.path, progress=None).findings == ()
 
 
 @NO_FLAG
