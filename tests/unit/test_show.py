@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables for people: whole, in line, and without a character that does something."""
+
+from __future__ import annotations
+
+import unicodedata
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_ext.show.tables import as_html, as_text, cell, facts_as_html, facts_as_text
+
+ODD = "<b>&\"'\n\r\t\x1b[2J\u202e\u2028日"
+ROWS = st.lists(st.tuples(st.text(), st.none() | st.integers(), st.booleans()), max_size=4)
+
+
+class Cells(HTMLParser):
+    """The text of every cell of an HTML table, and the tags that are there."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.rows: list[list[str]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        self.rows[-1][-1] += data
+
+
+def test_a_table_without_rows_is_its_head() -> None:
+    assert as_text([], ["a", "bc"]) == "a  bc\n-  --"
+    assert Cells(as_html([], ["a", "bc"])).rows == [["a", "bc"]]
+
+
+def test_wide_letters_stay_in_line() -> None:
+    lines = as_text([("日", "x"), ("e\u0301", "x")], ["n", "v"]).splitlines()
+
+    assert lines[2:] == ["日  x", "e\u0301   x"]
+
+
+def test_facts_are_in_line() -> None:
+    facts = {"a": 1, "bcd": (True, "x"), "e": None}
+
+    assert facts_as_text(facts) == "a:   1\nbcd: true, x\ne:"
+    assert Cells(facts_as_html(facts)).rows == [["a", "1"], ["bcd", "true, x"], ["e", ""]]
+    assert facts_as_text({}) == ""
+
+
+@pytest.mark.parametrize("char", ["\n", "\r", "\x1b", "\x9b", "\u202e", "\u2028", "\ud800"])
+def test_a_character_that_does_something_is_escaped(char: str) -> None:
+    assert cell(f"a{char}b") == "a" + char.encode("unicode_escape").decode() + "b"
+
+
+def test_html_has_no_tag_of_a_value() -> None:
+    for html in (as_html([(ODD,)], [ODD]), facts_as_html({ODD: ODD})):
+        parsed = Cells(html)
+
+        assert "b" not in parsed.tags
+        assert {text for row in parsed.rows for text in row} == {cell(ODD)}
+
+
+@given(ROWS)
+def test_each_row_is_a_line_that_has_its_values(rows: list[tuple[object, ...]]) -> None:
+    lines = as_text(rows, ["text", "number", "truth"]).split("\n")
+
+    assert len(lines) == len(rows) + 2
+    for row, line in zip(rows, lines[2:], strict=True):
+        assert line == line.rstrip()
+        assert all(cell(value).strip() in line for value in row)
+    assert all(unicodedata.category(char) not in ("Cc", "Cf") for line in lines for char in line)
+
+
+@given(ROWS)
+def test_html_has_every_value(rows: list[tuple[object, ...]]) -> None:
+    parsed = Cells(as_html(rows, ["text", "number", "truth"]))
+
+    assert parsed.rows[1:] == [[cell(value) for value in row] for row in rows]
