@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from spark_ext.leave.exits import exits
+from spark_ext.leave.survey import SurveyedTable
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
@@ -21,6 +22,7 @@ from spark_ext.model.column_mapping import (
 )
 from spark_ext.model.metadata import TableFacts, TableMetadata
 from spark_ext.model.schema import quoted, type_name, walk
+from spark_ext.worker.survey_wire import parse_survey
 from spark_ext.worker.wire import parse_table, parse_table_facts
 
 Row = Mapping[str, Any]
@@ -57,6 +59,11 @@ def _column_mapping_exit(facts: TableFacts) -> Iterable[Row]:
         yield asdict(step, dict_factory=_row)
 
 
+def _column_mapping_survey(tables: Iterable[SurveyedTable]) -> Iterable[Row]:
+    for table in tables:
+        yield asdict(table, dict_factory=_row)
+
+
 def _row(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """By the names of columns, which are written as Delta writes them: `num_files`, `numFiles`."""
     return {re.sub(r"_(\w)", lambda end: end[1].upper(), name): value for name, value in fields}
@@ -77,5 +84,14 @@ FUNCTIONS = {
         f" kept {_FILES}, copied {_FILES}, rewritten {_FILES}, statements ARRAY<STRING>",
         parse_table_facts,
         _column_mapping_exit,
+    ),
+    "column_mapping_survey": TableFunction(
+        "table STRING, mode STRING, tracked BOOLEAN, hasDroppedOrRenamed BOOLEAN,"
+        " numColumns BIGINT, numOtherNames BIGINT, numFiles BIGINT, sizeInBytes BIGINT,"
+        " unmapped STRING, readers STRING, writers STRING,"
+        " blockedBy ARRAY<STRUCT<exit: STRING, reason: STRING, name: STRING, detail: STRING>>,"
+        " error STRING, message STRING",
+        parse_survey,
+        _column_mapping_survey,
     ),
 }
