@@ -9,7 +9,7 @@ from typing import Any
 
 from spark_ext.leave.survey import SurveyedTable
 from spark_ext.leave.survey_sums import ObstacleSum, SurveySums, obstacles
-from spark_ext.show.tables import as_html, as_text
+from spark_ext.show.tables import as_html, as_text, facts_as_html, facts_as_text
 
 _SHOWN = 100
 _TABLES = (
@@ -48,15 +48,14 @@ class Survey:
 
     def text(self, *, shown: int | None = None) -> str:
         """The tables, or the first so many of them, and the sums."""
-        parts = [
-            (rows, columns) for rows, columns in (self._tables(shown), *self._sums()) if rows
-        ]
-        return "\n\n".join([*(as_text(rows, columns) for rows, columns in parts), self._summary()])
+        parts = [(rows, columns) for rows, columns in (self._tables(shown), *self._sums()) if rows]
+        tables = [as_text(rows, columns) for rows, columns in parts]
+        return "\n\n".join([*tables, facts_as_text(self._summary())])
 
     def _repr_html_(self) -> str:
         parts = (self._tables(_SHOWN), *self._sums())
         html = "".join(as_html(rows, columns) for rows, columns in parts if rows)
-        return f"{html}<p>{self._summary()}</p>"
+        return html + facts_as_html(self._summary())
 
     def _tables(self, shown: int | None) -> tuple[list[Sequence[Any]], Sequence[str]]:
         rows = [_shown(table) for table in self.tables[:shown]]
@@ -79,18 +78,18 @@ class Survey:
         )
         yield [(known.error, known.num_tables) for known in self.sums.errors], _ERRORS
 
-    def _summary(self) -> str:
-        unreadable = sum(known.num_tables for known in self.sums.errors)
-        return (
-            f"{self.sums.num_tables:,} Delta tables with {self.sums.num_files:,} files of"
-            f" {self.sums.size_in_bytes:,} bytes; {unreadable:,} cannot be read."
-            f" Left out: {self.sums.num_views:,} views,"
-            f" {self.sums.num_others:,} tables of other formats."
-        )
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "tables": self.sums.num_tables,
+            "cannot be read": sum(known.num_tables for known in self.sums.errors),
+            "files": self.sums.num_files,
+            "bytes": self.sums.size_in_bytes,
+            "views left out": self.sums.num_views,
+            "other tables left out": self.sums.num_others,
+        }
 
 
 def _shown(table: SurveyedTable) -> Sequence[Any]:
-    in_the_way = [f"{known.exit}: {_words(known)}" for known in obstacles([table])]
     return (
         table.table,
         table.mode,
@@ -103,8 +102,13 @@ def _shown(table: SurveyedTable) -> Sequence[Any]:
         table.unmapped,
         table.readers,
         table.writers,
-        table.error or in_the_way,
+        table.error or obstacles_in_words(table),
     )
+
+
+def obstacles_in_words(table: SurveyedTable) -> list[str]:
+    """What blocks the exits of a table, shortly."""
+    return [f"{known.exit}: {_words(known)}" for known in obstacles([table])]
 
 
 def _words(known: ObstacleSum) -> str:

@@ -103,9 +103,7 @@ class SurveySums:
         return CostSum(exit, cost, 0, 0, 0)
 
 
-def sums(
-    tables: Sequence[SurveyedTable], *, num_views: int = 0, num_others: int = 0
-) -> SurveySums:
+def sums(tables: Sequence[SurveyedTable], *, num_views: int = 0, num_others: int = 0) -> SurveySums:
     """The sums of these tables.
 
     Example:

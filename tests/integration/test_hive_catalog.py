@@ -12,12 +12,14 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 # What the rules of a session decide before Delta sees the statement.
 STATEMENTS = ["test_flag_property.py", "test_register_table.py", "test_create_table.py"]
-# All of the first two, and of the third.
-CHOSEN = "test_flag_property or test_register_table or refused or like"
+# What the catalog is asked for.
+LISTS = ["test_survey.py"]
+# All of the first two, and of the others.
+CHOSEN = "test_flag_property or test_register_table or refused or like or schema"
 
 
 def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(tmp_path: Path) -> None:
-    files = [str(FOLDER / file) for file in STATEMENTS]
+    files = [str(FOLDER / file) for file in (*STATEMENTS, *LISTS)]
     options = ["-k", CHOSEN, "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "pytest")]
 
     run = subprocess.run(
