@@ -25,6 +25,7 @@ from typing import Any
 
 import disable
 import leave
+import survey
 from disable import NAME_MODE, TRACKED
 from rich import box
 from rich.console import Console
@@ -65,6 +66,9 @@ class Remote:
 
     def sql(self, statement: str) -> float:
         return self._call(do="sql", statement=statement)
+
+    def forget(self) -> float:
+        return self._call(do="forget")
 
     def rule_call(self, path: Path) -> float:
         return self._call(do="rule_call", path=str(path))
@@ -123,6 +127,7 @@ def main() -> int:
         "first-calls": with_first_calls,
         "disable": with_disabling,
         "leave": with_leaving,
+        "survey": with_survey,
     }
     parser = argparse.ArgumentParser(prog="python bench/run.py")
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(parts))
@@ -203,6 +208,22 @@ def with_leaving(folder: Path) -> int:
         ],
         "leaving by copies, medians",
     )
+
+
+def with_survey(folder: Path) -> int:
+    """How many tables a second a survey looks at."""
+    session = Remote("plugin", folder)
+    try:
+        rows = survey.measured(session, folder)
+    finally:
+        session.stop()
+    table = Table(box=box.SIMPLE_HEAD, title="a survey of tables in the session catalog")
+    for heading in ("", "tables", "time", "tables/s"):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    for row in rows:
+        table.add_row(row.what, f"{row.tables:,}", f"{row.seconds:.1f} s", f"{row.rate:.0f}")
+    Console(width=110, highlight=False).print(table)
+    return 0
 
 
 def against(row: leave.Leaving, name: str, other: float, limit: float) -> Figure:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.survey_result import Survey, obstacles_in_words
 from spark_ext.cli.session import own_session
+from spark_ext.errors import SparkExtError
 from spark_ext.leave.survey import SurveyedTable
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ def run(chosen: argparse.Namespace) -> int:
         with own_session("survey") as spark:
             _silence_query_contexts()
             found = survey(spark, *(chosen.where or [_catalog(spark)]))
+    except SparkExtError as error:
+        print(f"[{error.condition}] {error}", file=sys.stderr)
+        return FAILED
     except Exception as error:  # of Spark, of Java, or of the catalog
         print(error, file=sys.stderr)
         return FAILED

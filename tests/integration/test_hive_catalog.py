@@ -12,10 +12,10 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 # What the rules of a session decide before Delta sees the statement.
 STATEMENTS = ["test_flag_property.py", "test_register_table.py", "test_create_table.py"]
-# What the catalog is asked for.
+# What asks the catalog which tables there are.
 LISTS = ["test_survey.py"]
 # All of the first two, and of the others.
-CHOSEN = "test_flag_property or test_register_table or refused or like or schema"
+CHOSEN = "test_flag_property or test_register_table or refused or like or every_delta or current"
 
 
 def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(tmp_path: Path) -> None:

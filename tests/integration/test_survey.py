@@ -355,6 +355,7 @@ def test_a_table_with_a_checksum_costs_no_job(spark: SparkSession, warehouse: Pa
 
     def ask() -> None:
         spark.sql(f"SELECT * FROM column_mapping_survey(array({names}))").collect()
+        spark.sql(f"SELECT * FROM column_mapping_exit('{SCHEMA}.clean')").collect()
 
     assert jobs(spark, ask) == 0
 

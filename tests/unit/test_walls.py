@@ -30,7 +30,7 @@ ROOMS: Mapping[str, set[str]] = {
     "worker": {"errors", "model", "rules", "leave", "log", "history", "audit"},
     "api": {"errors", "show", "model", "leave", "__init__"},  # the version, which stands there
     "doctor": {"errors", "model", "api", "__init__"},
-    "cli": {"leave", "api", "doctor"},  # where the doctor looks for the user's settings
+    "cli": {"errors", "leave", "api", "doctor"},  # where the doctor looks for the user's settings
     "__init__": {"errors", "leave", "api"},
     "__main__": {"errors", "show", "api", "cli", "doctor"},
 }

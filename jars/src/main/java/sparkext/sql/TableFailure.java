@@ -42,7 +42,8 @@ record TableFailure(String condition, String message) {
     return false;
   }
 
-  private static String shortened(String message) {
+  private static String shortened(String text) {
+    String message = String.valueOf(text); // some have none
     return message.length() <= MAX_LENGTH ? message : message.substring(0, MAX_LENGTH) + "..";
   }
 }
