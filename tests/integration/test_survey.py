@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -551,3 +552,42 @@ def test_the_command_says_that_there_is_no_such_schema(
 
     told = capsys.readouterr()
     assert (told.out, told.err[:19]) == ("", "[SCHEMA_NOT_FOUND] ")
+
+
+@pytest.mark.parametrize("catalog", ["in-memory", pytest.param("hive", marks=pytest.mark.matrix)])
+def test_the_command_starts_a_session_with_the_users_settings(
+    spark: SparkSession, lake: Path, tmp_path: Path, catalog: str
+) -> None:
+    log = write(spark, lake / "own" / "t")
+    settings = {
+        "spark.sql.catalog.lake": "ListingCatalog",
+        "spark.sql.catalog.lake.root": lake,
+        "spark.driver.extraClassPath": lake.parent / "classes",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalogImplementation": catalog,
+        "spark.hadoop.javax.jdo.option.ConnectionURL": (
+            f"jdbc:derby:;databaseName={tmp_path / 'metastore'};create=true"
+        ),
+    }
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    lines = [f"{key} {value}" for key, value in settings.items()]
+    (conf / "spark-defaults.conf").write_text("\n".join(lines))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "spark_ext", "survey", "lake", "default", "--json"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "SPARK_CONF_DIR": str(conf)},
+        )
+    finally:
+        shutil.rmtree(lake / "own")
+
+    assert done.returncode == 0, done.stderr
+    table, sums = map(json.loads, done.stdout.splitlines())
+    assert (table["table"], table["unmapped"]) == ("lake.own.t", "METADATA")
+    assert table["sizeInBytes"] == sum(log.live_files.values())
+    assert sums["sums"]["numTables"] == 1
+    assert "\nsurvey: 1 of 1 tables, " in done.stderr
+    assert (tmp_path / "metastore").exists() == (catalog == "hive")
