@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext jars | submit-args | doctor`: what a command line needs of us."""
+"""`python -m spark_ext jars | submit-args | doctor | survey`: what a command line needs of us."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import sys
 
 from spark_ext.api.session import CLIENT, DEPLOY_MODES, jar, submit_args
+from spark_ext.cli import survey
 from spark_ext.doctor.examination import examine
 from spark_ext.doctor.findings import as_json, as_text, is_sound
 from spark_ext.errors import SparkExtError
@@ -36,7 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--session", action="store_true", help="start a session and track a table, too"
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
+    survey.add_to(commands)
     chosen = parser.parse_args(arguments)
+    if chosen.command == "survey":
+        return survey.run(chosen)
     if chosen.command == "doctor":
         return _doctor(with_session=chosen.session, json=chosen.json)
     try:

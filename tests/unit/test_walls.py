@@ -30,14 +30,16 @@ ROOMS: Mapping[str, set[str]] = {
     "worker": {"errors", "model", "rules", "leave", "log", "history", "audit"},
     "api": {"errors", "show", "model", "leave", "__init__"},  # the version, which stands there
     "doctor": {"errors", "model", "api", "__init__"},
+    "cli": {"errors", "leave", "api", "doctor"},  # where the doctor looks for the user's settings
     "__init__": {"errors", "leave", "api"},
-    "__main__": {"errors", "show", "api", "doctor"},
+    "__main__": {"errors", "show", "api", "cli", "doctor"},
 }
 # What it may import of others, besides the standard library.
 LIBRARIES: Mapping[str, set[str]] = {
     "worker": {"py4j"},
     "api": {"pyspark", "delta", "py4j"},
     "doctor": {"pyspark"},
+    "cli": {"pyspark"},
 }
 
 JAVA_ROOMS: Mapping[str, set[str]] = {

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session of a command: with what the user's `spark-defaults.conf` says, and spark-ext."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from spark_ext.api.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, JARS, PACKAGES, configure
+from spark_ext.doctor.installation import home_of_spark
+from spark_ext.doctor.settings import defaults, defaults_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# What a builder has stands in place of what the file has, and `configure` adds to the builder's.
+_ADDED_TO = (PACKAGES, JARS, EXTENSIONS, CATALOG, DRIVER_PYTHON)
+_QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+@contextmanager
+def own_session(name: str) -> Iterator[SparkSession]:
+    """A session for the body; stopped afterwards, unless this process had one before.
+
+    Raises:
+        SparkExtError: As `configure`.
+    """
+    from pyspark.sql import SparkSession
+
+    is_ours = SparkSession.getActiveSession() is None
+    builder = SparkSession.Builder().appName(f"spark-ext {name}")
+    settings = defaults(defaults_file(os.environ, home_of_spark(os.environ)))
+    for key in _ADDED_TO:
+        if key in settings:
+            builder.config(key, settings[key])
+    if is_ours:
+        for key, value in _QUIET.items():
+            builder.config(key, settings.get(key, value))
+    spark = configure(builder).getOrCreate()
+    try:
+        yield spark
+    finally:
+        if is_ours:
+            spark.stop()
