@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""README.md and docs/*.md: each page is run from top to bottom, and shows what comes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import CHECKOUT, PAGES, Block, blocks, comparable, is_run, shown
+from pyspark.sql import SparkSession
+
+# What a page takes for granted: tables that its reader has already.
+BEFORE = {
+    "README.md": [
+        "CREATE TABLE old_trips (id BIGINT, city STRING) USING delta TBLPROPERTIES ("
+        "'delta.columnMapping.mode' = 'name')",
+        "INSERT INTO old_trips VALUES (1, 'Rome')",
+    ],
+}
+STATEMENT = re.compile(
+    r"`((?:ALTER TABLE|CREATE TABLE|INSERT|RESTORE|SELECT|SHOW TBLPROPERTIES|DESCRIBE \w+) [^`]+)`"
+)
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[None]:
+    """A schema for one page's tables, which is the current one."""
+    spark.sql("CREATE SCHEMA page")
+    spark.sql("USE page")
+    yield
+    spark.sql("USE default")
+    spark.sql("DROP SCHEMA page CASCADE")
+
+
+def printed(spark: SparkSession, block: Block, names: dict[str, Any]) -> str:
+    """What a block prints; of SQL, the rows of the last statement."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        if block.language == "python":
+            exec(compile(block.text, block.place, "exec"), names)
+            return out.getvalue()
+        frames = [spark.sql(statement) for statement in block.text.split(";\n") if statement]
+        if frames[-1].columns:
+            frames[-1].show(truncate=False)
+    return out.getvalue()
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("page", [page for page in PAGES if any(map(is_run, blocks(page)))])
+@pytest.mark.usefixtures("schema")
+def test_a_page_shows_what_comes_of_it(
+    spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for statement in BEFORE.get(page, []):
+        spark.sql(statement)
+    names: dict[str, Any] = {"spark": spark, "__name__": "page"}
+
+    for block in filter(is_run, blocks(page)):
+        out = printed(spark, block, names)
+        expected = shown(block)
+        assert expected is None or comparable(out) == comparable(expected), block.place
+        assert expected is not None or not out, f"{block.place} does not show {out}"
+
+
+def test_every_statement_within_a_text_is_one(spark: SparkSession) -> None:
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    statements = [
+        (page, statement)
+        for page in PAGES
+        for statement in STATEMENT.findall((CHECKOUT / page).read_text())
+        if ".." not in statement
+    ]
+
+    for page, statement in statements:
+        try:
+            parser.parsePlan(statement)
+        except Exception as error:
+            pytest.fail(f"{page}: {statement}: {error}")
+    assert len(statements) > 10
