@@ -48,7 +48,7 @@ autodoc_preserve_defaults = True
 html_theme = "furo"
 html_title = f"spark-ext {release}"
 html_extra_path = ["index.html"]
-html_copy_source = False
+html_copy_source = html_show_copyright = html_domain_indices = False
 # A summary is fetched, which a browser does not do between files of a folder.
 html_show_search_summary = False
 

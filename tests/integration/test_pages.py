@@ -11,15 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from delta_table import NAME_MODE
+from delta_table import TRACKED as FEATURE
 from pages import CHECKOUT, PAGES, Block, blocks, comparable, is_run, shown
 from pyspark.sql import SparkSession
 
+UNTRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE})"
+TRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {FEATURE})"
 # What a page takes for granted: tables that its reader has already.
 BEFORE = {
-    "README.md": [
-        "CREATE TABLE old_trips (id BIGINT, city STRING) USING delta TBLPROPERTIES ("
-        "'delta.columnMapping.mode' = 'name')",
-        "INSERT INTO old_trips VALUES (1, 'Rome')",
+    "README.md": [f"CREATE TABLE old_trips {UNTRACKED}"],
+    "docs/errors.md": [f"CREATE TABLE trips {TRACKED}"],
+    "docs/leaving.md": [
+        f"CREATE TABLE old_trips {UNTRACKED}",
+        *(f"CREATE TABLE {name} {TRACKED}" for name in ("trips", "rides", "t")),
+        *(f"INSERT INTO {name} VALUES (1, 'Rome')" for name in ("trips", "rides")),
+        *(f"ALTER TABLE {name} RENAME COLUMN city TO town" for name in ("trips", "rides")),
     ],
 }
 STATEMENT = re.compile(
