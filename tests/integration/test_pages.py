@@ -80,7 +80,7 @@ def test_every_statement_within_a_text_is_one(spark: SparkSession) -> None:
     statements = [
         (page, statement)
         for page in PAGES
-        for statement in STATEMENT.findall((CHECKOUT / page).read_text())
+        for statement in STATEMENT.findall((CHECKOUT / page).read_text().replace("OF n", "OF 1"))
         if ".." not in statement
     ]
 
