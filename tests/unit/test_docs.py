@@ -225,6 +225,14 @@ def test_a_command_is_there(page: str, command: str) -> None:
         assert re.search(declared, makefile, re.MULTILINE), command
 
 
+def test_a_wheel_is_called_by_this_version() -> None:
+    names = [
+        name for page in PAGES for name in re.findall(r"spark_ext-([\d.]+)-", page.read_text())
+    ]
+
+    assert set(names) == {spark_ext.__version__}
+
+
 def test_the_matrix_of_engines_has_the_versions_that_are_tested() -> None:
     heading = " ".join(rows(CHECKOUT / "docs" / "other-engines.md")[0])
     pins = (CHECKOUT / "pyproject.toml").read_text()
