@@ -124,6 +124,13 @@ def test_an_example_compiles_and_uses_public_names(example: str) -> None:
     assert used <= set(spark_ext.__all__)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=id_of)
+def test_no_page_names_a_method_that_is_not_there(page: Path) -> None:
+    named = set(re.findall(r"\bUsageTracking\.(\w+)", page.read_text()))
+
+    assert sorted(named - set(dir(spark_ext.UsageTracking))) == []
+
+
 def test_every_condition_is_listed_once() -> None:
     listed = [condition for condition, _ in listed_conditions()]
 
