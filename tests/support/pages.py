@@ -115,8 +115,7 @@ def is_run(block: Block) -> bool:
 
 def reason(block: Block) -> str | None:
     """Why a block is not run with its page, if it is not."""
-    if (block.page, block.section) in ELSEWHERE:
-        return ELSEWHERE[block.page, block.section]
-    starts = [start for page, start in NOT_RUN if page == block.page]
-    told = [NOT_RUN[block.page, start] for start in starts if block.text.startswith(start)]
-    return told[0] if told else None
+    for (page, start), why in NOT_RUN.items():
+        if block.page == page and block.text.startswith(start):
+            return why
+    return ELSEWHERE.get((block.page, block.section))
