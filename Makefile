@@ -28,8 +28,9 @@ SHELL := bash
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# Enough for the demo, the jar and the wheel; what has all serves them as well.
+# Enough for the demo, the jar and the wheel, and for the docs; what has all serves both as well.
 DEMO_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.demo)
+DOCS_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.docs)
 # A repository of its own: Spark looks into ~/.m2, and would trip over what Maven left half there.
 MVN := $(BIN)/python jars/maven.py -B -ntp -Dmaven.repo.local=$(CURDIR)/.maven/repository -f jars/pom.xml
 
@@ -55,6 +56,11 @@ demo: jar ## Run the main job on a real table, from nothing
 bench: venv jar ## Time this project against plain delta-spark
 	$(BIN)/python bench/run.py
 
+.PHONY: docs
+docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index.html
+	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 ##@ Set-up
 
 .PHONY: venv
@@ -62,14 +68,15 @@ venv: $(INSTALLED) ## Create .venv with the package and the development tools
 
 $(INSTALLED): EXTRA := dev
 $(VENV)/.demo: EXTRA := demo
-$(INSTALLED) $(VENV)/.demo: pyproject.toml
+$(VENV)/.docs: EXTRA := docs
+$(INSTALLED) $(VENV)/.demo $(VENV)/.docs: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "Cannot create $(VENV): $(PYTHON) is older than 3.10. Set PYTHON=<a newer one>." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
-	@test $(EXTRA) = demo || $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	@test $(EXTRA) != dev || $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 		--wheel-dir $(VENV)/wheels "pyspark-client==$$($(BIN)/python -c 'import pyspark; print(pyspark.__version__)')"
-	@touch $(VENV)/.demo $@  # `dev` has what `demo` has
+	@touch $@ $(if $(filter dev,$(EXTRA)),$(VENV)/.demo $(VENV)/.docs)  # `dev` has what the others have
 
 .PHONY: jar
 jar: $(JAR) ## Build the JVM half of the plugin
@@ -131,5 +138,5 @@ format: venv ## Rewrite the sources the way `lint` wants them
 
 .PHONY: clean
 clean: ## Remove what was built (.venv and .maven stay)
-	rm -rf jars/target $(JAR) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf jars/target $(JAR) dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -26,6 +26,7 @@ from typing import Any
 import audit
 import disable
 import leave
+import survey
 from disable import NAME_MODE, TRACKED
 from rich import box
 from rich.console import Console
@@ -66,6 +67,9 @@ class Remote:
 
     def sql(self, statement: str) -> float:
         return self._call(do="sql", statement=statement)
+
+    def forget(self) -> float:
+        return self._call(do="forget")
 
     def rule_call(self, path: Path) -> float:
         return self._call(do="rule_call", path=str(path))
@@ -125,6 +129,7 @@ def main() -> int:
         "disable": with_disabling,
         "leave": with_leaving,
         "audit": with_audit,
+        "survey": with_survey,
     }
     parser = argparse.ArgumentParser(prog="python bench/run.py")
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(parts))
@@ -218,6 +223,22 @@ def with_audit(folder: Path) -> int:
         each = [f"{seconds:.2f} s" for seconds in row.seconds.values()]
         per_files = milliseconds(row.seconds["audit"] / row.files * 1_000)
         table.add_row(f"{row.commits:,}", f"{row.files:,}", *each, per_files)
+    Console(width=110, highlight=False).print(table)
+    return 0
+
+
+def with_survey(folder: Path) -> int:
+    """How many tables a second a survey looks at."""
+    session = Remote("plugin", folder)
+    try:
+        rows = survey.measured(session, folder)
+    finally:
+        session.stop()
+    table = Table(box=box.SIMPLE_HEAD, title="a survey of tables in the session catalog")
+    for heading in ("", "tables", "time", "tables/s"):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    for row in rows:
+        table.add_row(row.what, f"{row.tables:,}", f"{row.seconds:.1f} s", f"{row.rate:.0f}")
     Console(width=110, highlight=False).print(table)
     return 0
 

@@ -50,6 +50,11 @@ class Session:
         self.spark.sql(statement).collect()
         return time.perf_counter() - started
 
+    def forget(self) -> float:
+        """Has Delta read every log anew."""
+        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        return 0.0
+
     def rule_call(self, path: str) -> float:
         """Seconds of one rule call, JVM to worker and back, for a table's newest column."""
         jvm = self.spark._jvm

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from spark_ext.api.progress import Progress
     from spark_ext.api.session import configure
     from spark_ext.api.status import ColumnChange, ColumnMappingStatus, FlagChange
+    from spark_ext.api.survey import SurveyProgress, survey
+    from spark_ext.api.survey_result import Survey
     from spark_ext.api.table import UsageTracking
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
     from spark_ext.leave.exits import ColumnMappingExit, Reason
+    from spark_ext.leave.survey import Obstacle, SurveyedTable
+    from spark_ext.leave.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
     from spark_ext.model.metadata import FileCount
 
 __version__ = "0.1.0"
@@ -29,17 +33,26 @@ __all__ = [
     "ColumnChange",
     "ColumnMappingExit",
     "ColumnMappingStatus",
+    "CostSum",
+    "ErrorSum",
     "FileCount",
     "Finding",
     "FlagChange",
+    "Obstacle",
+    "ObstacleSum",
     "Progress",
     "Reason",
     "SparkExtError",
+    "Survey",
+    "SurveyProgress",
+    "SurveySums",
+    "SurveyedTable",
     "UsageTracking",
     "__version__",
     "attach",
     "audit",
     "configure",
+    "survey",
 ]
 
 _MODULES = {
@@ -47,16 +60,25 @@ _MODULES = {
     "ColumnChange": "spark_ext.api.status",
     "ColumnMappingExit": "spark_ext.leave.exits",
     "ColumnMappingStatus": "spark_ext.api.status",
+    "CostSum": "spark_ext.leave.survey_sums",
+    "ErrorSum": "spark_ext.leave.survey_sums",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
     "FlagChange": "spark_ext.api.status",
+    "Obstacle": "spark_ext.leave.survey",
+    "ObstacleSum": "spark_ext.leave.survey_sums",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.leave.exits",
     "SparkExtError": "spark_ext.errors",
+    "Survey": "spark_ext.api.survey_result",
+    "SurveyProgress": "spark_ext.api.survey",
+    "SurveySums": "spark_ext.leave.survey_sums",
+    "SurveyedTable": "spark_ext.leave.survey",
     "UsageTracking": "spark_ext.api.table",
     "attach": "spark_ext.api.attach",
     "audit": "spark_ext.api.audit",
     "configure": "spark_ext.api.session",
+    "survey": "spark_ext.api.survey",
 }
 
 

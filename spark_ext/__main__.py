@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext jars | submit-args | doctor | audit`: what a command line needs of us."""
+"""`python -m spark_ext jars | submit-args | doctor | audit | survey`, for command lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 
 from spark_ext.api.session import CLIENT, DEPLOY_MODES, jar, submit_args
-from spark_ext.cli import audit
+from spark_ext.cli import audit, survey
 from spark_ext.doctor.examination import examine
 from spark_ext.doctor.findings import as_json, as_text, is_sound
 from spark_ext.errors import SparkExtError
@@ -38,9 +38,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
     audit.add_to(commands)
+    survey.add_to(commands)
     chosen = parser.parse_args(arguments)
     if chosen.command == "audit":
         return audit.run(chosen)
+    if chosen.command == "survey":
+        return survey.run(chosen)
     if chosen.command == "doctor":
         return _doctor(with_session=chosen.session, json=chosen.json)
     try:

@@ -146,6 +146,12 @@ class InvalidTableNameError(
     """A text that is asked for as a table is no name of one. Raised in Java."""
 
 
+class InvalidSchemaNameError(
+    SparkExtError, ValueError, condition="USAGE_TRACKING_INVALID_SCHEMA_NAME"
+):
+    """A text that is asked for as a schema or a catalog is no name of one. Raised in Java."""
+
+
 class AmbiguousTableNameError(
     SparkExtError, LookupError, condition="USAGE_TRACKING_AMBIGUOUS_TABLE_NAME"
 ):

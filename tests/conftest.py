@@ -56,7 +56,8 @@ def leave_variants_to_the_matrix(items: list[pytest.Item]) -> None:
     """Of the variants of a test on a session, marks all but a few, evenly apart."""
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.path.parent.name != "unit" and not item.get_closest_marker("matrix"):
+        kept_whole = any(map(item.get_closest_marker, ("matrix", "every_variant")))
+        if item.path.parent.name != "unit" and not kept_whole:
             tests.setdefault(item.nodeid.split("[")[0], []).append(item)
     for variants in tests.values():
         last = len(variants) - 1

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.audit_result import AuditResult, finding_of
+from spark_ext.api.functions import answer, literal
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.table import _answer, _literal
 from spark_ext.errors import SessionWithoutExtensionError
 from spark_ext.model.schema import backticked
 
@@ -66,7 +66,7 @@ def audit(
 def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
     arguments = () if sample is None else (str(sample),)
     try:
-        return _answer(spark, _FUNCTION, _literal(name), *arguments)
+        return answer(spark, _FUNCTION, literal(name), *arguments)
     except SessionWithoutExtensionError:
         if type(spark).__module__.startswith("pyspark.sql.connect."):
             raise

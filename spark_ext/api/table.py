@@ -11,11 +11,12 @@ from pyspark.errors import PySparkException
 
 from spark_ext.api.answers import exit_of, status_of
 from spark_ext.api.exits import ColumnMappingExits
+from spark_ext.api.functions import answer, literal
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.releases import require_version
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.status import ColumnMappingStatus
-from spark_ext.errors import MalformedMessageError, SessionWithoutExtensionError
+from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,
@@ -72,7 +73,7 @@ class UsageTracking:
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
-        return cls(spark, _named(spark, _literal(name))["name"])
+        return cls(spark, _named(spark, literal(name))["name"])
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str | os.PathLike[str]) -> UsageTracking:
@@ -84,7 +85,7 @@ class UsageTracking:
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
-        return cls(spark, _named(spark, _literal(os.fspath(path)), "true")["name"])
+        return cls(spark, _named(spark, literal(os.fspath(path)), "true")["name"])
 
     def enable(self) -> None:
         """Adds the feature to the table's protocol; does nothing where it is there.
@@ -236,39 +237,18 @@ class UsageTracking:
         return exits
 
     def _of_table(self, function: str, *arguments: str) -> DataFrame:
-        return _answer(self._spark, function, _literal(self._name), *arguments)
+        return answer(self._spark, function, literal(self._name), *arguments)
 
     def _table(self) -> Row:
-        return _named(self._spark, _literal(self._name))
+        return _named(self._spark, literal(self._name))
 
 
 def _named(spark: SparkSession, *arguments: str) -> Row:
     """The row of `column_mapping_table`: a table's full name, for functions and for statements."""
-    (row,) = _answer(spark, "column_mapping_table", *arguments).collect()
+    (row,) = answer(spark, "column_mapping_table", *arguments).collect()
     # A jar that does not tell is older than this package.
     require_version(row.asDict().get("jarVersion", "(unknown version)"))
     return row
-
-
-def _answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
-    """What one of our table functions answers; Spark looks it up before this returns."""
-    try:
-        return spark.sql(f"SELECT * FROM {function}({', '.join(arguments)})")
-    except PySparkException as refusal:
-        if refusal.getCondition() != "UNRESOLVABLE_TABLE_VALUED_FUNCTION":
-            raise
-        raise SessionWithoutExtensionError(function=function) from refusal
-
-
-def _literal(name: str) -> str:
-    """A text as SQL that nothing changes on its way.
-
-    Spark substitutes variables in statements, un-escapes strings as a setting says, and binds no
-    parameters in a session with Delta's parser (Spark 4.1, Delta 4.4.0).
-    """
-    if not isinstance(name, str):
-        raise TypeError(f"Cannot find the table {name!r}: its name is not a string.")
-    return f"CAST(X'{name.encode().hex()}' AS STRING)"
 
 
 def _condition(error: Exception) -> str | None:

@@ -53,7 +53,6 @@ def _audits(tables: list[str], sample: int | None) -> Iterator[AuditResult | Exc
     from spark_ext.api.audit import audit
 
     with own_session("audit") as spark:
-        _silence_query_contexts()
         for table in tables:
             try:
                 yield audit(spark, table, sample=sample)
@@ -79,10 +78,3 @@ def _count(text: str) -> int:
     if number < 0:
         raise ValueError
     return number
-
-
-def _silence_query_contexts() -> None:
-    """PySpark logs the Java stack of every refusal, whose text is printed here."""
-    from pyspark.logger import PySparkLogger
-
-    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True

@@ -31,6 +31,7 @@ def own_session(name: str) -> Iterator[SparkSession]:
     Raises:
         SparkExtError: As `configure`.
     """
+    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
     is_ours = SparkSession.getActiveSession() is None
@@ -43,6 +44,8 @@ def own_session(name: str) -> Iterator[SparkSession]:
         for key, value in _QUIET.items():
             builder.config(key, settings.get(key, value))
     spark = configure(builder).getOrCreate()
+    # It logs the Java stack of every refusal, whose text the command prints.
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     try:
         yield spark
     finally:

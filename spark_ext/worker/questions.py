@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from functools import partial
 
-from spark_ext.errors import MalformedMessageError, RuleFailedError, SparkExtError
+from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.copy_plan import copy_plan
 from spark_ext.leave.removal import is_free
 from spark_ext.model.column_mapping import is_mapped
 from spark_ext.rules import next_metadata
 from spark_ext.worker import wire
+from spark_ext.worker.failures import described
 from spark_ext.worker.table_functions import FUNCTIONS, TableFunction
-
-_TRACEBACK_LINES = 12
 
 
 def ask(question: str, request: str) -> str:
@@ -24,12 +22,9 @@ def ask(question: str, request: str) -> str:
         if question not in QUESTIONS:
             raise MalformedMessageError(path="question", problem=f"is none of ours: {question!r}")
         return QUESTIONS[question](request)
-    except SparkExtError as refusal:
-        return wire.render_error(refusal)
     except Exception as error:
         # py4j would hand the JVM an error's text without condition or SQLSTATE.
-        lines = traceback.format_exc().splitlines()[-_TRACEBACK_LINES:]
-        return wire.render_error(RuleFailedError(error=repr(error), traceback="\n".join(lines)))
+        return wire.render_error(described(error))
 
 
 def _next_metadata(request: str) -> str:

@@ -16,6 +16,7 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
 from spark_ext.history.status import status
 from spark_ext.leave.exits import exits
+from spark_ext.leave.survey import SurveyedTable
 from spark_ext.log.actions import Commit, TableLog
 from spark_ext.model.column_mapping import (
     column_id,
@@ -26,6 +27,7 @@ from spark_ext.model.column_mapping import (
 from spark_ext.model.metadata import TableFacts, TableMetadata
 from spark_ext.model.schema import Path, quoted, type_name, walk
 from spark_ext.worker.log_wire import parse_log, parse_table_and_log
+from spark_ext.worker.survey_wire import parse_survey
 from spark_ext.worker.wire import parse_table_facts
 
 Row = Mapping[str, Any]
@@ -120,6 +122,11 @@ def _column_mapping_audit(log: TableLog) -> Iterable[Row]:
     return (asdict(finding) for finding in audit(log))
 
 
+def _column_mapping_survey(tables: Iterable[SurveyedTable]) -> Iterable[Row]:
+    for table in tables:
+        yield asdict(table, dict_factory=_row)
+
+
 def _row(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """By the names of columns, which are written as Delta writes them: `num_files`, `numFiles`."""
     return {re.sub(r"_(\w)", lambda end: end[1].upper(), name): value for name, value in fields}
@@ -168,5 +175,14 @@ FUNCTIONS = {
         " historyFrom BIGINT",
         parse_log,
         _column_mapping_status,
+    ),
+    "column_mapping_survey": TableFunction(
+        "table STRING, mode STRING, tracked BOOLEAN, hasDroppedOrRenamed BOOLEAN,"
+        " numColumns BIGINT, numOtherNames BIGINT, numFiles BIGINT, sizeInBytes BIGINT,"
+        " unmapped STRING, readers STRING, writers STRING,"
+        " blockedBy ARRAY<STRUCT<exit: STRING, reason: STRING, name: STRING, detail: STRING>>,"
+        " error STRING, message STRING",
+        parse_survey,
+        _column_mapping_survey,
     ),
 }

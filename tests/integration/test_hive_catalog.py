@@ -24,8 +24,10 @@ ROOT = FOLDER.parent.parent
             "test_register_table or refused or like",
             marks=pytest.mark.matrix,
         ),
+        # What asks the catalog which tables there are.
+        (["test_survey.py"], "every_delta or current"),
     ],
-    ids=["the flag", "creation"],
+    ids=["the flag", "creation", "the survey"],
 )
 def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(
     tmp_path: Path, files: list[str], chosen: str

@@ -8,13 +8,17 @@ import re
 from pathlib import Path
 
 import pytest
+from pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
+from pages import PAGES as RUN_PAGES
 
 import spark_ext
+from spark_ext import __main__ as command_line
 from spark_ext import errors
 from spark_ext.errors import SparkExtError
 
 CHECKOUT = Path(__file__).parents[2]
 README = CHECKOUT / "README.md"
+ERRORS = CHECKOUT / "docs" / "errors.md"
 DOCS = sorted((CHECKOUT / "docs").glob("*.md"))
 PAGES = [README, *DOCS, CHECKOUT / "CHANGELOG.md", CHECKOUT / ".github" / "CONTRIBUTING.md"]
 
@@ -58,6 +62,16 @@ def python_examples() -> list[object]:
     ]
 
 
+def every_block() -> list[Block]:
+    return [block for page in RUN_PAGES for block in blocks(page)]
+
+
+def commands() -> list[tuple[str, str]]:
+    """The command lines of ours that the pages show, in blocks and within a text."""
+    found = re.compile(r"(?:^|`|\$\()((?:make|python -m spark_ext) [a-z][^`)\n#]*)", re.MULTILINE)
+    return [(id_of(page), command) for page in PAGES for command in found.findall(page.read_text())]
+
+
 def rows(page: Path) -> list[list[str]]:
     """The cells of every row of every table."""
     lines = page.read_text().splitlines()
@@ -66,7 +80,7 @@ def rows(page: Path) -> list[list[str]]:
 
 def listed_conditions() -> list[tuple[str, str]]:
     """The conditions of the errors page, with their SQLSTATEs."""
-    cells = [row for row in rows(CHECKOUT / "docs" / "errors.md") if row[0][:1] == "`"]
+    cells = [row for row in rows(ERRORS) if row[0][:1] == "`"]
     return [(row[0].strip("`"), row[1]) for row in cells]
 
 
@@ -110,6 +124,13 @@ def test_an_example_compiles_and_uses_public_names(example: str) -> None:
     assert used <= set(spark_ext.__all__)
 
 
+@pytest.mark.parametrize("page", PAGES, ids=id_of)
+def test_no_page_names_a_method_that_is_not_there(page: Path) -> None:
+    named = set(re.findall(r"\bUsageTracking\.(\w+)", page.read_text()))
+
+    assert sorted(named - set(dir(spark_ext.UsageTracking))) == []
+
+
 def test_every_condition_is_listed_once() -> None:
     listed = [condition for condition, _ in listed_conditions()]
 
@@ -151,3 +172,93 @@ def test_the_install_page_has_the_settings_of_the_defaults_file() -> None:
     # The jar's path is another on every machine.
     assert listed == {**defaults, "spark.jars": listed["spark.jars"]}
     assert listed["spark.jars"] != ""
+
+
+@pytest.mark.parametrize("condition", [row for row in rows(ERRORS) if row[0][:1] == "`"], ids=str)
+def test_a_listed_condition_has_its_cause_and_what_to_do(condition: list[str]) -> None:
+    assert len(condition) == 4
+    assert all(condition)
+
+
+def test_every_block_is_run_or_says_why_not() -> None:
+    left = [block for block in every_block() if not is_run(block) and not reason(block)]
+
+    assert [block.place for block in left if not is_of_commands(block)] == []
+
+
+def is_of_commands(block: Block) -> bool:
+    """Whether each line is a command of ours, which `test_a_command_is_there` looks at."""
+    ours = ("make ", "python -m spark_ext ")
+    return all(line.startswith(ours) for line in block.text.splitlines())
+
+
+def test_no_block_hides_from_the_tests() -> None:
+    text = {id_of(page): outside_of_code(page) for page in PAGES}
+
+    assert [page for page, prose in text.items() if re.search(r"^ {4}|^\s+```", prose, re.M)] == []
+    assert [block.place for block in every_block() if block.language == OUTPUT] == []
+
+
+def test_what_runs_elsewhere_is_there() -> None:
+    sections = {(block.page, block.section) for block in every_block()}
+
+    assert set(ELSEWHERE) <= sections
+    for (_, section), file in ELSEWHERE.items():
+        assert f'"{section}"' in (CHECKOUT / file).read_text()
+
+
+def test_what_is_not_run_is_there_and_shows_nothing() -> None:
+    told = {(page, start): [] for page, start in NOT_RUN}
+    for block in every_block():
+        for page, start in NOT_RUN:
+            if block.page == page and block.text.startswith(start):
+                told[page, start].append(shown(block))
+
+    assert told == {key: [None] for key in NOT_RUN}
+
+
+@pytest.mark.parametrize(("page", "command"), commands())
+def test_a_command_is_there(page: str, command: str) -> None:
+    program, *arguments = command.replace("python -m ", "").split()
+    if program == "spark_ext":
+        with pytest.raises(SystemExit) as ended:
+            command_line.main([*arguments, "--help"])
+        assert ended.value.code == 0
+        return
+    makefile = (CHECKOUT / "Makefile").read_text()
+    for argument in re.sub(r"'[^']*'", "", " ".join(arguments)).split():
+        name, is_variable, _ = argument.partition("=")
+        declared = rf"^{name} \?=" if is_variable else rf"^\.PHONY: {name}$"
+        assert re.search(declared, makefile, re.MULTILINE), command
+
+
+def test_a_wheel_is_called_by_this_version() -> None:
+    names = [
+        name for page in PAGES for name in re.findall(r"spark_ext-([\d.]+)-", page.read_text())
+    ]
+
+    assert set(names) == {spark_ext.__version__}
+
+
+def test_the_matrix_of_engines_has_the_versions_that_are_tested() -> None:
+    heading = " ".join(rows(CHECKOUT / "docs" / "other-engines.md")[0])
+    pins = (CHECKOUT / "pyproject.toml").read_text()
+
+    named = dict(re.findall(r"(deltalake|polars|chdb|Kernel Java) ([\d.]+)", heading))
+    named["delta-spark"] = named.pop("Kernel Java")
+    assert len(named) == 4
+    assert [name for name in named if f'"{name}=={named[name]}' not in pins] == []
+
+
+@pytest.mark.parametrize("picture", sorted((CHECKOUT / "docs").glob("*.svg")), ids=id_of)
+def test_a_picture_names_what_is_there(picture: Path) -> None:
+    sources = [CHECKOUT / "jars" / "src" / "main" / "java", CHECKOUT]
+    named = re.findall(r">((?:sparkext\.|spark_ext/)[\w./]+)", picture.read_text())
+    paths = [name if "/" in name else name.replace(".", "/") for name in named]
+
+    there = [
+        path
+        for path in paths
+        if any((root / end).exists() for root in sources for end in (path, f"{path}.java"))
+    ]
+    assert there == paths != []

@@ -48,6 +48,7 @@ def test_the_registry_is_complete() -> None:
         "JvmWithoutJarsError": "USAGE_TRACKING_JVM_WITHOUT_JARS",
         "DifferentVersionsError": "USAGE_TRACKING_DIFFERENT_VERSIONS",
         "InvalidTableNameError": "USAGE_TRACKING_INVALID_TABLE_NAME",
+        "InvalidSchemaNameError": "USAGE_TRACKING_INVALID_SCHEMA_NAME",
         "AmbiguousTableNameError": "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME",
         "SessionWithoutExtensionError": "USAGE_TRACKING_NOT_IN_SESSION",
         "RemoteSessionError": "USAGE_TRACKING_REMOTE_SESSION",

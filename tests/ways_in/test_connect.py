@@ -341,6 +341,25 @@ def test_each_session_has_its_own_schema(connect: Connect, tmp_path: Path) -> No
         session.sql(f"DROP SCHEMA {schema} CASCADE")
 
 
+def test_a_survey_is_made(spark: SparkSession, tmp_path: Path) -> None:
+    names = [f"t{number}" for number in range(3)]
+    spark.sql("CREATE SCHEMA surveyed")
+    try:
+        for name in names:
+            Table(spark, tmp_path / name, f"surveyed.{name}").create_tracked()
+        told: list[spark_ext.SurveyProgress] = []
+
+        found = spark_ext.survey(spark, "surveyed", str(tmp_path / "none"), progress=told.append)
+    finally:
+        spark.sql("DROP SCHEMA surveyed CASCADE")
+
+    assert [(known.table, known.unmapped, known.error) for known in found.tables] == [
+        *((f"spark_catalog.surveyed.{name}", "METADATA", None) for name in names),
+        (str(tmp_path / "none"), None, "DELTA_MISSING_DELTA_TABLE"),
+    ]
+    assert [known.tables_done for known in told] == [0, 4]
+
+
 def test_sessions_go_on_when_one_ends(connect: Connect, tmp_path: Path) -> None:
     tables = [Table(connect(), tmp_path / name).create_tracked() for name in ("a", "b")]
     ended, other = tables

@@ -47,7 +47,7 @@ def submitting(place: Place) -> Place:
 
 @pytest.mark.matrix
 def test_spark_submit_with_the_printed_arguments(submitting: Place) -> None:
-    application = submitting.run(block("From a command line", "sh", "submit-args"))
+    application = submitting.run(block("From a command line", "sh", "submit-args)"))
 
     assert "rows: [(1, 'x', 2, None)]" in application.stdout, application.stderr
     assert f"condition: {REFUSED}" in application.stdout

@@ -128,6 +128,11 @@ public final class UsageTrackingErrors {
     return Conditions.error("USAGE_TRACKING_INVALID_TABLE_NAME", cause, "name", name);
   }
 
+  /** A text that names neither a catalog nor a schema. */
+  public static UsageTrackingException invalidSchemaName(String name, Throwable cause) {
+    return Conditions.error("USAGE_TRACKING_INVALID_SCHEMA_NAME", cause, "name", name);
+  }
+
   /** A name that leads to two tables. */
   public static UsageTrackingException ambiguousTableName(String name, String one, String other) {
     return Conditions.error(

@@ -9,8 +9,10 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.types.StructField;
@@ -102,8 +104,7 @@ public final class RequestJson {
           writeMetadata(json, "table", snapshot.metadata(), null, null);
           writeProtocol(json, snapshot.protocol());
           json.writeStringField("name", name);
-          writeCount(
-              json, "files", new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes()));
+          writeCount(json, "files", files(snapshot));
           json.writeStringField("removal", removal);
           if (exact == null) {
             json.writeNullField("exact");
@@ -115,6 +116,35 @@ public final class RequestJson {
             json.writeEndObject();
           }
         });
+  }
+
+  /**
+   * The tables of a survey, each with what {@link #tableFacts} says of it or with its error.
+   *
+   * <p>As text of its own: a schema that only Delta reads as JSON spoils no other table's.
+   */
+  public static String survey(List<SurveyedTable> tables) {
+    return object(
+        json -> {
+          json.writeArrayFieldStart("tables");
+          for (SurveyedTable table : tables) {
+            json.writeStartObject();
+            json.writeStringField("name", table.name());
+            json.writeStringField("facts", table.facts());
+            json.writeStringField("error", table.error());
+            json.writeStringField("message", table.message());
+            json.writeEndObject();
+          }
+          json.writeEndArray();
+        });
+  }
+
+  /** As the checksum has them, which Delta goes by too; without one it reads the whole log. */
+  private static CountedFiles.Count files(Snapshot snapshot) {
+    Option<VersionChecksum> checksum = snapshot.checksumOpt();
+    return checksum.isDefined()
+        ? new CountedFiles.Count(checksum.get().numFiles(), checksum.get().tableSizeBytes())
+        : new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes());
   }
 
   private static void writeCount(JsonGenerator json, String name, CountedFiles.Count count)

@@ -12,13 +12,10 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.TableIdentifier;
-import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
-import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
-import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
@@ -42,10 +39,6 @@ import sparkext.error.UsageTrackingException;
 final class NamedTable {
   private static final String DELTA = "delta";
   private static final String SESSION_CATALOG = "spark_catalog";
-  private static final String CATALOG = "spark.sql.catalog.";
-
-  /** More than any catalog or file system takes; Spark reads longer ones in quadratic time. */
-  private static final int MAX_LENGTH = 32_768;
 
   /**
    * Spark substitutes a variable that nobody set by nothing, and does not look at the rest again.
@@ -58,12 +51,17 @@ final class NamedTable {
   private final SparkSession session;
   private final List<String> parts;
   private final DeltaTableV2 table;
+  private final Snapshot snapshot;
 
-  private NamedTable(SparkSession session, List<String> parts, DeltaTableV2 table) {
+  private NamedTable(SparkSession session, List<String> parts, Found found) {
     this.session = session;
     this.parts = parts;
-    this.table = table;
+    this.table = found.table;
+    this.snapshot = found.snapshot;
   }
+
+  /** What a name leads to, and its newest version then. */
+  private record Found(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot) {}
 
   /**
    * The table that SQL means by a name, which is not read as SQL text: no variable in it is
@@ -72,14 +70,23 @@ final class NamedTable {
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_TABLE_NAME; DELTA_MISSING_DELTA_TABLE
    */
   static NamedTable byName(SparkSession session, String name) {
-    List<String> given = parts(name);
-    ResolvedTable found = resolve(session, given);
-    DeltaTableV2 table = (DeltaTableV2) found.table();
-    List<String> full = isPath(found) ? pathParts(table.deltaLog()) : fullParts(found);
-    if (isPath(found)) {
-      requireRoot(session, found.identifier().name(), table.deltaLog());
+    return byParts(session, NameParts.inView(session, NameParts.of(name)));
+  }
+
+  /**
+   * Likewise by the parts of a name, whatever view it is in.
+   *
+   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
+   */
+  static NamedTable byParts(SparkSession session, List<String> given) {
+    Found found = resolve(session, given);
+    DeltaLog log = found.table.deltaLog();
+    boolean isPath = isPath(found.resolved);
+    if (isPath) {
+      requireRoot(session, found.resolved.identifier().name(), log);
     }
-    return new NamedTable(session, full, table).requireSame(given);
+    List<String> full = isPath ? pathParts(log) : fullParts(found.resolved);
+    return new NamedTable(session, full, found).requireSame(given);
   }
 
   /**
@@ -95,9 +102,9 @@ final class NamedTable {
     DeltaLog log = DeltaTable.forPath(session, path).deltaLog();
     requireRoot(session, path, log);
     List<String> full = pathParts(log);
-    DeltaTableV2 table = (DeltaTableV2) resolve(session, full).table();
-    requireEqual(path, log, table.deltaLog());
-    return new NamedTable(session, full, table);
+    Found found = resolve(session, full);
+    requireEqual(path, log, found.table.deltaLog());
+    return new NamedTable(session, full, found);
   }
 
   /**
@@ -147,6 +154,11 @@ final class NamedTable {
         .collect(Collectors.joining("."));
   }
 
+  /** Likewise, with backticks only where SQL wants them. */
+  String readableName() {
+    return NameParts.name(parts);
+  }
+
   /**
    * The full name as SQL text, from which this session's parser reads these very parts.
    *
@@ -164,9 +176,9 @@ final class NamedTable {
                     .sneak());
   }
 
-  /** The newest version of the table. */
+  /** The newest version of the table when it was found. */
   Snapshot snapshot() {
-    return table.update();
+    return snapshot;
   }
 
   /**
@@ -176,7 +188,7 @@ final class NamedTable {
    * @throws UsageTrackingException USAGE_TRACKING_AMBIGUOUS_TABLE_NAME
    */
   NamedTable requireUnambiguous(String name) {
-    List<String> given = parts(name);
+    List<String> given = NameParts.of(name);
     if (isPath() || given.size() > 2 || parts.get(0).equals(SESSION_CATALOG)) {
       return this;
     }
@@ -204,8 +216,7 @@ final class NamedTable {
   /** A catalog may call itself otherwise than the session calls it. */
   private NamedTable requireSame(List<String> given) {
     if (!given.equals(parts)) {
-      DeltaTableV2 same = (DeltaTableV2) resolve(session, parts).table();
-      requireEqual(name(), table.deltaLog(), same.deltaLog());
+      requireEqual(name(), table.deltaLog(), resolve(session, parts).table.deltaLog());
     }
     return this;
   }
@@ -218,61 +229,18 @@ final class NamedTable {
     }
   }
 
-  private static List<String> parts(String name) {
-    if (name.length() > MAX_LENGTH) {
-      throw UsageTrackingErrors.invalidTableName(name.substring(0, 100) + "..", null).sneak();
-    }
-    List<String> parts;
-    try {
-      parts =
-          CollectionConverters.asJava(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
-    } catch (Exception unreadable) { // Scala declares no checked exception: ParseException is one
-      throw unreadable instanceof ParseException
-          ? UsageTrackingErrors.invalidTableName(name, unreadable).sneak()
-          : UsageTrackingException.sneak(unreadable);
-    }
-    if (parts.contains("")) {
-      throw UsageTrackingErrors.invalidTableName(name, null).sneak();
-    }
-    return List.copyOf(parts);
-  }
-
-  private static ResolvedTable resolve(SparkSession session, List<String> parts) {
+  private static Found resolve(SparkSession session, List<String> parts) {
     LogicalPlan table =
         new UnresolvedTable(
-            CollectionConverters.asScala(inView(session, parts)).toList(),
-            "ALTER TABLE",
-            /* suggest= */ false);
+            CollectionConverters.asScala(parts).toList(), "ALTER TABLE", /* suggest= */ false);
     if (session.sessionState().analyzer().execute(table) instanceof ResolvedTable found
-        && found.table() instanceof DeltaTableV2 delta
-        && delta.update().version() >= 0) {
-      return found;
+        && found.table() instanceof DeltaTableV2 delta) {
+      Snapshot newest = delta.update();
+      if (newest.version() >= 0) {
+        return new Found(found, delta, newest);
+      }
     }
     throw UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts)).sneak();
-  }
-
-  /**
-   * A name in the text of a view means the tables of the catalog and schema that the view was
-   * created in.
-   *
-   * <p>Source: Spark 4.0 to 4.2, RelationResolution.scala, {@code expandIdentifier}.
-   */
-  private static List<String> inView(SparkSession session, List<String> parts) {
-    List<String> home = CollectionConverters.asJava(AnalysisContext.get().catalogAndNamespace());
-    boolean isWhole =
-        parts.size() > 1
-            && (parts.get(0).equalsIgnoreCase(DELTA) || isCatalog(session, parts.get(0)));
-    if (home.isEmpty() || isWhole) {
-      return parts;
-    }
-    List<String> missing = parts.size() == 1 ? home : home.subList(0, 1);
-    return Stream.concat(missing.stream(), parts.stream()).toList();
-  }
-
-  /** Spark's own method for it is one of a class in 4.0 and 4.1, and of an interface in 4.2. */
-  private static boolean isCatalog(SparkSession session, String name) {
-    return name.equalsIgnoreCase(SESSION_CATALOG)
-        || session.conf().getOption(CATALOG + name).isDefined();
   }
 
   private static DeltaTableIdentifier deltaIdentifier(List<String> parts) {

@@ -3,6 +3,7 @@ package sparkext.sql;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.AnalysisException;
@@ -21,6 +22,7 @@ import org.apache.spark.sql.delta.DeltaAnalysisException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.errors.QueryCompilationErrors;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.NullType;
@@ -117,12 +119,18 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               new ExpressionInfo(TableFunction.class.getName(), function.name),
               function));
     }
+    SurveyFunction.inject(extensions);
   }
 
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
+    return plan(() -> answer(CollectionConverters.asJava(arguments)));
+  }
+
+  /** The plan of what a function answers; what it throws reaches PySpark with its condition. */
+  static LogicalPlan plan(Callable<Relation> function) {
     try {
-      Relation answer = answer(CollectionConverters.asJava(arguments));
+      Relation answer = function.call();
       List<Attribute> columns =
           List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(answer.schema())));
       return LocalRelation.fromExternalRows(
@@ -186,21 +194,28 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
 
   private Relation answer(List<Expression> arguments)
       throws UsageTrackingException, IOException, AnalysisException {
-    int maxArguments = option == null ? 1 : 2;
-    if (arguments.isEmpty() || arguments.size() > maxArguments) {
-      List<Object> counts = List.copyOf(IntStream.rangeClosed(1, maxArguments).boxed().toList());
+    requireCount(name, arguments, 1, option == null ? 1 : 2);
+    String table = value(name, arguments, 0, "table", DataTypes.StringType).toString();
+    if (arguments.size() == 1) {
+      return rows.of(SparkSession.active(), table, option == null ? null : option.byDefault());
+    }
+    return rows.of(
+        SparkSession.active(), table, value(name, arguments, 1, option.name(), option.type()));
+  }
+
+  /** Refuses more arguments or fewer. */
+  static void requireCount(String name, List<Expression> arguments, int least, int most) {
+    if (arguments.size() < least || arguments.size() > most) {
+      List<Object> counts = List.copyOf(IntStream.rangeClosed(least, most).boxed().toList());
       throw UsageTrackingException.sneak(
           QueryCompilationErrors.wrongNumArgsError(
               name, CollectionConverters.asScala(counts).toList(), arguments.size(), "", "", ""));
     }
-    String table = value(arguments, 0, "table", DataTypes.StringType).toString();
-    if (arguments.size() == 1) {
-      return rows.of(SparkSession.active(), table, option == null ? null : option.byDefault());
-    }
-    return rows.of(SparkSession.active(), table, value(arguments, 1, option.name(), option.type()));
   }
 
-  private Object value(List<Expression> arguments, int place, String parameter, DataType type) {
+  /** An argument's value, which is known while the query is analyzed, and is not null. */
+  static Object value(
+      String name, List<Expression> arguments, int place, String parameter, DataType type) {
     Expression argument = arguments.get(place);
     if (!argument.foldable() || argument.exists(part -> part instanceof RuntimeReplaceable)) {
       throw UsageTrackingException.sneak(
@@ -221,6 +236,9 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static boolean isOf(DataType given, DataType wanted) {
     return given instanceof NullType
         || (wanted instanceof StringType && given instanceof StringType)
+        || (wanted instanceof ArrayType wantedArray
+            && given instanceof ArrayType givenArray
+            && isOf(givenArray.elementType(), wantedArray.elementType()))
         || wanted.equals(given);
   }
 }

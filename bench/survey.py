@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many tables a second a survey looks at.
+
+The tables are copies of four that were written, renamed and dropped from by statements, listed by
+the catalog. Delta forgets them before each run, so that each log is read anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+TABLES = 1_000
+# Of tables without checksums Delta replays the log in jobs of its own, as for any query on them.
+TABLES_WITHOUT_CHECKSUM = 100
+COLUMNS = ", ".join(f"column_{number:02} BIGINT" for number in range(32))
+VALUES = ", ".join(f"id + {number} AS column_{number:02}" for number in range(32))
+FILES = 20
+SURVEY = "SELECT * FROM column_mapping_survey('{}')"
+
+NAME_MODE = "'delta.columnMapping.mode' = 'name'"
+TRACKED = f"'delta.feature.columnMappingUsageTracking' = 'supported', {NAME_MODE}"
+# Properties of the tables that are copied, and what happens to their columns.
+KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "unmapped": ("", ()),
+    "untracked": (NAME_MODE, ("RENAME COLUMN column_00 TO a",)),
+    "clean": (TRACKED, ("ADD COLUMN a INT",)),
+    "dropped": (TRACKED, ("DROP COLUMN column_00", "RENAME COLUMN column_01 TO a")),
+}
+
+
+class Session(Protocol):
+    """What times statements."""
+
+    def sql(self, statement: str) -> float: ...
+
+    def forget(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """One run."""
+
+    what: str
+    tables: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        return self.tables / self.seconds
+
+
+def measured(session: Session, folder: Path) -> list[Surveyed]:
+    """The first look at all tables, another one, and one at tables without checksums."""
+    kinds = [written(session, folder / kind, *how) for kind, how in KINDS.items()]
+    registered(session, "many", copies(kinds, folder / "many", TABLES))
+    bare = list(copies(kinds, folder / "bare", TABLES_WITHOUT_CHECKSUM))
+    for path in bare:
+        for checksum in (path / "_delta_log").glob("*.crc"):
+            checksum.unlink()
+    registered(session, "bare", bare)
+    session.sql(SURVEY.format("default"))  # which is empty: starts the rule process
+    session.forget()
+    return [
+        Surveyed("first look", TABLES, session.sql(SURVEY.format("many"))),
+        Surveyed("another look", TABLES, session.sql(SURVEY.format("many"))),
+        without_checksums(session),
+    ]
+
+
+def without_checksums(session: Session) -> Surveyed:
+    """The last of the runs."""
+    session.forget()
+    seconds = session.sql(SURVEY.format("bare"))
+    return Surveyed("first look, no checksums", TABLES_WITHOUT_CHECKSUM, seconds)
+
+
+def written(session: Session, path: Path, properties: str, changes: Iterable[str]) -> Path:
+    """A table with a few commits."""
+    clause = f"TBLPROPERTIES ({properties})" if properties else ""
+    session.sql(f"CREATE TABLE delta.`{path}` ({COLUMNS}) USING delta {clause}")
+    session.sql(
+        f"INSERT INTO delta.`{path}` SELECT /*+ REPARTITION({FILES}) */ {VALUES}"
+        f" FROM range({FILES * 10})"
+    )
+    for change in changes:
+        session.sql(f"ALTER TABLE delta.`{path}` {change}")
+    return path
+
+
+def copies(kinds: list[Path], folder: Path, number: int) -> Iterable[Path]:
+    """Copies of the logs, in turns: a survey looks at no data file."""
+    for place in range(number):
+        path = folder / f"t{place:04}"
+        shutil.copytree(kinds[place % len(kinds)] / "_delta_log", path / "_delta_log")
+        yield path
+
+
+def registered(session: Session, schema: str, paths: Iterable[Path]) -> None:
+    """Puts tables into the catalog."""
+    session.sql(f"CREATE SCHEMA {schema}")
+    for path in paths:
+        session.sql(f"CREATE TABLE {schema}.{path.name} USING delta LOCATION '{path}'")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages as HTML: `make docs`.
+
+The source folder is the checkout, so that a link means the same here and where the Markdown is read
+as it stands.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+import spark_ext
+
+CHECKOUT = Path(__file__).parents[1]
+# By what is asked; a page that is in no list is an error.
+CONTENTS = {
+    "Use": [
+        "README",
+        "docs/install",
+        "docs/tracking",
+        "docs/history",
+        "docs/leaving",
+        "docs/other-engines",
+        "docs/audit",
+        "docs/survey",
+        "docs/limits",
+    ],
+    "Look up": ["docs/settings", "docs/errors", "docs/reference", "CHANGELOG"],
+    "Work on it": ["docs/how-it-works", ".github/CONTRIBUTING"],
+}
+
+project = "spark-ext"
+version = release = spark_ext.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "docs/guide"
+include_patterns = ["*.md", ".github/*.md", "docs/*.md", "docs/*.rst"]
+exclude_patterns = [".git", ".m*", ".venv", "docs/_build", "jars", "spark_ext", "tests"]
+
+myst_heading_anchors = 3  # links name headings as they do elsewhere
+default_role = "code"
+napoleon_custom_sections = ["Shape", "Source", "Units"]
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+
+html_theme = "furo"
+html_title = f"spark-ext {release}"
+html_extra_path = ["index.html"]
+html_copy_source = html_show_copyright = html_domain_indices = False
+# A summary is fetched, which a browser does not do between files of a folder.
+html_show_search_summary = False
+
+
+def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
+    """Gives the first page the table of contents, which plain Markdown has no words for."""
+    if name == root_doc:
+        for caption, pages in CONTENTS.items():
+            there = [f"/{page}" for page in pages if list(CHECKOUT.glob(f"{page}.*"))]
+            source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", ""])
+            source[0] += "\n".join(["", *there, "```", ""])
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", add_contents)

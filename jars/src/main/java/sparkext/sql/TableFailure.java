@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import java.io.InterruptedIOException;
+import java.nio.channels.ClosedByInterruptException;
+import org.apache.spark.SparkThrowable;
+import sparkext.error.UsageTrackingException;
+
+/**
+ * Why a table could not be read.
+ *
+ * @param condition that of the error or of what caused it; where none has any, the error's class
+ * @param message what it says
+ */
+record TableFailure(String condition, String message) {
+  /** Some messages have a whole plan or a stack trace in them. */
+  private static final int MAX_LENGTH = 1_000;
+
+  /** Of an error; throws it where it says that nobody wants to know of any table any more. */
+  static TableFailure of(Throwable error) {
+    if (isStop(error)) {
+      throw UsageTrackingException.sneak(error);
+    }
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SparkThrowable spark && spark.getCondition() != null) {
+        return new TableFailure(spark.getCondition(), shortened(cause.getMessage()));
+      }
+    }
+    return new TableFailure(error.getClass().getName(), shortened(error.toString()));
+  }
+
+  private static boolean isStop(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      if (cause instanceof InterruptedException
+          || cause instanceof InterruptedIOException
+          || cause instanceof ClosedByInterruptException
+          || (cause instanceof SparkThrowable spark
+              && "SPARK_JOB_CANCELLED".equals(spark.getCondition()))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static String shortened(String text) {
+    String message = String.valueOf(text); // some have none
+    return message.length() <= MAX_LENGTH ? message : message.substring(0, MAX_LENGTH) + "..";
+  }
+}

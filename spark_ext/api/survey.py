@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A survey of many tables, through SQL only."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spark_ext.api.functions import answer, literal
+from spark_ext.api.removal_setting import copying
+from spark_ext.api.survey_result import Survey
+from spark_ext.errors import MalformedMessageError
+from spark_ext.leave.survey import Obstacle, SurveyedTable
+from spark_ext.leave.survey_sums import sums
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+# After so many tables, progress is told and an interrupt heard.
+_AT_ONCE = 100
+
+_DELTA, _VIEW = "DELTA", "VIEW"
+_IN_BACKTICKS = re.compile("`(?:[^`]|``)*`")
+
+
+@dataclass(frozen=True)
+class SurveyProgress:
+    """How far a survey is.
+
+    Args:
+        tables_done: Tables that were looked at.
+        tables: Those that there are.
+        seconds: Since it was started.
+    """
+
+    tables_done: int
+    tables: int
+    seconds: float
+
+
+def shown(progress: SurveyProgress) -> None:
+    """Prints a line to standard error."""
+    print(
+        f"survey: {progress.tables_done:,} of {progress.tables:,} tables, {progress.seconds:.1f} s",
+        file=sys.stderr,
+    )
+
+
+def survey(
+    spark: SparkSession,
+    *where: str | os.PathLike[str],
+    progress: Callable[[SurveyProgress], None] | None = shown,
+) -> Survey:
+    """What leaving column mapping costs, for every Delta table of a schema, a catalog, or many.
+
+    Nothing is changed. A table that cannot be read is in the result with its error. What costs
+    `COPY` is told as `UsageTracking.disable_column_mapping` would do it.
+
+    Args:
+        spark: A session with spark-ext, of Spark Connect as well.
+        where: Names of schemas or catalogs, and paths of tables: texts with a slash outside of
+            backticks. A catalog is surveyed with all its schemas; without a name, it is the current
+            schema, as for SHOW TABLES.
+        progress: Called after each hundred tables; None for silence.
+
+    Raises:
+        AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
+        SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
+
+    Example:
+        `spark_ext.survey(spark, "sales", "main.hr", "/data/trips")`
+    """
+    started = time.monotonic()
+    listed = list(_listed(spark, where))
+    names = [table.table for table, kind in listed if kind == _DELTA]
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(SurveyProgress(done, len(names), time.monotonic() - started))
+
+    looked: dict[str, SurveyedTable] = {}
+    with copying(spark):
+        tell(0)
+        for start in range(0, len(names), _AT_ONCE):
+            batch = names[start : start + _AT_ONCE]
+            looked.update(zip(batch, _looked(spark, batch), strict=True))
+            tell(start + len(batch))
+    tables = tuple(
+        looked.get(table.table, table) for table, kind in listed if kind in (_DELTA, None)
+    )
+    views = sum(kind == _VIEW for _, kind in listed)
+    others = len(listed) - len(tables) - views
+    return Survey(tables, sums(tables, num_views=views, num_others=others))
+
+
+def _listed(
+    spark: SparkSession, where: Sequence[str | os.PathLike[str]]
+) -> Iterator[tuple[SurveyedTable, str | None]]:
+    """Every table once with its kind; one of which that cannot be told, with its error."""
+    found: dict[str, tuple[SurveyedTable, str | None]] = {}
+    for place in where or (None,):
+        path = _path(place)
+        if path is not None:
+            found[path] = SurveyedTable(path), _DELTA
+            continue
+        arguments = () if place is None else (literal(os.fspath(place)),)
+        for row in answer(spark, "column_mapping_tables", *arguments).collect():
+            table = SurveyedTable(row["table"], error=row["error"], message=row["message"])
+            found[table.table] = table, row["kind"]
+    yield from found.values()
+
+
+def _path(place: str | os.PathLike[str] | None) -> str | None:
+    """The path that is meant; None where it is a name."""
+    if isinstance(place, os.PathLike):
+        path = os.fspath(place)
+        return path if "/" in path else f"./{path}"
+    return place if place is not None and "/" in _IN_BACKTICKS.sub("", place) else None
+
+
+def _looked(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
+    array = f"array({', '.join(map(literal, names))})"
+    return [_surveyed(row) for row in answer(spark, "column_mapping_survey", array).collect()]
+
+
+def _surveyed(row: Row) -> SurveyedTable:
+    """One row of the function; columns that a newer jar has besides are left alone."""
+    try:
+        return SurveyedTable(
+            table=row["table"],
+            mode=row["mode"],
+            tracked=row["tracked"],
+            has_dropped_or_renamed=row["hasDroppedOrRenamed"],
+            num_columns=row["numColumns"],
+            num_other_names=row["numOtherNames"],
+            num_files=row["numFiles"],
+            size_in_bytes=row["sizeInBytes"],
+            unmapped=row["unmapped"],
+            readers=row["readers"],
+            writers=row["writers"],
+            blocked_by=tuple(
+                Obstacle(why["exit"], why["reason"], why["name"], why["detail"])
+                for why in row["blockedBy"]
+            ),
+            error=row["error"],
+            message=row["message"],
+        )
+    except ValueError as lacking:  # by which a Row says that it has no such column
+        raise MalformedMessageError(path="answer", problem=f"has no column {lacking}") from lacking

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m spark_ext survey`: what leaving column mapping costs, for every table there is."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from spark_ext.api.survey_result import Survey, obstacles_in_words
+from spark_ext.cli.session import own_session
+from spark_ext.errors import SparkExtError
+from spark_ext.leave.survey import SurveyedTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DONE, UNREADABLE, FAILED = 0, 1, 2
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to a parser's."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "survey",
+        help="tell for every Delta table what leaving column mapping costs; exit code 1 where one"
+        " cannot be read, 2 where there is no such schema",
+    )
+    parser.add_argument(
+        "where",
+        nargs="*",
+        metavar="CATALOG[.SCHEMA] | SCHEMA | PATH",
+        help="a path has a slash; without any, all schemas of the default catalog",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one object a table, then one of sums")
+    form.add_argument("--csv", action="store_true", help="one line a table, without sums")
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Makes the survey and prints it; returns the exit code."""
+    try:
+        from spark_ext.api.survey import survey
+
+        with own_session("survey") as spark:
+            found = survey(spark, *(chosen.where or [_catalog(spark)]))
+    except SparkExtError as error:
+        print(f"[{error.condition}] {error}", file=sys.stderr)
+        return FAILED
+    except Exception as error:  # of Spark, of Java, or of the catalog
+        print(error, file=sys.stderr)
+        return FAILED
+    if chosen.json:
+        print("\n".join(as_json_lines(found)))
+    elif chosen.csv:
+        write_csv(found)
+    else:
+        print(found.text())
+    return UNREADABLE if found.sums.errors else DONE
+
+
+def as_json_lines(found: Survey) -> Iterable[str]:
+    """An object for each table, and one with the sums."""
+    for table in found.tables:
+        yield json.dumps(_object(table))
+    yield json.dumps({"sums": _object(found.sums)})
+
+
+def write_csv(found: Survey) -> None:
+    """A line for each table to standard output, under the names of the columns."""
+    rows = [
+        {**_object(table), "blockedBy": "; ".join(obstacles_in_words(table))}
+        for table in found.tables
+    ]
+    columns = list(_object(SurveyedTable("")))
+    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return asdict(value, dict_factory=_named_as_in_sql)
+
+
+def _named_as_in_sql(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    return {re.sub(r"_(\w)", lambda end: end[1].upper(), name): value for name, value in fields}
+
+
+def _catalog(spark: SparkSession) -> str:
+    return "`" + spark.catalog.currentCatalog().replace("`", "``") + "`"

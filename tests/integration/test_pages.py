@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""README.md and docs/*.md: each page is run from top to bottom, and shows what comes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from delta_table import NAME_MODE
+from delta_table import TRACKED as FEATURE
+from pages import CHECKOUT, PAGES, Block, blocks, comparable, is_run, shown
+from pyspark.sql import SparkSession
+
+UNTRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE})"
+TRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {FEATURE})"
+# What a page takes for granted: tables that its reader has already.
+BEFORE = {
+    "docs/audit.md": [f"CREATE TABLE trips {TRACKED}"],
+    "README.md": [f"CREATE TABLE old_trips {UNTRACKED}"],
+    "docs/errors.md": [f"CREATE TABLE trips {TRACKED}"],
+    "docs/leaving.md": [
+        f"CREATE TABLE old_trips {UNTRACKED}",
+        *(f"CREATE TABLE {name} {TRACKED}" for name in ("trips", "rides", "t")),
+        *(f"INSERT INTO {name} VALUES (1, 'Rome')" for name in ("trips", "rides")),
+        *(f"ALTER TABLE {name} RENAME COLUMN city TO town" for name in ("trips", "rides")),
+    ],
+}
+STATEMENT = re.compile(
+    r"`((?:ALTER TABLE|CREATE TABLE|INSERT|RESTORE|SELECT|SHOW TBLPROPERTIES|DESCRIBE \w+) [^`]+)`"
+)
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[None]:
+    """A schema for one page's tables, which is the current one."""
+    spark.sql("CREATE SCHEMA db")
+    spark.sql("USE db")
+    yield
+    spark.sql("USE default")
+    spark.sql("DROP SCHEMA db CASCADE")
+
+
+def printed(spark: SparkSession, block: Block, names: dict[str, Any]) -> str:
+    """What a block prints; of SQL, the rows of the last statement."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        if block.language == "python":
+            exec(compile(block.text, block.place, "exec"), names)
+            return out.getvalue()
+        frames = [spark.sql(statement) for statement in block.text.split(";\n") if statement]
+        if frames[-1].columns:
+            frames[-1].show(truncate=False)
+    return out.getvalue()
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("page", [page for page in PAGES if any(map(is_run, blocks(page)))])
+@pytest.mark.usefixtures("schema")
+def test_a_page_shows_what_comes_of_it(
+    spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for statement in BEFORE.get(page, []):
+        spark.sql(statement)
+    names: dict[str, Any] = {"spark": spark, "__name__": "page"}
+
+    for block in filter(is_run, blocks(page)):
+        out = printed(spark, block, names)
+        assert comparable(out) == comparable(shown(block) or ""), f"{block.place} prints\n{out}"
+
+
+@pytest.mark.usefixtures("schema")
+def test_every_statement_within_a_text_is_one(spark: SparkSession) -> None:
+    text = "\n".join((CHECKOUT / page).read_text() for page in PAGES)
+    statements = [found for found in STATEMENT.findall(text) if ".." not in found]
+    spark.sql(f"CREATE TABLE t {TRACKED}")
+    spark.sql("INSERT INTO t VALUES (1, 'Rome')")
+
+    for statement in dict.fromkeys(statements):
+        spark.sql(statement.replace("OF n", "OF 1")).collect()
+    assert len(statements) > 10

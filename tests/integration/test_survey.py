@@ -1,0 +1,593 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A survey of many tables: of schemas and catalogs, and of paths; some of them are broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pyspark
+import pytest
+from custom_sessions import resolved_jars
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from pyspark.sql import SparkSession
+from table_log import TableLog
+
+import spark_ext
+from spark_ext import Survey
+from spark_ext.__main__ import main
+
+SUPPORT = Path(__file__).parents[1] / "support"
+SCHEMA = "surveyed"
+VECTORS = "'delta.enableDeletionVectors' = 'true'"
+ODD = ["a.b", "tick``", "a${x}", "b c", "1d", 'it\'s "x"', "-- c", "é 日本"]
+
+# What is done to each table after a first INSERT, and what it is created with.
+HEALTHY: dict[str, tuple[list[str], list[str]]] = {
+    "`1d`": ([], []),
+    "blocked": ([NAME_MODE, TRACKED], ["ADD COLUMN `b c` INT"]),
+    "clean": ([NAME_MODE, TRACKED], ["ADD COLUMNS (c INT, s STRUCT<x: INT, y: INT>)"]),
+    "dropped": ([NAME_MODE, TRACKED], ["DROP COLUMN b"]),
+    "renamed": ([NAME_MODE, TRACKED], ["RENAME COLUMN a TO c", "ADD COLUMN a INT"]),
+    "untracked": ([NAME_MODE], []),
+    "vectors": ([NAME_MODE, TRACKED, VECTORS], []),
+}
+
+
+def edit(log: Path, version: int, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the actions of a commit in its file."""
+    file = log / f"{version:020}.json"
+    actions = [json.loads(line) for line in file.read_text().splitlines()]
+    for action in actions:
+        change(action)
+    file.write_text("\n".join(map(json.dumps, actions)))
+
+
+def from_the_future(action: dict[str, Any]) -> None:
+    if "protocol" in action:
+        action["protocol"] = {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": ["fromTheFuture"],
+            "writerFeatures": ["fromTheFuture"],
+        }
+
+
+def without_schema(action: dict[str, Any]) -> None:
+    if "metaData" in action:
+        action["metaData"]["schemaString"] = "{"
+
+
+BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
+    "commit_gone": (
+        lambda log: (log / f"{1:020}.json").unlink(),
+        "DELTA_VERSIONS_NOT_CONTIGUOUS",
+    ),
+    "feature": (lambda log: edit(log, 0, from_the_future), "DELTA_UNSUPPORTED_FEATURES_FOR_READ"),
+    "log_gone": (shutil.rmtree, "DELTA_MISSING_DELTA_TABLE"),
+    # Of errors without a condition it is the class.
+    "schema": (
+        lambda log: edit(log, 0, without_schema),
+        "com.fasterxml.jackson.core.io.JsonEOFException",
+    ),
+    "start_gone": (
+        lambda log: (log / f"{0:020}.json").unlink(),
+        "DELTA_TRUNCATED_TRANSACTION_LOG",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def warehouse(spark: SparkSession) -> Path:
+    """The folder of the schema; all in it is made once."""
+    home = Path(urlparse(spark.conf.get("spark.sql.warehouse.dir")).path) / f"{SCHEMA}.db"
+    spark.sql(f"CREATE SCHEMA {SCHEMA}")
+    for name, (properties, changes) in HEALTHY.items():
+        table = Table(spark, home / name.strip("`"), f"{SCHEMA}.{name}")
+        table.create("a INT, b STRING", *properties)
+        table.insert("(1, 'x')")
+        for change in changes:
+            table.alter(change)
+        table.insert(f"({', '.join(['NULL'] * len(spark.table(table.name).columns))})")
+    for name, (breaks, _) in BROKEN.items():
+        table = Table(spark, home / name, f"{SCHEMA}.{name}").create("a INT")
+        table.insert("(1)")
+        table.insert("(2)")
+        shutil.rmtree(home / name / "_delta_log" / "_commits", ignore_errors=True)
+        for checksum in (home / name / "_delta_log").glob("*.crc"):
+            checksum.unlink()
+        breaks(home / name / "_delta_log")
+    spark.sql(f"CREATE TABLE {SCHEMA}.parquet (a INT) USING parquet")
+    shutil.rmtree(home / "parquet", ignore_errors=True)
+    (home / "parquet").write_text("no folder of files")
+    spark.sql(f"CREATE VIEW {SCHEMA}.view AS SELECT 1 AS a")
+    spark.sql(f"CREATE SCHEMA {SCHEMA}_empty")
+    forget(spark)
+    return home
+
+
+@pytest.fixture(autouse=True)
+def after(spark: SparkSession) -> Iterator[None]:
+    yield
+    spark.sql("USE spark_catalog.default")
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the catalog `lake`, which lists what is in it."""
+    home = tmp_path_factory.mktemp("lake")
+    jars = f"{Path(pyspark.__file__).parent}/jars/*"
+    sources = [SUPPORT / "PathCatalog.java", SUPPORT / "ListingCatalog.java"]
+    class_path = os.pathsep.join([jars, *resolved_jars(spark)])
+    subprocess.run(["javac", "-cp", class_path, "-d", home / "classes", *sources], check=True)
+    jvm = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader.addURL(jvm.java.net.URL(f"{(home / 'classes').as_uri()}/"))
+    spark.conf.set("spark.sql.catalog.lake", "ListingCatalog")
+    spark.conf.set("spark.sql.catalog.lake.root", str(home / "tables"))
+    (home / "tables").mkdir()
+    return home / "tables"
+
+
+def forget(spark: SparkSession) -> None:
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def survey(spark: SparkSession, *where: str | Path) -> Survey:
+    return spark_ext.survey(spark, *where, progress=None)
+
+
+def by_name(spark: SparkSession, text: str) -> dict[str, Any]:
+    return {row.table: row for row in spark.sql(text).collect()}
+
+
+def full(name: str) -> str:
+    return f"spark_catalog.{SCHEMA}.{name}"
+
+
+def write(spark: SparkSession, path: Path) -> TableLog:
+    """A tracked table, made without SQL text."""
+    writer = spark.range(1).write.format("delta").option("delta.columnMapping.mode", "name")
+    writer.option("delta.feature.columnMappingUsageTracking", "supported").save(str(path))
+    return TableLog(path)
+
+
+def jobs(spark: SparkSession, action: Callable[[], object]) -> int:
+    """How many jobs an action runs, in whatever thread."""
+    context = spark.sparkContext
+    group = f"counted {time.monotonic()}"
+    context.setJobGroup(group, "of a test")
+    try:
+        action()
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+    return len(context.statusTracker().getJobIdsForGroup(group))
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize(
+    ("where", "condition"),
+    [
+        ("no_such_schema", "SCHEMA_NOT_FOUND"),
+        ("spark_catalog.no_such_schema", "SCHEMA_NOT_FOUND"),
+        ("no_such_catalog.surveyed", "SCHEMA_NOT_FOUND"),
+        ("lake.no_such_schema", "SCHEMA_NOT_FOUND"),
+        ("a b", "USAGE_TRACKING_INVALID_SCHEMA_NAME"),
+        ("", "USAGE_TRACKING_INVALID_SCHEMA_NAME"),
+    ],
+)
+def test_what_is_no_schema_is_refused(
+    spark: SparkSession, lake: Path, where: str, condition: str
+) -> None:
+    with refusal(condition):
+        survey(spark, where)
+    with refusal(condition):
+        spark.sql(f"SELECT * FROM column_mapping_survey('{where}')")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "condition"),
+    [
+        ("'a', 'b'", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("1", "UNEXPECTED_INPUT_TYPE"),
+        ("array(1)", "UNEXPECTED_INPUT_TYPE"),
+        ("CAST(NULL AS STRING)", "INVALID_PARAMETER_VALUE.NULL"),
+        ("array('a', NULL)", "INVALID_PARAMETER_VALUE.NULL"),
+    ],
+)
+def test_other_arguments_are_refused(spark: SparkSession, arguments: str, condition: str) -> None:
+    with refusal(condition):
+        spark.sql(f"SELECT * FROM column_mapping_survey({arguments})")
+
+
+# A schema.
+
+
+def test_every_delta_table_of_a_schema_is_in_it_as_its_log_has_it(
+    spark: SparkSession, warehouse: Path
+) -> None:
+    found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
+
+    assert set(found) == {full(name) for name in (*HEALTHY, *BROKEN)}
+    for name in HEALTHY:
+        row, log = found[full(name)], TableLog(warehouse / name.strip("`"))
+        names = log.physical_names
+        assert row.mode == log.configuration.get("delta.columnMapping.mode", "none")
+        assert (row.tracked, row.hasDroppedOrRenamed) == (
+            log.is_tracked,
+            log.flag == "true" if log.is_tracked else None,
+        )
+        assert row.numColumns == len(names)
+        others = [path for path, known in names.items() if known not in (None, path.split(".")[-1])]
+        assert row.numOtherNames == len(others)
+        assert (row.numFiles, row.sizeInBytes) == (
+            len(log.live_files),
+            sum(log.live_files.values()),
+        )
+        assert (row.error, row.message) == (None, None)
+    assert found[full("clean")].numColumns == 6
+    assert [found[full(name)].numOtherNames for name in ("clean", "renamed")] == [0, 2]
+
+
+def test_an_exit_costs_what_column_mapping_exit_tells(spark: SparkSession, warehouse: Path) -> None:
+    found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
+
+    costs = set()
+    for name in HEALTHY:
+        row = found[full(name)]
+        exits = spark.sql(f"SELECT * FROM column_mapping_exit('{full(name)}')").collect()
+        told = (row.unmapped, row.readers, row.writers)
+        assert told == tuple(step.cost for step in exits)
+        blockers = {(why.exit, why.reason, why.name) for why in row.blockedBy}
+        reasons = {
+            (step.exit, why.reason, why.name)
+            for step in exits
+            if step.cost == "BLOCKED"
+            for why in step.reasons
+            if why.reason in ("INVALID_COLUMN_NAME", "OTHER_FEATURE")
+        }
+        assert blockers == reasons
+        costs.update(told)
+    assert costs == {"NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"}
+
+
+def test_a_table_that_cannot_be_read_is_a_row_with_its_error(
+    spark: SparkSession, warehouse: Path
+) -> None:
+    found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
+
+    rows = {name: found[full(name)] for name in BROKEN}
+    assert {name: row.error for name, row in rows.items()} == {
+        name: condition for name, (_, condition) in BROKEN.items()
+    }
+    for row in rows.values():
+        told = {key for key, value in row.asDict().items() if value not in (None, [])}
+        assert told == {"table", "error", "message"}
+
+
+def test_the_sums_say_what_leaves_for_nothing_by_copies_and_what_is_blocked(
+    spark: SparkSession, warehouse: Path
+) -> None:
+    found = survey(spark, SCHEMA)
+
+    bytes_of = {
+        name: sum(TableLog(warehouse / name.strip("`")).live_files.values()) for name in HEALTHY
+    }
+    sums = found.sums
+    assert sums.num_tables == len(HEALTHY) + len(BROKEN)
+    assert (sums.num_views, sums.num_others) == (1, 1)
+    assert sums.size_in_bytes == sum(bytes_of.values())
+    free, copies = sums.cost("unmapped", "METADATA"), sums.cost("unmapped", "COPY")
+    assert (free.num_tables, free.size_in_bytes) == (2, bytes_of["clean"] + bytes_of["vectors"])
+    # As `disable_column_mapping` would do it, which copies the files of untracked tables too.
+    copied = ("dropped", "renamed", "untracked")
+    assert (copies.num_tables, copies.num_files) == (3, 6)
+    assert copies.size_in_bytes == sum(bytes_of[name] for name in copied)
+    assert sums.cost("unmapped", "BLOCKED").num_tables == 1
+    assert {(why.exit, why.reason, why.name, why.num_tables) for why in sums.blocked_by} == {
+        ("unmapped", "INVALID_COLUMN_NAME", None, 1),
+        ("readers", "OTHER_FEATURE", "deletionVectors", 1),
+        ("writers", "OTHER_FEATURE", "deletionVectors", 1),
+    }
+    assert {known.error for known in sums.errors} == {condition for _, condition in BROKEN.values()}
+
+
+def test_without_a_name_it_is_the_current_schema(spark: SparkSession, warehouse: Path) -> None:
+    spark.sql(f"USE {SCHEMA}_empty")
+    empty = survey(spark)
+    spark.sql(f"USE {SCHEMA}")
+
+    assert (empty.tables, survey(spark)) == ((), survey(spark, SCHEMA))
+    listed = {row.tableName for row in spark.sql("SHOW TABLES").collect() if not row.isTemporary}
+    told = spark.sql("SELECT table FROM column_mapping_tables()").collect()
+    assert {row.table.split(".")[-1].strip("`") for row in told} == listed
+
+
+def test_an_empty_schema_has_the_columns_of_any(spark: SparkSession, warehouse: Path) -> None:
+    some, none = (
+        spark.sql(f"SELECT * FROM column_mapping_survey('{schema}')")
+        for schema in (SCHEMA, f"{SCHEMA}_empty")
+    )
+
+    assert (none.schema, none.count()) == (some.schema, 0)
+    assert repr(survey(spark, f"{SCHEMA}_empty")).startswith("tables: ")
+
+
+def test_a_catalog_is_all_its_schemas(spark: SparkSession, warehouse: Path) -> None:
+    spark.sql(f"CREATE TABLE {SCHEMA}_empty.t (a INT) USING delta")
+    try:
+        names = {table.table for table in survey(spark, "spark_catalog").tables}
+    finally:
+        spark.sql(f"DROP TABLE {SCHEMA}_empty.t")
+
+    assert {full(name) for name in HEALTHY} | {f"spark_catalog.{SCHEMA}_empty.t"} <= names
+
+
+def test_in_a_view_it_is_about_the_views_schema(spark: SparkSession, warehouse: Path) -> None:
+    spark.sql(f"USE {SCHEMA}")
+    calls = ["column_mapping_survey()", "column_mapping_survey(array('clean'))"]
+    for number, call in enumerate(calls):
+        spark.sql(f"CREATE VIEW asks{number} AS SELECT table FROM {call}")
+    try:
+        spark.sql("USE default")
+        whole, one = (spark.table(f"{SCHEMA}.asks{number}").collect() for number in (0, 1))
+    finally:
+        for number in (0, 1):
+            spark.sql(f"DROP VIEW {SCHEMA}.asks{number}")
+
+    assert {row.table for row in whole} == {full(name) for name in (*HEALTHY, *BROKEN)}
+    assert [row.table for row in one] == [full("clean")]
+
+
+def test_a_table_with_a_checksum_costs_no_job(spark: SparkSession, warehouse: Path) -> None:
+    forget(spark)
+    names = ", ".join(f"'{SCHEMA}.{name}'" for name in HEALTHY)
+
+    def ask() -> None:
+        spark.sql(f"SELECT * FROM column_mapping_survey(array({names}))").collect()
+        spark.sql(f"SELECT * FROM column_mapping_exit('{SCHEMA}.clean')").collect()
+
+    assert jobs(spark, ask) == 0
+
+    for checksum in (warehouse / "clean" / "_delta_log").glob("*.crc"):
+        checksum.unlink()
+    forget(spark)
+    assert jobs(spark, ask) > 0
+
+
+def test_a_survey_whose_jobs_are_cancelled_ends(spark: SparkSession, tmp_path: Path) -> None:
+    log = write(spark, tmp_path / "t").path / "_delta_log"
+    for checksum in log.glob("*.crc"):
+        checksum.unlink()
+    forget(spark)
+    context = spark.sparkContext
+    context._jsc.sc().cancelJobGroupAndFutureJobs("cancelled")
+    context.setJobGroup("cancelled", "of a test")
+    try:
+        with refusal("SPARK_JOB_CANCELLED"):
+            survey(spark, tmp_path / "t")
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+
+
+# Paths.
+
+
+def test_a_path_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
+    logs = [write(spark, tmp_path / name) for name in ODD]
+
+    found = survey(spark, *(log.path for log in logs)).tables
+
+    quoted = [str(log.path).replace("`", "``") for log in logs]
+    assert [table.table for table in found] == [f"delta.`file:{path}`" for path in quoted]
+    assert [(table.num_columns, table.num_files, table.error) for table in found] == [
+        (1, len(log.live_files), None) for log in logs
+    ]
+
+
+def test_a_path_without_a_table_is_a_row_with_its_error(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write(spark, tmp_path / "t")
+
+    found = survey(spark, tmp_path / "t" / "_delta_log", str(tmp_path / "none"), tmp_path / "t")
+
+    assert [(table.error, table.mode) for table in found.tables] == [
+        ("DELTA_MISSING_DELTA_TABLE", None),
+        ("DELTA_MISSING_DELTA_TABLE", None),
+        (None, "name"),
+    ]
+    assert found.tables[1].table == str(tmp_path / "none")
+
+
+# Another catalog.
+
+
+def test_schemas_below_a_schema_are_in_it(spark: SparkSession, lake: Path) -> None:
+    for place in ("deep/t", "deep/below/u", "deep/below/more/v", "elsewhere/w"):
+        write(spark, lake / place)
+    (lake / "deep" / "nothing").mkdir()
+    (lake / "deep" / "foreign").mkdir()
+    (lake / "deep" / "foreign" / "_foreign").touch()
+
+    whole, part = survey(spark, "lake.deep"), survey(spark, "lake.deep.below.more")
+    spark.sql("USE lake.deep")
+    current = survey(spark)
+
+    names = ["lake.deep.t", "lake.deep.below.u", "lake.deep.below.more.v"]
+    assert [table.table for table in whole.tables] == names
+    assert (whole.sums.num_others, whole.sums.errors) == (1, ())
+    assert current == whole
+    assert [table.table for table in part.tables] == names[2:]
+    shutil.rmtree(lake / "deep")
+    shutil.rmtree(lake / "elsewhere")
+
+
+def test_schemas_and_tables_of_another_catalog_may_have_any_name(
+    spark: SparkSession, lake: Path
+) -> None:
+    logs = {name: write(spark, lake / "odd" / name / name) for name in ODD}
+    try:
+        found = survey(spark, "lake.odd").tables
+    finally:
+        shutil.rmtree(lake / "odd")
+
+    quoted = {name: f"`{name.replace('`', '``')}`" for name in ODD}
+    assert {(table.table, table.size_in_bytes, table.error) for table in found} == {
+        (f"lake.odd.{quoted[name]}.{quoted[name]}", sum(log.live_files.values()), None)
+        for name, log in logs.items()
+    }
+
+
+def test_what_a_catalog_refuses_is_a_row_and_ends_nothing(spark: SparkSession, lake: Path) -> None:
+    write(spark, lake / "flat" / "t")
+    (lake / "flat" / "_flat").touch()
+    write(spark, lake / "secret" / "t")
+    (lake / "secret" / "_denied").touch()
+    write(spark, lake / "some" / "t")
+    write(spark, lake / "some" / "refused")
+    (lake / "some" / "refused" / "_refused").touch()
+    try:
+        found = survey(spark, "lake")
+        with pytest.raises(Exception, match="not for you"):
+            survey(spark, "lake.secret")
+    finally:
+        for schema in ("flat", "secret", "some"):
+            shutil.rmtree(lake / schema)
+
+    security = "java.lang.SecurityException"
+    assert {table.table: table.error for table in found.tables} == {
+        "lake.flat.t": None,
+        "lake.secret": security,
+        "lake.some.t": None,
+        "lake.some.refused": security,
+    }
+
+
+def test_an_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: Path) -> None:
+    for number in range(3):
+        (lake / "slow" / f"t{number}" / "_slow").mkdir(parents=True)
+    threads = spark._jvm.java.lang.Thread
+
+    def running(frame: str) -> list[Any]:
+        stacks = threads.getAllStackTraces()
+        return [
+            thread
+            for thread in stacks.keySet()
+            if any(frame in call.toString() for call in stacks.get(thread))
+        ]
+
+    def wait_for(number: int, frame: str) -> list[Any]:
+        until = time.monotonic() + 30
+        while len(found := running(frame)) != number:
+            assert time.monotonic() < until, f"{len(found)} threads are in {frame}"
+            time.sleep(0.05)
+        return found
+
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(survey, spark, "lake.slow")
+            wait_for(3, "ListingCatalog.loadTable")
+            (caller,) = running("sparkext.sql.InParallel.map")
+            caller.interrupt()
+            with pytest.raises(Exception, match="InterruptedException"):
+                asked.result(30)
+            wait_for(0, "ListingCatalog.loadTable")
+    finally:
+        shutil.rmtree(lake / "slow")
+
+
+# The command.
+
+
+def test_the_command_tells_a_schema(
+    spark: SparkSession, warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["survey", SCHEMA, "--json"])
+
+    *tables, sums = map(json.loads, capsys.readouterr().out.splitlines())
+    assert code == 1
+    assert {table["table"] for table in tables} == {full(name) for name in (*HEALTHY, *BROKEN)}
+    assert sums["sums"]["numTables"] == len(tables)
+    assert spark.sql("SELECT 1").first()[0] == 1
+
+
+def test_the_command_tells_paths(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(spark, tmp_path / "t")
+
+    assert main(["survey", str(tmp_path / "t"), "--csv"]) == 0
+
+    head, line = capsys.readouterr().out.splitlines()
+    assert head.startswith("table,mode,tracked,")
+    assert line.startswith(f"delta.`file:{tmp_path / 't'}`,name,True,False,1,0,")
+
+
+def test_the_command_without_a_name_tells_the_catalog(
+    spark: SparkSession, warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spark.sql(f"USE {SCHEMA}_empty")
+
+    assert main(["survey"]) == 1
+
+    assert f"\n{full('clean')} " in capsys.readouterr().out
+
+
+def test_the_command_says_that_there_is_no_such_schema(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["survey", "no_such_schema"]) == 2
+
+    told = capsys.readouterr()
+    assert (told.out, told.err[:19]) == ("", "[SCHEMA_NOT_FOUND] ")
+
+
+@pytest.mark.parametrize("catalog", ["in-memory", pytest.param("hive", marks=pytest.mark.matrix)])
+def test_the_command_starts_a_session_with_the_users_settings(
+    spark: SparkSession, lake: Path, tmp_path: Path, catalog: str
+) -> None:
+    log = write(spark, lake / "own" / "t")
+    settings = {
+        "spark.sql.catalog.lake": "ListingCatalog",
+        "spark.sql.catalog.lake.root": lake,
+        "spark.driver.extraClassPath": lake.parent / "classes",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalogImplementation": catalog,
+        "spark.hadoop.javax.jdo.option.ConnectionURL": (
+            f"jdbc:derby:;databaseName={tmp_path / 'metastore'};create=true"
+        ),
+    }
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    lines = [f"{key} {value}" for key, value in settings.items()]
+    (conf / "spark-defaults.conf").write_text("\n".join(lines))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "spark_ext", "survey", "lake", "default", "--json"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "SPARK_CONF_DIR": str(conf)},
+        )
+    finally:
+        shutil.rmtree(lake / "own")
+
+    assert done.returncode == 0, done.stderr
+    table, sums = map(json.loads, done.stdout.splitlines())
+    assert (table["table"], table["unmapped"]) == ("lake.own.t", "METADATA")
+    assert table["sizeInBytes"] == sum(log.live_files.values())
+    assert sums["sums"]["numTables"] == 1
+    assert "\nsurvey: 1 of 1 tables, " in done.stderr
+    assert (tmp_path / "metastore").exists() == (catalog == "hive")

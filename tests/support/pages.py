@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fenced blocks of README.md and docs/*.md, and what becomes of each.
+
+A block of `sql` or `python` is run, in the page's order; a block of `text` after it is what it
+prints. In Python a comment behind a `print` is what that line prints. All else is in `ELSEWHERE`,
+where another test runs it, or in `NOT_RUN`, with the reason.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+PAGES = [
+    path.relative_to(CHECKOUT).as_posix()
+    for path in (CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md")))
+]
+RUN, OUTPUT = ("sql", "python"), "text"
+
+# Sections whose blocks another test runs: the file, which names the section.
+ELSEWHERE = {
+    ("docs/install.md", "From a command line"): "tests/ways_in/test_spark_submit.py",
+    ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
+    ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
+    ("docs/install.md", "Jars in Spark's own folder"): "tests/ways_in/test_where_jars_are.py",
+    ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application.py",
+    ("docs/install.md", "Spark Connect"): "tests/ways_in/test_connect.py",
+    ("docs/install.md", "When something does not work"): "tests/integration/test_doctor_session.py",
+}
+
+# Blocks that no test runs, by their first words: the reason.
+NOT_RUN = {
+    ("README.md", "git clone"): "tests/packaging installs the wheel that `make wheel` builds, in a"
+    " folder of its own; there is no address to clone yet",
+    ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
+    ("docs/install.md", "builder = SparkSession"): "org.example:lib_2.13 is made up",
+}
+
+# What is another in each run, and how it is compared: in the page as in what was printed.
+VOLATILE = {
+    # A page may cut a UUID short, and a column of `show` is as wide as its widest value.
+    r"\bcol-[0-9a-f]{8}-(?:\.\.|[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})": "col-<uuid>",
+    r"-{2,}": "--",
+    r" {2,}": " ",
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?": "<time>",
+    r"\b\d+\.\d s\b": "<seconds>",
+    r"(?:file:/{1,3}|(?<![\w/])/)(?:[\w.@=%-]+/)+[\w.@=%-]*": "<path>",
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block, and what it shows to come of it."""
+
+    page: str
+    section: str
+    line: int
+    language: str
+    text: str
+    output: str | None = None
+
+    @property
+    def place(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks(page: str) -> list[Block]:
+    """All blocks of a page in order, each with its output."""
+    found: list[Block] = []
+    section, start, opened = "", 0, None
+    lines = (CHECKOUT / page).read_text().splitlines()
+    for number, line in enumerate(lines, 1):
+        if opened is None and line.startswith("#"):
+            section = line.lstrip("# ")
+        elif opened is None and line.startswith("```"):
+            opened, start = line[3:], number
+        elif opened is not None and line == "```":
+            text = "\n".join(lines[start : number - 1])
+            if opened == OUTPUT and found and found[-1].output is None:
+                found[-1] = replace(found[-1], output=text)
+            else:
+                found.append(Block(page, section, start, opened, text))
+            opened = None
+    return found
+
+
+def shown(block: Block) -> str | None:
+    """What a block says that it prints; None where it says nothing."""
+    if block.output is None and block.language == "python":
+        lines = block.text.splitlines()
+        tokens = tokenize.generate_tokens(io.StringIO(block.text).readline)
+        comments = [
+            token.string.lstrip("# ")
+            for token in tokens
+            if token.type == tokenize.COMMENT and lines[token.start[0] - 1].startswith("print(")
+        ]
+        return "\n".join(comments) or None
+    return block.output
+
+
+def comparable(text: str) -> list[str]:
+    """The lines of an output without what is another in each run."""
+    for volatile, stand_in in VOLATILE.items():
+        text = re.sub(volatile, stand_in, text)
+    return [line.strip() for line in text.strip().splitlines()]
+
+
+def is_run(block: Block) -> bool:
+    return block.language in RUN and reason(block) is None
+
+
+def reason(block: Block) -> str | None:
+    """Why a block is not run with its page, if it is not."""
+    for (page, start), why in NOT_RUN.items():
+        if block.page == page and block.text.startswith(start):
+            return why
+    return ELSEWHERE.get((block.page, block.section))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make docs` builds: whole, without a warning, and read from a folder without a network."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import spark_ext
+
+CHECKOUT = Path(__file__).parents[2]
+# What a browser follows by itself, by tag and attribute; `a` it follows when told to.
+FETCHED = {"link": "href", "script": "src", "img": "src", "source": "srcset", "iframe": "src"}
+# Of what Sphinx's scripts name: pictures that they make, and what their comments point to.
+HARMLESS = {"www.w3.org", "developer.mozilla.org", "snowballstem.org"}
+
+
+class Page(HTMLParser):
+    """The addresses of a page, and the places in it that an address can name."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.fetched: list[str] = []
+        self.linked: list[str] = []
+        self.places: set[str] = {""}
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.places |= {values[key] for key in ("id", "name") if key in values}
+        if values.get(FETCHED.get(tag, "")):
+            self.fetched.append(values[FETCHED[tag]])
+        if tag == "a" and values.get("href"):
+            self.linked.append(values["href"])
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    (command,) = re.findall(r"-m (sphinx .*)", (CHECKOUT / "Makefile").read_text())
+    folder = tmp_path_factory.mktemp("docs")
+    arguments = command.replace("docs/_build", str(folder)).split()
+
+    finished = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=CHECKOUT, capture_output=True, text=True
+    )
+
+    assert (finished.returncode, finished.stderr) == (0, "")
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def pages(built: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in built.rglob("*.html")}
+
+
+def is_elsewhere(address: str) -> bool:
+    return bool(urlsplit(address).scheme or urlsplit(address).netloc)
+
+
+def test_every_page_is_built(built: Path, pages: dict[Path, Page]) -> None:
+    sources = ["README", "CHANGELOG", ".github/CONTRIBUTING", "docs/reference", "index", "search"]
+    sources += [f"docs/{path.stem}" for path in (CHECKOUT / "docs").glob("*.md")]
+
+    assert [name for name in sources if built / f"{name}.html" not in pages] == []
+
+
+def test_nothing_is_fetched_from_a_network(built: Path, pages: dict[Path, Page]) -> None:
+    fetched = [address for page in pages.values() for address in page.fetched]
+    styles = [sheet.read_text() for sheet in built.rglob("*.css")]
+    fetched += [found for text in styles for found in re.findall(r"url\([\"']?([^\"')]+)", text)]
+    fetched += [found for text in styles for found in re.findall(r"@import [\"']([^\"']+)", text)]
+
+    assert len(fetched) > len(pages)
+    assert [found for found in fetched if is_elsewhere(found) and found[:5] != "data:"] == []
+
+
+def test_scripts_name_no_other_place(built: Path) -> None:
+    scripts = "".join(script.read_text() for script in built.rglob("*.js"))
+
+    assert set(re.findall(r"\bhttps?://([\w.]+)", scripts)) <= HARMLESS
+
+
+def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+    broken = [
+        f"{path.name}: {address}"
+        for path, page in pages.items()
+        for address in page.linked + page.fetched
+        if not is_elsewhere(address) and not leads_somewhere(path, address, pages)
+    ]
+
+    assert broken == []
+
+
+def leads_somewhere(page: Path, address: str, pages: dict[Path, Page]) -> bool:
+    parts = urlsplit(address)
+    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    place = unquote(parts.fragment)
+    return target.is_file() and (target not in pages or place in pages[target].places)
+
+
+def test_the_search_knows_every_page_and_needs_no_server(
+    built: Path, pages: dict[Path, Page]
+) -> None:
+    (index,) = re.findall(r"Search\.setIndex\((.*)\)", (built / "searchindex.js").read_text())
+    searched = json.loads(index)
+
+    names = {path.relative_to(built).with_suffix("").as_posix() for path in pages}
+    assert set(searched["docnames"]) == names - {"index", "search", "genindex"}
+    assert "Readable names for an old table" in searched["alltitles"]
+    assert "searchindex.js" in pages[built / "search.html"].fetched
+    options = (built / "_static" / "documentation_options.js").read_text()
+    assert "SHOW_SEARCH_SUMMARY: false" in options
+
+
+def test_the_reference_has_every_public_name(built: Path, pages: dict[Path, Page]) -> None:
+    public = {f"spark_ext.{name}" for name in spark_ext.__all__ if name != "__version__"}
+
+    assert public - pages[built / "docs" / "reference.html"].places == set()

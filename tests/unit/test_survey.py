@@ -1,0 +1,459 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows and the sums of a survey, and how they are asked for and shown; without a JVM."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import Row
+from tables import table, wire
+
+import spark_ext
+from spark_ext import Obstacle, Survey, SurveyedTable, SurveyProgress
+from spark_ext.cli.survey import as_json_lines, write_csv
+from spark_ext.errors import MalformedMessageError
+from spark_ext.leave.survey_sums import sums
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.worker.questions import ask
+
+TRACKED = ["columnMapping", "columnMappingUsageTracking"]
+COSTS = ["NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"]
+
+
+def facts(metadata: TableMetadata, *features: str, reader: list[str] | None = None) -> str:
+    """What the JVM says of a table that it has read."""
+    protocol = {
+        "minReaderVersion": 2 if reader is None else 3,
+        "minWriterVersion": 7,
+        "readerFeatures": reader,
+        "writerFeatures": [*features, *(reader or ())],
+    }
+    files = {"numFiles": 4, "sizeInBytes": 4096}
+    told = {"protocol": protocol, "name": "db.t", "files": files, "removal": None, "exact": None}
+    return json.dumps({"table": wire(metadata), **told})
+
+
+def rows(*told: dict[str, Any]) -> list[dict[str, Any]]:
+    request = json.dumps({"tables": list(told)})
+    found: list[dict[str, Any]] = json.loads(ask("column_mapping_survey", request))["rows"]
+    return found
+
+
+def row(text: str) -> dict[str, Any]:
+    (found,) = rows({"name": "given", "facts": text, "error": None, "message": None})
+    return found
+
+
+# Rows.
+
+
+def test_a_table_that_the_jvm_cannot_read_has_its_error_and_nothing_else() -> None:
+    (found,) = rows({"name": "db.t", "facts": None, "error": "DELTA_X", "message": "what"})
+
+    told = {key: value for key, value in found.items() if value is not None}
+    assert told == {"table": "db.t", "blockedBy": [], "error": "DELTA_X", "message": "what"}
+
+
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("{", "USAGE_TRACKING_MALFORMED_MESSAGE"),
+        (facts(table({"a": ""}, mode="odd")), "DELTA_MODE_NOT_SUPPORTED"),
+        # A foreign writer's schema, at which the rules fail.
+        (
+            facts(table({"a": {"type": "int"}})).replace('"int"', '{"type": "map"}'),
+            "USAGE_TRACKING_RULE_FAILED",
+        ),
+    ],
+)
+def test_a_table_that_is_not_understood_spoils_no_other(text: str, condition: str) -> None:
+    sound = {"name": "db.t", "facts": facts(table({"a": ""})), "error": None, "message": None}
+    first, broken, last = rows(sound, {**sound, "name": "db.b", "facts": text}, sound)
+
+    assert (broken["table"], broken["error"], broken["unmapped"]) == ("db.b", condition, None)
+    assert broken["message"]
+    assert first == last
+    assert (first["table"], first["error"], first["unmapped"]) == ("db.t", None, "NOTHING")
+
+
+def test_a_tracked_table_leaves_for_nothing() -> None:
+    columns = {"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x"}}}
+
+    found = row(facts(table(columns, "name", "false"), *TRACKED))
+
+    assert found == {
+        "table": "db.t",
+        "mode": "name",
+        "tracked": True,
+        "hasDroppedOrRenamed": False,
+        "numColumns": 3,
+        "numOtherNames": 0,
+        "numFiles": 4,
+        "sizeInBytes": 4096,
+        "unmapped": "METADATA",
+        "readers": "METADATA",
+        "writers": "HISTORY",
+        "blockedBy": [],
+        "error": None,
+        "message": None,
+    }
+
+
+@pytest.mark.parametrize("flag", ["true", "odd", None])
+def test_names_that_differ_are_counted_at_every_level(flag: str | None) -> None:
+    columns = {"a": "1 col-1", "s": {"column": "2 s", "array": {"x": "3 col-3", "y": "4 y"}}}
+
+    found = row(facts(table(columns, "ID", flag), *TRACKED))
+
+    assert (found["mode"], found["numColumns"], found["numOtherNames"]) == ("id", 4, 2)
+    assert (found["hasDroppedOrRenamed"], found["unmapped"]) == (True, "COPY")
+
+
+def test_an_untracked_table_has_no_flag() -> None:
+    found = row(facts(table({"a": "1 a"}, "name", "false"), "columnMapping"))
+
+    assert (found["tracked"], found["hasDroppedOrRenamed"]) == (False, None)
+    assert found["unmapped"] == "REWRITE"
+
+
+def test_what_blocks_an_exit_is_told_and_not_why_files_would_be_touched_then() -> None:
+    metadata = table({"a b": "1 col-1"}, "name", "true")
+
+    found = row(facts(metadata, *TRACKED, reader=["columnMapping", "deletionVectors"]))
+
+    assert [found[exit] for exit in ("unmapped", "readers", "writers")] == ["BLOCKED"] * 3
+    assert [(why["exit"], why["reason"], why["name"]) for why in found["blockedBy"]] == [
+        ("unmapped", "INVALID_COLUMN_NAME", "`a b`"),
+        ("readers", "OTHER_FEATURE", "deletionVectors"),
+        ("writers", "OTHER_FEATURE", "deletionVectors"),
+    ]
+
+
+# Sums.
+
+UNREADABLE = st.builds(SurveyedTable, st.text(), error=st.sampled_from(["DELTA_A", "DELTA_B"]))
+OBSTACLES = st.builds(
+    Obstacle,
+    st.sampled_from(["unmapped", "readers", "writers"]),
+    st.sampled_from(["OTHER_FEATURE", "INVALID_COLUMN_NAME"]),
+    st.sampled_from(["deletionVectors", "icebergCompatV2"]),
+)
+READABLE = st.builds(
+    SurveyedTable,
+    st.text(),
+    num_files=st.integers(0, 9),
+    size_in_bytes=st.integers(0, 999),
+    unmapped=st.sampled_from(COSTS),
+    readers=st.sampled_from(COSTS),
+    writers=st.sampled_from(COSTS),
+    blocked_by=st.lists(OBSTACLES, max_size=4).map(tuple),
+)
+TABLES = st.lists(UNREADABLE | READABLE, max_size=8)
+
+
+@given(TABLES)
+def test_every_table_that_can_be_read_is_in_one_sum_of_each_exit(tables: list[Any]) -> None:
+    found = sums(tables, num_views=3, num_others=5)
+
+    for exit in ("unmapped", "readers", "writers"):
+        for cost in COSTS:
+            files, sizes = [], []
+            for surveyed in tables:
+                if surveyed.error is None and vars(surveyed)[exit] == cost:
+                    files.append(surveyed.num_files)
+                    sizes.append(surveyed.size_in_bytes)
+            known = found.cost(exit, cost)
+            told = (known.num_tables, known.num_files, known.size_in_bytes)
+            assert told == (len(files), sum(files), sum(sizes))
+            assert (known in found.costs) == bool(files)
+    assert (found.num_tables, found.num_views, found.num_others) == (len(tables), 3, 5)
+    errors = Counter(surveyed.error for surveyed in tables if surveyed.error is not None)
+    assert {known.error: known.num_tables for known in found.errors} == errors
+
+
+@given(TABLES)
+def test_a_table_counts_once_for_each_of_its_obstacles(tables: list[Any]) -> None:
+    expected = Counter()
+    for surveyed in tables:
+        about = set()
+        for why in surveyed.blocked_by:
+            is_feature = why.reason == "OTHER_FEATURE"
+            about.add((why.exit, why.reason, why.name if is_feature else None))
+        expected.update(about)
+
+    found = sums(tables).blocked_by
+
+    assert {(why.exit, why.reason, why.name): why.num_tables for why in found} == expected
+    numbers = [why.num_tables for why in found]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+# How it is asked for.
+
+
+def survey_row(name: str) -> Row:
+    told = {"table": name.upper(), "mode": "none", "tracked": False, "hasDroppedOrRenamed": None}
+    numbers = dict.fromkeys(("numColumns", "numOtherNames", "numFiles", "sizeInBytes"), 1)
+    costs = dict.fromkeys(("unmapped", "readers", "writers"), "NOTHING")
+    newer = {"ofANewerJar": 1}
+    return Row(**told, **numbers, **costs, blockedBy=[], error=None, message=None, **newer)
+
+
+class Session:
+    """Lists the tables that it is given; has no context, as Spark Connect."""
+
+    session_id = "s"
+
+    def __init__(self, **schemas: list[Row]) -> None:
+        self.conf: Any = self
+        self.schemas = schemas
+        self.asked: list[list[str]] = []
+        self.settings: dict[str, str] = {}
+
+    def get(self, key: str, default: str | None) -> str | None:
+        return self.settings.get(key, default)
+
+    def set(self, key: str, value: str) -> None:
+        self.settings[key] = value
+
+    def unset(self, key: str) -> None:
+        del self.settings[key]
+
+    def sql(self, text: str) -> Session:
+        (function,) = re.findall(r"^SELECT \* FROM (\w+)\(", text)
+        names = [bytes.fromhex(name).decode() for name in re.findall("X'(.*?)'", text)]
+        if function == "column_mapping_tables":
+            self.rows = self.schemas["".join(names) or "current"]
+        else:
+            assert function == "column_mapping_survey"
+            assert self.settings == {"spark.sparkext.columnMapping.removal": "copy"}
+            self.asked.append(names)
+            self.rows = [survey_row(name) for name in names]
+        return self
+
+    def collect(self) -> list[Row]:
+        return self.rows
+
+
+def listed(name: str, kind: str | None = "DELTA", error: str | None = None) -> Row:
+    return Row(table=name, kind=kind, error=error, message=error)
+
+
+def survey(session: Any, *where: Any, progress: Any = None) -> Survey:
+    return spark_ext.survey(session, *where, progress=progress)
+
+
+def test_without_a_name_it_is_the_current_schema() -> None:
+    session = Session(current=[listed("a"), listed("v", "VIEW"), listed("p", "OTHER")])
+
+    found = survey(session)
+
+    assert [surveyed.table for surveyed in found.tables] == ["A"]
+    assert (found.sums.num_views, found.sums.num_others) == (1, 1)
+    assert session.settings == {}
+
+
+def test_a_table_of_which_the_kind_cannot_be_told_is_in_its_place_with_its_error() -> None:
+    session = Session(s=[listed("a"), listed("b", None, "DENIED"), listed("c")])
+
+    found = survey(session, "s")
+
+    assert [(known.table, known.error) for known in found.tables] == [
+        ("A", None),
+        ("b", "DENIED"),
+        ("C", None),
+    ]
+    assert session.asked == [["a", "c"]]
+
+
+def test_a_table_that_is_named_twice_is_surveyed_once() -> None:
+    session = Session(s=[listed("a"), listed("b")], t=[listed("b")])
+
+    found = survey(session, "s", "t", "/x/y", "/x/y")
+
+    assert [known.table for known in found.tables] == ["A", "B", "/X/Y"]
+
+
+@pytest.mark.parametrize(
+    ("where", "path"),
+    [
+        ("/a", "/a"),
+        ("s3://bucket/a", "s3://bucket/a"),
+        ("./a", "./a"),
+        ("delta.`/a`/b", "delta.`/a`/b"),
+        (PurePosixPath("a"), "./a"),
+        (PurePosixPath("/a"), "/a"),
+    ],
+)
+def test_a_text_with_a_slash_is_a_path(where: Any, path: str) -> None:
+    session = Session()
+
+    survey(session, where)
+
+    assert session.asked == [[path]]
+
+
+@pytest.mark.parametrize("where", ["a", "a.b", "`a/b`", "c.`a``/b`"])
+def test_a_slash_in_backticks_is_in_a_name(where: str) -> None:
+    session = Session(**{where: [listed("t")]})
+
+    survey(session, where)
+
+    assert session.asked == [["t"]]
+
+
+@pytest.mark.parametrize("where", [5, b"a"])
+def test_what_is_neither_text_nor_path_is_refused(where: Any) -> None:
+    with pytest.raises(TypeError):
+        survey(Session(), where)
+
+
+def test_progress_is_told_after_each_hundred_tables() -> None:
+    session = Session(current=[listed(f"t{number}") for number in range(230)])
+    told: list[SurveyProgress] = []
+
+    survey(session, progress=told.append)
+
+    assert [len(names) for names in session.asked] == [100, 100, 30]
+    assert [(known.tables_done, known.tables) for known in told] == [
+        (0, 230),
+        (100, 230),
+        (200, 230),
+        (230, 230),
+    ]
+    assert all(known.seconds >= 0 for known in told)
+
+
+def test_a_callback_that_fails_ends_the_survey_and_leaves_no_setting() -> None:
+    session = Session(current=[listed("t")])
+
+    def fail(progress: SurveyProgress) -> None:
+        raise KeyError(progress.tables)
+
+    with pytest.raises(KeyError):
+        survey(session, progress=fail)
+
+    assert session.settings == {}
+
+
+def test_an_older_jar_is_refused() -> None:
+    class Older(Session):
+        def collect(self) -> list[Row]:
+            columns = [row.asDict() for row in self.rows]
+            return [Row(**{key: told[key] for key in told if key != "mode"}) for told in columns]
+
+    with pytest.raises(MalformedMessageError, match="mode"):
+        survey(Older(current=[listed("t")]))
+
+
+# How it is shown.
+
+ODD = SurveyedTable(
+    'db.`<b>"&\n`',
+    mode="name",
+    tracked=True,
+    has_dropped_or_renamed=True,
+    num_columns=2,
+    num_other_names=1,
+    num_files=3,
+    size_in_bytes=1234,
+    unmapped="BLOCKED",
+    readers="BLOCKED",
+    writers="HISTORY",
+    blocked_by=(
+        Obstacle("unmapped", "INVALID_COLUMN_NAME", "`a b`", " "),
+        Obstacle("unmapped", "INVALID_COLUMN_NAME", "`c d`", " "),
+        Obstacle("readers", "OTHER_FEATURE", "deletionVectors"),
+    ),
+)
+MISSING = SurveyedTable("db.u", error="DELTA_MISSING", message="gone")
+
+
+def of(*tables: SurveyedTable) -> Survey:
+    return Survey(tables, sums(tables, num_views=1))
+
+
+def test_people_see_the_tables_and_the_sums() -> None:
+    text = repr(of(ODD, MISSING))
+
+    lines = [re.split(" {2,}", line) for line in text.splitlines()]
+    blocked = "unmapped: INVALID_COLUMN_NAME, readers: OTHER_FEATURE deletionVectors"
+    assert ["unmapped", "BLOCKED", "1", "3", "1234"] in lines
+    assert ["unmapped", "INVALID_COLUMN_NAME", "1"] in lines
+    assert ["readers", "OTHER_FEATURE deletionVectors", "1"] in lines
+    assert ["DELTA_MISSING", "1"] in lines
+    assert [line[-1] for line in lines[2:4]] == [blocked, "DELTA_MISSING"]
+    assert lines[2][0] == 'db.`<b>"&\\n`'
+    assert re.search(r"^cannot be read: +1$", text, re.M)
+    assert re.search(r"^views left out: +1$", text, re.M)
+
+
+def test_a_notebook_sees_the_same_escaped() -> None:
+    html = of(ODD, MISSING)._repr_html_()
+
+    assert "<td>db.`&lt;b&gt;&quot;&amp;\\n`</td>" in html
+    assert "<b>" not in html
+    assert "<td>DELTA_MISSING</td><td>1</td>" in html
+    assert "<tr><th>views left out</th><td>1</td></tr>" in html
+
+
+def test_of_many_tables_the_first_are_shown_and_all_printed() -> None:
+    tables = [replace(ODD, table=f"db.t{number}", blocked_by=()) for number in range(150)]
+
+    found = of(*tables)
+
+    assert "db.t99 " in repr(found)
+    assert "db.t100" not in repr(found)
+    assert "(50 more)" in repr(found)
+    assert "(50 more)" in found._repr_html_()
+    assert all(known.table in found.text() for known in tables)
+
+
+def test_a_survey_of_nothing_is_shown() -> None:
+    assert re.match(r"tables: +0\n", repr(of()))
+
+
+# What the command prints.
+
+
+def test_json_has_a_line_for_each_table_and_one_with_the_sums() -> None:
+    first, second, last = map(json.loads, as_json_lines(of(ODD, MISSING)))
+
+    assert (first["table"], first["hasDroppedOrRenamed"]) == (ODD.table, True)
+    assert first["blockedBy"][2] == {
+        "exit": "readers",
+        "reason": "OTHER_FEATURE",
+        "name": "deletionVectors",
+        "detail": None,
+    }
+    assert (second["table"], second["mode"], second["error"]) == ("db.u", None, "DELTA_MISSING")
+    assert last.keys() == {"sums"}
+    cost = {"exit": "writers", "cost": "HISTORY", "numTables": 1, "numFiles": 3}
+    assert {**cost, "sizeInBytes": 1234} in last["sums"]["costs"]
+    assert last["sums"]["errors"] == [{"error": "DELTA_MISSING", "numTables": 1}]
+
+
+def test_csv_has_a_line_for_each_table(capsys: pytest.CaptureFixture[str]) -> None:
+    write_csv(of(ODD, MISSING))
+
+    first, second = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert (first["table"], first["sizeInBytes"], first["error"]) == (ODD.table, "1234", "")
+    told = "unmapped: INVALID_COLUMN_NAME; readers: OTHER_FEATURE deletionVectors"
+    assert first["blockedBy"] == told
+    assert (second["table"], second["mode"], second["error"]) == ("db.u", "", "DELTA_MISSING")
+
+
+def test_csv_of_nothing_has_its_head(capsys: pytest.CaptureFixture[str]) -> None:
+    write_csv(of())
+
+    assert capsys.readouterr().out.startswith("table,mode,tracked,")
