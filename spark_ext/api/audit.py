@@ -81,7 +81,9 @@ def _rows_without_extension(spark: SparkSession, name: str, sample: int | None) 
 
     jvm = add_jar(spark)
     wanted = _ALL_FILES if sample is None else sample
-    return DataFrame(jvm.sparkext.log.Audit.rows(spark._jsparkSession, name, wanted), spark)
+    rows = jvm.sparkext.sql.TableAudit.rows(spark._jsparkSession, name, wanted)
+    found: DataFrame = DataFrame(rows, spark)
+    return found
 
 
 def _sql_name(table: Any) -> str:

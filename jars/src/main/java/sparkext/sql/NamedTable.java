@@ -114,13 +114,13 @@ final class NamedTable {
    */
   static Path location(SparkSession session, String name, Configuration configuration)
       throws IOException, AnalysisException {
-    List<String> given = parts(name);
+    List<String> given = NameParts.inView(session, NameParts.of(name));
     if (given.size() == 2 && given.get(0).equalsIgnoreCase(DELTA)) {
       Path path = new Path(given.get(1));
       return path.getFileSystem(configuration).makeQualified(path);
     }
     return knownLocation(session, given)
-        .orElseGet(() -> byName(session, name).table.deltaLog().dataPath());
+        .orElseGet(() -> byParts(session, given).table.deltaLog().dataPath());
   }
 
   /** That of a Delta table in the session catalog. */
@@ -144,7 +144,7 @@ final class NamedTable {
 
   /** Delta's refusal of a name that leads to no Delta table. */
   static UsageTrackingException missing(String name) {
-    return UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts(name)));
+    return UsageTrackingErrors.missingDeltaTable(deltaIdentifier(NameParts.of(name)));
   }
 
   /** The full name, as {@link #byName} takes it. */

@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -60,7 +59,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           new TableFunction(
               "column_mapping_audit",
               new Option("sample", DataTypes.IntegerType, null),
-              TableFunction::audit));
+              (session, table, sample) -> TableAudit.of(session, table, (Integer) sample)));
 
   private static final StructType NAMED =
       StructType.fromDDL(
@@ -148,19 +147,6 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     Snapshot snapshot = NamedTable.byName(session, name).snapshot();
     String log = log(session, snapshot).metadata();
     return MetadataRules.relation("column_mapping", RequestJson.tableAndLog(snapshot, log));
-  }
-
-  /** Reads what lies there, which Delta may not open. */
-  private static Relation audit(SparkSession session, String name, Object sample)
-      throws UsageTrackingException, IOException, AnalysisException {
-    Configuration configuration = session.sessionState().newHadoopConf();
-    LoggedTable table =
-        new LoggedTable(session, configuration, NamedTable.location(session, name, configuration));
-    if (table.isMissing()) {
-      throw NamedTable.missing(name);
-    }
-    String log = table.metadataAndFiles((Integer) sample);
-    return MetadataRules.relation("column_mapping_audit", RequestJson.log(name, log));
   }
 
   private static Relation exits(SparkSession session, String name, Object exact)

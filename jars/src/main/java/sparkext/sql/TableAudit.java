@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.classic.SparkSession;
+import sparkext.error.UsageTrackingException;
+import sparkext.log.LoggedTable;
+import sparkext.rule.MetadataRules;
+import sparkext.rule.Relation;
+import sparkext.rule.RequestJson;
+
+/** What is wrong with a table, by what lies there, which Delta may not be able to open. */
+public final class TableAudit {
+  private TableAudit() {}
+
+  /**
+   * The findings.
+   *
+   * @param sample of so many data files the footers are read; null for all
+   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_UNREADABLE_LOG
+   */
+  static Relation of(SparkSession session, String name, Integer sample)
+      throws UsageTrackingException, IOException, AnalysisException {
+    Configuration configuration = session.sessionState().newHadoopConf();
+    LoggedTable table =
+        new LoggedTable(session, configuration, NamedTable.location(session, name, configuration));
+    if (table.isMissing()) {
+      throw NamedTable.missing(name);
+    }
+    String log = table.metadataAndFiles(sample);
+    return MetadataRules.relation("column_mapping_audit", RequestJson.log(name, log));
+  }
+
+  /**
+   * The same for a session that has our jar and not our extension, {@code spark_ext/api/audit.py}.
+   *
+   * @param sample negative for all
+   */
+  public static Dataset<Row> rows(SparkSession session, String name, int sample) {
+    return Dataset$.MODULE$.ofRows(
+        session, TableFunction.plan(() -> of(session, name, sample < 0 ? null : sample)));
+  }
+}
