@@ -97,8 +97,12 @@ wheel: jar ## Build the package: dist/*.whl, for pip install
 ##@ Check it
 
 .PHONY: test
-test: venv jar test-java ## Run all tests: JUnit, then everything under tests/
-	$(BIN)/python -m pytest tests $(PARALLEL) $(PYTEST_ARGS)
+test: venv jar ## Run all tests: JUnit, while it fetches its plugins everything under tests/
+	@mkdir -p jars/target
+	@$(MAKE) --no-print-directory test-java > jars/target/junit.log 2>&1 & junit=$$!; \
+		tests=0; $(BIN)/python -m pytest tests $(PARALLEL) $(PYTEST_ARGS) || tests=$$?; \
+		wait $$junit || { cat jars/target/junit.log; echo "JUnit failed." >&2; exit 1; }; \
+		grep 'Tests run:' jars/target/junit.log | tail -1; exit $$tests
 
 .PHONY: test-unit
 test-unit: venv ## Run the Python tests that need no JVM (seconds)
