@@ -34,10 +34,7 @@ final class InParallel {
    * @param failed what stands for an item that cannot be looked at; what it throws ends all
    */
   static <T, R> List<R> map(
-      SparkSession session,
-      List<T> items,
-      Look<T, R> look,
-      BiFunction<T, TableFailure, R> failed) {
+      SparkSession session, List<T> items, Look<T, R> look, BiFunction<T, TableFailure, R> failed) {
     if (items.isEmpty()) {
       return List.of();
     }
