@@ -363,7 +363,35 @@ def test_a_table_with_a_checksum_costs_no_job(spark: SparkSession, warehouse: Pa
     for checksum in (warehouse / "clean" / "_delta_log").glob("*.crc"):
         checksum.unlink()
     forget(spark)
-    assert jobs(spark, ask) > 0
+    # Delta looks for the protocol and the metadata; the files need no other.
+    assert jobs(spark, ask) == 1
+
+
+def test_files_are_counted_without_a_checksum_as_well(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [Table(spark, tmp_path / name) for name in ("commits", "checkpoint")]
+    for table in tables:
+        table.create("a INT, b INT", VECTORS)
+        for number in range(3):
+            table.insert(f"({number}, 1), ({number}, 2), ({number}, 3)")
+        spark.sql(f"DELETE FROM {table.name} WHERE a = 1 AND b = 1")
+        spark.sql(f"DELETE FROM {table.name} WHERE a = 1 AND b = 2")
+        spark.sql(f"DELETE FROM {table.name} WHERE a = 2")
+    delta = spark._jvm.org.apache.spark.sql.delta.DeltaLog
+    delta.forTable(spark._jsparkSession, str(tables[1].path)).checkpoint()
+    for table in tables:
+        for checksum in (table.path / "_delta_log").glob("*.crc"):
+            checksum.unlink()
+    forget(spark)
+
+    found = survey(spark, *(table.path for table in tables)).tables
+
+    files = [table.log.live_files for table in tables]
+    assert [(known.num_files, known.size_in_bytes) for known in found] == [
+        (len(live), sum(live.values())) for live in files
+    ]
+    for table, live in zip(tables, files, strict=True):
+        adds = [action for commit in table.log.commits for action in commit if "add" in action]
+        assert len(adds) > len(live) > 1
 
 
 def test_a_survey_whose_jobs_are_cancelled_ends(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.types.StructField;
@@ -92,19 +91,24 @@ public final class RequestJson {
   }
 
   /**
-   * What a table function is told that needs the files' number and size, which Delta counts.
+   * What a table function is told that needs the files' number and size.
    *
+   * @param files those of the version
    * @param removal the session's setting, or null
    * @param exact what becomes of the files, or null
    */
   public static String tableFacts(
-      String name, Snapshot snapshot, String removal, CountedFiles exact) {
+      String name,
+      Snapshot snapshot,
+      CountedFiles.Count files,
+      String removal,
+      CountedFiles exact) {
     return object(
         json -> {
           writeMetadata(json, "table", snapshot.metadata(), null, null);
           writeProtocol(json, snapshot.protocol());
           json.writeStringField("name", name);
-          writeCount(json, "files", files(snapshot));
+          writeCount(json, "files", files);
           json.writeStringField("removal", removal);
           if (exact == null) {
             json.writeNullField("exact");
@@ -137,14 +141,6 @@ public final class RequestJson {
           }
           json.writeEndArray();
         });
-  }
-
-  /** As the checksum has them, which Delta goes by too; without one it reads the whole log. */
-  private static CountedFiles.Count files(Snapshot snapshot) {
-    Option<VersionChecksum> checksum = snapshot.checksumOpt();
-    return checksum.isDefined()
-        ? new CountedFiles.Count(checksum.get().numFiles(), checksum.get().tableSizeBytes())
-        : new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes());
   }
 
   private static void writeCount(JsonGenerator json, String name, CountedFiles.Count count)

@@ -8,7 +8,9 @@ import java.util.regex.Pattern;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
+import sparkext.command.LiveFiles;
 import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
 import sparkext.rule.MetadataRules;
@@ -131,7 +133,9 @@ final class Survey {
     }
     NamedTable table = wanted.table.get();
     String name = table.readableName();
-    String facts = RequestJson.tableFacts(name, table.snapshot(), removal, /* exact= */ null);
+    Snapshot snapshot = table.snapshot();
+    String facts =
+        RequestJson.tableFacts(name, snapshot, LiveFiles.of(snapshot), removal, /* exact= */ null);
     return new SurveyedTable(name, facts, null, null);
   }
 

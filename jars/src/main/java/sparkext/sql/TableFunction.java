@@ -32,6 +32,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.command.ColumnMappingRemoval;
+import sparkext.command.LiveFiles;
 import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
@@ -156,6 +157,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         RequestJson.tableFacts(
             table.sqlName(),
             table.snapshot(),
+            LiveFiles.of(table.snapshot()),
             RemovalSetting.of(session).value(),
             (boolean) exact ? ColumnMappingRemoval.count(session, table.snapshot()) : null);
     return MetadataRules.relation("column_mapping_exit", request);
