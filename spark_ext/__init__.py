@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from spark_ext.api.table import UsageTracking
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
-    from spark_ext.leave.exits import ColumnMappingExit, Reason
+    from spark_ext.leave.exits import ColumnMappingExit
+    from spark_ext.leave.reasons import Reason
     from spark_ext.leave.survey import Obstacle, SurveyedTable
     from spark_ext.leave.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
     from spark_ext.model.metadata import FileCount
@@ -68,7 +69,7 @@ _MODULES = {
     "Obstacle": "spark_ext.leave.survey",
     "ObstacleSum": "spark_ext.leave.survey_sums",
     "Progress": "spark_ext.api.progress",
-    "Reason": "spark_ext.leave.exits",
+    "Reason": "spark_ext.leave.reasons",
     "SparkExtError": "spark_ext.errors",
     "Survey": "spark_ext.api.survey_result",
     "SurveyProgress": "spark_ext.api.survey",

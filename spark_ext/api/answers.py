@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from spark_ext.api.status import ColumnChange, ColumnMappingStatus, FlagChange
 from spark_ext.errors import MalformedMessageError
-from spark_ext.leave.exits import ColumnMappingExit, Reason
+from spark_ext.leave.exits import ColumnMappingExit
+from spark_ext.leave.reasons import Reason
 from spark_ext.model.metadata import FileCount
 
 if TYPE_CHECKING:

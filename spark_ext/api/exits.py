@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from spark_ext.leave.exits import ColumnMappingExit, Reason
+from spark_ext.leave.exits import ColumnMappingExit
+from spark_ext.leave.reasons import Reason
 from spark_ext.show.tables import as_html, as_text, cell
 
 _COLUMNS = ("exit", "reached", "cost", "files", "bytes")

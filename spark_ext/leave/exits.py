@@ -3,33 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal, reserved_columns
+from spark_ext.leave.reasons import (
+    INVALID_COLUMN_NAME,
+    MAPPING_METADATA_LEFT,
+    OTHER_FEATURE,
+    READER_VERSION,
+    RETENTION_PERIOD,
+    Reason,
+    enabled_iceberg_compat,
+    hidden_columns,
+    invalid_names,
+    other_features,
+    reasons_for_files,
+    reserved_names,
+    retention_period,
+)
+from spark_ext.model.column_mapping import is_mapped as has_mapping_on
 from spark_ext.model.column_mapping import (
-    INVALID_NAME_CHARACTERS,
-    has_physical_name,
-    physical_name,
     satisfies_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
-from spark_ext.model.column_mapping import is_mapped as has_mapping_on
 from spark_ext.model.keys import (
     CHECKPOINT_PROTECTION_FEATURE,
     COLUMN_MAPPING_FEATURE,
     COLUMN_MAPPING_MODE,
-    DEFAULT_TRUNCATE_HISTORY_RETENTION,
     FEATURE_NAME,
     ICEBERG_COMPAT_ENABLED,
     IDENTITY_COLUMNS_FEATURE,
     MODE_NONE,
     REMOVAL_COPY,
-    REMOVAL_REWRITE,
-    TRUNCATE_HISTORY_RETENTION,
 )
-from spark_ext.model.metadata import FileCount, Protocol, TableFacts, TableMetadata
-from spark_ext.model.schema import Path, quoted, walk
+from spark_ext.model.metadata import FileCount, Protocol, TableFacts
 
 UNMAPPED, READERS, WRITERS = EXITS = ("unmapped", "readers", "writers")
 
@@ -49,14 +55,6 @@ NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED = (
     "BLOCKED",
 )
 
-INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
-MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
-OTHER_FEATURE = "OTHER_FEATURE"
-READER_VERSION = "READER_VERSION"
-REMOVAL_SETTING = "REMOVAL_SETTING"
-RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
-RETENTION_PERIOD = "RETENTION_PERIOD"
-
 # Protocol, "Valid Feature Names in Table Features": what writers up to version 4 know.
 _FEATURES_OF_WRITER_4 = frozenset(
     {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns"}
@@ -65,26 +63,6 @@ _WRITER_6, _WRITER_7, _READER_1, _READER_3 = 6, 7, 1, 3
 
 # Delta, TableFeature.scala, `requiredFeatures`.
 _NEED_COLUMN_MAPPING = frozenset({*ICEBERG_COMPAT_ENABLED, "adaptiveMetadata-preview"})
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why an exit costs what it costs.
-
-    Args:
-        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
-            statement that set the mode only; where names differ, older versions have the values),
-            `OTHER_FEATURE`, `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
-            `RETENTION_PERIOD`.
-        name: The column's path, quoted where SQL wants it, or the feature that it is about; None
-            where it is about the table.
-        detail: The column's physical name, its invalid characters, its reserved name, the
-            version, the setting, or the period.
-    """
-
-    reason: str
-    name: str | None = None
-    detail: str | None = None
 
 
 @dataclass(frozen=True)
@@ -166,20 +144,20 @@ def _unmapped(facts: TableFacts) -> ColumnMappingExit:
     has_keys = schema_has_column_mapping_metadata(facts.metadata.schema)
     if not has_mapping_on(facts.metadata) and not has_keys:
         return _exit(UNMAPPED, NOTHING)
-    invalid = tuple(_invalid_names(facts.metadata))
+    invalid = tuple(invalid_names(facts.metadata))
     blocking = (
-        *_other_features(_enabled_iceberg_compat(facts.metadata)),
-        *_reserved_names(facts.metadata),
+        *other_features(enabled_iceberg_compat(facts.metadata)),
+        *reserved_names(facts.metadata),
     )
     # A name can only be made legal by a rename, after which nothing is free.
-    reasons = tuple(_reasons_for_files(facts))
+    reasons = tuple(reasons_for_files(facts))
     cost = _cost_of_files(facts) if reasons or invalid else METADATA
     if invalid or blocking:
         return _with_files(BLOCKED, cost, facts, (*invalid, *blocking, *reasons))
     statement = disabling_statement(facts.name)
     if not has_mapping_on(facts.metadata):
         # Delta's rewrite reads by the logical names, and would write nulls over these.
-        hidden = tuple(_hidden_columns(facts.metadata))
+        hidden = tuple(hidden_columns(facts.metadata))
         if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
             return _exit(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
         statement = _drop_mapping(facts.name)
@@ -226,7 +204,7 @@ def _readable(facts: TableFacts) -> ColumnMappingExit:
     features = _reader_features(facts.protocol)
     # Delta drops no feature that one of the others needs.
     needed_by = _NEED_COLUMN_MAPPING & _features(facts.protocol)
-    others = _other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
+    others = other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
     if others:
         return _exit(READERS, BLOCKED, others)
     if COLUMN_MAPPING_FEATURE not in features:
@@ -238,7 +216,7 @@ def _readable(facts: TableFacts) -> ColumnMappingExit:
 def _writable(facts: TableFacts) -> ColumnMappingExit:
     features = _features(facts.protocol)
     ours = {FEATURE_NAME, CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE}
-    others = _other_features(features - ours - _FEATURES_OF_WRITER_4)
+    others = other_features(features - ours - _FEATURES_OF_WRITER_4)
     if others:
         return _exit(WRITERS, BLOCKED, others)
     statements: list[str] = []
@@ -249,7 +227,7 @@ def _writable(facts: TableFacts) -> ColumnMappingExit:
     if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
         dropped = f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY"
         statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {dropped}")
-        reasons = (_retention_period(facts),)
+        reasons = (retention_period(facts),)
     cost = HISTORY if reasons else METADATA if statements else NOTHING
     return _exit(WRITERS, cost, reasons, tuple(statements))
 
@@ -264,13 +242,6 @@ def waiting(step: ColumnMappingExit) -> ColumnMappingExit:
         return step
     reasons = (*step.reasons, Reason(RETENTION_PERIOD))
     return replace(step, cost=HISTORY, reasons=reasons)
-
-
-def _retention_period(facts: TableFacts) -> Reason:
-    period = facts.metadata.configuration.get(
-        TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
-    )
-    return Reason(RETENTION_PERIOD, CHECKPOINT_PROTECTION_FEATURE, period)
 
 
 def _exit(
@@ -294,54 +265,6 @@ def _exit(
         rewritten=None,
         statements=statements,
     )
-
-
-def _reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
-    """Why metadata alone does not suffice."""
-    physical_names = _physical_names(facts.metadata)
-    for why in removal(table=facts.metadata, protocol=facts.protocol):
-        if why.column:
-            yield Reason(why.reason, quoted(why.column), physical_names[why.column])
-        else:
-            yield Reason(why.reason)
-    if facts.removal == REMOVAL_REWRITE:
-        yield Reason(REMOVAL_SETTING, detail=facts.removal)
-
-
-def _hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
-    for path, name in _physical_names(metadata).items():
-        if name != path[-1]:
-            yield Reason(PHYSICAL_NAME_DIFFERS, quoted(path), name)
-
-
-def _physical_names(metadata: TableMetadata) -> Mapping[Path, str]:
-    return {
-        path: physical_name(field)
-        for path, field in walk(metadata.schema)
-        if has_physical_name(field)
-    }
-
-
-def _invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
-    for path, field in walk(metadata.schema):
-        invalid = [char for char in field["name"] if char in INVALID_NAME_CHARACTERS]
-        if invalid:
-            yield Reason(INVALID_COLUMN_NAME, quoted(path), "".join(dict.fromkeys(invalid)))
-
-
-def _reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
-    for column, name in reserved_columns(metadata):
-        yield Reason(RESERVED_COLUMN_NAME, quoted((column,)), name)
-
-
-def _other_features(features: Iterable[str]) -> tuple[Reason, ...]:
-    return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
-
-
-def _enabled_iceberg_compat(metadata: TableMetadata) -> Iterable[str]:
-    for feature, enabled in ICEBERG_COMPAT_ENABLED.items():
-        if metadata.configuration.get(enabled, "").lower() == "true":
-            yield feature
 
 
 def _reader_features(protocol: Protocol) -> frozenset[str]:

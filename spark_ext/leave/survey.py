@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spark_ext.leave.exits import BLOCKED, REMOVAL_SETTING, exits
+from spark_ext.leave.exits import BLOCKED, exits
+from spark_ext.leave.reasons import REMOVAL_SETTING
 from spark_ext.leave.removal import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,

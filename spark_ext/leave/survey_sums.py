@@ -14,9 +14,9 @@ from spark_ext.leave.exits import (
     HISTORY,
     METADATA,
     NOTHING,
-    OTHER_FEATURE,
     REWRITE,
 )
+from spark_ext.leave.reasons import OTHER_FEATURE
 from spark_ext.leave.survey import Obstacle, SurveyedTable
 
 _COSTS = (NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED)

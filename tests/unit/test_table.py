@@ -17,7 +17,8 @@ from spark_ext.errors import (
     MalformedMessageError,
     SessionWithoutExtensionError,
 )
-from spark_ext.leave.exits import EXITS, Reason
+from spark_ext.leave.exits import EXITS
+from spark_ext.leave.reasons import Reason
 
 TABLE = {
     "name": "t",

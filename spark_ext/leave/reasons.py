@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why an exit from column mapping costs what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal, reserved_columns
+from spark_ext.model.column_mapping import (
+    INVALID_NAME_CHARACTERS,
+    has_physical_name,
+    physical_name,
+)
+from spark_ext.model.keys import (
+    CHECKPOINT_PROTECTION_FEATURE,
+    DEFAULT_TRUNCATE_HISTORY_RETENTION,
+    ICEBERG_COMPAT_ENABLED,
+    REMOVAL_REWRITE,
+    TRUNCATE_HISTORY_RETENTION,
+)
+from spark_ext.model.metadata import TableFacts, TableMetadata
+from spark_ext.model.schema import Path, quoted, walk
+
+INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
+MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
+OTHER_FEATURE = "OTHER_FEATURE"
+READER_VERSION = "READER_VERSION"
+REMOVAL_SETTING = "REMOVAL_SETTING"
+RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
+RETENTION_PERIOD = "RETENTION_PERIOD"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an exit costs what it costs.
+
+    Args:
+        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
+            statement that set the mode only; where names differ, older versions have the values),
+            `OTHER_FEATURE`, `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
+            `RETENTION_PERIOD`.
+        name: The column's path, quoted where SQL wants it, or the feature that it is about; None
+            where it is about the table.
+        detail: The column's physical name, its invalid characters, its reserved name, the
+            version, the setting, or the period.
+    """
+
+    reason: str
+    name: str | None = None
+    detail: str | None = None
+
+
+def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
+    """Why metadata alone does not suffice."""
+    physical_names = _physical_names(facts.metadata)
+    for why in removal(table=facts.metadata, protocol=facts.protocol):
+        if why.column:
+            yield Reason(why.reason, quoted(why.column), physical_names[why.column])
+        else:
+            yield Reason(why.reason)
+    if facts.removal == REMOVAL_REWRITE:
+        yield Reason(REMOVAL_SETTING, detail=facts.removal)
+
+
+def hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
+    """Columns whose values stand in files under names of their own."""
+    for path, name in _physical_names(metadata).items():
+        if name != path[-1]:
+            yield Reason(PHYSICAL_NAME_DIFFERS, quoted(path), name)
+
+
+def _physical_names(metadata: TableMetadata) -> Mapping[Path, str]:
+    return {
+        path: physical_name(field)
+        for path, field in walk(metadata.schema)
+        if has_physical_name(field)
+    }
+
+
+def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
+    """Columns that Delta refuses without column mapping, with the characters that are invalid."""
+    for path, field in walk(metadata.schema):
+        invalid = [char for char in field["name"] if char in INVALID_NAME_CHARACTERS]
+        if invalid:
+            yield Reason(INVALID_COLUMN_NAME, quoted(path), "".join(dict.fromkeys(invalid)))
+
+
+def reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
+    """Columns that Spark or Delta would take for one of theirs."""
+    for column, name in reserved_columns(metadata):
+        yield Reason(RESERVED_COLUMN_NAME, quoted((column,)), name)
+
+
+def other_features(features: Iterable[str]) -> tuple[Reason, ...]:
+    """Features that stand in the way."""
+    return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
+
+
+def enabled_iceberg_compat(metadata: TableMetadata) -> Iterable[str]:
+    """The features that need column mapping and are switched on."""
+    for feature, enabled in ICEBERG_COMPAT_ENABLED.items():
+        if metadata.configuration.get(enabled, "").lower() == "true":
+            yield feature
+
+
+def retention_period(facts: TableFacts) -> Reason:
+    """The period that Delta waits for before it deletes history."""
+    period = facts.metadata.configuration.get(
+        TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
+    )
+    return Reason(RETENTION_PERIOD, CHECKPOINT_PROTECTION_FEATURE, period)
