@@ -111,6 +111,7 @@ def exits(facts: TableFacts) -> tuple[ColumnMappingExit, ...]:
         RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`.
 
     Example:
+        >>> from spark_ext.model.metadata import TableMetadata
         >>> plain = TableFacts(TableMetadata(), Protocol(1, 2), "db.t", FileCount(1))
         >>> [exit.reached for exit in exits(plain)]
         [True, True, True]
