@@ -1,85 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.command;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.UncheckedIOException;
-import java.util.HashMap;
+import java.net.URI;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.LogSegment;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.VersionChecksum;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Action$;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import scala.Option;
+import scala.collection.immutable.Set;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.rule.CountedFiles;
 
 /**
- * How many files a table's version has, and their size, told without a Spark job where that can be.
+ * The data files of a table's version, without a Spark job where that can be.
  *
- * <p>Source: Protocol, "Action Reconciliation".
+ * <p>Delta itself replays every log in jobs, which take longer than all else where a log is short.
+ *
+ * <p>Source: Delta 4.4.0, Snapshot.scala, {@code stateReconstruction}, whose replay this is.
  */
 public final class LiveFiles {
   /** Of more, the executors together are quicker. */
   private static final long MAX_BYTES = 16 << 20;
 
-  private static final ObjectMapper MAPPER = new ObjectMapper();
-
-  /** The size of each file, by its path and its deletion vector. */
-  private final Map<String, Long> sizes = new HashMap<>();
+  /** Of a table with such a feature, the log may say of its files only where they are listed. */
+  private static final String ADAPTIVE_METADATA = "adaptiveMetadata";
 
   private LiveFiles() {}
 
-  /** As the checksum has them, which Delta goes by too; else as the log has them. */
-  public static CountedFiles.Count of(Snapshot snapshot) {
+  /** How many, and their size: as the checksum has them, which Delta goes by too, or the log. */
+  public static CountedFiles.Count count(Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
     if (checksum.isDefined()) {
       return new CountedFiles.Count(checksum.get().numFiles(), checksum.get().tableSizeBytes());
     }
+    return replayed(snapshot)
+        .map(LiveFiles::count)
+        .orElseGet(() -> new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes()));
+  }
+
+  /** Each with its statistics, which Delta's own way to ask for files leaves out. */
+  static List<AddFile> of(Snapshot snapshot) {
+    Option<VersionChecksum> checksum = snapshot.checksumOpt();
+    if (checksum.isDefined()) {
+      CountedFiles.Count known =
+          new CountedFiles.Count(checksum.get().numFiles(), checksum.get().tableSizeBytes());
+      Optional<List<AddFile>> files =
+          replayed(snapshot).filter(found -> count(found).equals(known));
+      if (files.isPresent()) {
+        return files.get();
+      }
+    }
+    return snapshot.allFiles().collectAsList();
+  }
+
+  private static CountedFiles.Count count(List<AddFile> files) {
+    return new CountedFiles.Count(files.size(), files.stream().mapToLong(AddFile::size).sum());
+  }
+
+  /** What the commits alone tell; nothing where there is more, or too much of them. */
+  private static Optional<List<AddFile>> replayed(Snapshot snapshot) {
     LogSegment log = snapshot.logSegment();
     List<FileStatus> commits = CollectionConverters.asJava(log.deltas());
-    if (log.checkpointProvider().isEmpty()
-        && commits.stream().mapToLong(FileStatus::getLen).sum() <= MAX_BYTES) {
-      return inCommits(snapshot.deltaLog(), commits);
+    Option<Set<String>> features = snapshot.protocol().writerFeatures();
+    if (!log.checkpointProvider().isEmpty()
+        || commits.stream().mapToLong(FileStatus::getLen).sum() > MAX_BYTES
+        || features.exists(all -> all.exists(name -> name.startsWith(ADAPTIVE_METADATA)))) {
+      return Optional.empty();
     }
-    return new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes());
-  }
-
-  private static CountedFiles.Count inCommits(DeltaLog log, List<FileStatus> commits) {
-    LiveFiles live = new LiveFiles();
-    Configuration configuration = log.newDeltaHadoopConf();
+    Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
+    List<Action> actions = new ArrayList<>();
     for (FileStatus commit : commits) {
-      CollectionConverters.asJava(log.store().read(commit, configuration)).forEach(live::replay);
-    }
-    long bytes = live.sizes.values().stream().mapToLong(Long::longValue).sum();
-    return new CountedFiles.Count(live.sizes.size(), bytes);
-  }
-
-  private void replay(String line) {
-    try {
-      JsonNode action = MAPPER.readTree(line);
-      if (action.has("add")) {
-        JsonNode file = action.get("add");
-        sizes.put(key(file), file.path("size").asLong());
-      } else if (action.has("remove")) {
-        sizes.remove(key(action.get("remove")));
+      for (String line :
+          CollectionConverters.asJava(snapshot.deltaLog().store().read(commit, configuration))) {
+        Action action = Action$.MODULE$.fromJson(line);
+        if (action instanceof FileAction file && !isRelative(file.path())) {
+          return Optional.empty(); // Delta compares those of one file that are written otherwise
+        }
+        actions.add(action);
       }
-    } catch (JsonProcessingException noAction) {
-      throw new UncheckedIOException(noAction);
     }
+    InMemoryLogReplay replay = new InMemoryLogReplay(Option.empty(), Option.empty());
+    replay.append(0, CollectionConverters.asScala(actions.iterator()));
+    return Optional.of(List.copyOf(CollectionConverters.asJava(replay.allFiles())));
   }
 
-  private static String key(JsonNode file) {
-    JsonNode vector = file.path("deletionVector");
-    return String.join(
-        "\n",
-        file.path("path").asText(),
-        vector.path("storageType").asText(),
-        vector.path("pathOrInlineDv").asText(),
-        vector.path("offset").asText());
+  private static boolean isRelative(String path) {
+    return !path.startsWith("/") && !URI.create(path).isAbsolute();
   }
 }

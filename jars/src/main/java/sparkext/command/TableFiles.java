@@ -32,8 +32,7 @@ final class TableFiles {
     this.configuration = configuration;
     this.plan = plan;
     this.keys = new RenamedKeys(plan.columns());
-    // Delta's own way to ask for them leaves the statistics out.
-    this.files = snapshot.allFiles().collectAsList();
+    this.files = LiveFiles.of(snapshot);
   }
 
   AddFile get(int number) {

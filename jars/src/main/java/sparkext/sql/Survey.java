@@ -135,7 +135,8 @@ final class Survey {
     String name = table.readableName();
     Snapshot snapshot = table.snapshot();
     String facts =
-        RequestJson.tableFacts(name, snapshot, LiveFiles.of(snapshot), removal, /* exact= */ null);
+        RequestJson.tableFacts(
+            name, snapshot, LiveFiles.count(snapshot), removal, /* exact= */ null);
     return new SurveyedTable(name, facts, null, null);
   }
 

@@ -157,7 +157,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         RequestJson.tableFacts(
             table.sqlName(),
             table.snapshot(),
-            LiveFiles.of(table.snapshot()),
+            LiveFiles.count(table.snapshot()),
             RemovalSetting.of(session).value(),
             (boolean) exact ? ColumnMappingRemoval.count(session, table.snapshot()) : null);
     return MetadataRules.relation("column_mapping_exit", request);
