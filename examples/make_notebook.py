@@ -137,9 +137,14 @@ def run(client: Any, name: str, source: str) -> Json:
     return {"cell_type": "code", **cell, "execution_count": count, "outputs": outputs}
 
 
+def as_text(notebook: Json) -> str:
+    """A notebook as Jupyter writes it."""
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
 def comparable(notebook: Json) -> str:
     """A notebook without what is another in each run."""
-    text = json.dumps(notebook, indent=1, ensure_ascii=False)
+    text = as_text(notebook)
     for volatile in VOLATILE:
         text = re.sub(volatile, "..", text)
     return text
@@ -150,7 +155,7 @@ def main() -> None:
     notebook = executed()
     if NOTEBOOK.exists() and comparable(json.loads(NOTEBOOK.read_text())) == comparable(notebook):
         return
-    NOTEBOOK.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    NOTEBOOK.write_text(as_text(notebook))
 
 
 if __name__ == "__main__":
