@@ -56,6 +56,10 @@ demo: jar ## Run the main job on a real table, from nothing
 bench: venv jar ## Time this project against plain delta-spark
 	$(BIN)/python bench/run.py
 
+.PHONY: notebook
+notebook: venv jar ## Run the cells of examples/make_notebook.py and write examples/lakehouse.ipynb
+	$(BIN)/python examples/make_notebook.py
+
 .PHONY: docs
 docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html

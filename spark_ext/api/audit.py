@@ -35,7 +35,7 @@ def audit(
 
     Args:
         spark: Any session with Delta; on Spark Connect, one whose server has spark-ext.
-        table: A name, or a path: what has a slash outside of backticks, and is no ``delta.`..` ``.
+        table: A name, or a path: what has a slash outside of backticks.
         sample: Of so many data files the footers are read; None for all.
         progress: Called before, while and after Spark reads; None for silence.
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from audited import findings
 from delta_table import Table, refusal
+from pages import commands
 from pyspark.sql import SparkSession
 from table_log import FLAG
 
@@ -118,6 +119,15 @@ def test_the_command_tells_programs_an_object_a_finding(
     assert code == 1
     assert list(json.loads(line)) == ["table", *COLUMNS]
     assert json.loads(line)["table"] == broken.name
+
+
+def test_the_commands_of_the_page(named_table: Table, capsys: Any) -> None:
+    named_table.create_tracked()
+    names = {"db.trips": named_table.name, "/data/trips": str(named_table.path)}
+
+    for words in commands("docs/audit.md", "The command"):
+        assert main([names.get(word, word) for word in words]) == 0
+    assert capsys.readouterr().out == "named: no findings\n\n"
 
 
 def test_a_sound_table_is_exit_code_0(named_table: Table, capsys: Any) -> None:

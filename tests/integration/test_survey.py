@@ -19,6 +19,7 @@ import pyspark
 import pytest
 from custom_sessions import resolved_jars
 from delta_table import NAME_MODE, TRACKED, Table, refusal
+from pages import commands
 from pyspark.sql import SparkSession
 from table_log import TableLog
 
@@ -572,6 +573,32 @@ def test_the_command_without_a_name_tells_the_catalog(
     assert main(["survey"]) == 1
 
     assert f"\n{full('clean')} " in capsys.readouterr().out
+
+
+@pytest.mark.broken_table("unreadable_schema", "log_without_start")
+def test_the_commands_of_the_page(
+    spark: SparkSession,
+    warehouse: Path,
+    lake: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(spark, lake / "own" / "t")
+    write(spark, tmp_path / "t")
+    names = {"sales": SCHEMA, "main.hr": "lake.own", "/data/trips": str(tmp_path / "t")}
+    surveyed = []
+    try:
+        for words in commands("docs/survey.md", "On a command line"):
+            code = main([names.get(word, word) for word in words])
+            surveyed.append((code, capsys.readouterr().out))
+    finally:
+        shutil.rmtree(lake / "own")
+
+    shown = [[full("clean")], [full("clean"), "lake.own.t "], [f'"delta.`file:{tmp_path / "t"}`"']]
+    # 1: a schema of theirs has broken tables.
+    assert [code for code, _ in surveyed] == [1, 1, 0]
+    for (_, out), texts in zip(surveyed, shown, strict=True):
+        assert [text for text in texts if text not in out] == []
 
 
 def test_the_command_says_that_there_is_no_such_schema(

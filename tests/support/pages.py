@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import tokenize
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ RUN, OUTPUT = ("sql", "python"), "text"
 
 # Sections whose blocks another test runs: the file, which names the section.
 ELSEWHERE = {
+    ("docs/audit.md", "The command"): "tests/integration/test_audit.py",
+    ("docs/survey.md", "On a command line"): "tests/integration/test_survey.py",
     ("docs/install.md", "From a command line"): "tests/ways_in/test_spark_submit.py",
     ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
     ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
@@ -44,10 +47,13 @@ NOT_RUN = {
 VOLATILE = {
     # A page may cut a UUID short, and a column of `show` is as wide as its widest value.
     r"\bcol-[0-9a-f]{8}-(?:\.\.|[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})": "col-<uuid>",
+    r"\b\w\w/part-\d{5}-[\w.-]+\.parquet": "<file>",
     r"-{2,}": "--",
     r" {2,}": " ",
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?": "<time>",
     r"\b\d+\.\d s\b": "<seconds>",
+    # A file's bytes, which are others with each release of Parquet.
+    r"\b\d{3,4}\b": "<bytes>",
     r"(?:file:/{1,3}|(?<![\w/])/)(?:[\w.@=%-]+/)+[\w.@=%-]*": "<path>",
 }
 
@@ -107,6 +113,19 @@ def comparable(text: str) -> list[str]:
     for volatile, stand_in in VOLATILE.items():
         text = re.sub(volatile, stand_in, text)
     return [line.strip() for line in text.strip().splitlines()]
+
+
+def commands(page: str, section: str) -> list[list[str]]:
+    """The arguments of each `python -m spark_ext` in a section's blocks."""
+    lines = [
+        line
+        for block in blocks(page)
+        if (block.section, block.language) == (section, "sh")
+        for line in block.text.splitlines()
+    ]
+    words = [shlex.split(line, comments=True) for line in lines]
+    assert [line[:3] for line in words] == [["python", "-m", "spark_ext"]] * len(words) != []
+    return [line[3:] for line in words]
 
 
 def is_run(block: Block) -> bool:

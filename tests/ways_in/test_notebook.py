@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Jupyter kernel, without the pages around it."""
+"""A Jupyter kernel, without the pages around it, and the notebook in examples/."""
 
 from __future__ import annotations
 
+import json
+import os
+import runpy
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +16,8 @@ from jupyter_client.manager import start_new_kernel
 from place import Place
 from shells import SECONDS, environment
 from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class Notebook:
@@ -58,3 +64,16 @@ def test_cells_of_a_notebook(place: Place, notebook: Notebook) -> None:
 
         assert (named.strip(), refused.strip()) == ("d a", REFUSED)
         assert_tracked(place.log(name))
+
+
+@pytest.mark.matrix
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
+def test_the_example_shows_what_comes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in set(os.environ) - environment().keys():
+        monkeypatch.delenv(name)
+    maker = runpy.run_path(str(EXAMPLES / "make_notebook.py"))
+    shown = json.loads((EXAMPLES / "lakehouse.ipynb").read_text())
+
+    made = maker["executed"]()
+
+    assert maker["comparable"](made) == maker["comparable"](shown)

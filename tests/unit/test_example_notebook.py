@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The notebook in examples/ as it is committed: whole, executed, and of no machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TEXT = (EXAMPLES / "lakehouse.ipynb").read_text()
+CELLS: dict[str, Any] = {cell["id"]: cell for cell in json.loads(TEXT)["cells"]}
+CODE = {name: cell for name, cell in CELLS.items() if cell["cell_type"] == "code"}
+# The objects of ours that are shown, and a word of each that a person looks for.
+SHOWN = {
+    "track": "<th>has dropped or renamed</th><td>false</td>",
+    "rename": "<td>RENAME COLUMN</td>",
+    "history": "<td>rename</td>",
+    "exits": "<td>unmapped</td>",
+    "survey": "<td>spark_catalog.default.trips</td>",
+    "audit": "<td>no findings</td>",
+    "finding": "<td>file_missing</td>",
+}
+
+
+def html(name: str) -> str:
+    (output,) = CODE[name]["outputs"]
+    return "".join(output["data"]["text/html"])
+
+
+def test_it_is_a_notebook() -> None:
+    nbformat.validate(nbformat.reads(TEXT, as_version=nbformat.NO_CONVERT))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
+def test_its_cells_are_those_of_the_script() -> None:
+    maker = runpy.run_path(str(EXAMPLES / "make_notebook.py"))
+
+    sources = {name: "".join(cell["source"]) for name, cell in CELLS.items()}
+    assert sources == {name: source.strip() for name, source in maker["CELLS"].items()}
+
+
+def test_every_cell_was_executed_in_order_without_an_error() -> None:
+    counts = [cell["execution_count"] for cell in CODE.values()]
+    outputs = [output for cell in CODE.values() for output in cell["outputs"]]
+
+    assert counts == list(range(1, len(CODE) + 1))
+    assert {output["output_type"] for output in outputs} == {"execute_result"}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_it_shows_the_html_form(name: str) -> None:
+    assert html(name).startswith("<table")
+    assert SHOWN[name] in html(name)
+
+
+def test_every_output_is_looked_at() -> None:
+    assert {name for name, cell in CODE.items() if cell["outputs"]} == set(SHOWN)
+
+
+def test_it_names_no_machine() -> None:
+    results = json.dumps([cell["outputs"] for cell in CODE.values()])
+
+    assert re.findall(r"file:|//|(?<![\w<.])/\w+/|\b\d+(?:\.\d+){3}\b", results) == []
