@@ -212,6 +212,7 @@ final class DataFiles {
   }
 
   private static Column partitionColumns() {
-    return expr("array_sort(map_keys(add.partitionValues))").as("partitionColumns");
+    return expr("coalesce(array_sort(map_keys(add.partitionValues)), array())")
+        .as("partitionColumns");
   }
 }
