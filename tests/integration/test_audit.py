@@ -109,6 +109,18 @@ def test_a_commit_that_is_missing_in_the_middle_is_told(spark: SparkSession, tab
     assert found(result.findings) == [(2, "log_without_start")]
 
 
+@NO_FLAG
+def test_reserved_words_of_a_session_are_none_of_ours(
+    spark: SparkSession, broken: Table, conf: Any
+) -> None:
+    conf("spark.sql.ansi.enforceReservedKeywords", "true")
+
+    result = spark_ext.audit(spark, broken.path, progress=None)
+
+    assert found(result.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
+    assert len(spark_ext.survey(spark, str(broken.path), progress=None).tables) == 1
+
+
 @pytest.mark.parametrize("text", ['{"vers', "", "[]"])
 def test_a_broken_last_checkpoint_ends_nothing(
     spark: SparkSession, table: Table, text: str

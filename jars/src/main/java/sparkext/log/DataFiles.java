@@ -38,7 +38,7 @@ final class DataFiles {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int TASKS_PER_CORE = 8;
   private static final String VECTOR =
-      "deletionVector: STRUCT<storageType: STRING, pathOrInlineDv: STRING, offset: INT>";
+      "deletionVector: STRUCT<storageType: STRING, pathOrInlineDv: STRING, `offset`: INT>";
   private static final String ADD =
       "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, size: BIGINT, stats: STRING, "
           + VECTOR
@@ -206,7 +206,7 @@ final class DataFiles {
 
   /** Source: Protocol, "Deletion Vectors": a file's unique id is its path and this. */
   private static Column vector(String of) {
-    return expr("concat_ws('@', {v}.storageType, {v}.pathOrInlineDv, {v}.offset)"
+    return expr("concat_ws('@', {v}.storageType, {v}.pathOrInlineDv, {v}.`offset`)"
             .replace("{v}", of))
         .as("vector");
   }
