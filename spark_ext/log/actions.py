@@ -129,7 +129,8 @@ class TableLog:
         commits: By version, those that change metadata or protocol. Log clean-up takes old ones.
         summaries: Every checkpoint and log compaction file.
         first_commit: The version of the oldest commit that is there, whatever it has.
-        hinted_checkpoint: The version that `_last_checkpoint` names; None without that file.
+        hinted_checkpoint: The version that `_last_checkpoint` names, -1 where it names none;
+            None without that file.
         files: The live data files; None where nobody asked for them.
     """
 

@@ -158,7 +158,8 @@ FUNCTIONS = {
         _column_mapping_exit,
     ),
     "column_mapping_audit": TableFunction(
-        "version BIGINT, check STRING, column STRING, file STRING, message STRING, remedy STRING",
+        "version BIGINT, `check` STRING, `column` STRING, file STRING, message STRING,"
+        " remedy STRING",
         parse_log,
         _column_mapping_audit,
     ),
@@ -177,7 +178,7 @@ FUNCTIONS = {
         _column_mapping_status,
     ),
     "column_mapping_survey": TableFunction(
-        "table STRING, mode STRING, tracked BOOLEAN, hasDroppedOrRenamed BOOLEAN,"
+        "`table` STRING, mode STRING, tracked BOOLEAN, hasDroppedOrRenamed BOOLEAN,"
         " numColumns BIGINT, numOtherNames BIGINT, numFiles BIGINT, sizeInBytes BIGINT,"
         " unmapped STRING, readers STRING, writers STRING,"
         " blockedBy ARRAY<STRUCT<exit: STRING, reason: STRING, name: STRING, detail: STRING>>,"

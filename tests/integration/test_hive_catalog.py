@@ -25,7 +25,7 @@ ROOT = FOLDER.parent.parent
             marks=pytest.mark.matrix,
         ),
         # What asks the catalog which tables there are.
-        (["test_survey.py"], "every_delta or current"),
+        (["test_surveyed_tables.py"], "every_delta or current"),
     ],
     ids=["the flag", "creation", "the survey"],
 )

@@ -24,8 +24,8 @@ RUN, OUTPUT = ("sql", "python"), "text"
 
 # Sections whose blocks another test runs: the file, which names the section.
 ELSEWHERE = {
-    ("docs/audit.md", "The command"): "tests/integration/test_audit.py",
-    ("docs/survey.md", "On a command line"): "tests/integration/test_survey.py",
+    ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
+    ("docs/survey.md", "On a command line"): "tests/integration/test_surveyed_tables.py",
     ("docs/install.md", "From a command line"): "tests/ways_in/test_spark_submit.py",
     ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
     ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",

@@ -480,7 +480,7 @@ def test_the_table_function_answers_the_findings() -> None:
         "`a b`",
         None,
     )
-    assert list(row) == [column.split()[0] for column in answer["schema"].split(", ")]
+    assert list(row) == [column.split()[0].strip("`") for column in answer["schema"].split(", ")]
 
 
 def test_a_log_in_few_words_is_replayed() -> None:

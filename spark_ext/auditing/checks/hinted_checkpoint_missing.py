@@ -21,17 +21,23 @@ def hinted_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Itera
         >>> found = hinted_checkpoint_missing(replace(log, hinted_checkpoint=0), states)
         >>> [each.version for each in found]
         [0]
+        >>> found = hinted_checkpoint_missing(replace(log, hinted_checkpoint=-1), states)
+        >>> [each.version for each in found]
+        [None]
     """
     there = {summary.version for summary in log.summaries if summary.first_version is None}
     if log.hinted_checkpoint is not None and log.hinted_checkpoint not in there:
+        is_told = log.hinted_checkpoint >= 0
+        names = (
+            f"a checkpoint of version {log.hinted_checkpoint}, which is not there"
+            if is_told
+            else "no version of a checkpoint"
+        )
         yield Finding(
-            version=log.hinted_checkpoint,
+            version=log.hinted_checkpoint if is_told else None,
             check="hinted_checkpoint_missing",
             column=None,
             file="_last_checkpoint",
-            message=(
-                f"It names a checkpoint of version {log.hinted_checkpoint}, which is not there:"
-                " Delta looks for another one, and other readers fail."
-            ),
+            message=(f"It names {names}: Delta looks for another one, and other readers fail."),
             remedy="Delete `_last_checkpoint`, or write a new checkpoint with Delta.",
         )

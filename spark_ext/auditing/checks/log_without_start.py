@@ -28,8 +28,8 @@ def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Find
             column=None,
             file=None,
             message=(
-                "The log has neither version 0 nor a whole checkpoint before its first commit:"
-                " nothing tells the table's schema, and nothing reads it."
+                "The log has neither version 0 nor a whole checkpoint from which on every commit is"
+                " there: nothing tells the table's schema, and nothing reads it."
             ),
             remedy="Bring the missing files of `_delta_log` back from a backup.",
         )

@@ -62,8 +62,7 @@ final class Actions {
       return;
     }
     List<Row> rows =
-        LogReader.of(session, SCHEMA)
-            .parquet(LogReader.paths(files))
+        LogReader.parquet(session, SCHEMA, files)
             .where("protocol IS NOT NULL OR metaData IS NOT NULL")
             .selectExpr("_metadata.file_name", "to_json(struct(protocol, metaData))")
             .collectAsList();

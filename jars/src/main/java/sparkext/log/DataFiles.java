@@ -38,7 +38,7 @@ final class DataFiles {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int TASKS_PER_CORE = 8;
   private static final String VECTOR =
-      "deletionVector: STRUCT<storageType: STRING, pathOrInlineDv: STRING, offset: INT>";
+      "deletionVector: STRUCT<storageType: STRING, pathOrInlineDv: STRING, `offset`: INT>";
   private static final String ADD =
       "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, size: BIGINT, stats: STRING, "
           + VECTOR
@@ -132,7 +132,7 @@ final class DataFiles {
 
   private Dataset<Row> inCommits() {
     List<Path> files = log.commits().stream().map(LogFiles.Commit::path).toList();
-    Dataset<Row> actions = LogReader.of(session, ADD + ", " + REMOVE).json(LogReader.paths(files));
+    Dataset<Row> actions = LogReader.json(session, ADD + ", " + REMOVE, files);
     return withStatisticsPaths(
         actions
             .where("add IS NOT NULL OR remove IS NOT NULL")
@@ -185,8 +185,8 @@ final class DataFiles {
 
   private Dataset<Row> read(String schema, List<Path> files, boolean isJson) {
     return isJson
-        ? LogReader.of(session, schema).json(LogReader.paths(files))
-        : LogReader.of(session, schema).parquet(LogReader.paths(files));
+        ? LogReader.json(session, schema, files)
+        : LogReader.parquet(session, schema, files);
   }
 
   /** The statistics themselves are most of a log, and need not be shuffled. */
@@ -206,12 +206,13 @@ final class DataFiles {
 
   /** Source: Protocol, "Deletion Vectors": a file's unique id is its path and this. */
   private static Column vector(String of) {
-    return expr("concat_ws('@', {v}.storageType, {v}.pathOrInlineDv, {v}.offset)"
+    return expr("concat_ws('@', {v}.storageType, {v}.pathOrInlineDv, {v}.`offset`)"
             .replace("{v}", of))
         .as("vector");
   }
 
   private static Column partitionColumns() {
-    return expr("array_sort(map_keys(add.partitionValues))").as("partitionColumns");
+    return expr("coalesce(array_sort(map_keys(add.partitionValues)), array())")
+        .as("partitionColumns");
   }
 }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -66,30 +67,46 @@ record FileGroups(
     ObjectNode group = MAPPER.createObjectNode();
     group.put("example", path);
     group.put("numFiles", 1L);
-    group.put("sizeInBytes", file.<Long>getAs("size"));
+    Long size = file.getAs("size");
+    group.put("sizeInBytes", size == null ? 0 : size);
     Long added = file.getAs("added");
     group.put("addedUnder", added == null ? null : new TreeSet<>(changes).floor(added));
     ArrayNode partitionColumns = group.putArray("partitionColumns");
     file.getList(file.fieldIndex("partitionColumns"))
         .forEach(name -> partitionColumns.add((String) name));
     ArrayNode folders = group.putArray("folders");
-    for (String folder : new Path(URI.create(path)).toUri().getPath().split("/")) {
-      int end = folder.indexOf('=');
+    Path place = place(path);
+    String[] names = place == null ? new String[0] : place.toUri().getPath().split("/");
+    for (int i = 0; i < names.length - 1; i++) { // the last is the file's own
+      int end = names[i].indexOf('=');
       if (end > 0) {
-        folders.add(ExternalCatalogUtils.unescapePathName(folder.substring(0, end)));
+        folders.add(ExternalCatalogUtils.unescapePathName(names[i].substring(0, end)));
       }
     }
     group.set("statistics", MAPPER.readTree(file.<String>getAs("statistics")));
     group.putNull("columns");
     group.putNull("problem");
-    if (file.<Boolean>getAs("isRead")) {
-      readFooter(path, file.getAs("size"), group);
+    if (place == null) {
+      group.put("problem", "its path is no URI of a file");
+    } else if (size == null) {
+      group.put("problem", "the log does not have its size");
+    } else if (file.<Boolean>getAs("isRead")) {
+      readFooter(place, size, group);
     }
     return group;
   }
 
-  private void readFooter(String path, long size, ObjectNode group) throws IOException {
-    Path given = new Path(URI.create(path));
+  /** Null where a path is not as Delta writes it, URL-encoded. */
+  private static Path place(String path) {
+    try {
+      Path place = new Path(new URI(path));
+      return path.isEmpty() || place.toUri().isOpaque() ? null : place;
+    } catch (URISyntaxException | IllegalArgumentException raw) {
+      return null;
+    }
+  }
+
+  private void readFooter(Path given, long size, ObjectNode group) throws IOException {
     Path absolute = given.isAbsolute() ? given : new Path(new Path(URI.create(table)), given);
     try {
       ArrayNode columns = MAPPER.createArrayNode();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -24,10 +25,11 @@ import org.apache.hadoop.fs.Path;
  *
  * <p>Source: Protocol, "File Types"; Delta 4.4.0, FileNames.scala.
  *
- * @param commits by version
+ * @param commits by version; those before a missing one are left out, as if it had been cleaned up
  * @param checkpoints by version; those of which every part is there
  * @param compactions log compaction files, by their last version
- * @param hintedCheckpoint the version in {@code _last_checkpoint}, or null
+ * @param hintedCheckpoint the version in {@code _last_checkpoint}, -1 where that tells none; or
+ *     null
  */
 record LogFiles(
     List<Commit> commits,
@@ -37,6 +39,7 @@ record LogFiles(
   private static final String FOLDER = "_delta_log";
   private static final String SIDECARS = "_sidecars";
   private static final String HINT = "_last_checkpoint";
+  private static final long NO_VERSION = -1;
   private static final Pattern COMMIT = Pattern.compile("(\\d{20})\\.json");
   private static final Pattern COMPACTION =
       Pattern.compile("(\\d{20})\\.(\\d{20})\\.compacted.json");
@@ -79,6 +82,9 @@ record LogFiles(
       Path path = file.getPath();
       String name = path.getName();
       Matcher found;
+      if (file.getLen() == 0 && name.contains(".checkpoint.")) {
+        continue; // Delta, SnapshotManagement.scala: passes over them
+      }
       if ((found = COMMIT.matcher(name)).matches()) {
         commits.add(new Commit(version(found, 1), path, file.getModificationTime()));
       } else if ((found = COMPACTION.matcher(name)).matches()) {
@@ -96,6 +102,7 @@ record LogFiles(
     }
     parts.forEach((key, files) -> addWhole(key, files, checkpoints));
     commits.sort(Comparator.comparingLong(Commit::version));
+    commits.subList(0, afterGap(commits)).clear();
     checkpoints.sort(
         Comparator.comparingLong(Checkpoint::version).thenComparing(c -> c.parts().get(0)));
     compactions.sort(Comparator.comparingLong(Compaction::version));
@@ -142,6 +149,21 @@ record LogFiles(
         : new Path(new Path(new Path(table, FOLDER), SIDECARS), given);
   }
 
+  /** Those without which no history can be told. */
+  LogFiles forMetadata() {
+    boolean isWhole = !commits.isEmpty() && commits.get(0).version() == 0;
+    return isWhole ? new LogFiles(commits, List.of(), List.of(), hintedCheckpoint) : this;
+  }
+
+  /** Where the commits begin that no other is missing between. */
+  private static int afterGap(List<Commit> commits) {
+    int first = commits.size() - 1;
+    while (first > 0 && commits.get(first - 1).version() == commits.get(first).version() - 1) {
+      first--;
+    }
+    return Math.max(first, 0);
+  }
+
   private static FileStatus[] list(FileSystem storage, Path folder) throws IOException {
     try {
       return storage.listStatus(folder);
@@ -161,9 +183,11 @@ record LogFiles(
 
   private static Long hint(FileSystem storage, Path file) throws IOException {
     try (InputStream text = storage.open(file)) {
-      return new ObjectMapper().readTree(text).path("version").asLong();
+      return new ObjectMapper().readTree(text).path("version").asLong(NO_VERSION);
     } catch (FileNotFoundException none) {
       return null;
+    } catch (JsonProcessingException broken) {
+      return NO_VERSION; // readers do without
     }
   }
 

@@ -10,8 +10,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.classic.SparkSession;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
 
 /**
  * A table's log as the rule process is told it, read in Spark jobs without Delta: what a foreign
@@ -70,13 +73,34 @@ public final class LoggedTable {
     context.setLocalProperty(DESCRIPTION, "Column mapping of " + table + ": " + doing);
     try {
       return reading.read();
+    } catch (Exception failed) { // Scala declares no checked exception: SparkException is one
+      throw asUnreadable(failed);
     } finally {
       context.setLocalProperty(DESCRIPTION, before);
     }
   }
 
+  /** What Spark says of a file that it cannot read, in our words. */
+  private static RuntimeException asUnreadable(Exception failed) {
+    for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SparkThrowable told
+          && told.getCondition() != null
+          && told.getCondition().startsWith("FAILED_READ_FILE")) {
+        Throwable reason = cause.getCause() == null ? cause : cause.getCause();
+        String path = told.getMessageParameters().get("path");
+        return UsageTrackingErrors.unreadableLog(path, firstLine(reason)).sneak();
+      }
+    }
+    return UsageTrackingException.sneak(failed);
+  }
+
+  private static String firstLine(Throwable reason) {
+    return String.valueOf(reason.getMessage()).lines().findFirst().orElse("");
+  }
+
   private String json(boolean withFiles, Integer sample) throws IOException {
-    Actions found = Actions.of(session, configuration, log);
+    LogFiles read = withFiles ? log : log.forMetadata();
+    Actions found = Actions.of(session, configuration, read);
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {
       json.writeStartObject();
@@ -84,7 +108,7 @@ public final class LoggedTable {
       writeNumber(json, "firstCommit", first(log.commits()));
       writeNumber(json, "hintedCheckpoint", log.hintedCheckpoint());
       List<Long> changes = writeCommits(json, found);
-      writeSummaries(json, found);
+      writeSummaries(json, read, found);
       json.writeFieldName("files");
       if (withFiles) {
         json.writeRawValue(new DataFiles(session, configuration, table, log, changes).json(sample));
@@ -118,7 +142,8 @@ public final class LoggedTable {
     return changes;
   }
 
-  private void writeSummaries(JsonGenerator json, Actions found) throws IOException {
+  private static void writeSummaries(JsonGenerator json, LogFiles log, Actions found)
+      throws IOException {
     json.writeArrayFieldStart("summaries");
     for (LogFiles.Checkpoint checkpoint : log.checkpoints()) {
       writeSummary(

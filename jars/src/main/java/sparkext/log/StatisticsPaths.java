@@ -4,6 +4,7 @@ package sparkext.log;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -20,16 +21,25 @@ final class StatisticsPaths {
 
   private StatisticsPaths() {}
 
-  /** The paths as a JSON array of arrays, in order; of no statistics, an empty one. */
+  /** The paths as a JSON array of arrays, in order; of none, or of no JSON, an empty one. */
   static String of(String statistics) throws JsonProcessingException {
     Map<String, List<String>> paths = new TreeMap<>();
     if (statistics != null && !statistics.isEmpty()) {
-      JsonNode parsed = MAPPER.readTree(statistics);
+      JsonNode parsed = parsed(statistics);
       for (String key : BY_COLUMN) {
         collect(parsed.path(key), List.of(), paths);
       }
     }
     return MAPPER.writeValueAsString(paths.values());
+  }
+
+  /** Readers take statistics that they cannot parse for none. */
+  private static JsonNode parsed(String statistics) {
+    try {
+      return MAPPER.readTree(statistics);
+    } catch (JsonProcessingException broken) {
+      return MissingNode.getInstance();
+    }
   }
 
   private static void collect(

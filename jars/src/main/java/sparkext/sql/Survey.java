@@ -26,7 +26,7 @@ import sparkext.rule.SurveyedTable;
  */
 final class Survey {
   private static final StructType LISTED =
-      StructType.fromDDL("table STRING, kind STRING, error STRING, message STRING");
+      StructType.fromDDL("`table` STRING, kind STRING, error STRING, message STRING");
 
   /** How many tables' schemas are held at once, and how much text a question may have. */
   private static final int MAX_TABLES = 128;

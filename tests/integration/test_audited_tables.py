@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from audited import findings
-from delta_table import Table, refusal
+from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pages import commands
 from pyspark.sql import SparkSession
 from table_log import FLAG
@@ -93,6 +93,123 @@ def test_what_is_no_table_is_refused(spark: SparkSession, tmp_path: Path) -> Non
     for table in ("nothing", tmp_path):
         with refusal("DELTA_MISSING_DELTA_TABLE"):
             spark_ext.audit(spark, table, progress=None)
+
+
+# Logs and files that a foreign writer, or a failing disk, left.
+
+
+@pytest.mark.broken_table("log_without_start")
+def test_a_commit_that_is_missing_in_the_middle_is_told(spark: SparkSession, table: Table) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    table.insert("(2)")
+    log_file(table, 1).unlink()
+
+    result = spark_ext.audit(spark, table.path, progress=None)
+
+    assert found(result.findings) == [(2, "log_without_start")]
+
+
+@NO_FLAG
+def test_reserved_words_of_a_session_are_none_of_ours(
+    spark: SparkSession, broken: Table, conf: Any
+) -> None:
+    conf("spark.sql.ansi.enforceReservedKeywords", "true")
+
+    result = spark_ext.audit(spark, broken.path, progress=None)
+
+    assert found(result.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
+    assert len(spark_ext.survey(spark, str(broken.path), progress=None).tables) == 1
+
+
+@NO_FLAG
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("spark.sql.sources.useV1SourceList", ""), ("spark.sql.columnNameOfCorruptRecord", "add")],
+)
+def test_readers_of_a_session_are_none_of_ours(
+    spark: SparkSession, broken: Table, conf: Any, key: str, value: str
+) -> None:
+    conf(key, value)
+
+    result = spark_ext.audit(spark, broken.path, progress=None)
+
+    assert found(result.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
+
+
+@pytest.mark.parametrize("text", ['{"vers', "", "[]"])
+def test_a_broken_last_checkpoint_ends_nothing(
+    spark: SparkSession, table: Table, text: str
+) -> None:
+    table.create_tracked("a INT")
+    hint = table.path / "_delta_log" / "_last_checkpoint"
+    hint.write_text(text)
+
+    (finding,) = spark_ext.audit(spark, table.path, progress=None).findings
+
+    assert (finding.version, finding.check) == (None, "hinted_checkpoint_missing")
+    assert len(spark.sql(f"SELECT * FROM column_mapping('{table.name}')").collect()) == 1
+    hint.unlink()
+
+
+def test_a_broken_log_file_has_our_condition(spark: SparkSession, table: Table) -> None:
+    table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '2'")
+    for value in range(4):
+        table.insert(f"({value})")
+    checkpoint = log_file(table, 2).with_suffix(".checkpoint.parquet")
+    checkpoint.with_name(f".{checkpoint.name}.crc").unlink()
+    commit, whole = log_file(table, 4), log_file(table, 4).read_text()
+
+    checkpoint.write_bytes(b"no Parquet")
+    with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
+        spark_ext.audit(spark, table.path, progress=None)
+    # Where every commit is there, the history needs no checkpoint.
+    for function in ("column_mapping", "column_mapping_history"):
+        assert len(spark.sql(f"SELECT * FROM {function}('{table.name}')").collect()) == 1
+
+    checkpoint.write_bytes(b"")  # Delta passes over an empty one
+    assert spark_ext.audit(spark, table.path, progress=None).findings == ()
+    commit.write_text(whole[:-9])
+    with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
+        spark_ext.audit(spark, table.path, progress=None)
+    commit.write_text(whole)
+    checkpoint.unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"path": "a b.parquet"}, "its path is no URI of a file"),
+        ({"path": "a:b.parquet"}, "its path is no URI of a file"),
+        ({"size": None}, "the log does not have its size"),
+        ({"stats": '{"numRe'}, None),
+        ({"partitionValues": None}, None),
+    ],
+)
+def test_an_odd_add_action_ends_nothing(
+    spark: SparkSession, table: Table, change: dict[str, Any], problem: str | None
+) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    (add,) = table.log.actions("add")
+    file, whole = log_file(table, 1), log_file(table, 1).read_text()
+    actions = [json.loads(line) for line in whole.splitlines()]
+    odd = [{"add": {**add, **change}} if "add" in action else action for action in actions]
+    file.write_text("".join(json.dumps(action) + "\n" for action in odd))
+
+    result = spark_ext.audit(spark, table.path, progress=None)
+
+    file.write_text(whole)
+    assert [each.check for each in result.findings] == (["file_unreadable"] if problem else [])
+    assert problem is None or problem in result.findings[0].message
+
+
+def log_file(table: Table, version: int) -> Path:
+    """A commit's file, whose content nothing vouches for any more."""
+    file: Path = table.path / "_delta_log" / f"{version:020}.json"
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    return file
 
 
 # The command; of a process that has a session it takes that one.
