@@ -273,6 +273,7 @@ def test_a_newer_delta_that_the_hooks_fit_gets_one_warning(
     assert TableLog(tmp_path / "t").physical_names == {"a": "a", "b": "b"}
 
 
+@pytest.mark.broken_table("feature_without_flag")
 def test_a_delta_that_has_the_feature_itself_is_left_alone(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -44,8 +45,9 @@ class Auditor:
 
 
 def tables_below(folder: Path) -> Iterator[Path]:
-    """Every folder with a log that has a version in it."""
-    if folder.is_dir():
-        for log in folder.rglob("_delta_log"):
-            if any(log.glob("[0-9]*")):
-                yield log.parent
+    """Every folder with a log that has a version in it; of what is inside a table, none."""
+    for path, folders, _ in os.walk(folder):
+        if "_delta_log" in folders:
+            folders.clear()
+            if any((Path(path) / "_delta_log").glob("[0-9]*")):
+                yield Path(path)

@@ -24,6 +24,10 @@ class Outcome:
     reason: str | None
 
 
+# A missing file has a class of its own below the other.
+NOT_PARQUET = {"NotParquetException", "MissingFileException"}
+
+
 class NotParquetError(Exception):
     """Of `sparkext.parquet.NotParquetException`: its reason."""
 
@@ -67,7 +71,7 @@ class Renamer:
         try:
             java = call(*arguments)
         except Py4JJavaError as error:
-            if error.java_exception.getClass().getSimpleName() == "NotParquetException":
+            if error.java_exception.getClass().getSimpleName() in NOT_PARQUET:
                 raise NotParquetError(error.java_exception.getMessage()) from None
             raise
         return Outcome(java.way().name(), java.length(), java.reason())
