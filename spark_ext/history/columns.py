@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from spark_ext.log.actions import Commit, TableLog
 from spark_ext.log.replay import Column, State, columns_of, states
-from spark_ext.model.keys import MODE_NONE
 from spark_ext.model.schema import EMPTY_SCHEMA, Path, Schema, differing
 
 ADD, DROP, RENAME = "add", "drop", "rename"
@@ -125,7 +124,7 @@ class _Changing:
 def _difference(before: State | None, after: State) -> _Difference:
     # A wide table's commits change few columns, and the others need no look.
     old, new = differing(_schema(before), _schema(after))
-    both_mapped = before is not None and MODE_NONE not in (before.mode, after.mode)
+    both_mapped = before is not None and before.is_mapped and after.is_mapped
     key = _mapped_key if both_mapped else _named_key
     new_columns = columns_of(new)
     remaining = {key(column): column for column in new_columns if key(column) is not None}

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from spark_ext.history.columns import ADD, ColumnEvent, column_history
 from spark_ext.log.actions import Commit, TableLog
-from spark_ext.log.replay import State, states
-from spark_ext.model.keys import FEATURE_NAME, HAS_DROPPED_OR_RENAMED
+from spark_ext.log.replay import State, since, states
 from spark_ext.model.metadata import Protocol
 
 
@@ -50,8 +49,8 @@ def status(log: TableLog) -> Status | None:
     return Status(
         mode=last.mode,
         protocol=last.protocol,
-        tracked=_flag(last) is not None,
-        has_dropped_or_renamed=_flag(last),
+        tracked=last.is_tracked,
+        has_dropped_or_renamed=_is_true(last) if last.is_tracked else None,
         true_since=_true_since(found),
         dropped_or_renamed=tuple(event for event in events if event.change != ADD),
         history_from=found[0].version,
@@ -59,16 +58,9 @@ def status(log: TableLog) -> Status | None:
 
 
 def _true_since(found: tuple[State, ...]) -> Commit | None:
-    since = None
-    for state in reversed(found):
-        if not _flag(state):
-            break
-        since = state
-    return None if since is None else since.commit
+    version = since(found, _is_true)
+    return next((state.commit for state in found if state.version == version), None)
 
 
-def _flag(state: State) -> bool | None:
-    if FEATURE_NAME not in (state.protocol.writer_features or ()):
-        return None
-    text = state.metadata.configuration.get(HAS_DROPPED_OR_RENAMED)
-    return str(text).lower() != "false"
+def _is_true(state: State) -> bool:
+    return state.is_tracked and state.flag is not False

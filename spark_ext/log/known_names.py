@@ -11,21 +11,15 @@ from spark_ext.log.replay import State, lower
 from spark_ext.model.keys import (
     INTERNAL_COLUMNS,
     MODE_ID,
-    NESTED_COLUMN_IDS,
     ROW_TRACKING_COLUMNS,
 )
-from spark_ext.model.schema import DataType, Path
+from spark_ext.model.schema import DataType, Path, inner_types
 
 # Delta 4.4.0, RowTracking: how it names its columns in files; a clone's files have its source's.
 _ROW_TRACKING_PREFIXES = ("_row-id-col-", "_row-commit-version-col-")
 
 # What brings files with columns that this log never had.
 _BRINGING_OPERATIONS = ("CLONE", "CONVERT")
-
-_SEGMENTS = {
-    "array": (("elementType", "element"),),
-    "map": (("keyType", "key"), ("valueType", "value")),
-}
 
 
 @dataclass(frozen=True)
@@ -123,19 +117,8 @@ class KnownNames:
 def _typed(state: State) -> Iterator[tuple[Path, DataType | str]]:
     """Every column's path in files, and that of elements, keys and values, with its type."""
     for column in state.columns:
-        yield from _inner(state.name_in_files(column), column.field["type"])
-
-
-def _inner(path: Path, kind: DataType | str) -> Iterator[tuple[Path, DataType | str]]:
-    yield path, kind
-    if not isinstance(kind, str):
-        for key, segment in _SEGMENTS.get(kind["type"], ()):
-            yield from _inner((*path, segment), kind[key])
+        yield from inner_types(state.name_in_files(column), column.field["type"])
 
 
 def _ids(state: State) -> set[object]:
-    found: set[object] = set()
-    for column in state.columns:
-        nested = (column.field.get("metadata") or {}).get(NESTED_COLUMN_IDS)
-        found |= {column.id, *(nested.values() if isinstance(nested, dict) else ())}
-    return found
+    return {id for column in state.columns for id in (column.id, *column.nested_ids.values())}

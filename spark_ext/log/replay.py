@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
+from spark_ext.model.column_mapping import field_metadata, has_physical_name, physical_name
 from spark_ext.model.keys import (
     COLUMN_ID,
     COLUMN_MAPPING_MODE,
@@ -16,7 +17,7 @@ from spark_ext.model.keys import (
     HAS_DROPPED_OR_RENAMED,
     MAX_COLUMN_ID,
     MODE_NONE,
-    PHYSICAL_NAME,
+    NESTED_COLUMN_IDS,
 )
 from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Field, Path, Schema, walk
@@ -39,6 +40,12 @@ class Column:
     id: Any
     has_physical_name: bool
     field: Field
+
+    @property
+    def nested_ids(self) -> Mapping[str, Any]:
+        """The ids of its elements, keys and values, by path; none where that is no object."""
+        ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
+        return ids if isinstance(ids, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -122,13 +129,13 @@ class State:
 
 def columns_of(schema: Schema) -> tuple[Column, ...]:
     """Every column of a schema, parents first."""
-    physical = walk(schema, name=_physical_name)
+    physical = walk(schema, name=physical_name)
     return tuple(
         Column(
             path=path,
             physical_path=physical_path,
-            id=(field.get("metadata") or {}).get(COLUMN_ID),
-            has_physical_name=PHYSICAL_NAME in (field.get("metadata") or {}),
+            id=field_metadata(field).get(COLUMN_ID),
+            has_physical_name=has_physical_name(field),
             field=field,
         )
         for (path, field), (physical_path, _) in zip(walk(schema), physical, strict=True)
@@ -189,7 +196,3 @@ def _oldest_checkpoint(log: TableLog) -> Summary | None:
         and summary.metadata is not None
     )
     return min(whole, key=lambda summary: summary.version, default=None)
-
-
-def _physical_name(field: Field) -> str:
-    return str((field.get("metadata") or {}).get(PHYSICAL_NAME, field["name"]))

@@ -10,7 +10,7 @@ Shape:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 DataType = Mapping[str, Any]
@@ -84,6 +84,20 @@ def _collect(
         child = data_type[key]
         if not isinstance(child, str):
             _collect(child, (*path, segment), name, found)
+
+
+def inner_types(path: Path, data_type: DataType | str) -> Iterator[tuple[Path, DataType | str]]:
+    """A column's type, and those of its elements, keys and values, but not of a struct's fields.
+
+    Example:
+        >>> ids = {"type": "array", "elementType": "long", "containsNull": True}
+        >>> [path for path, _ in inner_types(("ids",), ids)]
+        [('ids',), ('ids', 'element')]
+    """
+    yield path, data_type
+    if not isinstance(data_type, str):
+        for key, segment in _CHILDREN.get(data_type["type"], ()):
+            yield from inner_types((*path, segment), data_type[key])
 
 
 def quoted(path: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import LoggedMetadata, Summary, TableLog
 from spark_ext.log.replay import State
+from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Schema, walk
 
@@ -105,6 +106,6 @@ def _comparable(protocol: Protocol | None) -> Any:
 
 def _columns(schema: Schema | None) -> Any:
     return schema and [
-        (path, field["type"], field.get("nullable", True), field.get("metadata") or {})
+        (path, field["type"], field.get("nullable", True), field_metadata(field))
         for path, field in walk(schema)
     ]

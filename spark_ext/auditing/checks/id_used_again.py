@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import Column, State
-from spark_ext.model.keys import NESTED_COLUMN_IDS
 from spark_ext.model.schema import Path, quoted
 
 
@@ -53,8 +52,7 @@ def _ids(state: State) -> Iterator[tuple[int, Path, Column]]:
     for column in state.columns:
         if isinstance(column.id, int):
             yield column.id, column.physical_path[-1:], column
-        nested = (column.field.get("metadata") or {}).get(NESTED_COLUMN_IDS)
-        for path, id in nested.items() if isinstance(nested, dict) else ():
+        for path, id in column.nested_ids.items():
             if isinstance(id, int):
                 yield id, (column.physical_path[-1], path), column
 

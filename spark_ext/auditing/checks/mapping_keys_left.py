@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State
+from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.keys import COLUMN_ID, NESTED_COLUMN_IDS, PHYSICAL_NAME
 from spark_ext.model.schema import quoted
+
+_KEYS = frozenset({COLUMN_ID, PHYSICAL_NAME, NESTED_COLUMN_IDS})
 
 
 def mapping_keys_left(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
@@ -27,10 +30,7 @@ def mapping_keys_left(log: TableLog, states: tuple[State, ...]) -> Iterator[Find
     if newest.is_mapped:
         return
     for column in newest.columns:
-        keys = {COLUMN_ID, PHYSICAL_NAME, NESTED_COLUMN_IDS} & set(
-            column.field.get("metadata") or ()
-        )
-        if keys:
+        if not _KEYS.isdisjoint(field_metadata(column.field)):
             same = column.physical_path == column.path
             effect = (
                 "some engines refuse the table, and Delta never switches column mapping on again"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State, since
-from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
+from spark_ext.model.keys import MAX_COLUMN_ID
 
 
 def max_column_id_too_small(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
@@ -49,9 +49,5 @@ def _is_too_small(state: State) -> bool:
 
 
 def _ids(state: State) -> list[int]:
-    found = []
-    for column in state.columns:
-        nested = (column.field.get("metadata") or {}).get(NESTED_COLUMN_IDS)
-        ids = [column.id, *(nested.values() if isinstance(nested, dict) else ())]
-        found += [id for id in ids if isinstance(id, int)]
-    return found
+    ids = (id for column in state.columns for id in (column.id, *column.nested_ids.values()))
+    return [id for id in ids if isinstance(id, int)]
