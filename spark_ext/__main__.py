@@ -9,6 +9,7 @@ import sys
 
 from spark_ext.api.session import CLIENT, DEPLOY_MODES, jar, submit_args
 from spark_ext.cli import audit, survey
+from spark_ext.cli.session import told
 from spark_ext.doctor.examination import examine
 from spark_ext.doctor.findings import as_json, as_text, is_sound
 from spark_ext.errors import SparkExtError
@@ -49,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         print(jar() if chosen.command == "jars" else " ".join(submit_args(chosen.deploy_mode)))
     except SparkExtError as error:
-        print(f"[{error.condition}] {error}", file=sys.stderr)
+        print(told(error), file=sys.stderr)
         return 1
     return 0
 

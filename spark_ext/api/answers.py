@@ -14,6 +14,7 @@ from spark_ext.api.status import ColumnChange, ColumnMappingStatus, FlagChange
 from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.exits import ColumnMappingExit
 from spark_ext.leave.reasons import Reason
+from spark_ext.leave.survey import Obstacle, SurveyedTable
 from spark_ext.model.metadata import FileCount
 
 if TYPE_CHECKING:
@@ -61,6 +62,30 @@ def status_of(table: str, row: Row) -> ColumnMappingStatus:
             writer_features=tuple(row["writerFeatures"] or ()),
             dropped_or_renamed=tuple(map(_column_change, row["droppedOrRenamed"])),
             history_from=row["historyFrom"],
+        )
+
+
+def surveyed_of(row: Row) -> SurveyedTable:
+    """One row of `column_mapping_survey`. Raises as `exit_of`."""
+    with _whole():
+        return SurveyedTable(
+            table=row["table"],
+            mode=row["mode"],
+            tracked=row["tracked"],
+            has_dropped_or_renamed=row["hasDroppedOrRenamed"],
+            num_columns=row["numColumns"],
+            num_other_names=row["numOtherNames"],
+            num_files=row["numFiles"],
+            size_in_bytes=row["sizeInBytes"],
+            unmapped=row["unmapped"],
+            readers=row["readers"],
+            writers=row["writers"],
+            blocked_by=tuple(
+                Obstacle(why["exit"], why["reason"], why["name"], why["detail"])
+                for why in row["blockedBy"]
+            ),
+            error=row["error"],
+            message=row["message"],
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spark_ext.api.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, require_version
-from spark_ext.api.session import EXTENSIONS, entries, jar, joined
+from spark_ext.api.session import EXTENSIONS, entries, is_remote, jar, joined
 from spark_ext.errors import SessionNotAttachableError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def attach(spark: SparkSession) -> SparkSession:
     """
     from pyspark.sql import SparkSession
 
-    if type(spark).__module__.startswith("pyspark.sql.connect."):
+    if is_remote(spark):
         raise SessionNotAttachableError(reason="it is one of Spark Connect, whose server needs it")
     if not isinstance(spark, SparkSession):
         raise TypeError(f"Cannot attach to {spark!r}: it is not a SparkSession.")

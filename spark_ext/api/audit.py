@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.audit_result import AuditResult, finding_of
-from spark_ext.api.functions import answer, literal
+from spark_ext.api.functions import answer, is_path, literal
 from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.api.session import is_remote
 from spark_ext.errors import SessionWithoutExtensionError
 from spark_ext.model.schema import backticked
 
@@ -68,7 +68,7 @@ def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
     try:
         return answer(spark, _FUNCTION, literal(name), *arguments)
     except SessionWithoutExtensionError:
-        if type(spark).__module__.startswith("pyspark.sql.connect."):
+        if is_remote(spark):
             raise
     return _rows_without_extension(spark, name, sample)
 
@@ -96,5 +96,5 @@ def _sql_name(table: Any) -> str:
     if not isinstance(table, (str, os.PathLike)):
         raise TypeError(f"Cannot audit {table!r}: it is neither a table's name nor a path.")
     text = os.fspath(table)
-    is_path = not isinstance(table, str) or "/" in re.sub(r"`(?:[^`]|``)*`", "", text)
-    return f"delta.{backticked(text)}" if is_path else text
+    has_path = not isinstance(table, str) or is_path(text)
+    return f"delta.{backticked(text)}" if has_path else text

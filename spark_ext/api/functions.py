@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -39,3 +40,13 @@ def literal(name: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"Cannot find the table {name!r}: its name is not a string.")
     return f"CAST(X'{name.encode().hex()}' AS STRING)"
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is a table's path and no name: it has a slash outside of backticks.
+
+    Example:
+        >>> [is_path(text) for text in ("/data/t", "db.t", "db.`a/b`")]
+        [True, False, False]
+    """
+    return "/" in re.sub(r"`(?:[^`]|``)*`", "", text)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.releases import (
     DELTA_EXTENSION,
@@ -178,6 +178,11 @@ def entries(joined: str) -> Iterable[str]:
     return dict.fromkeys(entry for entry in entries if entry)
 
 
+def is_remote(value: Any) -> bool:
+    """Whether a session, or a builder of one, is of Spark Connect, which may not be installed."""
+    return type(value).__module__.startswith("pyspark.sql.connect.")
+
+
 def _refuse_remote(builder: SparkSession.Builder) -> None:
     """Refuses what builds a session of a running server, which takes none of our settings.
 
@@ -190,7 +195,7 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
         # A token may follow the host.
         host = re.split("[/;]", address.removeprefix(CONNECT))[0]
         raise RemoteSessionError(server=f"{CONNECT}{host}")
-    if type(builder).__module__.startswith("pyspark.sql.connect."):
+    if is_remote(builder):
         raise RemoteSessionError(server="of its channel builder")
 
 

@@ -4,28 +4,26 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spark_ext.api.functions import answer, literal
+from spark_ext.api.answers import surveyed_of
+from spark_ext.api.functions import answer, is_path, literal
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.survey_result import Survey
-from spark_ext.errors import MalformedMessageError
-from spark_ext.leave.survey import Obstacle, SurveyedTable
+from spark_ext.leave.survey import SurveyedTable
 from spark_ext.leave.survey_sums import sums
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import SparkSession
 
 # After so many tables, progress is told and an interrupt heard.
 _AT_ONCE = 100
 
 _DELTA, _VIEW = "DELTA", "VIEW"
-_IN_BACKTICKS = re.compile("`(?:[^`]|``)*`")
 
 
 @dataclass(frozen=True)
@@ -120,35 +118,9 @@ def _path(place: str | os.PathLike[str] | None) -> str | None:
     if isinstance(place, os.PathLike):
         path = os.fspath(place)
         return path if "/" in path else f"./{path}"
-    return place if place is not None and "/" in _IN_BACKTICKS.sub("", place) else None
+    return place if place is not None and is_path(place) else None
 
 
 def _looked(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
     array = f"array({', '.join(map(literal, names))})"
-    return [_surveyed(row) for row in answer(spark, "column_mapping_survey", array).collect()]
-
-
-def _surveyed(row: Row) -> SurveyedTable:
-    """One row of the function; columns that a newer jar has besides are left alone."""
-    try:
-        return SurveyedTable(
-            table=row["table"],
-            mode=row["mode"],
-            tracked=row["tracked"],
-            has_dropped_or_renamed=row["hasDroppedOrRenamed"],
-            num_columns=row["numColumns"],
-            num_other_names=row["numOtherNames"],
-            num_files=row["numFiles"],
-            size_in_bytes=row["sizeInBytes"],
-            unmapped=row["unmapped"],
-            readers=row["readers"],
-            writers=row["writers"],
-            blocked_by=tuple(
-                Obstacle(why["exit"], why["reason"], why["name"], why["detail"])
-                for why in row["blockedBy"]
-            ),
-            error=row["error"],
-            message=row["message"],
-        )
-    except ValueError as lacking:  # by which a Row says that it has no such column
-        raise MalformedMessageError(path="answer", problem=f"has no column {lacking}") from lacking
+    return [surveyed_of(row) for row in answer(spark, "column_mapping_survey", array).collect()]

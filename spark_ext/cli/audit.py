@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from spark_ext.api.audit_result import AuditResult
-from spark_ext.cli.session import own_session
-from spark_ext.errors import SparkExtError
+from spark_ext.cli.session import own_session, told
 
 SOUND, FINDINGS, FAILED = 0, 1, 2
 
@@ -41,10 +40,10 @@ def run(chosen: argparse.Namespace) -> int:
                 _print(found, as_json=chosen.json)
                 code = max(code, FINDINGS if found.findings else SOUND)
             else:
-                print(_told(found), file=sys.stderr)
+                print(told(found), file=sys.stderr)
                 code = FAILED
     except Exception as error:  # no session could be started
-        print(_told(error), file=sys.stderr)
+        print(told(error), file=sys.stderr)
         return FAILED
     return code
 
@@ -66,11 +65,6 @@ def _print(found: AuditResult, *, as_json: bool) -> None:
             print(json.dumps(finding))
     else:
         print(f"{found!r}\n")
-
-
-def _told(error: Exception) -> str:
-    """An error's condition and text; Spark's texts start with theirs."""
-    return f"[{error.condition}] {error}" if isinstance(error, SparkExtError) else str(error)
 
 
 def _count(text: str) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from spark_ext.api.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, JARS, PACKAGES, configure
 from spark_ext.doctor.installation import home_of_spark
 from spark_ext.doctor.settings import defaults, defaults_file
+from spark_ext.errors import SparkExtError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,3 +52,8 @@ def own_session(name: str) -> Iterator[SparkSession]:
     finally:
         if is_ours:
             spark.stop()
+
+
+def told(error: Exception) -> str:
+    """An error's condition and text; those of Spark stand in its text."""
+    return f"[{error.condition}] {error}" if isinstance(error, SparkExtError) else str(error)

@@ -6,19 +6,15 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import re
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_ext.api.survey_result import Survey, obstacles_in_words
-from spark_ext.cli.session import own_session
-from spark_ext.errors import SparkExtError
+from spark_ext.cli.session import own_session, told
 from spark_ext.leave.survey import SurveyedTable
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from spark_ext.model.rows import as_row
+from spark_ext.model.schema import backticked
 
 DONE, UNREADABLE, FAILED = 0, 1, 2
 
@@ -47,12 +43,9 @@ def run(chosen: argparse.Namespace) -> int:
         from spark_ext.api.survey import survey
 
         with own_session("survey") as spark:
-            found = survey(spark, *(chosen.where or [_catalog(spark)]))
-    except SparkExtError as error:
-        print(f"[{error.condition}] {error}", file=sys.stderr)
-        return FAILED
-    except Exception as error:  # of Spark, of Java, or of the catalog
-        print(error, file=sys.stderr)
+            found = survey(spark, *(chosen.where or [backticked(spark.catalog.currentCatalog())]))
+    except Exception as error:  # of ours, of Spark, of Java, or of the catalog
+        print(told(error), file=sys.stderr)
         return FAILED
     if chosen.json:
         print("\n".join(as_json_lines(found)))
@@ -66,29 +59,17 @@ def run(chosen: argparse.Namespace) -> int:
 def as_json_lines(found: Survey) -> Iterable[str]:
     """An object for each table, and one with the sums."""
     for table in found.tables:
-        yield json.dumps(_object(table))
-    yield json.dumps({"sums": _object(found.sums)})
+        yield json.dumps(as_row(table))
+    yield json.dumps({"sums": as_row(found.sums)})
 
 
 def write_csv(found: Survey) -> None:
     """A line for each table to standard output, under the names of the columns."""
     rows = [
-        {**_object(table), "blockedBy": "; ".join(obstacles_in_words(table))}
+        {**as_row(table), "blockedBy": "; ".join(obstacles_in_words(table))}
         for table in found.tables
     ]
-    columns = list(_object(SurveyedTable("")))
+    columns = list(as_row(SurveyedTable("")))
     writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return asdict(value, dict_factory=_named_as_in_sql)
-
-
-def _named_as_in_sql(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    return {re.sub(r"_(\w)", lambda end: end[1].upper(), name): value for name, value in fields}
-
-
-def _catalog(spark: SparkSession) -> str:
-    return "`" + spark.catalog.currentCatalog().replace("`", "``") + "`"

@@ -7,7 +7,6 @@ function's name and turns the answer into a relation.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -25,6 +24,7 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.metadata import TableFacts, TableMetadata
+from spark_ext.model.rows import as_row
 from spark_ext.model.schema import Path, quoted, type_name, walk
 from spark_ext.worker.log_wire import parse_log, parse_table_and_log
 from spark_ext.worker.survey_wire import parse_survey
@@ -111,8 +111,7 @@ def _name(path: Path | None) -> str | None:
 
 
 def _column_mapping_exit(facts: TableFacts) -> Iterable[Row]:
-    for step in exits(facts):
-        yield asdict(step, dict_factory=_row)
+    return map(as_row, exits(facts))
 
 
 def _column_mapping_audit(log: TableLog) -> Iterable[Row]:
@@ -123,13 +122,7 @@ def _column_mapping_audit(log: TableLog) -> Iterable[Row]:
 
 
 def _column_mapping_survey(tables: Iterable[SurveyedTable]) -> Iterable[Row]:
-    for table in tables:
-        yield asdict(table, dict_factory=_row)
-
-
-def _row(fields: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """By the names of columns, which are written as Delta writes them: `num_files`, `numFiles`."""
-    return {re.sub(r"_(\w)", lambda end: end[1].upper(), name): value for name, value in fields}
+    return map(as_row, tables)
 
 
 def _struct(columns: Iterable[str]) -> str:

@@ -39,6 +39,7 @@ ELSEWHERE = {
 NOT_RUN = {
     ("README.md", "git clone"): "tests/packaging installs the wheel that `make wheel` builds, in a"
     " folder of its own; there is no address to clone yet",
+    ("README.md", "make demo"): "both are the targets of CI and of the main job",
     ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
     ("docs/install.md", "builder = SparkSession"): "org.example:lib_2.13 is made up",
 }

@@ -31,7 +31,8 @@ ROOMS: Mapping[str, set[str]] = {
     # `__init__` has the version.
     "api": {"errors", "show", "model", "leave", "auditing", "__init__"},
     "doctor": {"errors", "model", "api", "__init__"},
-    "cli": {"errors", "leave", "api", "doctor"},  # where the doctor looks for the user's settings
+    # The doctor knows where a user's settings are.
+    "cli": {"errors", "model", "leave", "api", "doctor"},
     "__init__": {"errors", "leave", "auditing", "api"},
     "__main__": {"errors", "show", "api", "cli", "doctor"},
 }
