@@ -99,10 +99,8 @@ final class DataFiles {
   /** The groups of all tasks, those that are alike together. */
   private static String merged(List<String> groups) throws IOException {
     Map<ObjectNode, ObjectNode> merged = new LinkedHashMap<>();
-    for (String text : groups) {
-      ObjectNode group = (ObjectNode) MAPPER.readTree(text);
-      ObjectNode alike = group.deepCopy().without(FileGroups.OWN);
-      merged.merge(alike, group, FileGroups::sum);
+    for (String group : groups) {
+      FileGroups.add((ObjectNode) MAPPER.readTree(group), merged);
     }
     ArrayNode array = MAPPER.createArrayNode();
     merged.values().forEach(array::add);

@@ -36,7 +36,7 @@ record FileGroups(
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** What a group has of its own; groups with all else the same are one. */
-  static final List<String> OWN = List.of("example", "numFiles", "sizeInBytes");
+  private static final List<String> OWN = List.of("example", "numFiles", "sizeInBytes");
 
   /** In the place of a reason why a footer cannot be read. */
   private static final String MISSING = "missing";
@@ -45,14 +45,18 @@ record FileGroups(
   public Iterator<String> call(Iterator<Row> files) throws IOException {
     Map<ObjectNode, ObjectNode> groups = new LinkedHashMap<>();
     while (files.hasNext()) {
-      ObjectNode group = group(files.next());
-      groups.merge(group.deepCopy().without(OWN), group, FileGroups::sum);
+      add(group(files.next()), groups);
     }
     return groups.values().stream().map(ObjectNode::toString).iterator();
   }
 
+  /** Adds a group to others, by what those that are alike have in common. */
+  static void add(ObjectNode group, Map<ObjectNode, ObjectNode> groups) {
+    groups.merge(group.deepCopy().without(OWN), group, FileGroups::sum);
+  }
+
   /** One group of two, with the example whose name comes first. */
-  static ObjectNode sum(ObjectNode one, ObjectNode other) {
+  private static ObjectNode sum(ObjectNode one, ObjectNode other) {
     for (String number : OWN.subList(1, 3)) {
       one.put(number, one.get(number).asLong() + other.get(number).asLong());
     }

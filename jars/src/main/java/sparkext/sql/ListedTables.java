@@ -36,7 +36,6 @@ import sparkext.error.UsageTrackingException;
  * <p>That is told by the catalog alone: no file of a table is read, whatever its format.
  */
 final class ListedTables {
-  private static final String DELTA = "delta";
   private static final String PROVIDER = "provider";
   private static final String VIEW = "VIEW";
   private static final String DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog";
@@ -210,7 +209,8 @@ final class ListedTables {
     }
     // Those of Delta's own are in its log.
     boolean isDelta =
-        table instanceof DeltaTableV2 || DELTA.equalsIgnoreCase(table.properties().get(PROVIDER));
+        table instanceof DeltaTableV2
+            || NameParts.DELTA.equalsIgnoreCase(table.properties().get(PROVIDER));
     return isDelta ? Kind.DELTA : Kind.OTHER;
   }
 

@@ -16,8 +16,8 @@ import sparkext.error.UsageTrackingException;
 
 /** The parts of a name, which is not read as SQL text: no variable in it is substituted. */
 final class NameParts {
-  private static final String DELTA = "delta";
-  private static final String SESSION_CATALOG = "spark_catalog";
+  static final String DELTA = "delta";
+  static final String SESSION_CATALOG = "spark_catalog";
   private static final String CATALOG = "spark.sql.catalog.";
 
   /** More than any catalog or file system takes; Spark reads longer ones in quadratic time. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.sql;
 
+import static sparkext.sql.NameParts.DELTA;
+import static sparkext.sql.NameParts.SESSION_CATALOG;
+
 import io.delta.tables.DeltaTable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -37,9 +40,6 @@ import sparkext.error.UsageTrackingException;
  * what is done to it then concern the same one.
  */
 final class NamedTable {
-  private static final String DELTA = "delta";
-  private static final String SESSION_CATALOG = "spark_catalog";
-
   /**
    * Spark substitutes a variable that nobody set by nothing, and does not look at the rest again.
    */
