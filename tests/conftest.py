@@ -23,9 +23,6 @@ from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
 
-# How many variants of a test each run has, the first and the last; `make test-matrix` has all.
-VARIANTS = 2
-
 ARCHIVE = pytest.StashKey[Path]()
 
 
@@ -53,18 +50,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def leave_variants_to_the_matrix(items: list[pytest.Item]) -> None:
-    """Of the variants of a test on a session, marks all but a few, evenly apart."""
-    tests: dict[str, list[pytest.Item]] = {}
+    """Of the variants of a test on a session, marks all but the first."""
+    seen: set[str] = set()
     for item in items:
         kept_whole = any(map(item.get_closest_marker, ("matrix", "every_variant")))
-        if item.path.parent.name != "unit" and not kept_whole:
-            tests.setdefault(item.nodeid.split("[")[0], []).append(item)
-    for variants in tests.values():
-        last = len(variants) - 1
-        kept = {round(last * number / (VARIANTS - 1)) for number in range(VARIANTS)}
-        for number, item in enumerate(variants):
-            if last >= VARIANTS and number not in kept:
-                item.add_marker("matrix")
+        test = item.nodeid.split("[")[0]
+        if test in seen and item.path.parent.name != "unit" and not kept_whole:
+            item.add_marker("matrix")
+        if not item.get_closest_marker("matrix"):
+            seen.add(test)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

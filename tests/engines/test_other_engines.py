@@ -172,6 +172,7 @@ def test_a_table_that_is_out_is_written_by_others_and_read_by_everyone(
         assert engines.polars_(tracked.path, use_pyarrow=True) == rows
 
 
+@pytest.mark.matrix
 def test_a_renamed_table_is_read_by_everyone_after_its_rewrite(
     table: Table, readers: dict[str, Reader]
 ) -> None:

@@ -202,6 +202,7 @@ def test_a_merge_with_schema_evolution_takes_a_logical_name(filled: Table) -> No
     assert filled.rows() == [(1, 10, None), (2, 20, 200)]
 
 
+@pytest.mark.matrix
 def test_a_restore_to_before_an_add_is_a_drop(filled: Table) -> None:
     filled.alter("ADD COLUMN c INT")
     with filled.one_commit():

@@ -124,6 +124,7 @@ def test_the_clone_of_a_table_with_the_flag_true_goes_on_with_uuid_names(
     assert table.rows() == [(1, 10, None), (2, 20, 200)]
 
 
+@pytest.mark.matrix
 def test_the_clone_of_a_table_in_id_mode_goes_on_with_logical_names_and_its_ids(
     source: Table, table: Table
 ) -> None:
@@ -199,6 +200,7 @@ def test_the_clone_of_a_parquet_folder_is_mapped_with_logical_names(
     assert table.rows() == [(1, 10, None), (2, 20, 200)]
 
 
+@pytest.mark.matrix
 def test_a_clone_of_an_older_version_has_the_flag_of_then(source: Table, table: Table) -> None:
     source.create_tracked("a INT, b INT")
     source.insert("(1, 10)")
@@ -298,6 +300,7 @@ def test_a_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
         pytest.param(None, "RENAME COLUMN b TO c", "true", id="the source's"),
     ],
 )
+@pytest.mark.every_variant
 def test_over_a_tracked_table_the_flag_is_true_if_either_is(
     source: Table, table: Table, target_change: str | None, source_change: str | None, flag: str
 ) -> None:
@@ -337,6 +340,7 @@ def test_over_a_tracked_table_of_more_columns_the_highest_id_stays(
     assert table.rows() == [(1, None), (2, 20)]
 
 
+@pytest.mark.matrix
 def test_over_a_tracked_table_of_fewer_columns_the_flag_stays_false(
     source: Table, table: Table
 ) -> None:

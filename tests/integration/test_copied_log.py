@@ -243,6 +243,7 @@ def test_a_file_that_stays_keeps_its_deletion_vector(table: Table) -> None:
     assert table.rows() == [(1, "x"), (3, "z")]
 
 
+@pytest.mark.matrix
 def test_it_is_kept_in_a_table_that_makes_no_new_ones(table: Table) -> None:
     with_vector(table)
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
@@ -268,6 +269,7 @@ def test_a_deletion_vector_beside_tight_bounds_is_kept(table: Table) -> None:
     assert table.rows() == [(1, "x"), (3, "z")]
 
 
+@pytest.mark.matrix
 def test_a_deletion_vector_without_a_count_of_rows_is_rewritten(table: Table) -> None:
     with_vector(table)
     (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
@@ -426,6 +428,7 @@ def test_clustering_columns_are_renamed_in_the_same_commit(table: Table) -> None
     assert json.loads(add["tags"]["ZCUBE_ZORDER_BY"]) == ["c", "t.z"]
 
 
+@pytest.mark.matrix
 def test_deltas_own_removal_leaves_the_clustering_columns_behind(table: Table) -> None:
     """No column of the table has their names: Delta can neither describe nor optimize it."""
     clustered(table, "a")
@@ -534,6 +537,7 @@ def test_earlier_versions_stay_readable_and_can_be_restored(table: Table) -> Non
     assert table.rows("c, b") == [(2, "y")]
 
 
+@pytest.mark.matrix
 def test_vacuum_takes_the_old_files_only(table: Table, conf: Any) -> None:
     with_vector(table)
     old = set(table.log.live_files)

@@ -311,6 +311,7 @@ def test_a_boolean_in_other_letter_case_is_a_boolean(
 
 
 @pytest.mark.parametrize(("flag", "name_is_uuid"), [("false", False), ("true", True)])
+@pytest.mark.every_variant
 def test_the_flag_of_a_table_that_another_writer_created_counts(
     table: Table, flag: str, name_is_uuid: bool
 ) -> None:

@@ -199,6 +199,7 @@ def test_a_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
     assert table.rows("b, s.x") == [(1, 2), (3000000000, 70000)]
 
 
+@pytest.mark.matrix
 def test_the_rewrite_that_drops_type_widening_keeps_names_ids_and_flag(table: Table) -> None:
     columns = {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x")}
     table.create("a INT, s STRUCT<x: SMALLINT>", MAPPED, "'delta.enableTypeWidening' = 'true'")
@@ -223,6 +224,7 @@ def test_the_rewrite_that_drops_type_widening_keeps_names_ids_and_flag(table: Ta
 # Features of files and rows.
 
 
+@pytest.mark.matrix
 def test_deletion_vectors_survive_an_add_and_a_rename(table: Table) -> None:
     table.create("a INT, b INT", MAPPED, DELETION_VECTORS)
     table.spark.sql(
@@ -243,6 +245,7 @@ def test_deletion_vectors_survive_an_add_and_a_rename(table: Table) -> None:
     assert table.rows() == [(1, 10, None), (4, 40, None), (5, 50, 500)]
 
 
+@pytest.mark.matrix
 def test_row_ids_survive_an_add_a_rename_and_an_update(table: Table) -> None:
     table.create("a INT, b INT", MAPPED, "'delta.enableRowTracking' = 'true'")
     table.insert("(1, 10), (2, 20)")

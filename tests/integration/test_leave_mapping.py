@@ -434,6 +434,7 @@ def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> 
     assert table.rows() == [(1,)]
 
 
+@pytest.mark.matrix
 def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:
     conf("spark.databricks.delta.tableFeatures.fastDropFeature.enabled", "false")
     table.create_tracked()

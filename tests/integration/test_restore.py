@@ -70,6 +70,7 @@ def test_rows_come_back_and_the_flag_stays_false(table: Table, restore_by: Resto
     assert table.rows() == [(1,)]
 
 
+@pytest.mark.matrix
 def test_to_a_time_before_an_add_is_a_drop(table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
@@ -111,6 +112,7 @@ def test_to_before_an_add_is_a_drop(table: Table, restore_by: Restore) -> None:
     assert table.rows() == [(1, None), (3, 30)]
 
 
+@pytest.mark.matrix
 def test_to_before_a_rename_that_was_taken_back_keeps_the_flag_true(table: Table) -> None:
     # Nothing differs but the flag: what keeps it can only be that it was true.
     table.create_tracked("a INT, b INT")
@@ -150,6 +152,7 @@ def test_to_before_a_rename_or_drop_keeps_the_flag_true(
     assert table.rows() == [(1, 10, None), (2, 20, 200)]
 
 
+@pytest.mark.matrix
 def test_in_id_mode_to_before_an_add_is_a_drop(table: Table) -> None:
     table.create("a INT", TRACKED, ID_MODE)
     table.insert("(1)")
@@ -170,6 +173,7 @@ def test_in_id_mode_to_before_an_add_is_a_drop(table: Table) -> None:
     assert table.rows() == [(1, None), (3, 30)]
 
 
+@pytest.mark.matrix
 def test_forward_again_every_column_has_its_id_and_name_back(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, struct(2))")
@@ -189,6 +193,7 @@ def test_forward_again_every_column_has_its_id_and_name_back(table: Table) -> No
     assert table.rows("b, s.x, s.y") == [(1, 2, None), (3, 4, 5)]
 
 
+@pytest.mark.matrix
 def test_to_before_a_replacement_the_columns_are_those_of_then(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")

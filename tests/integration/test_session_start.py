@@ -59,6 +59,7 @@ def assert_not_configured(failure: Failure | None) -> None:
     assert failure.sql_state == "56038"
 
 
+@pytest.mark.matrix
 def test_a_session_with_our_extension_alone_does_not_start(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
@@ -137,6 +138,7 @@ def sessions_without_delta(home: Path, jar: str) -> list[Failure | None]:
     return found
 
 
+@pytest.mark.matrix
 def test_without_delta_the_session_does_not_start(tmp_path: Path) -> None:
     for failure in in_new_process(sessions_without_delta, tmp_path, our_jar()):
         assert failure is not None
@@ -274,6 +276,7 @@ def test_a_newer_delta_that_the_hooks_fit_gets_one_warning(
 
 
 @pytest.mark.broken_table("feature_without_flag")
+@pytest.mark.matrix
 def test_a_delta_that_has_the_feature_itself_is_left_alone(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:

@@ -260,6 +260,7 @@ def test_a_source_with_a_schema_log_reads_across_a_change(
     assert target.rows() == rows
 
 
+@pytest.mark.matrix
 def test_a_source_with_a_schema_log_reads_across_an_add(table: Table) -> None:
     target = Table(table.spark, table.path.with_name("target"))
     table.create_tracked("a INT")

@@ -214,6 +214,7 @@ def test_switching_mapping_off_keeps_the_flag_and_leaves_no_mapping(
     assert table.rows() == [(1, "x")]
 
 
+@pytest.mark.every_variant
 def test_mapping_switched_on_again_has_logical_names_and_the_same_flag(
     table: Table, flag: str
 ) -> None:
@@ -228,6 +229,7 @@ def test_mapping_switched_on_again_has_logical_names_and_the_same_flag(
     assert_next_column_follows(table, flag)
 
 
+@pytest.mark.every_variant
 def test_columns_added_while_mapping_is_off_have_logical_names_once_it_is_on(
     table: Table, flag: str
 ) -> None:

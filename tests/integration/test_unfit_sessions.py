@@ -73,6 +73,7 @@ def test_a_jvm_without_the_jars_is_refused_once_its_session_is_stopped(tmp_path:
     )
 
 
+@pytest.mark.matrix
 def test_an_extension_that_spark_left_out_with_a_warning_is_refused(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
@@ -122,6 +123,7 @@ def of_version(told: str, to: Path) -> str:
     return changed_jar(our_jar(), to, {DESCRIPTION: lambda _: f"version={told}\n".encode()})
 
 
+@pytest.mark.matrix
 def test_two_jars_of_ours_that_differ_are_refused(tmp_path: Path, delta_jars: list[str]) -> None:
     other = of_version("0.0.9", tmp_path / "other.jar")
 

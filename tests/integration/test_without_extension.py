@@ -117,6 +117,7 @@ def clone_and_change(spark: SparkSession, source: Path, path: Path) -> None:
 
 
 @pytest.mark.broken_table("flag_without_feature")
+@pytest.mark.matrix
 def test_a_clone_that_was_changed_without_us_comes_back_with_the_flag_true(
     table: Table, plain: Plain
 ) -> None:

@@ -301,6 +301,7 @@ def test_leaving_column_mapping_can_be_cancelled(
     assert table.rows() == [(1, "x")]
 
 
+@pytest.mark.matrix
 def test_what_waits_for_the_retention_period_has_deltas_condition(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -403,6 +404,7 @@ print(json.dumps([spark_ext.__file__, absent, columns, trips.has_dropped_or_rena
 """
 
 
+@pytest.mark.matrix
 def test_the_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
     """With Spark's client alone; pip takes from a folder what it would fetch."""
     run(

@@ -10,6 +10,7 @@ import pytest
 from install_page import block
 from place import PYSPARK, Place
 from pyspark.sql import SparkSession
+from sessions import SHORT_RUN
 from shells import output_of
 from tracked import REFUSED, SET_FLAG, assert_tracked, statements
 
@@ -67,7 +68,7 @@ def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_stan
         block("From a command line", "sh", "--properties-file"),
         SPARK_HOME=str(PYSPARK),
         PYSPARK_PYTHON=sys._base_executable,
-        SPARK_SUBMIT_OPTS="-Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1",
+        SPARK_SUBMIT_OPTS=f"{SHORT_RUN} -Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1",
     )
 
     assert "rows: [(1, 'x', 2, None)]" in application.stdout, application.stderr

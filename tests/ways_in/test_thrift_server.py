@@ -36,6 +36,7 @@ def session(port: str, configuration: dict[str, str] | None = None) -> Iterator[
         yield cursor
 
 
+@pytest.mark.matrix
 def test_a_client_in_python(place: Place, port: str) -> None:
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     with shells.server(command, place.directory, up=UP, **place.variables):
