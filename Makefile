@@ -77,7 +77,7 @@ $(INSTALLED) $(VENV)/.demo $(VENV)/.docs: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 		|| { echo "Cannot create $(VENV): $(PYTHON) is older than 3.10. Set PYTHON=<a newer one>." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRA)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[$(EXTRA)]'
 	@test $(EXTRA) != dev || $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 		--wheel-dir $(VENV)/wheels "pyspark-client==$$($(BIN)/python -c 'import pyspark; print(pyspark.__version__)')"
 	@touch $@ $(if $(filter dev,$(EXTRA)),$(VENV)/.demo $(VENV)/.docs)  # `dev` has what the others have

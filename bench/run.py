@@ -95,14 +95,20 @@ class Remote:
 
 
 @contextmanager
+def one_session(kind: str, folder: Path) -> Iterator[Remote]:
+    """A session until the body ends."""
+    session = Remote(kind, folder)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+@contextmanager
 def both_sessions(folder: Path) -> Iterator[tuple[Remote, Remote]]:
     """One with the plugin and one with plain delta-spark, until the body ends."""
-    ours, plain = Remote("plugin", folder), Remote("plain", folder)
-    try:
+    with one_session("plugin", folder) as ours, one_session("plain", folder) as plain:
         yield ours, plain
-    finally:
-        ours.stop()
-        plain.stop()
 
 
 @dataclass(frozen=True)
@@ -214,7 +220,7 @@ def with_leaving(folder: Path) -> int:
 
 def with_audit(folder: Path) -> int:
     """What an audit costs as the table grows, and the questions that look at no file."""
-    with both_sessions(folder) as (ours, _):
+    with one_session("plugin", folder) as ours:
         rows = audit.measured(ours, folder)
     table = Table(box=box.SIMPLE_HEAD, title="asking about a table")
     for heading in ("commits", "files", *audit.STATEMENTS, "audit of 1,000 files"):
@@ -229,11 +235,8 @@ def with_audit(folder: Path) -> int:
 
 def with_survey(folder: Path) -> int:
     """How many tables a second a survey looks at."""
-    session = Remote("plugin", folder)
-    try:
-        rows = survey.measured(session, folder)
-    finally:
-        session.stop()
+    with one_session("plugin", folder) as ours:
+        rows = survey.measured(ours, folder)
     table = Table(box=box.SIMPLE_HEAD, title="a survey of tables in the session catalog")
     for heading in ("", "tables", "time", "tables/s"):
         table.add_column(heading, justify="left" if heading == "" else "right")

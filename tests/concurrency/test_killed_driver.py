@@ -19,6 +19,8 @@ from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_
 from statements import Tables, create_as_select
 from stops import CREATES, DROPS, STOPS, Stop, drivers
 
+pytestmark = pytest.mark.matrix  # each driver is a JVM
+
 ONE_COMMIT = [stop for stop in STOPS if stop not in (*CREATES, *DROPS)]
 BEFORE = [stop for stop in ONE_COMMIT if stop.is_before_the_log_entry]
 AFTER = [stop for stop in ONE_COMMIT if not stop.is_before_the_log_entry]
@@ -125,7 +127,6 @@ def test_a_table_whose_creator_was_killed_is_created_by_create_or_replace(
 
 
 @pytest.mark.parametrize("stop", DROPS, ids=str)
-@pytest.mark.matrix
 def test_a_drop_of_the_mapping_feature_killed_at_any_of_its_commits_arrives_when_repeated(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
@@ -145,7 +146,6 @@ def test_a_drop_of_the_mapping_feature_killed_at_any_of_its_commits_arrives_when
     assert_is_after(table, stop)
 
 
-@pytest.mark.matrix
 def test_the_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed(
     tables: Tables, tmp_path: Path
 ) -> None:

@@ -194,6 +194,7 @@ def without_delta(home: Path) -> tuple[str, str, str]:
     raise AssertionError("attached")
 
 
+@pytest.mark.matrix
 def test_a_session_without_delta_is_not_attached(tmp_path: Path) -> None:
     condition, sql_state, reason = in_new_process(without_delta, tmp_path)
 

@@ -150,6 +150,7 @@ def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
 
 
 @pytest.mark.parametrize("location", ["managed", "external"])
+@pytest.mark.matrix
 def test_a_table_of_the_catalog_is_cloned_by_name(
     named_table: Table, copy: Table, tmp_path: Path, location: str
 ) -> None:
@@ -323,6 +324,7 @@ def test_over_a_tracked_table_the_flag_is_true_if_either_is(
     assert table.rows() == [(1, 10, None), (2, 20, 200)]
 
 
+@pytest.mark.matrix
 def test_over_a_tracked_table_of_more_columns_the_highest_id_stays(
     source: Table, table: Table
 ) -> None:

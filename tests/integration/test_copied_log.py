@@ -228,6 +228,7 @@ def test_a_deletion_vector_is_kept(table: Table) -> None:
     assert table.rows() == [(1, "x"), (3, "z")]
 
 
+@pytest.mark.matrix
 def test_a_file_that_stays_keeps_its_deletion_vector(table: Table) -> None:
     with_vector(table)
     table.alter("RENAME COLUMN c TO a")
@@ -315,6 +316,7 @@ def z85(data: bytes) -> str:
     return signs
 
 
+@pytest.mark.matrix
 def test_a_shallow_clone_keeps_the_deletion_vector_of_its_source(
     table: Table, tmp_path: Path
 ) -> None:

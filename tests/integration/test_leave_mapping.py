@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import os
-import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from py4j.protocol import Py4JJavaError
-from pyspark import InheritableThread
+from pyspark import InheritableThread, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from table_log import FEATURE
@@ -245,6 +245,7 @@ def test_sql_says_the_same_of_a_table_by_its_name(named_table: Table) -> None:
     assert [row.reached for row in rows] == [False] * 3
 
 
+@pytest.mark.matrix
 def test_the_statements_do_what_they_say(named_table: Table) -> None:
     named_table.create_tracked()
     spark = named_table.spark
@@ -532,6 +533,23 @@ def job_group(spark: SparkSession) -> Iterator[dict[str, str | None]]:
     context.removeJobTag("my-tag")
 
 
+def wait_for_a_held_stage(context: SparkContext, group: str) -> None:
+    """Until a stage of the group has had a task for half a second, as one that opens a pipe has.
+
+    Once it were open, the task would find no Parquet in it, perhaps before it is cancelled.
+    """
+    tracker = context.statusTracker()
+    seen: list[int] = []
+    while len(seen) < 10:
+        jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
+        stages = {
+            stage: tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds
+        }
+        running = [stage for stage, info in stages.items() if info and info.numActiveTasks]
+        seen = [*seen, *running] if running == seen[-1:] or not seen else []
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("progress", [None, lambda _: None])
 def test_the_user_cancels_a_rewrite_by_the_job_group(
     table: Table,
@@ -548,20 +566,17 @@ def test_the_user_cancels_a_rewrite_by_the_job_group(
     kept = data_file.rename(table.path.parent / data_file.name)
     os.mkfifo(data_file)
 
-    over = threading.Event()
+    def cancel_once_a_task_waits() -> None:
+        wait_for_a_held_stage(context, "mine")
+        context.cancelJobGroup("mine")
 
-    def cancel_while_a_task_reads() -> None:
-        with data_file.open("wb"):  # opens once a task does
-            context.cancelJobGroup("mine")
-            over.wait()  # at the pipe's end the task would fail, perhaps before it is cancelled
-
-    canceller = InheritableThread(target=cancel_while_a_task_reads, daemon=True)
+    canceller = InheritableThread(target=cancel_once_a_task_waits, daemon=True)
     canceller.start()
 
     with table.refusal("SPARK_JOB_CANCELLED"):
         tracking(table).disable_column_mapping(progress=progress)
-    over.set()
     canceller.join()
+    os.close(os.open(data_file, os.O_RDWR))  # the task, which nobody waits for, goes on
 
     assert {key: context.getLocalProperty(key) for key in job_group} == job_group
     kept.replace(data_file)

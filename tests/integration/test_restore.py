@@ -173,7 +173,6 @@ def test_in_id_mode_to_before_an_add_is_a_drop(table: Table) -> None:
     assert table.rows() == [(1, None), (3, 30)]
 
 
-@pytest.mark.matrix
 def test_forward_again_every_column_has_its_id_and_name_back(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, struct(2))")
@@ -244,6 +243,7 @@ def test_a_protocol_that_may_go_down_loses_the_feature_and_never_gets_false_agai
 
 
 @pytest.mark.parametrize("mode", [[], [NAME_MODE]], ids=["plain since", "mapped since"])
+@pytest.mark.matrix
 def test_to_before_tracking_of_a_plain_table_of_the_same_columns_the_flag_stays_false(
     table: Table, mode: list[str]
 ) -> None:
@@ -289,6 +289,7 @@ def test_to_before_tracking_of_a_plain_table_a_change_of_its_columns_counts(
     assert table.rows() == [(1, None), (2, 20)]
 
 
+@pytest.mark.matrix
 def test_to_before_mapping_and_forward_again(table: Table) -> None:
     table.create("a INT, b INT", TRACKED)
     table.insert("(1, 10)")

@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 from sessions import with_hive_catalog
 from table_log import TableLog
 
+pytestmark = pytest.mark.matrix  # its two sessions with Hive take a minute
+
 Outcomes = dict[str, Failure | None]
 
 # {t} is a tracked table, by its name or its path, {new} a table that does not exist.

@@ -279,6 +279,7 @@ def test_a_source_with_a_schema_log_reads_across_an_add(table: Table) -> None:
     assert target.rows() == [(1, None), (2, 20)]
 
 
+@pytest.mark.matrix
 def test_a_stream_that_begins_after_a_change_reads_old_files_under_the_new_names(
     table: Table,
 ) -> None:
@@ -297,6 +298,7 @@ def test_a_stream_that_begins_after_a_change_reads_old_files_under_the_new_names
     assert target.rows("a, c, b, d") == [(1, 10, None, None), (2, 20, 21, 22)]
 
 
+@pytest.mark.matrix
 def test_a_stream_of_changes_across_a_rename_gets_deltas_condition(table: Table) -> None:
     target = Table(table.spark, table.path.with_name("target"))
     table.create("a INT, b INT", TRACKED, NAME_MODE, "'delta.enableChangeDataFeed' = 'true'")

@@ -40,7 +40,7 @@ SHORT = [
     *[f"4.1.1+{delta}" for delta in ("4.2.0", "4.3.0", "4.3.1", "4.4.0")],
     "4.1.4+4.1.0",
 ]
-# Start, statements that every path of ours is in, Delta's own commands.
+# Start, statements that every path of ours is in, Delta's own commands, and the log without Delta.
 SHORT_TESTS = [
     "test_session_start.py",
     "test_rename_column.py",
@@ -49,6 +49,8 @@ SHORT_TESTS = [
     "test_drop_feature.py",
     "test_disable_mapping.py",
     "test_describe_table.py",
+    "test_column_history.py",
+    "test_audited_tables.py",
 ]
 
 

@@ -26,7 +26,7 @@ def test_tables_follow_the_model_through_random_histories(
 ) -> None:
     world = World(spark, plain, tmp_path)
 
-    run(world, first_seed=7, examples=1, steps=24)
+    run(world, first_seed=7, examples=2, steps=12)
 
     # Histories that never drop or rename would prove little.
     assert world.counts["flag became true"]

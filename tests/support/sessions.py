@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from releases import SPARK
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # The better compiler and the concurrent collector take a quarter of the processor's time, and pay
 # off in longer runs only. What this compiler makes of Spark fills the 48 MB that it has by default,
 # and objects that outlive a statement are few.
 SHORT_RUN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -Xmn300m"
+if sys.platform == "linux":
+    # Hadoop runs `chmod` for every file, by a helper process unless told otherwise.
+    SHORT_RUN += " -Djdk.lang.Process.launchMechanism=VFORK"
 
 
 def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSession.Builder:
@@ -43,7 +48,13 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
 
 
 def with_one_driver(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Delta's default log store is for several, and runs `readlink` four times for each commit."""
+    """What is for several runs `readlink` eight times for each commit and its checksum."""
+    if SPARK >= (4, 2):  # the class is in another package before
+        builder.config(
+            "spark.sql.streaming.checkpointFileManagerClass",
+            "org.apache.spark.sql.execution.streaming.checkpointing."
+            "FileSystemBasedCheckpointFileManager",
+        )
     return builder.config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
 
 

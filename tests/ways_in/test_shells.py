@@ -32,6 +32,7 @@ def assert_sql_shell_tracks(place: Place, command: str) -> None:
     assert_tracked(place.log())
 
 
+@pytest.mark.matrix
 def test_spark_sql_with_its_hive_catalog(place: Place) -> None:
     assert_sql_shell_tracks(
         place, block("Shells", "sh", "spark-sql $(python -m spark_ext submit-args)\n")
