@@ -10,6 +10,7 @@ import pyarrow.dataset
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
+from releases import WRITES_PARTITION_COLUMNS
 from removal import (
     counts,
     data_files,
@@ -98,7 +99,8 @@ def test_partition_values_and_their_folders(
 
     log = disable(table)
 
-    assert_folders_are_right(log)
+    if WRITES_PARTITION_COLUMNS:  # else a file that has no renamed column stays where it is
+        assert_folders_are_right(log)
     assert repr(table.rows()) == before
     assert [table.frame().where(condition).count() for condition in filters] == found
     assert partition_values(log) == values_before
@@ -108,6 +110,7 @@ def partition_values(log: TableLog) -> list[str]:
     return sorted(str(list(add["partitionValues"].values())) for add in log.actions("add"))
 
 
+@pytest.mark.skipif(not WRITES_PARTITION_COLUMNS, reason="clean files stay where they are")
 def test_readers_that_look_at_folders_see_the_partitions(table: Table) -> None:
     table.create("a INT, p STRING, q INT", TRACKED, NAME_MODE, partitioned_by="p, q")
     insert_one_file(table, "(1, 'x y', 1), (2, 'x/y', 2)")

@@ -11,6 +11,7 @@ from chispa.dataframe_comparer import assert_df_equality
 from delta.tables import DeltaTable as SparkDeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from generated_tables import generated
+from releases import READS_STRUCTS_WITHOUT_FIELDS
 from removal import (
     NONE_MODE,
     OPERATION,
@@ -112,9 +113,9 @@ def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None
     assert late["path"] in {action["path"] for action in log.actions("remove")}
     assert table.rows("a, s.z, s IS NULL, c") == [
         (1, None, True, None),
-        (2, None, False, None),
+        (2, None, not READS_STRUCTS_WITHOUT_FIELDS, None),
         (3, None, True, None),
-        (4, None, False, None),
+        (4, None, not READS_STRUCTS_WITHOUT_FIELDS, None),
         (5, 6, False, 7),
     ]
 

@@ -26,6 +26,7 @@ from processes import (
 )
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from releases import STATIC_SETTING
 from rule_process import PYTHON, TIMEOUT, SetConf, add_column, kill, refusal, wait_until
 from table_log import TableLog
 
@@ -57,7 +58,7 @@ def stranger(tmp_path: Path) -> Iterator[Path]:
 def test_a_session_may_not_say_how_the_process_is_run(
     tracked: Table, stranger: Path, change: Callable[[SparkSession, str, str], object], key: str
 ) -> None:
-    with refused_with("CANNOT_MODIFY_STATIC_CONFIG"):
+    with refused_with(STATIC_SETTING):
         change(tracked.spark, key, str(stranger))
 
     add_column(tracked)

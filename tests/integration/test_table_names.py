@@ -13,6 +13,7 @@ import pytest
 from custom_sessions import resolved_jars
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.sql import SparkSession
+from releases import VIEWS_TAKE_OUR_FUNCTIONS
 from table_log import TableLog
 
 from spark_ext import UsageTracking
@@ -515,6 +516,7 @@ def test_a_name_stays_the_name_of_its_table_when_letter_case_counts(
         spark.sql("DROP TABLE Named")
 
 
+@pytest.mark.skipif(not VIEWS_TAKE_OUR_FUNCTIONS, reason="Spark refuses such a view")
 @pytest.mark.parametrize("schema", ["", "default."])
 def test_a_name_in_a_view_is_one_of_the_views_schema(
     named_table: Table, other: Path, schema: str
@@ -537,6 +539,7 @@ def test_a_name_in_a_view_is_one_of_the_views_schema(
     assert operations(log) == ["WRITE"]
 
 
+@pytest.mark.skipif(not VIEWS_TAKE_OUR_FUNCTIONS, reason="Spark refuses such a view")
 def test_a_path_in_a_view_is_a_path(table: Table) -> None:
     table.create_tracked("a INT")
     spark = table.spark

@@ -34,6 +34,18 @@ WRITES_PARTITION_COLUMNS = DELTA >= (4, 4)
 # first.
 CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_type"]
 
+# Before Spark 4.1 a view may not name a table function that an extension brings.
+VIEWS_TAKE_OUR_FUNCTIONS = SPARK >= (4, 1)
+
+# Before Spark 4.2 a table function is called under a lock, and so asks about one table at a time.
+TABLES_AT_ONCE = 3 if SPARK >= (4, 2) else 1
+
+# Before Spark 4.1 a struct is read as null where a file has none of its fields.
+READS_STRUCTS_WITHOUT_FIELDS = SPARK >= (4, 1)
+
+# What Spark says of a setting of the application that a session changes.
+STATIC_SETTING = "CANNOT_MODIFY_STATIC_CONFIG" if SPARK >= (4, 1) else "CANNOT_MODIFY_CONFIG"
+
 # CREATE TABLE .. LIKE takes delta.`/path` since Spark 4.2; before, only a table of the catalog.
 LIKE_TAKES_PATHS = SPARK >= (4, 2)
 

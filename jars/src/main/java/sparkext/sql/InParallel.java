@@ -38,6 +38,9 @@ final class InParallel {
     if (items.isEmpty()) {
       return List.of();
     }
+    if (Thread.holdsLock(session.sessionState().catalog())) {
+      return inTurn(session, items, look, failed);
+    }
     ExecutorService threads =
         Executors.newFixedThreadPool(
             Math.min(THREADS, items.size()), task -> daemon(task, "spark-ext-tables"));
@@ -60,11 +63,32 @@ final class InParallel {
     }
   }
 
+  /**
+   * One after another, where other threads would wait for the lock of the catalog that this one
+   * has: Spark 4.0 and 4.1 look a table function up, and so call it, under that.
+   *
+   * <p>Source: Spark 4.1, SessionCatalog.scala, {@code resolveBuiltinOrTempFunctionInternal}.
+   */
+  private static <T, R> List<R> inTurn(
+      SparkSession session, List<T> items, Look<T, R> look, BiFunction<T, TableFailure, R> failed) {
+    List<R> results = new ArrayList<>();
+    for (T item : items) {
+      results.add(one(session, item, look, failed));
+      if (Thread.interrupted()) {
+        throw UsageTrackingException.sneak(new InterruptedException());
+      }
+    }
+    return results;
+  }
+
   private static <T, R> R one(
       SparkSession session, T item, Look<T, R> look, BiFunction<T, TableFailure, R> failed) {
     SparkSession.setActiveSession(session);
     try {
       return look.at(item);
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+      return failed.apply(item, TableFailure.of(interrupted));
     } catch (Exception error) { // Scala declares no checked exception: Delta's are some
       return failed.apply(item, TableFailure.of(error));
     }
