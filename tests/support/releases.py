@@ -34,8 +34,8 @@ WRITES_PARTITION_COLUMNS = DELTA >= (4, 4)
 # first.
 CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_type"]
 
-# Before Spark 4.1 a view may not name a table function that an extension brings.
-VIEWS_TAKE_OUR_FUNCTIONS = SPARK >= (4, 1)
+# Before Spark 4.2 a view may not name a table function that an extension brings.
+VIEWS_TAKE_OUR_FUNCTIONS = SPARK >= (4, 2)
 
 # Before Spark 4.2 a table function is called under a lock, and so asks about one table at a time.
 TABLES_AT_ONCE = 3 if SPARK >= (4, 2) else 1
