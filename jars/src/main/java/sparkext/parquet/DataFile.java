@@ -4,6 +4,7 @@ package sparkext.parquet;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.RandomAccessFile;
 import java.io.Serializable;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -130,7 +131,9 @@ public final class DataFile {
       FsPermission permission =
           FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(configuration));
       Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permission.toString()));
-      return new FileOutputStream(file.toFile());
+      // Opened without truncating it, empty as it is: ext4 (`auto_da_alloc`) writes a file that was
+      // truncated to the disk before it is closed.
+      return new FileOutputStream(new RandomAccessFile(file.toFile(), "rw").getFD());
     } catch (IOException | RuntimeException failed) {
       Files.delete(file);
       throw failed;
