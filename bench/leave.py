@@ -23,8 +23,8 @@ from disable import NAME_MODE, NO_MODE, TRACKED, Session, of_files, set_properti
 COLUMNS = 10
 BYTES_PER_ROW = 8 * COLUMNS  # random doubles, which do not compress
 FILE_MB = 64
-# How often each size is measured.
-SIZES_MB = {100: 5, 1_000: 3, 5_000: 1}
+# How often each size is measured, and how often Delta's rewrite of it.
+SIZES_MB = {100: (5, 5), 1_000: (5, 3), 5_000: (3, 1)}
 FILE_COUNTS = (10, 1_000, 10_000)
 COPY = "SET spark.sparkext.columnMapping.removal = copy"
 NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
@@ -62,13 +62,13 @@ class Leaving:
 def by_size(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
     """Each case at 100 MB, 1 GB and 5 GB, in files of 64 MB."""
     found = []
-    for megabytes, repeats in SIZES_MB.items():
+    for megabytes, (repeats, rewrites) in SIZES_MB.items():
         for mapped in (False, True):
             original = folder / f"{megabytes}-{mapped}"
             write(plain, original, megabytes, mapped=mapped)
             for case in CASES:
                 if case.mapped_from_start == mapped:
-                    found.append(measured(ours, plain, original, case, repeats))
+                    found.append(measured(ours, plain, original, case, repeats, rewrites))
             shutil.rmtree(original)
     return found
 
@@ -79,7 +79,7 @@ def by_files(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
     for count in FILE_COUNTS:
         original = folder / f"files-{count}"
         of_files(plain, original, count)
-        found.append(measured(ours, plain, original, CLEAN, repeats=3))
+        found.append(measured(ours, plain, original, CLEAN, repeats=3, rewrites=3))
         shutil.rmtree(original)
     return found
 
@@ -95,8 +95,13 @@ def write(session: Session, path: Path, megabytes: int, *, mapped: bool) -> None
     )
 
 
-def measured(ours: Session, plain: Session, original: Path, case: Case, repeats: int) -> Leaving:
-    """Measures on copies of a table, once more than asked: the first is left out."""
+def measured(
+    ours: Session, plain: Session, original: Path, case: Case, repeats: int, rewrites: int
+) -> Leaving:
+    """Measures on copies of a table, once more than asked: the first is left out.
+
+    One rewrite is all there is where no more are asked for.
+    """
     files = [path for path in original.rglob("*.parquet") if "_delta_log" not in path.parts]
     sides: dict[str, Callable[[Path], float]] = {
         "ours": lambda path: leave(ours, original, path, case, by_us=True),
@@ -104,14 +109,14 @@ def measured(ours: Session, plain: Session, original: Path, case: Case, repeats:
         "cp": lambda path: copied(original, path),
     }
     seconds: dict[str, list[float]] = {side: [] for side in sides}
-    for _ in range(repeats + (repeats > 1)):
+    for round_ in range(repeats + 1):
         for side, measure in sides.items():
+            if side == "delta" and round_ > rewrites - (rewrites == 1):
+                continue
             folder = Path(tempfile.mkdtemp(dir=original.parent))
             seconds[side].append(measure(folder / "t"))
             shutil.rmtree(folder)
-    medians = {
-        side: statistics.median(all_[1:] if repeats > 1 else all_) for side, all_ in seconds.items()
-    }
+    medians = {side: statistics.median(all_[1:] or all_) for side, all_ in seconds.items()}
     size = sum(file.stat().st_size for file in files) / 1e6
     return Leaving(case.name, len(files), size, **medians)
 

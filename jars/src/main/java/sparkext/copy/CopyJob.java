@@ -40,8 +40,10 @@ public final class CopyJob {
   /** So many tasks for each core that a long one does not keep the others waiting. */
   private static final int TASKS_PER_CORE = 8;
 
-  /** So many files in a task that its own cost does not count. */
+  /** So many files, or bytes, in a task that its own cost does not count. */
   private static final int FILES_PER_TASK = 200;
+
+  private static final long BYTES_PER_TASK = 256L << 20;
 
   /** Source: Spark, SparkContext.scala, {@code SPARK_JOB_DESCRIPTION}. */
   private static final String DESCRIPTION = "spark.job.description";
@@ -52,8 +54,7 @@ public final class CopyJob {
   private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
 
   private final JavaSparkContext context;
-  private final Broadcast<SerializableConfiguration> configuration;
-  private final ColumnPlan plan;
+  private final Broadcast<Work> work;
 
   /**
    * A file.
@@ -71,8 +72,8 @@ public final class CopyJob {
   /** A job on an application's executors. */
   public CopyJob(SparkContext context, Configuration configuration, ColumnPlan plan) {
     this.context = JavaSparkContext.fromSparkContext(context);
-    this.configuration = this.context.broadcast(new SerializableConfiguration(configuration));
-    this.plan = plan;
+    this.work =
+        this.context.broadcast(new Work(new SerializableConfiguration(configuration), plan));
   }
 
   /**
@@ -90,17 +91,13 @@ public final class CopyJob {
       List<byte[]> tasks = tasks(orders).stream().map(Packed::of).toList();
       List<FileResult> results = new ArrayList<>();
       for (byte[] packed :
-          resultOf(
-              context
-                  .parallelize(tasks, tasks.size())
-                  .map(new Task(plan, configuration))
-                  .collectAsync())) {
+          resultOf(context.parallelize(tasks, tasks.size()).map(new Task(work)).collectAsync())) {
         results.addAll(Packed.unpack(packed));
       }
       return results;
     } finally {
       context.setLocalProperty(DESCRIPTION, before);
-      configuration.destroy();
+      work.destroy();
     }
   }
 
@@ -152,14 +149,9 @@ public final class CopyJob {
 
   /** Tasks of about the same size: the largest file goes first, and to the smallest task. */
   private List<List<Order>> tasks(List<Order> orders) {
-    int count =
-        Math.min(
-            orders.size(),
-            Math.max(
-                context.defaultParallelism() * TASKS_PER_CORE, orders.size() / FILES_PER_TASK));
     record Load(List<Order> files, long cost) {}
     PriorityQueue<Load> loads = new PriorityQueue<>(Comparator.comparingLong(Load::cost));
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count(orders); i++) {
       loads.add(new Load(new ArrayList<>(), 0));
     }
     List<Order> largestFirst = new ArrayList<>(orders);
@@ -167,18 +159,33 @@ public final class CopyJob {
     for (Order order : largestFirst) {
       Load least = loads.remove();
       least.files().add(order);
-      loads.add(new Load(least.files(), least.cost() + order.size() + OPEN_COST));
+      loads.add(new Load(least.files(), least.cost() + cost(order)));
     }
     return loads.stream().map(Load::files).toList();
   }
 
+  /** As many tasks as there are cores; more, if they are worth it. */
+  private int count(List<Order> orders) {
+    int cores = context.defaultParallelism();
+    long worthIt = orders.stream().mapToLong(CopyJob::cost).sum() / BYTES_PER_TASK;
+    long count = Math.max(cores, Math.min((long) cores * TASKS_PER_CORE, worthIt));
+    return (int) Math.min(orders.size(), Math.max(count, orders.size() / FILES_PER_TASK));
+  }
+
+  private static long cost(Order order) {
+    return order.size() + OPEN_COST;
+  }
+
+  /** What all tasks need. */
+  private record Work(SerializableConfiguration configuration, ColumnPlan plan)
+      implements Serializable {}
+
   /** What an executor does with the files of one task. */
-  private record Task(ColumnPlan plan, Broadcast<SerializableConfiguration> broadcast)
-      implements Function<byte[], byte[]> {
+  private record Task(Broadcast<Work> work) implements Function<byte[], byte[]> {
     @Override
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
-      Configuration configuration = broadcast.value().value();
+      Configuration configuration = work.value().configuration().value();
       List<FileResult> results = new ArrayList<>();
       try {
         for (Order order : Packed.<Order>unpack(packed)) {
@@ -213,7 +220,8 @@ public final class CopyJob {
 
     private FileResult result(Order order, TaskContext task, Configuration configuration)
         throws IOException {
-      DataFile file = new DataFile(configuration, path(order.source()), order.size(), plan);
+      DataFile file =
+          new DataFile(configuration, path(order.source()), order.size(), work.value().plan());
       try {
         if (order.target() == null) {
           return FileResult.of(order.number(), null, file.look(order.mayStay()));
