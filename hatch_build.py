@@ -15,8 +15,12 @@ from typing import Any, NoReturn
 from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PACKAGE = "spark_ext"
-JAR = f"{PACKAGE}/jars/spark-ext.jar"
+JAR = "spark_ext/jars/spark-ext.jar"
+# What the jar is built from, by the folder that it carries it in, and which files there at least.
+SOURCES = {
+    "spark_ext/": ("spark_ext/", "*.py"),
+    "META-INF/sources/": ("jars/src/main/", "*.*"),
+}
 
 
 class JarHook(BuildHookInterface[BuilderConfig]):
@@ -44,13 +48,17 @@ def refuse(fact: str, command: str) -> NoReturn:
 
 
 def differing_sources(root: Path) -> list[str]:
-    """The files of the package that the jar carries otherwise, or that only one of the two has."""
+    """The sources that the jar carries otherwise, or that only one of the two has."""
+    carried: dict[str, bytes] = {}
+    names = set()
     with zipfile.ZipFile(root / JAR) as jar:
-        names = [name for name in jar.namelist() if name.startswith(f"{PACKAGE}/")]
-        carried = {name: jar.read(name) for name in names if not name.endswith("/")}
-    modules = {path.relative_to(root).as_posix() for path in (root / PACKAGE).rglob("*.py")}
+        for inside, (folder, pattern) in SOURCES.items():
+            names |= {path.relative_to(root).as_posix() for path in (root / folder).rglob(pattern)}
+            for entry in jar.namelist():
+                if entry.startswith(inside) and not entry.endswith("/"):
+                    carried[folder + entry.removeprefix(inside)] = jar.read(entry)
     return sorted(
-        name for name in modules | carried.keys() if carried.get(name) != content(root / name)
+        name for name in names | carried.keys() if carried.get(name) != content(root / name)
     )
 
 

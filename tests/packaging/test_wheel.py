@@ -104,6 +104,7 @@ def copy(tmp_path: Path) -> Path:
     shutil.copytree(
         CHECKOUT / "spark_ext", folder / "spark_ext", ignore=shutil.ignore_patterns("__pycache__")
     )
+    shutil.copytree(CHECKOUT / "jars" / "src" / "main", folder / "jars" / "src" / "main")
     for name in ("LICENSE", "README.md", "hatch_build.py", "pyproject.toml"):
         shutil.copy(CHECKOUT / name, folder)
     return folder
@@ -132,29 +133,29 @@ def test_a_build_without_the_jar_is_refused(copy: Path, target: str) -> None:
     assert_refused(target, copy, "make wheel")
 
 
-def change_a_module(package: Path) -> str:
-    with (package / "errors.py").open("a") as module:
-        module.write("# changed\n")
-    return "spark_ext/errors.py"
+def change(source: Path) -> None:
+    with source.open("a") as file:
+        file.write("\n")
 
 
-def add_a_module(package: Path) -> str:
-    (package / "rules" / "added.py").touch()
-    return "spark_ext/rules/added.py"
-
-
-def remove_a_module(package: Path) -> str:
-    (package / "errors.py").unlink()
-    return "spark_ext/errors.py"
-
-
-@pytest.mark.parametrize("change", [change_a_module, add_a_module, remove_a_module])
+@pytest.mark.parametrize(
+    ("change", "source"),
+    [
+        (change, "spark_ext/errors.py"),
+        (change, "jars/src/main/java/sparkext/UsageTrackingExtension.java"),
+        (change, "jars/src/main/resources/__main__.py"),
+        (Path.touch, "spark_ext/rules/added.py"),
+        (Path.touch, "jars/src/main/java/sparkext/Added.java"),
+        (Path.unlink, "spark_ext/errors.py"),
+        (Path.unlink, "jars/src/main/java/sparkext/UsageTrackingExtension.java"),
+    ],
+)
 def test_a_build_with_the_jar_of_other_sources_is_refused(
-    copy: Path, change: Callable[[Path], str]
+    copy: Path, change: Callable[[Path], None], source: str
 ) -> None:
-    module = change(copy / "spark_ext")
+    change(copy / source)
 
-    assert_refused("sdist", copy, "make clean wheel", module)
+    assert_refused("sdist", copy, "make clean wheel", source)
 
 
 # What is built.
