@@ -27,7 +27,7 @@ SUPPORTED_PAIRS = (
 SCALA = "2.13"
 
 # The releases of Delta that have a jar for a line of Spark, and those that have none at all.
-_DELTAS: Mapping[str, tuple[str, ...]] = {
+DELTAS: Mapping[str, tuple[str, ...]] = {
     "4.0": ("4.1.0", "4.2.0", "4.3.0", "4.3.1", "4.4.0"),
     "4.1": ("4.1.0", "4.2.0", "4.3.0", "4.3.1", "4.4.0"),
     "4.2": ("4.4.0",),
@@ -95,7 +95,7 @@ def _misfit(spark: str, built_for: str | None, delta: str) -> str | None:
         return f" for Spark {built_for}"
     if delta in _WITHOUT_JARS:
         return ", of which there are no jars"
-    if _numbers(delta) <= _NEWEST_DELTA and delta not in _DELTAS.get(spark, ()):
+    if _numbers(delta) <= _NEWEST_DELTA and delta not in DELTAS.get(spark, ()):
         return ""
     return None
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from spark_ext.api import releases, session
 from spark_ext.api.releases import launched_spark, require_pair
 from spark_ext.errors import UnsupportedSparkVersionError
 
-JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext/error/Conditions.java"
+CHECKOUT = Path(__file__).parents[2]
+ERRORS = CHECKOUT / "jars/src/main/java/sparkext/error"
+# Of each minor release of Spark; what is said of pairs elsewhere has to follow.
+PAIRS = {(spark, delta) for spark, deltas in releases.DELTAS.items() for delta in deltas}
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +128,46 @@ def test_configure_refuses_an_old_spark_of_spark_home(
     assert refused.value.params["spark"] == "3.5.8 of Scala 2.12"
 
 
-def test_both_halves_name_the_same_pairs() -> None:
-    (java,) = re.findall(r"SUPPORTED_PAIRS =(.*?);\n", JAVA.read_text(), re.DOTALL)
+# Every place that names the pairs.
+
+
+def test_both_halves_tell_the_same_pairs() -> None:
+    conditions = (ERRORS / "Conditions.java").read_text()
+
+    (java,) = re.findall(r"SUPPORTED_PAIRS =(.*?);\n", conditions, re.DOTALL)
 
     assert "".join(re.findall(r'"([^"]*)"', java)) == releases.SUPPORTED_PAIRS
+
+
+def test_the_jar_knows_the_same_releases_of_delta() -> None:
+    errors = (ERRORS / "UsageTrackingErrors.java").read_text()
+
+    (java,) = re.findall(r'SUPPORTED_RELEASES = "(.*)";', errors)
+
+    assert set(java.split(", ")) == {delta for _, delta in PAIRS}
+
+
+def test_the_hooks_are_matched_in_the_jars_of_all_pairs() -> None:
+    pom = (CHECKOUT / "jars" / "pom.xml").read_text()
+
+    copied = re.findall(r"delta-spark_([\d.]+)_\S+</artifactId><version>(.*)</version>", pom)
+
+    assert set(copied) == PAIRS
+
+
+def test_the_matrix_has_all_pairs() -> None:
+    matrix = runpy.run_path(str(CHECKOUT / "tests" / "matrix" / "__main__.py"))
+
+    pairs = [pair.split("+") for pair in [*matrix["WHOLE"], *matrix["SHORT"]]]
+
+    assert {(spark.rpartition(".")[0], delta) for spark, delta in pairs} == PAIRS
+
+
+def test_the_page_tells_the_pairs() -> None:
+    page = (CHECKOUT / "docs" / "install.md").read_text()
+    rows = re.findall(r"\| (\d\.\d).* \| (.+) \| `delta-spark_(.*)_2.13` \|", page)
+
+    told = {(spark, delta) for spark, deltas, _ in rows for delta in deltas.split(", ")}
+
+    assert told == PAIRS
+    assert all(spark == artifact for spark, _, artifact in rows)
