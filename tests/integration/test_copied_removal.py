@@ -11,7 +11,6 @@ from chispa.dataframe_comparer import assert_df_equality
 from delta.tables import DeltaTable as SparkDeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
 from generated_tables import generated
-from releases import READS_STRUCTS_WITHOUT_FIELDS
 from removal import (
     NONE_MODE,
     OPERATION,
@@ -106,18 +105,16 @@ def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None
     table.insert("(5, named_struct('z', 6), 7)")
     table.alter("RENAME COLUMN b TO c")
     (late,) = (action for action in table.log.at(table.log.version - 1).actions("add"))
+    # Whether a struct without a field in the file is null, the releases of Spark do not agree on.
+    rows = table.rows("a, s.z, s IS NULL, c")
+    assert [row[0] for row in rows] == [1, 2, 3, 4, 5]
+    assert rows[-1] == (5, 6, False, 7)
 
     log = disable(table)
 
     assert counts(log) == (0, 1, 2)
     assert late["path"] in {action["path"] for action in log.actions("remove")}
-    assert table.rows("a, s.z, s IS NULL, c") == [
-        (1, None, True, None),
-        (2, None, not READS_STRUCTS_WITHOUT_FIELDS, None),
-        (3, None, True, None),
-        (4, None, not READS_STRUCTS_WITHOUT_FIELDS, None),
-        (5, 6, False, 7),
-    ]
+    assert table.rows("a, s.z, s IS NULL, c") == rows
 
 
 def test_clean_files_stay_where_they_are(table: Table) -> None:

@@ -14,33 +14,42 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 
 
+# What the rules of a session decide before Delta sees the statement.
+REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_table.py"]
+
+
 @pytest.mark.parametrize(
-    ("files", "chosen"),
+    ("files", "options"),
     [
-        # What the rules of a session decide before Delta sees the statement.
-        (["test_flag_property.py"], "test_flag_property"),
+        (REFUSALS[:1], ["-k", "test_flag_property"]),
+        # With all variants.
         pytest.param(
-            ["test_register_table.py", "test_create_table.py"],
-            "test_register_table or refused or like",
+            REFUSALS,
+            ["-m", "", "-k", "test_flag_property or test_register_table or refused or like"],
+            marks=pytest.mark.matrix,
+        ),
+        pytest.param(
+            ["test_disable_mapping.py", "test_leave_mapping.py", "test_table_properties.py"],
+            ["-m", "", "-k", "refuse"],
             marks=pytest.mark.matrix,
         ),
         # What asks the catalog which tables there are.
         pytest.param(
             ["test_surveyed_tables.py"],
-            "every_delta or current",
+            ["-m", "", "-k", "every_delta or current"],
             marks=[
                 pytest.mark.matrix,
                 pytest.mark.broken_table("unreadable_schema", "log_without_start"),
             ],
         ),
     ],
-    ids=["the flag", "creation", "the survey"],
+    ids=["the flag", "creation", "removal", "the survey"],
 )
 def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(
-    tmp_path: Path, files: list[str], chosen: str
+    tmp_path: Path, files: list[str], options: list[str]
 ) -> None:
     paths = [str(FOLDER / file) for file in files]
-    options = ["-k", chosen, "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "pytest")]
+    options = [*options, "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "pytest")]
 
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *paths, *options],

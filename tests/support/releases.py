@@ -40,9 +40,6 @@ VIEWS_TAKE_OUR_FUNCTIONS = SPARK >= (4, 2)
 # Before Spark 4.2 a table function is called under a lock, and so asks about one table at a time.
 TABLES_AT_ONCE = 3 if SPARK >= (4, 2) else 1
 
-# Before Spark 4.1 a struct is read as null where a file has none of its fields.
-READS_STRUCTS_WITHOUT_FIELDS = SPARK >= (4, 1)
-
 # What Spark says of a setting of the application that a session changes.
 STATIC_SETTING = "CANNOT_MODIFY_STATIC_CONFIG" if SPARK >= (4, 1) else "CANNOT_MODIFY_CONFIG"
 
