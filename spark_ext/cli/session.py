@@ -31,6 +31,7 @@ def own_session(name: str) -> Iterator[SparkSession]:
 
     Raises:
         SparkExtError: As `configure`.
+        OSError: The user's `spark-defaults.conf` cannot be read.
     """
     from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession

@@ -21,13 +21,14 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Finding]:
     """
     home = installation.home_of_spark(environ)
     file = settings.defaults_file(environ, home)
-    defaults = settings.defaults(file)
+    defaults, found = settings.defaults_and_finding(file)
     checks: dict[str, Callable[[], Finding]] = {
         "python": installation.python,
         "java": lambda: installation.java(environ),
         "spark": lambda: installation.spark(environ),
+        "defaults": lambda: found,
         "delta": lambda: installation.delta(environ, defaults),
-        "pair": lambda: installation.pair(environ),
+        "pair": lambda: installation.pair(environ, file, defaults),
         "jar": installation.extension_jar,
         "class path": lambda: settings.class_path(home, defaults),
         "extensions": lambda: settings.extensions(file, defaults),

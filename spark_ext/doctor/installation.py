@@ -16,7 +16,7 @@ from types import ModuleType
 from spark_ext import __version__
 from spark_ext.api import session
 from spark_ext.api.releases import launched_spark, require_pair
-from spark_ext.api.session import PACKAGES
+from spark_ext.api.session import PACKAGES, entries
 from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
 from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
@@ -144,8 +144,8 @@ def ivy(environ: Mapping[str, str], settings: Mapping[str, str]) -> Path:
     return Path(settings.get("spark.jars.ivy", home / ".ivy2.5.2"))
 
 
-def pair(environ: Mapping[str, str]) -> Finding:
-    """Whether that Spark and that Delta work together, and spark-ext with them."""
+def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, str]) -> Finding:
+    """Whether that Spark works with the Delta of `configure`, and with that of the defaults."""
     home, pyspark = home_of_spark(environ), module("pyspark")
     if home is None or isinstance(pyspark, str) or isinstance(module("delta"), str):
         return Finding("pair", SKIPPED, "not asked: Spark or Delta is missing")
@@ -154,13 +154,15 @@ def pair(environ: Mapping[str, str]) -> Finding:
     except ExtensionJarMissingError:
         return Finding("pair", SKIPPED, "not asked: the jar of spark-ext is missing")
     launched, scala = launched_spark(home, pyspark.__version__)
-    found = f"Spark {launched}, {artifact}"
-    try:
-        require_pair(launched, scala, [artifact])
-    except UnsupportedSparkVersionError as refused:
-        advice = f"Use {refused.params['supported']}."
-        return Finding("pair", PROBLEM, found, "They do not work together.", advice)
-    return Finding("pair", OK, found)
+    named = dict.fromkeys(entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}")
+    for package, place in {**named, artifact: "spark_ext.configure"}.items():
+        try:
+            require_pair(launched, scala, [package])
+        except UnsupportedSparkVersionError as refused:
+            found = f"Spark {launched}, {package} ({place})"
+            advice = f"Use {refused.params['supported']}."
+            return Finding("pair", PROBLEM, found, "They do not work together.", advice)
+    return Finding("pair", OK, f"Spark {launched}, {artifact}")
 
 
 def extension_jar() -> Finding:

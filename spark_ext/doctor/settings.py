@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeGuard
 from urllib.parse import unquote, urlsplit
 
 from spark_ext.api import session
@@ -32,11 +34,33 @@ def defaults_file(environ: Mapping[str, str], spark_home: Path | None) -> Path |
 
 
 def defaults(file: Path | None) -> dict[str, str]:
-    """The settings of such a file; none where there is none."""
-    if file is None or not file.is_file():
+    """The settings of such a file; none where there is none.
+
+    Raises:
+        OSError: It is there and cannot be read, so that no session starts.
+
+    Source:
+        Spark 4.2, `Utils.getPropertiesFromFile` and the launcher's `loadPropertiesFile`: UTF-8, in
+        which a byte that is none becomes U+FFFD; what is no file is passed over.
+    """
+    if not _is_there(file):
         return {}
-    lines = map(_LINE.fullmatch, file.read_text().splitlines())
+    text = file.read_text(encoding="utf-8", errors="replace")
+    lines = map(_LINE.fullmatch, text.splitlines())
     return {line[1]: line[2] for line in lines if line}
+
+
+def defaults_and_finding(file: Path | None) -> tuple[dict[str, str], Finding]:
+    """The settings, or none where they cannot be read; and which it is."""
+    try:
+        settings = defaults(file)
+    except OSError as unreadable:
+        advice = f"Let the user of the session read {file}: Spark reads it at every start."
+        problem = f"It cannot be read: {unreadable}"
+        return {}, Finding("defaults", PROBLEM, str(file), problem, advice)
+    # Not the values: some are passwords.
+    found = f"{len(settings)} settings in {file}" if _is_there(file) else _none(file)
+    return settings, Finding("defaults", OK, found)
 
 
 def extensions(file: Path | None, settings: Mapping[str, str]) -> Finding:
@@ -103,9 +127,18 @@ def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Finding:
     return Finding("class path", OK, found)
 
 
+def _is_there(file: Path | None) -> TypeGuard[Path]:
+    # As Java asks it: what lies behind a locked folder is not there.
+    return file is not None and os.path.isfile(file)
+
+
+def _none(file: Path | None) -> str:
+    return f"no {file or 'spark-defaults.conf'}"
+
+
 def _shown(file: Path | None, settings: Mapping[str, str], *keys: str) -> str:
-    if file is None or not file.is_file():
-        return f"no {file or 'spark-defaults.conf'}"
+    if not _is_there(file):
+        return _none(file)
     named = [f"{key}={settings[key]}" for key in keys if key in settings]
     return f"{', '.join(named) or 'nothing'} in {file}"
 

@@ -134,7 +134,31 @@ def test_another_spark_in_spark_home_is_found(tmp_path: Path, jar: Path) -> None
     assert found.status == PROBLEM
     assert "3.5.8 of Scala 2.12" in found.found
     assert pyspark.__version__ in found.found
-    assert installation.pair(environ).status == PROBLEM
+    assert installation.pair(environ, None, {}).status == PROBLEM
+
+
+OTHER_LINE = "4.1" if pyspark.__version__.startswith("4.2") else "4.2"
+
+
+@pytest.mark.parametrize(
+    "package",
+    [f"io.delta:delta-spark_{OTHER_LINE}_2.13:4.4.0", "io.delta:delta-spark_2.12:3.3.2"],
+)
+def test_another_delta_in_the_defaults_is_found(jar: Path, package: str) -> None:
+    file = Path("conf", "spark-defaults.conf")
+    packages = f"org.apache.commons:commons-csv:1.14.0, {package}"
+
+    finding = installation.pair(ENVIRON, file, {session.PACKAGES: packages})
+
+    assert finding.status == PROBLEM
+    assert f"{package} (spark.jars.packages in {file})" in finding.found
+    assert "delta-spark 4.4.0" in str(finding.advice)
+
+
+def test_the_same_delta_in_the_defaults_is_sound(jar: Path) -> None:
+    packages = f"a:b:1,{session.submit_options()[session.PACKAGES]}"
+
+    assert installation.pair(ENVIRON, None, {session.PACKAGES: packages}).status == OK
 
 
 def test_a_spark_home_without_jars_is_found(tmp_path: Path) -> None:
@@ -171,7 +195,7 @@ def test_this_installation_is_sound(jar: Path) -> None:
     findings = [
         installation.python(),
         installation.spark(ENVIRON),
-        installation.pair(ENVIRON),
+        installation.pair(ENVIRON, None, {}),
         installation.extension_jar(),
     ]
 
@@ -235,7 +259,7 @@ def test_a_missing_jar_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert installation.extension_jar().status == PROBLEM
     for finding in (
         installation.delta(ENVIRON, {}),
-        installation.pair(ENVIRON),
+        installation.pair(ENVIRON, None, {}),
         settings.class_path(None, {}),
         rule_process(ENVIRON, {}),
     ):
@@ -306,6 +330,47 @@ def test_the_defaults_are_read_as_spark_reads_them(tmp_path: Path, between: str)
     _, found = read_defaults(tmp_path, f"# a\n\n  spark.a{between}b=c d  \n#spark.e f\n")
 
     assert found == {"spark.a": "b=c d"}
+
+
+@pytest.mark.parametrize(("encoding", "read"), [("utf-8", "ü"), ("latin-1", "\ufffd")])
+def test_the_defaults_are_utf_8_whatever_is_in_them(
+    tmp_path: Path, encoding: str, read: str
+) -> None:
+    file = tmp_path / "spark-defaults.conf"
+    file.write_bytes("spark.a ü\nspark.b c\n".encode(encoding))
+
+    assert settings.defaults(file) == {"spark.a": read, "spark.b": "c"}
+
+
+def test_a_folder_is_no_defaults_file(tmp_path: Path) -> None:
+    assert settings.defaults(tmp_path) == {}
+
+
+def test_defaults_that_cannot_be_read_are_a_problem_and_the_others_go_on(
+    tmp_path: Path, jar: Path
+) -> None:
+    file = tmp_path / "spark-defaults.conf"
+    file.symlink_to("/proc/self/mem")  # which not even root reads from its start
+
+    environ = {**ENVIRON, "SPARK_CONF_DIR": str(tmp_path)}
+    findings = {finding.check: finding for finding in examine(environ, with_session=False)}
+
+    assert findings["defaults"].status == PROBLEM
+    assert findings["defaults"].found == str(file)
+    assert str(file) in str(findings["defaults"].advice)
+    assert [name for name, found in findings.items() if "Traceback" in str(found.problem)] == []
+    assert findings["extensions"].status == NOTE
+    assert findings["rule process"].status == OK
+
+
+def test_no_value_of_the_defaults_is_told(tmp_path: Path, jar: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.hadoop.fs.s3a.secret.key hush\n")
+
+    environ = {**ENVIRON, "SPARK_CONF_DIR": str(tmp_path)}
+    text = as_text(examine(environ, with_session=False))
+
+    assert "1 settings in " in text
+    assert "hush" not in text
 
 
 def test_without_spark_conf_dir_sparks_own_folder_counts(tmp_path: Path) -> None:
