@@ -123,11 +123,28 @@ def of_version(told: str, to: Path) -> str:
     return changed_jar(our_jar(), to, {DESCRIPTION: lambda _: f"version={told}\n".encode()})
 
 
+def two_jars(
+    home: Path, delta_jars: list[str], other: str, *, parent: bool
+) -> SparkSession.Builder:
+    """A session with another jar beside ours: of the same class loader, or of its parent."""
+    if not parent:
+        return session(home, [*delta_jars, other, our_jar()])
+    class_path = ":".join([*delta_jars, other])
+    return session(home, [our_jar()]).config("spark.driver.extraClassPath", class_path)
+
+
+def started_with_two(home: Path, delta_jars: list[str], other: str, parent: bool) -> Failure | None:
+    return failure_of(two_jars(home, delta_jars, other, parent=parent).getOrCreate)
+
+
 @pytest.mark.matrix
-def test_two_jars_of_ours_that_differ_are_refused(tmp_path: Path, delta_jars: list[str]) -> None:
+@pytest.mark.parametrize("parent", [False, True], ids=["one loader", "two loaders"])
+def test_two_jars_of_ours_that_differ_are_refused(
+    tmp_path: Path, delta_jars: list[str], parent: bool
+) -> None:
     other = of_version("0.0.9", tmp_path / "other.jar")
 
-    failure = in_new_process(started_with, tmp_path, [*delta_jars, other, our_jar()])
+    failure = in_new_process(started_with_two, tmp_path, delta_jars, other, parent)
 
     assert failure is not None
     assert failure.condition == "USAGE_TRACKING_SEVERAL_JARS"
@@ -136,15 +153,16 @@ def test_two_jars_of_ours_that_differ_are_refused(tmp_path: Path, delta_jars: li
     assert f"({spark_ext.__version__})" in failure.parameters["jars"]
 
 
-def tracked_with(home: Path, jars: list[str]) -> None:
-    track_a_table(session(home, jars).getOrCreate(), home / "t")
+def tracked_with_two(home: Path, delta_jars: list[str], other: str, parent: bool) -> None:
+    track_a_table(two_jars(home, delta_jars, other, parent=parent).getOrCreate(), home / "t")
 
 
 @pytest.mark.matrix
-def test_copies_of_one_jar_are_one(tmp_path: Path, delta_jars: list[str]) -> None:
+@pytest.mark.parametrize("parent", [False, True], ids=["one loader", "two loaders"])
+def test_copies_of_one_jar_are_one(tmp_path: Path, delta_jars: list[str], parent: bool) -> None:
     copy = shutil.copy(our_jar(), tmp_path / "copy.jar")
 
-    in_new_process(tracked_with, tmp_path, [*delta_jars, str(copy), our_jar()])
+    in_new_process(tracked_with_two, tmp_path, delta_jars, str(copy), parent)
 
     assert TableLog(tmp_path / "t").flag == "true"
 

@@ -18,6 +18,9 @@ import sparkext.error.UsageTrackingErrors;
 /**
  * Refuses two jars of ours with other content on one class path: some classes would be of one, and
  * those that it lacks of the other. Copies of the same jar are one.
+ *
+ * <p>{@code spark.jars} are in a child of the loader that has {@code spark.driver.extraClassPath}
+ * and Spark's own jars. What both have is loaded by the parent, which does not see the child's.
  */
 public final class JarCopies {
   private static final String OURS = "sparkext/UsageTrackingExtension.class";
@@ -30,14 +33,21 @@ public final class JarCopies {
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_SEVERAL_JARS
    */
   public static void requireAlike() throws IOException {
-    ClassLoader loader = JarCopies.class.getClassLoader();
     // By their text: a URL's own equality asks name servers.
     Set<String> places = new LinkedHashSet<>();
-    for (URL place : Collections.list(loader.getResources(OURS))) {
-      places.add(place.toExternalForm());
-    }
+    addPlaces(JarCopies.class.getClassLoader(), places);
+    addPlaces(Thread.currentThread().getContextClassLoader(), places);
     if (places.size() > 1) {
       requireAlike(places);
+    }
+  }
+
+  private static void addPlaces(ClassLoader loader, Set<String> places) throws IOException {
+    if (loader == null) {
+      return; // a thread need not have one
+    }
+    for (URL place : Collections.list(loader.getResources(OURS))) {
+      places.add(place.toExternalForm());
     }
   }
 
