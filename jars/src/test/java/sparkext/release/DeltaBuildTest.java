@@ -12,9 +12,11 @@ import net.bytebuddy.jar.asm.Opcodes;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What a Delta was built for, read from its class file. */
 class DeltaBuildTest {
+  private static final String RELOCATED = "org.apache.spark.sql.delta.Relocated$";
   private static final String STREAMING = "Lorg/apache/spark/sql/execution/streaming/";
 
   @Test
@@ -24,6 +26,14 @@ class DeltaBuildTest {
       String spark = DeltaBuild.spark(relocated).orElseThrow();
       assertThat(DeltaBuild.isOfLine(Versions.spark(), spark)).isTrue();
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("sparkext.release.DeltaJar#all")
+  void theMarkTellsTheSparkOfTheJarsName(DeltaJar delta) throws IOException {
+    byte[] relocated = delta.classFiles().locate(RELOCATED).resolve();
+
+    assertThat(DeltaBuild.spark(new ByteArrayInputStream(relocated))).contains(delta.spark());
   }
 
   @ParameterizedTest
