@@ -25,6 +25,7 @@ from typing import Any
 
 import audit
 import disable
+import first_calls
 import leave
 import survey
 from disable import NAME_MODE, TRACKED
@@ -155,7 +156,18 @@ def with_statements(folder: Path) -> int:
 
 def with_first_calls(folder: Path) -> int:
     """What the first call of each kind costs in a fresh session."""
-    return report(first_calls(folder), f"a process for each call, medians of {STARTS}")
+    figures = [
+        Figure(
+            f"first {row.what}",
+            f"{row.ours:.2f} s",
+            f"{row.plain:.2f} s",
+            row.ours - row.plain,
+            1,
+            "s",
+        )
+        for row in first_calls.measured(one_session, folder)
+    ]
+    return report(figures, f"a process for each call, medians of {first_calls.REPEATS}")
 
 
 def with_disabling(folder: Path) -> int:
@@ -300,46 +312,6 @@ def session_start(folder: Path) -> Figure:
     return Figure(
         "session start to first answer", f"{ours:.2f} s", f"{plain:.2f} s", ours - plain, 0.5, "s"
     )
-
-
-def first_calls(folder: Path) -> list[Figure]:
-    """The first statement of a session on an existing table of 20 files, and Delta's nearest."""
-    tables = {kind: f"delta.`{folder / f'first-{kind}'}`" for kind in ("plugin", "plain")}
-    statements = {
-        "ALTER TABLE .. ADD COLUMN": ("ALTER TABLE {} ADD COLUMN b{number} INT",) * 2,
-        "column_mapping, DESCRIBE TABLE": (
-            "SELECT * FROM column_mapping('{}')",
-            "DESCRIBE TABLE {}",
-        ),
-        "column_mapping_exit, DESCRIBE DETAIL": (
-            "SELECT * FROM column_mapping_exit('{}')",
-            "DESCRIBE DETAIL {}",
-        ),
-    }
-    maker = Remote("plugin", folder / "first")
-    for kind, table in tables.items():
-        properties = f"{TRACKED}, {NAME_MODE}" if kind == "plugin" else NAME_MODE
-        maker.sql(create(table, "a BIGINT, c BIGINT", properties))
-        maker.sql(f"INSERT INTO {table} SELECT /*+ REPARTITION({FILES}) */ id, id FROM range(200)")
-    maker.stop()
-    return [
-        first_call(f"first {what}", statement, tables, folder / f"first-{place}")
-        for place, (what, statement) in enumerate(statements.items())
-    ]
-
-
-def first_call(
-    what: str, statements: tuple[str, str], tables: dict[str, str], folder: Path
-) -> Figure:
-    """How much longer the first of the statements takes than the second, each in its session."""
-    seconds: dict[str, list[float]] = {kind: [] for kind in tables}
-    for number in range(STARTS):
-        for (kind, table), statement in zip(tables.items(), statements, strict=True):
-            remote = Remote(kind, folder / f"{kind}-{number}")
-            seconds[kind].append(remote.sql(statement.format(table, number=number)))
-            remote.stop()
-    ours, plain = (statistics.median(seconds[kind]) for kind in ("plugin", "plain"))
-    return Figure(what, f"{ours:.2f} s", f"{plain:.2f} s", ours - plain, 1, "s")
 
 
 def with_sessions(folder: Path) -> list[Figure]:
