@@ -13,12 +13,13 @@ from pathlib import Path
 from custom_sessions import session
 from delta_table import Table
 from held_statement import PATIENCE, HeldStatement
+from odd_disk import LOG_STORE, OddDisk
 from processes import jvm_pid
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from sound_log import Row
-from statements import named_condition
+from statements import DISABLE_MAPPING, named_condition
 from stops import STOPS, Stop
 
 READY = "ready"
@@ -66,6 +67,20 @@ def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
             reached = _make_rules_stand_still(spark, home)
             threading.Thread(target=run, daemon=True).start()
             wait_until(reached.exists, "the rule call")
+    write_whole(home / READY, str(jvm_pid(spark)))
+    threading.Event().wait()
+
+
+def hold_while_copying(home: Path, jars: list[str]) -> None:
+    """Switches column mapping off a table on the odd storage, whose first copy is never closed."""
+    builder = session(home, jars).master("local[1]")
+    builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", "OddFileSystem")
+    spark = builder.getOrCreate()
+    disk = OddDisk(spark, home / "disk")
+    disk.hold()
+    table = Table(spark, home / "t", f"delta.`odd:{home / 't'}`")
+    threading.Thread(target=lambda: DISABLE_MAPPING.run(table, True), daemon=True).start()
+    wait_until(lambda: disk.is_waiting, "a copy begun")
     write_whole(home / READY, str(jvm_pid(spark)))
     threading.Event().wait()
 

@@ -74,7 +74,7 @@ STOPS: tuple[Stop, ...] = (
     Stop(RESTORE, Step.AFTERWARDS),
     *(Stop(RENAME, step) for step in EVERYWHERE),
     *DROPS,
-    *(Stop(DISABLE_MAPPING, step, USED) for step in (Step.PREPARE, Step.COMMIT, Step.WRITTEN)),
+    *(Stop(DISABLE_MAPPING, step, USED) for step in Step),
     *(Stop(DISABLE_MAPPING, step) for step in EVERYWHERE),
 )
 

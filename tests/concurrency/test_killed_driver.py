@@ -12,12 +12,13 @@ from urllib.parse import unquote
 import pytest
 from custom_sessions import our_jar, resolved_jars
 from delta_table import Table, refusal
-from driver_processes import READY, hold_at_every_stop, wait_until
+from driver_processes import READY, hold_at_every_stop, hold_while_copying, wait_until
 from held_statement import PATIENCE
+from odd_disk import odd_jar
 from pyspark.sql import SparkSession
 from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
-from statements import Tables, create_as_select
-from stops import CREATES, DROPS, STOPS, Stop, drivers
+from statements import DISABLE_MAPPING, Tables, create_as_select
+from stops import CREATES, DROPS, STOPS, USED, Stop, drivers
 
 pytestmark = pytest.mark.matrix  # each driver is a JVM
 
@@ -155,6 +156,37 @@ def test_the_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed
     DROPS[0].statement.run(table, True)
 
     assert table.log.version == version + len(DROPS)
+
+
+def test_a_driver_killed_while_it_copies_leaves_the_table_as_it_was(
+    spark: SparkSession, tables: Tables, tmp_path: Path
+) -> None:
+    stop = Stop(DISABLE_MAPPING, None, USED)
+    original = tables.copy(USED, tmp_path / "t")
+    version = original.log.version
+    jars = [*resolved_jars(spark), our_jar(), str(odd_jar(tmp_path))]
+    process = get_context("spawn").Process(
+        target=hold_while_copying, args=(tmp_path, jars), daemon=True
+    )
+    process.start()
+    try:
+        wait_until(
+            lambda: (tmp_path / READY).exists() or not process.is_alive(), "a copy", 3 * PATIENCE
+        )
+        assert process.is_alive()
+        os.kill(int((tmp_path / READY).read_text()), signal.SIGKILL)
+    finally:
+        process.kill()
+        process.join()
+    table = open_table(spark, tmp_path / "t")
+
+    assert table.log.version == version
+    assert orphans(table)
+    assert rows_in_files(table.log) == in_order(USED.state.rows)
+
+    DISABLE_MAPPING.run(table, True)
+
+    assert_is_after(table, stop)
 
 
 def assert_is_after(table: Table, stop: Stop) -> None:

@@ -16,6 +16,8 @@ import delta.exceptions
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table
 from held_statement import HeldStatement, Step
+from pyspark.sql import SparkSession
+from removal import data_files
 from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
 from statements import (
     ADD,
@@ -126,7 +128,7 @@ def test_an_overtaken_statement_commits_on_top_or_loses_without_a_trace(
 
 # With the flag true, which each of these has to leave so; switching mapping off copies files here.
 
-KEEP_THE_FLAG = [RESTORE, REPLACE, CLONE_OVER, DISABLE_MAPPING]
+KEEP_THE_FLAG = [DISABLE_MAPPING, RESTORE, REPLACE, CLONE_OVER]
 
 
 @pytest.mark.parametrize(("held", "overtaking"), pairs([*KEEP_THE_FLAG, ADD], share=3))
@@ -161,6 +163,28 @@ def assert_commits_on_top_or_loses(
         assert_lost(error, reason)
         assert table.log.version == overtaken
     assert_is(table, state)
+
+
+def test_an_overtaken_disable_removes_what_it_copied_and_what_it_rewrote(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = Table(spark, tmp_path / "t")
+    table.create_tracked("a INT, s STRUCT<x: INT>")
+    table.insert("(1, named_struct('x', 2))")
+    table.alter("ADD COLUMN s.y INT")
+    table.alter("DROP COLUMN s.x")  # of the struct nothing is left in the file: it is rewritten
+    table.insert("(3, named_struct('y', 4))")
+    before = data_files(table.path)
+
+    with HeldStatement(spark, lambda: DISABLE_MAPPING.run(table, True), Step.COMMIT) as disable:
+        written = data_files(table.path) - before
+        table.alter("ADD COLUMN b INT")
+        error = disable.release()
+
+    assert_lost(error, METADATA_CHANGED)
+    assert len(written) == 2
+    assert data_files(table.path) == before
+    assert table.rows("a, s.y") == [(1, None), (3, 4)]
 
 
 def test_the_pairs_are_all_pairs() -> None:

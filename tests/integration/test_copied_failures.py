@@ -369,6 +369,7 @@ def leave_with_tasks_that_fail(home: Path, jars: list[str]) -> Seen:
     """Each of eight tasks, one after the other, may fail twice. What they get is Kryo's."""
     builder = session(home, jars).master("local[1, 3]")
     builder.config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
+    builder.config("spark.default.parallelism", "8")
     builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", "OddFileSystem")
     spark = builder.getOrCreate()
     disk = OddDisk(spark, home / "disk")
@@ -386,7 +387,6 @@ def leave_with_tasks_that_fail(home: Path, jars: list[str]) -> Seen:
     return seen
 
 
-@pytest.mark.matrix
 def test_a_task_that_fails_is_tried_again_and_leaves_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:

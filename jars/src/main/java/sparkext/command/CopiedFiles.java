@@ -8,10 +8,12 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaThrowable;
@@ -56,6 +58,9 @@ final class CopiedFiles {
   private final TableFiles files;
   private final FileCounts counts = FileCounts.none();
 
+  /** What Delta has written for this commit, as its actions name it. */
+  private final Set<String> rewritten = new HashSet<>();
+
   /**
    * The removal of a transaction that has switched column mapping off.
    *
@@ -86,16 +91,16 @@ final class CopiedFiles {
     try {
       actions = actions();
     } catch (Throwable failure) {
-      places.removeAll(configuration);
+      places.removeAll(rewritten, configuration);
       throw UsageTrackingException.sneak(failure);
     }
     try {
       ColumnMappingRemoval.commit(transaction, actions);
     } catch (Throwable failure) {
       if (failure instanceof DeltaThrowable && !isInLog()) {
-        places.removeAll(configuration);
+        places.removeAll(rewritten, configuration);
       } else {
-        LOG.warn("Copied files stay until VACUUM, for their commit may stand in the log");
+        LOG.warn("New files stay until VACUUM, for their commit may stand in the log");
       }
       throw UsageTrackingException.sneak(failure);
     }
@@ -151,6 +156,7 @@ final class CopiedFiles {
     toRewrite.forEach(file -> actions.add(removed(file)));
     for (AddFile file : CollectionConverters.asJava(written)) {
       counts.written(file.size());
+      rewritten.add(file.path());
       actions.add(file);
     }
   }
@@ -219,6 +225,10 @@ final class CopiedFiles {
     }
   }
 
+  private boolean isNew(String path) {
+    return places.isCopy(path) || rewritten.contains(path);
+  }
+
   /**
    * Whether a commit that failed may stand in the log nevertheless. Its files must stay then, also
    * where a later commit removed them.
@@ -235,8 +245,7 @@ final class CopiedFiles {
       return commits.exists(
           commit ->
               CollectionConverters.asJava(commit._2()).stream()
-                  .anyMatch(
-                      action -> action instanceof AddFile file && places.isCopy(file.path())));
+                  .anyMatch(action -> action instanceof AddFile file && isNew(file.path())));
     } catch (Exception unknown) { // Scala declares no checked exception: the storage's are some
       LOG.warn("The log cannot be read after a commit that failed", unknown);
       return true;

@@ -106,12 +106,28 @@ final class FilePlaces {
     return false;
   }
 
-  /** Removes every copy of this run. What cannot be removed stays for VACUUM. */
-  void removeAll(Configuration configuration) {
-    Uninterrupted.run(() -> used.forEach(folder -> removeAll(folder, configuration)));
+  /**
+   * Removes every copy of this run, and further files. What cannot be removed stays for VACUUM.
+   *
+   * @param others as the log would have them
+   */
+  void removeAll(Set<String> others, Configuration configuration) {
+    Uninterrupted.run(
+        () -> {
+          used.forEach(folder -> removeCopies(folder, configuration));
+          others.forEach(path -> remove(absolute(path), configuration));
+        });
   }
 
-  private void removeAll(Path folder, Configuration configuration) {
+  private static void remove(Path file, Configuration configuration) {
+    try {
+      file.getFileSystem(configuration).delete(file, /* recursive= */ false);
+    } catch (IOException notRemoved) {
+      LOG.warn("{} stays until VACUUM: {}", file, notRemoved.toString());
+    }
+  }
+
+  private void removeCopies(Path folder, Configuration configuration) {
     try {
       FileSystem fileSystem = folder.getFileSystem(configuration);
       if (fileSystem.exists(folder)) {

@@ -37,9 +37,6 @@ public final class CopyJob {
   /** What opening a file costs, in bytes that are copied in that time. */
   private static final long OPEN_COST = 4L << 20;
 
-  /** So many tasks for each core that a long one does not keep the others waiting. */
-  private static final int TASKS_PER_CORE = 8;
-
   /** So many files, or bytes, in a task that its own cost does not count. */
   private static final int FILES_PER_TASK = 200;
 
@@ -54,7 +51,8 @@ public final class CopyJob {
   private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
 
   private final JavaSparkContext context;
-  private final Broadcast<Work> work;
+  private final Broadcast<SerializableConfiguration> configuration;
+  private final ColumnPlan plan;
 
   /**
    * A file.
@@ -72,8 +70,8 @@ public final class CopyJob {
   /** A job on an application's executors. */
   public CopyJob(SparkContext context, Configuration configuration, ColumnPlan plan) {
     this.context = JavaSparkContext.fromSparkContext(context);
-    this.work =
-        this.context.broadcast(new Work(new SerializableConfiguration(configuration), plan));
+    this.configuration = this.context.broadcast(new SerializableConfiguration(configuration));
+    this.plan = plan;
   }
 
   /**
@@ -91,13 +89,17 @@ public final class CopyJob {
       List<byte[]> tasks = tasks(orders).stream().map(Packed::of).toList();
       List<FileResult> results = new ArrayList<>();
       for (byte[] packed :
-          resultOf(context.parallelize(tasks, tasks.size()).map(new Task(work)).collectAsync())) {
+          resultOf(
+              context
+                  .parallelize(tasks, tasks.size())
+                  .map(new Task(plan, configuration))
+                  .collectAsync())) {
         results.addAll(Packed.unpack(packed));
       }
       return results;
     } finally {
       context.setLocalProperty(DESCRIPTION, before);
-      work.destroy();
+      configuration.destroy();
     }
   }
 
@@ -166,26 +168,22 @@ public final class CopyJob {
 
   /** As many tasks as there are cores; more, if they are worth it. */
   private int count(List<Order> orders) {
-    int cores = context.defaultParallelism();
-    long worthIt = orders.stream().mapToLong(CopyJob::cost).sum() / BYTES_PER_TASK;
-    long count = Math.max(cores, Math.min((long) cores * TASKS_PER_CORE, worthIt));
-    return (int) Math.min(orders.size(), Math.max(count, orders.size() / FILES_PER_TASK));
+    long cost = orders.stream().mapToLong(CopyJob::cost).sum();
+    long worthIt = Math.max(cost / BYTES_PER_TASK, orders.size() / FILES_PER_TASK);
+    return (int) Math.min(orders.size(), Math.max(context.defaultParallelism(), worthIt));
   }
 
   private static long cost(Order order) {
     return order.size() + OPEN_COST;
   }
 
-  /** What all tasks need. */
-  private record Work(SerializableConfiguration configuration, ColumnPlan plan)
-      implements Serializable {}
-
   /** What an executor does with the files of one task. */
-  private record Task(Broadcast<Work> work) implements Function<byte[], byte[]> {
+  private record Task(ColumnPlan plan, Broadcast<SerializableConfiguration> broadcast)
+      implements Function<byte[], byte[]> {
     @Override
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
-      Configuration configuration = work.value().configuration().value();
+      Configuration configuration = broadcast.value().value();
       List<FileResult> results = new ArrayList<>();
       try {
         for (Order order : Packed.<Order>unpack(packed)) {
@@ -220,8 +218,7 @@ public final class CopyJob {
 
     private FileResult result(Order order, TaskContext task, Configuration configuration)
         throws IOException {
-      DataFile file =
-          new DataFile(configuration, path(order.source()), order.size(), work.value().plan());
+      DataFile file = new DataFile(configuration, path(order.source()), order.size(), plan);
       try {
         if (order.target() == null) {
           return FileResult.of(order.number(), null, file.look(order.mayStay()));
