@@ -39,7 +39,9 @@ def killed(
     wanted = {
         item.callspec.params["stop"]
         for item in request.session.items
-        if isinstance(item, pytest.Function) and item.path == request.path
+        if isinstance(item, pytest.Function)
+        and item.path == request.path
+        and "killed" in item.fixturenames
     }
     shares = [(stops, tmp_path_factory.mktemp("killed")) for stops in drivers(wanted)]
     processes = []
