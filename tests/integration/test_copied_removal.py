@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaving column mapping by copies: the ways to it, the settings, and the same table as Delta's."""
+"""Leaving column mapping by copies: the ways to it, and the settings."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from chispa.dataframe_comparer import assert_df_equality
 from delta.tables import DeltaTable as SparkDeltaTable
 from delta_table import NAME_MODE, TRACKED, Table
-from generated_tables import generated
 from removal import (
     NONE_MODE,
     OPERATION,
     SETTING,
-    assert_names_of_the_table,
-    by_delta,
     counts,
-    data_files,
     disable,
     in_matrix,
     insert_one_file,
-    local,
     metrics,
     newest_adds,
     rows_in_files,
@@ -275,51 +269,6 @@ def test_an_untracked_table_is_treated_as_by_plain_delta(table: Table) -> None:
     assert "deletionVector" not in add
     assert len(log.actions("remove")) == 1
     assert table.rows() == [(2, "y")]
-
-
-# The same table as Delta's.
-
-
-@pytest.mark.parametrize("seed", range(1))
-def test_a_generated_table_is_the_same_as_after_deltas_rewrite(table: Table, seed: int) -> None:
-    assert_same_as_by_delta(generated(table, seed))
-
-
-@pytest.mark.matrix
-@pytest.mark.parametrize("seed", range(1, 40))
-def test_many_a_generated_table_is_the_same_as_after_deltas_rewrite(
-    table: Table, seed: int
-) -> None:
-    assert_same_as_by_delta(generated(table, seed))
-
-
-def assert_same_as_by_delta(table: Table) -> None:
-    twin = by_delta(table)
-    before = table.log.version
-
-    log = disable(table)
-
-    kept, copied, rewritten = counts(log)
-    assert kept + copied > rewritten
-    assert log.fields == twin.log.fields
-    ours, theirs, was = (
-        frame.orderBy("id") for frame in (table.frame(), twin.frame(), table.frame(before))
-    )
-    assert_df_equality(ours, theirs, allow_nan_equality=True)
-    assert_df_equality(ours, was, allow_nan_equality=True)
-    assert_names_of_the_table(log)
-    assert_statistics_hold(table)
-
-
-def assert_statistics_hold(table: Table) -> None:
-    """What the log says of rows that can be skipped is true: filters find all rows."""
-    rows = table.frame().collect()
-    for column in ("id", "whole"):
-        values = {row[column] for row in rows if column in row.asDict()}
-        for value in sorted(v for v in values if v is not None)[:3]:
-            found = table.frame().where(f"`{column}` = {value}").count()
-            assert found == sum(row[column] == value for row in rows)
-    assert data_files(table.path) >= {local(table.path, path) for path in table.log.live_files}
 
 
 @pytest.mark.matrix

@@ -15,6 +15,7 @@ from delta_table import NAME_MODE
 from delta_table import TRACKED as FEATURE
 from pages import CHECKOUT, PAGES, Block, blocks, comparable, is_run, shown
 from pyspark.sql import SparkSession
+from releases import DELTA_COORDINATES
 
 UNTRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE})"
 TRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {FEATURE})"
@@ -107,3 +108,16 @@ def test_every_statement_within_a_text_is_one(spark: SparkSession) -> None:
     for statement in dict.fromkeys(statements):
         spark.sql(statement.replace("OF n", "OF 1")).collect()
     assert len(statements) > 10
+
+
+def test_the_install_page_lists_the_jars_that_a_session_fetches_for_delta(
+    spark: SparkSession,
+) -> None:
+    page = (CHECKOUT / "docs" / "install.md").read_text()
+    if DELTA_COORDINATES not in page:
+        pytest.skip("the page lists those of another pair")
+    (listed,) = re.findall(r"The jars of Delta [\d.]+ that this takes are (.+?);", page, re.DOTALL)
+
+    fetched = spark.sparkContext.getConf().get("spark.repl.local.jars", "")
+    ours = re.findall(r"/io\.(?:delta|unitycatalog)_([\w.-]+?)-\d[\d.]*\.jar", fetched)
+    assert sorted(re.findall(r"`(.+?)`", listed)) == sorted(ours) != []

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Java room that gives data files other names."""
+"""The Java room that gives data files other names, and a file that it copied."""
 
 from __future__ import annotations
 
 import pytest
+from copied_file import copied_file
+from parquet_file import ParquetFile
 from parquet_renamer import Renamer
 from pyspark.sql import SparkSession
 
@@ -11,3 +13,11 @@ from pyspark.sql import SparkSession
 @pytest.fixture(scope="session")
 def renamer(spark: SparkSession) -> Renamer:
     return Renamer(spark)
+
+
+@pytest.fixture(scope="session")
+def copied(
+    renamer: Renamer, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[ParquetFile, ParquetFile]:
+    """A file and its copy."""
+    return copied_file(renamer, tmp_path_factory.mktemp("copied"))

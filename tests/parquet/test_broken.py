@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from compact_thrift import I32, I64, LIST, STRUCT, List, Struct, decoded, encoded
-from parquet_columns import Column, plan
+from copied_file import NUMBER, ROWS
 from parquet_file import (
     BLOOM,
     BLOOM_LENGTH,
@@ -41,48 +41,17 @@ from parquet_file import (
     ParquetFile,
     problems,
 )
-from parquet_renamer import Renamer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-ROWS = 400
-DROPPED, NUMBER, TEXT = "col-dropped", "col-number", "col-text"
-STAYING = (Column(2, NUMBER, "number", pa.int64()), Column(3, TEXT, "text", pa.string()))
-
-
-@pytest.fixture(scope="module")
-def copy(
-    renamer: Renamer, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> ParquetFile:
-    """A copy of one of Spark's files, whose first column went: every offset is another one."""
-    folder = tmp_path_factory.mktemp("broken")
-    frame = spark.range(ROWS).coalesce(1)
-    frame.selectExpr(
-        f"concat('gone ', id) AS `{DROPPED}`",
-        f"id AS `{NUMBER}`",
-        f"IF(id % 2 = 0, NULL, concat('text ', id % 7)) AS `{TEXT}`",
-    ).write.options(
-        **{
-            "parquet.block.size": "4000",
-            "parquet.block.size.row.check.min": "10",
-            "parquet.page.row.count.limit": "50",
-            "parquet.bloom.filter.enabled": "true",
-            "parquet.bloom.filter.expected.ndv": "100",
-            f"parquet.enable.dictionary#{NUMBER}": "false",
-            "parquet.page.write-checksum.enabled": "true",
-            "compression": "uncompressed",
-        }
-    ).parquet(str(folder / "parts"))
-    (source,) = (folder / "parts").glob("*.parquet")
-    assert renamer.copy(source, folder / "copy.parquet", plan(STAYING)).way == "COPIED"
-    return ParquetFile.of(folder / "copy.parquet")
+pytestmark = pytest.mark.every_variant  # each takes well under a second
 
 
 @pytest.fixture
-def file(copy: ParquetFile) -> ParquetFile:
+def file(copied: tuple[ParquetFile, ParquetFile]) -> ParquetFile:
     """A copy of its own to break."""
-    return ParquetFile.of(copy.bytes())
+    return ParquetFile.of(copied[1].bytes())
 
 
 def test_the_copy_is_sound_and_has_all_that_is_broken_here(file: ParquetFile) -> None:

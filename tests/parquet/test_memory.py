@@ -12,6 +12,8 @@ import pytest
 from parquet_columns import Column, plan
 from parquet_renamer import BY, Renamer
 
+pytestmark = pytest.mark.every_variant  # each takes well under a second
+
 MIB = 1 << 20
 A, B = Column(1, "col-a", "a", pa.binary()), Column(2, "col-b", "b", pa.binary())
 

@@ -48,6 +48,8 @@ from parquet_file import (
 from parquet_renamer import Outcome, Renamer
 from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.every_variant  # each takes well under a second
+
 A = Column(1, "col-a", "a", pa.int64())
 B = Column(2, "col-b", "b", pa.string())
 S = Column(

@@ -21,6 +21,8 @@ from parquet_renamer import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.every_variant  # each takes well under a second
+
 A = Column(1, "col-a", "a", pa.int64())
 B = Column(2, "col-b", "b", pa.string())
 RENAME, DROP = plan((A, B)), plan((A,))

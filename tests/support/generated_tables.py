@@ -12,6 +12,7 @@ from typing import Any
 
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql.types import StructType
+from session_conf import session_conf
 
 EPOCH = datetime.datetime(1970, 1, 1)
 UTC = datetime.timezone.utc
@@ -80,9 +81,46 @@ class Type:
         return None if random.random() < 0.2 else self._make(random)
 
 
+# What every value begins with that only dropped columns have.
+DROPPED = "<gone from the table>"
+MARKED = {
+    "secret": "string",
+    "box": "struct<kept:int,secret:string>",
+    "boxes": "array<struct<secret:string,kept:int>>",
+}
+
+# A few rows make several row groups, each of several pages.
+SMALL = {
+    "parquet.block.size": "500",
+    "parquet.block.size.row.check.min": "3",
+    "parquet.block.size.row.check.max": "3",
+    "parquet.page.size": "100",
+    "parquet.page.size.row.check.min": "2",  # of the first row group too
+    "parquet.page.row.count.limit": "2",
+}
+BLOOM = {
+    "parquet.bloom.filter.enabled": "true",
+    "parquet.bloom.filter.expected.ndv": "30",
+    "parquet.bloom.filter.max.bytes": "1024",
+}
+CODECS = ["uncompressed", "snappy", "gzip", "zstd", "lz4_raw", "lz4"]
+
+
+def layout(seed: int) -> dict[str, str]:
+    """Of files, as the session's settings: the first has all, and the next ones each."""
+    return {
+        "spark.sql.parquet.compression.codec": CODECS[seed % len(CODECS)],
+        "parquet.writer.version": "v2" if seed % 5 in (1, 3) else "v1",
+        "parquet.enable.dictionary": str(seed % 4 != 1).lower(),
+        **(SMALL if seed % 2 == 0 else {}),
+        **(BLOOM if seed % 3 == 0 else {}),
+    }
+
+
 class _History:
     def __init__(self, table: Table, seed: int) -> None:
         self.table = table
+        self.layout = layout(seed)
         self.random = Random(seed)
         self.columns: dict[str, Type] = {}
         self.partitions: dict[str, str] = {}
@@ -96,7 +134,7 @@ class _History:
         )
 
     def create(self) -> None:
-        columns = {"id": "bigint", "whole": "int"}
+        columns = {"id": "bigint", "whole": "int", **MARKED}
         for _ in range(self.random.randint(3, 7)):
             name = self.name()
             self.columns[name] = Type(self.random, 2)
@@ -120,11 +158,15 @@ class _History:
         rows = [self._row(schema) for _ in range(self.random.randint(1, 30))]
         frame = self.table.spark.createDataFrame(rows, schema)
         writer = frame.coalesce(1).write.format("delta").mode("append")
-        writer.save(str(self.table.path))
+        with session_conf(self.table.spark, self.layout):
+            writer.save(str(self.table.path))
 
     def _row(self, schema: StructType) -> tuple[Any, ...]:
         self.rows += 1
+        secret = f"{DROPPED}{self.rows}"
+        box = {"kept": self.rows, "secret": secret}
         values: dict[str, Any] = {"id": self.rows, "whole": self.random.randint(0, 9)}
+        values |= {"secret": secret, "box": box, "boxes": [box, None]}
         for name in schema.fieldNames():
             if name in self.partitions:
                 values[name] = self.random.choice(PARTITIONS[self.partitions[name]])
@@ -179,12 +221,16 @@ class _History:
 
     dropped = "id"
 
+    def drop_secrets(self) -> None:
+        """At every level."""
+        self.table.alter("DROP COLUMNS (secret, box.secret, boxes.element.secret)")
+
     def delete(self) -> None:
         row = self.random.randint(1, self.rows)
         self.table.spark.sql(f"DELETE FROM {self.table.name} WHERE id = {row}")
 
     def all_names(self) -> list[str]:
-        return ["id", "whole", *self.columns, *self.partitions]
+        return ["id", "whole", *MARKED, *self.columns, *self.partitions]
 
 
 class _Null(Type):
@@ -211,6 +257,8 @@ def generated(table: Table, seed: int) -> Table:
     history.random.shuffle(steps)
     for number, step in enumerate(steps):
         step()
+        if number == 2:
+            history.drop_secrets()
         if number % 2:
             history.insert()
     history.rename()

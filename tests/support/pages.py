@@ -24,8 +24,10 @@ RUN, OUTPUT = ("sql", "python"), "text"
 
 # Sections whose blocks another test runs: the file, which names the section.
 ELSEWHERE = {
+    ("README.md", "Install"): "tests/packaging/test_make_wheel.py",
     ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
     ("docs/survey.md", "On a command line"): "tests/integration/test_surveyed_tables.py",
+    ("docs/install.md", "Further packages"): "tests/ways_in/test_further_packages.py",
     ("docs/install.md", "From a command line"): "tests/ways_in/test_spark_submit.py",
     ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
     ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
@@ -37,11 +39,8 @@ ELSEWHERE = {
 
 # Blocks that no test runs, by their first words: the reason.
 NOT_RUN = {
-    ("README.md", "git clone"): "tests/packaging installs the wheel that `make wheel` builds, in a"
-    " folder of its own; there is no address to clone yet",
     ("README.md", "make demo"): "both are the targets of CI and of the main job",
     ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
-    ("docs/install.md", "builder = SparkSession"): "org.example:lib_2.13 is made up",
 }
 
 # What is another in each run, and how it is compared: in the page as in what was printed.

@@ -36,6 +36,7 @@ class Renamer:
     """Of `sparkext.parquet.DataFile`."""
 
     def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
         self.jvm = spark._jvm
         self.never = self.jvm.java.lang.Thread()  # a Runnable that does nothing
         self.configurations = {by: self.jvm.org.apache.hadoop.conf.Configuration() for by in BY}

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from parquet_columns import KEY, ROW
 from pyspark.sql import DataFrame, SparkSession
+from session_conf import session_conf
 
 # Small, so that a few hundred rows have several row groups and each of them several pages.
 SMALL = {
@@ -36,6 +37,7 @@ SPARK: dict[str, dict[str, str]] = {
     "spark, uncompressed": {"compression": "uncompressed"},
     "spark, gzip, v2": {**SMALL, **BLOOM, "compression": "gzip", "parquet.writer.version": "v2"},
     "spark, zstd, plain": {**SMALL, "compression": "zstd", "parquet.enable.dictionary": "false"},
+    "spark, lz4": {**SMALL, **BLOOM, "compression": "lz4"},  # Hadoop's, with lengths of its own
     "spark, lz4_raw, v2, no checksums": {
         "compression": "lz4_raw",
         "parquet.writer.version": "v2",
@@ -95,14 +97,8 @@ def write_all(spark: SparkSession, table: pa.Table, folder: Path) -> dict[str, P
     frame = spark.read.parquet(str(source)).coalesce(1).sort(ROW.name)
     for name, options in SPARK.items():
         files[name] = written(frame, options, folder / f"{name}.parquet")
-    with_conf = {key: spark.conf.get(key) for key in LEGACY_CONF}
-    try:
-        for key, value in LEGACY_CONF.items():
-            spark.conf.set(key, value)
+    with session_conf(spark, LEGACY_CONF):
         files[LEGACY] = written(frame, SMALL, folder / f"{LEGACY}.parquet")
-    finally:
-        for key, value in with_conf.items():
-            spark.conf.set(key, value)
     files.update(other_engines(table, source, folder))
     return files
 

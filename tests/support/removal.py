@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pyarrow.parquet
 import pytest
 from delta_table import Table
+from session_conf import session_conf
 from table_log import TableLog
 
 SETTING = "spark.sparkext.columnMapping.removal"
@@ -57,18 +58,9 @@ def by_delta(table: Table, leave: Callable[[Table], object] = disable) -> Table:
     return twin
 
 
-@contextmanager
-def setting(table: Table, value: str) -> Iterator[None]:
+def setting(table: Table, value: str) -> AbstractContextManager[None]:
     """The session says how to remove column mapping, for a while."""
-    before = table.spark.conf.get(SETTING, None)
-    table.spark.conf.set(SETTING, value)
-    try:
-        yield
-    finally:
-        if before is None:
-            table.spark.conf.unset(SETTING)
-        else:
-            table.spark.conf.set(SETTING, before)
+    return session_conf(table.spark, {SETTING: value})
 
 
 def metrics(log: TableLog) -> dict[str, int]:

@@ -22,7 +22,7 @@ MODULES = [
     "spark_ext.model.schema",
 ]
 MODULES += ["spark_ext.api.audit", "spark_ext.api.audit_result"]
-MODULES += ["spark_ext.leave.exits", "spark_ext.leave.removal", "spark_ext.rules"]
+MODULES += ["spark_ext.leave.copy_plan", "spark_ext.leave.exits", "spark_ext.leave.removal"]
 MODULES += [rule.__module__ for rule in (*RULES, *CHECKS)]
 
 # What examples of rules and checks are written in, unless the module has such a name itself.

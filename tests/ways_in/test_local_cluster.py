@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from custom_sessions import failure_of
+from custom_sessions import DELTA, failure_of, session
 from processes import in_new_process
 from pyspark.sql import SparkSession
 from removal import counts
@@ -70,3 +70,37 @@ def test_executors_of_their_own(tmp_path: Path, spark_home: Callable[..., str]) 
     assert (left.is_tracked, left.flag) == (True, "true")
     assert seen.rows == [(1, "x", 2, None), (2, "y", 3, 4)]
     assert seen.exits["unmapped"]
+
+
+def attach_to_a_cluster(home: Path, spark_home: str, delta: list[str]) -> list[tuple[object, ...]]:
+    os.environ["SPARK_HOME"] = spark_home
+    builder = session(home, delta, extensions=[DELTA]).master("local-cluster[1,1,1024]")
+    spark = builder.config("spark.executor.memory", "512m").getOrCreate()
+    assert spark.range(3).count() == 3  # the executor is up before our jar comes
+
+    path = home / "left"
+    spark_ext.attach(spark)
+    for statement in statements(table=f"delta.`{path}`"):
+        spark.sql(statement)
+    spark_ext.UsageTracking.forPath(spark, path).disable_column_mapping(progress=None)
+    rows = [tuple(row) for row in spark.read.format("delta").load(str(path)).collect()]
+    spark.stop()
+    return rows
+
+
+@pytest.mark.matrix
+def test_executors_of_a_session_that_runs_already(
+    tmp_path: Path, spark_home: Callable[..., str], delta_jars: list[Path]
+) -> None:
+    """Our classes come to them when it is attached: a column was renamed, so files are copied."""
+    home = spark_home()
+
+    rows = in_new_process(attach_to_a_cluster, tmp_path, home, [*map(str, delta_jars)])
+
+    assert list(Path(home).glob("work/app-*/*/spark-ext.jar"))
+    left = TableLog(tmp_path / "left")
+    assert left.operation == "REMOVE COLUMN MAPPING"
+    assert counts(left) == (0, 1, 0)
+    assert set(left.physical_names.values()) == {None}
+    assert left.parquet_columns() == ["b", "c", "d"]
+    assert rows == [(1, "x", 2, None)]

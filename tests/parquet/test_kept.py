@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The comparison of a copy with its source sees what a copy would have lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from compact_thrift import BINARY, I32, I64, Struct, decoded, encoded
+from copied_file import DROPPED, STAYING
+from parquet_file import (
+    BLOOM,
+    CODEC,
+    COLUMN_INDEX,
+    COLUMN_ORDERS,
+    COLUMNS,
+    COMPRESSED,
+    CREATED_BY,
+    KEY_VALUES,
+    METADATA,
+    NUM_VALUES,
+    OFFSET_INDEX,
+    OFFSET_INDEX_LENGTH,
+    STATISTICS,
+    ParquetFile,
+    start,
+)
+from parquet_kept import SPARKS_SCHEMA, differences
+
+pytestmark = pytest.mark.every_variant  # each takes well under a second
+
+Change = Callable[[ParquetFile], None]
+VERSION, ENCODINGS, ENCODING_STATISTICS, SIZE_STATISTICS, ORDINAL = 1, 2, 13, 16, 7
+LOGICAL_TYPE, MAXIMUM, NULLS = 10, 5, 3
+
+
+def found(source: ParquetFile, copy: ParquetFile) -> list[str]:
+    names = {column.name: column.new_name for column in STAYING}
+    copy = ParquetFile.of(copy.bytes())
+    return list(differences(source, copy, new_names=names, gone={DROPPED}))
+
+
+@pytest.fixture
+def source(copied: tuple[ParquetFile, ParquetFile]) -> ParquetFile:
+    return copied[0]
+
+
+@pytest.fixture
+def copy(copied: tuple[ParquetFile, ParquetFile]) -> ParquetFile:
+    """One of its own to break."""
+    return ParquetFile.of(copied[1].bytes())
+
+
+def test_a_copy_has_lost_nothing(source: ParquetFile, copy: ParquetFile) -> None:
+    assert found(source, copy) == []
+
+
+def text(file: ParquetFile) -> Struct:
+    """The second column of a row group that is not the first."""
+    return file.row_groups[1][COLUMNS].items[1]
+
+
+def column(file: ParquetFile) -> Struct:
+    return text(file)[METADATA]
+
+
+def number(file: ParquetFile) -> Struct:
+    """The first, which has no dictionary and therefore a bloom filter."""
+    return file.row_groups[1][COLUMNS].items[0][METADATA]
+
+
+def footer(file: ParquetFile) -> Struct:
+    return file.footer
+
+
+def drop(where: Callable[[ParquetFile], Struct], field: int) -> Change:
+    def change(file: ParquetFile) -> None:
+        assert field in where(file)
+        where(file).drop(field)
+
+    return change
+
+
+def put(where: Callable[[ParquetFile], Struct], field: int, kind: int, value: object) -> Change:
+    def change(file: ParquetFile) -> None:
+        assert where(file)[field] != value
+        where(file).put(field, kind, value)
+
+    return change
+
+
+def statistics(file: ParquetFile) -> Struct:
+    return column(file)[STATISTICS]
+
+
+def fewer(where: Callable[[ParquetFile], Struct], field: int) -> Change:
+    """A list without its last item."""
+
+    def change(file: ParquetFile) -> None:
+        where(file)[field].items.pop()
+
+    return change
+
+
+def another_field(file: ParquetFile) -> None:
+    """Spark's schema with a field that is not null."""
+    (entry,) = (e for e in file.footer[KEY_VALUES].items if e[1].decode() == SPARKS_SCHEMA)
+    schema = json.loads(entry[2])
+    schema["fields"][0]["nullable"] = not schema["fields"][0]["nullable"]
+    entry.put(2, BINARY, json.dumps(schema).encode())
+
+
+def overwritten(place: Callable[[ParquetFile], int]) -> Change:
+    def change(file: ParquetFile) -> None:
+        at = place(file)
+        file.body = file.body[:at] + bytes([file.body[at] ^ 1]) + file.body[at + 1 :]
+
+    return change
+
+
+def later_rows(file: ParquetFile) -> None:
+    """An offset index whose pages begin one row later."""
+    index, _ = decoded(file.body, text(file)[OFFSET_INDEX])
+    for page in index[1].items:
+        page.put(3, I64, page[3] + 1)
+    text(file).put(OFFSET_INDEX, I64, len(file.body))
+    text(file).put(OFFSET_INDEX_LENGTH, I32, len(encoded(index)))
+    file.body += encoded(index)
+
+
+NUMBER, TEXT = "row group 1, col-number", "row group 1, col-text"
+SEEN: dict[str, tuple[Change, str]] = {
+    "statistics": (drop(column, STATISTICS), f"{TEXT}: it has the fields"),
+    "a maximum": (drop(statistics, MAXIMUM), f"{TEXT}: its field {STATISTICS} is"),
+    "nulls": (put(statistics, NULLS, I64, 0), f"{TEXT}: its field {STATISTICS} is"),
+    "encodings": (fewer(column, ENCODINGS), f"{TEXT}: its field {ENCODINGS} is"),
+    "statistics of encodings": (drop(column, ENCODING_STATISTICS), f"{TEXT}: it has the fields"),
+    "statistics of sizes": (drop(column, SIZE_STATISTICS), f"{TEXT}: it has the fields"),
+    "codec": (put(column, CODEC, I32, 1), f"{TEXT}: its field {CODEC} is 1, not 0"),
+    "values": (put(column, NUM_VALUES, I64, 1), f"{TEXT}: its field {NUM_VALUES} is 1"),
+    "size": (put(column, COMPRESSED, I64, 1), f"{TEXT}: its field {COMPRESSED} is 1"),
+    "bytes": (overwritten(lambda file: start(column(file)) + 30), f"{TEXT}: its bytes are others"),
+    "bloom filter": (drop(number, BLOOM), f"{NUMBER}: it has the fields"),
+    "bits of a bloom filter": (
+        overwritten(lambda file: number(file)[BLOOM] + 40),
+        f"{NUMBER}: its bloom filter is another",
+    ),
+    "column index": (drop(text, COLUMN_INDEX), f"{TEXT}: it has the fields"),
+    "bytes of a column index": (
+        overwritten(lambda file: text(file)[COLUMN_INDEX] + 9),
+        f"{TEXT}: its column index is another",
+    ),
+    "rows of pages": (later_rows, f"{TEXT}, offset index: its field 1 is"),
+    "row group's number": (
+        drop(lambda file: file.row_groups[1], ORDINAL),
+        "row group 1: it has the fields",
+    ),
+    "who wrote it": (put(footer, CREATED_BY, BINARY, b"we"), f"its field {CREATED_BY} is"),
+    "version": (put(footer, VERSION, I32, 9), f"its field {VERSION} is 9"),
+    "column orders": (drop(footer, COLUMN_ORDERS), "the file: it has the fields"),
+    "an order": (fewer(footer, COLUMN_ORDERS), "its column orders are others"),
+    "an entry": (fewer(footer, KEY_VALUES), "the file: its entries are"),
+    "a field in an entry": (another_field, "the file: its entries are"),
+    "a type's meaning": (
+        drop(lambda file: file.schema[2], LOGICAL_TYPE),
+        "the schema, text: it has the fields",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "difference"), SEEN.values(), ids=SEEN)
+def test_the_comparison_sees(
+    source: ParquetFile, copy: ParquetFile, change: Change, difference: str
+) -> None:
+    change(copy)
+    assert any(difference in each for each in found(source, copy)), found(source, copy)

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`copy_plan`: what becomes of which column in data files, and what the JVM gets of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from strategies import deep_schemas, tables
+from tables import TRACKED, table, wire
+
+from spark_ext.leave.copy_plan import copy_plan
+from spark_ext.model.column_mapping import column_id, physical_name
+from spark_ext.model.keys import COLUMN_ID, PHYSICAL_NAME
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.schema import map_fields, walk
+from spark_ext.worker.questions import ask
+
+ROW_ID = "delta.rowTracking.materializedRowIdColumnName"
+ROW_COMMIT_VERSION = "delta.rowTracking.materializedRowCommitVersionColumnName"
+
+
+def column(number: int, name: str, new_name: str, kind: Any = None) -> dict[str, Any]:
+    return {"id": number, "name": name, "newName": new_name, "type": kind}
+
+
+def test_columns_have_their_names_at_every_level() -> None:
+    metadata = table(
+        {
+            "a": "1 col-1",
+            "s": {
+                "column": "2 col-2",
+                "struct": {"x": "3 col-3", "y": {"column": "4 y", "struct": {"z": "5 col-5"}}},
+            },
+            "l": {"column": "6 col-6", "array": {"x": "7 col-7"}},
+            "m": {"column": "8 col-8", "map": {"x": "9 col-9"}},
+        },
+        "name",
+    )
+
+    assert copy_plan(metadata) == {
+        "byId": False,
+        "kept": [],
+        "columns": [
+            column(1, "col-1", "a"),
+            column(
+                2,
+                "col-2",
+                "s",
+                {
+                    "struct": [
+                        column(3, "col-3", "x"),
+                        column(4, "y", "y", {"struct": [column(5, "col-5", "z")]}),
+                    ]
+                },
+            ),
+            column(6, "col-6", "l", {"array": {"struct": [column(7, "col-7", "x")]}}),
+            column(8, "col-8", "m", {"map": [None, {"struct": [column(9, "col-9", "x")]}]}),
+        ],
+    }
+
+
+X = {
+    "type": "struct",
+    "fields": [{"name": "x", "type": "long", "metadata": {COLUMN_ID: 2, PHYSICAL_NAME: "col-2"}}],
+}
+PLAN_OF_X = {"struct": [column(2, "col-2", "x")]}
+
+
+@pytest.mark.parametrize(
+    ("data_type", "planned"),
+    [
+        ("decimal(10,2)", None),
+        ("variant", None),
+        # A class of the user's: what is inside has no names of the table's.
+        ({"type": "udt", "class": "Point", "sqlType": X}, None),
+        ({"type": "array", "elementType": "string"}, {"array": None}),
+        (
+            {"type": "array", "elementType": {"type": "array", "elementType": X}},
+            {"array": {"array": PLAN_OF_X}},
+        ),
+        ({"type": "map", "keyType": X, "valueType": "string"}, {"map": [PLAN_OF_X, None]}),
+        (
+            {"type": "map", "keyType": "string", "valueType": {"type": "array", "elementType": X}},
+            {"map": [None, {"array": PLAN_OF_X}]},
+        ),
+    ],
+    ids=str,
+)
+def test_a_type_is_planned_as_far_as_it_has_names(data_type: Any, planned: Any) -> None:
+    metadata = table({"c": {"column": "1 col-1", "type": data_type}}, "name")
+
+    assert copy_plan(metadata)["columns"] == [column(1, "col-1", "c", planned)]
+
+
+NAMES = ["p.q", "`", " ,;{}()\n\t=", "ß", "日", "", "element", "col-1", '"\\', "😀"]
+
+
+@pytest.mark.parametrize(("name", "new_name"), [*zip(NAMES, reversed(NAMES), strict=True)])
+def test_names_are_taken_as_they_are(name: str, new_name: str) -> None:
+    metadata = table({new_name: f"1 {name}"}, "name")
+
+    assert copy_plan(metadata)["columns"] == [column(1, name, new_name)]
+    assert of_the_answer(metadata)["columns"] == [column(1, name, new_name)]
+
+
+def test_letter_case_of_names_is_kept() -> None:
+    metadata = table({"A": "1 a", "Ä": "2 ä"}, "name")
+
+    assert copy_plan(metadata)["columns"] == [column(1, "a", "A"), column(2, "ä", "Ä")]
+
+
+def test_what_was_dropped_is_not_in_it() -> None:
+    """Not even where another column has its name now."""
+    metadata = table({"a": "3 col-3", "b": "2 a"}, "name")
+
+    assert copy_plan(metadata)["columns"] == [column(3, "col-3", "a"), column(2, "a", "b")]
+
+
+@pytest.mark.parametrize(("mode", "by_id"), [("name", False), ("id", True), ("ID", True)])
+def test_files_are_read_by_field_id_in_mode_id(mode: str, by_id: bool) -> None:
+    plan = copy_plan(table({"a": "1 col-1"}, mode))
+
+    assert plan["byId"] is by_id
+    assert plan["columns"] == [column(1, "col-1", "a")]
+
+
+@pytest.mark.parametrize(
+    ("properties", "kept"),
+    [
+        ({ROW_ID: "_row-id-1"}, ["_row-id-1"]),
+        ({ROW_COMMIT_VERSION: "_row-version-2"}, ["_row-version-2"]),
+        ({ROW_COMMIT_VERSION: "_v", ROW_ID: "_r"}, ["_r", "_v"]),
+        ({"delta.enableRowTracking": "true"}, []),
+    ],
+    ids=str,
+)
+def test_columns_of_row_tracking_stay(properties: dict[str, str], kept: list[str]) -> None:
+    assert copy_plan(table({"a": "1 col-1"}, "name", properties=properties))["kept"] == kept
+
+
+def test_a_column_without_a_physical_name_has_its_own_in_files() -> None:
+    metadata = table({"a": "1 a"}, "name")
+    nameless = map_fields(
+        metadata.schema, lambda _, field: {**field, "metadata": {COLUMN_ID: 1, "comment": "c"}}
+    )
+
+    assert copy_plan(metadata.with_schema(nameless))["columns"] == [column(1, "a", "a")]
+
+
+def planned(plan: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int, str]]:
+    """Path, id and name in files of every column of a part of a plan."""
+    for each in plan:
+        here = (*path, each["newName"])
+        yield here, each["id"], each["name"]
+        yield from inside(each["type"], here)
+
+
+def inside(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int, str]]:
+    if kind is None:
+        return
+    ((name, of),) = kind.items()
+    if name == "struct":
+        yield from planned(of, path)
+    elif name == "array":
+        yield from inside(of, (*path, "element"))
+    else:
+        key, value = of
+        yield from inside(key, (*path, "key"))
+        yield from inside(value, (*path, "value"))
+
+
+def assert_planned(metadata: TableMetadata) -> None:
+    before = json.dumps(wire(metadata))
+    plan = copy_plan(metadata)
+
+    assert list(planned(plan["columns"])) == [
+        (path, column_id(field), physical_name(field)) for path, field in walk(metadata.schema)
+    ]
+    assert json.dumps(wire(metadata)) == before
+    assert json.loads(json.dumps(plan)) == plan
+
+
+@given(tables(("name", "id")))
+def test_every_column_of_a_table_is_planned_once(metadata: TableMetadata) -> None:
+    assert_planned(metadata)
+
+
+@given(deep_schemas())
+def test_depth_is_no_limit(schema: Any) -> None:
+    numbers = iter(range(1, 10_000))
+
+    def mapped(path: tuple[str, ...], field: Any) -> dict[str, Any]:
+        number = next(numbers)
+        return {**field, "metadata": {COLUMN_ID: number, PHYSICAL_NAME: f"col-{number}"}}
+
+    assert_planned(table(mode="name").with_schema(map_fields(schema, mapped)))
+
+
+def of_the_answer(metadata: TableMetadata) -> Any:
+    """The plan that the JVM gets; the flag says that the table does not leave by metadata."""
+    tracked = metadata.with_property("delta.columnMapping.hasDroppedOrRenamed", "true")
+    request = {
+        "table": wire(tracked),
+        "protocol": {
+            "minReaderVersion": 2,
+            "minWriterVersion": 7,
+            "readerFeatures": None,
+            "writerFeatures": list(TRACKED),
+        },
+    }
+    return json.loads(ask("removal", json.dumps(request)))["plan"]
+
+
+@given(tables(("name", "id")))
+def test_the_jvm_gets_it_as_it_is(metadata: TableMetadata) -> None:
+    assert of_the_answer(metadata) == copy_plan(metadata)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages of others beside ours."""
+
+from __future__ import annotations
+
+import pytest
+import shells
+from install_page import block
+from place import Place
+from tracked import assert_tracked, statements
+
+USE = """
+driver = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(
+    "org.postgresql.Driver")
+print("driver:", driver.getName())
+for statement in {statements}:
+    spark.sql(statement)
+spark.stop()
+"""
+
+
+@pytest.mark.matrix
+def test_a_driver_of_jdbc_by_its_coordinates(place: Place) -> None:
+    application = block("Further packages", "python") + USE.format(statements=statements())
+    place.write("app.py", application)
+
+    printed = shells.output_of("python app.py", place.directory, **place.variables)
+
+    assert "driver: org.postgresql.Driver" in printed
+    assert_tracked(place.log())
