@@ -109,12 +109,11 @@ def measured(
         "cp": lambda path: copied(original, path),
     }
     seconds: dict[str, list[float]] = {side: [] for side in sides}
+    rounds = {"ours": repeats + 1, "delta": rewrites + (rewrites > 1), "cp": repeats + 1}
     for round_ in range(repeats + 1):
-        for side, measure in sides.items():
-            if side == "delta" and round_ > rewrites - (rewrites == 1):
-                continue
+        for side in (side for side in sides if round_ < rounds[side]):
             folder = Path(tempfile.mkdtemp(dir=original.parent))
-            seconds[side].append(measure(folder / "t"))
+            seconds[side].append(sides[side](folder / "t"))
             shutil.rmtree(folder)
     medians = {side: statistics.median(all_[1:] or all_) for side, all_ in seconds.items()}
     size = sum(file.stat().st_size for file in files) / 1e6
