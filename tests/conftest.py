@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -19,6 +20,7 @@ import pytest
 from delta_table import Table
 from pyspark.sql import SparkSession
 from releases import LEAVES_SOCKETS_OPEN
+from session_conf import session_conf
 from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
@@ -83,18 +85,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture
 def conf(spark: SparkSession) -> Iterator[object]:
     """Sets session confs for one test; afterwards they are as before."""
-    changed: dict[str, str | None] = {}
-
-    def put(key: str, value: str) -> None:
-        changed.setdefault(key, spark.conf.get(key, None))
-        spark.conf.set(key, value)
-
-    yield put
-    for key, value in changed.items():
-        if value is None:
-            spark.conf.unset(key)
-        else:
-            spark.conf.set(key, value)
+    with ExitStack() as settings:
+        yield lambda key, value: settings.enter_context(session_conf(spark, {key: value}))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 from custom_sessions import session
 from delta_table import Table
 from held_statement import PATIENCE, HeldStatement
-from odd_disk import LOG_STORE, OddDisk
+from odd_disk import OddDisk, with_odd_disk
 from processes import jvm_pid
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -73,9 +73,7 @@ def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
 
 def hold_while_copying(home: Path, jars: list[str]) -> None:
     """Switches column mapping off a table on the odd storage, whose first copy is never closed."""
-    builder = session(home, jars).master("local[1]")
-    builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", "OddFileSystem")
-    spark = builder.getOrCreate()
+    spark = with_odd_disk(session(home, jars).master("local[1]")).getOrCreate()
     disk = OddDisk(spark, home / "disk")
     disk.hold()
     table = Table(spark, home / "t", f"delta.`odd:{home / 't'}`")

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -49,25 +51,32 @@ def killed(
         for stop in stops:
             if stop not in CREATES:
                 tables.copy(stop.kind, home / str(stop))
-        process = get_context("spawn").Process(
-            target=hold_at_every_stop, args=(home, jars, [str(stop) for stop in stops]), daemon=True
-        )
-        process.start()
-        processes.append(process)
+        processes.append(started(hold_at_every_stop, home, jars, [str(stop) for stop in stops]))
     try:
         for process, (_, home) in zip(processes, shares, strict=True):
-            wait_until(
-                lambda p=process, h=home: (h / READY).exists() or not p.is_alive(),
-                "all statements held",
-                3 * PATIENCE,
-            )
-            assert process.is_alive()
-            os.kill(int((home / READY).read_text()), signal.SIGKILL)
+            kill_when_ready(process, home)
     finally:
         for process in processes:
             process.kill()
             process.join()
     return {stop: home / str(stop) for stops, home in shares for stop in stops}
+
+
+def started(target: Callable[..., None], *arguments: object) -> BaseProcess:
+    process = get_context("spawn").Process(target=target, args=arguments, daemon=True)
+    process.start()
+    return process
+
+
+def kill_when_ready(process: BaseProcess, home: Path) -> None:
+    """Kills the JVM of a process, once its statements stand still."""
+    wait_until(
+        lambda: (home / READY).exists() or not process.is_alive(),
+        "all statements held",
+        3 * PATIENCE,
+    )
+    assert process.is_alive()
+    os.kill(int((home / READY).read_text()), signal.SIGKILL)
 
 
 def open_table(spark: SparkSession, path: Path) -> Table:
@@ -167,16 +176,9 @@ def test_a_driver_killed_while_it_copies_leaves_the_table_as_it_was(
     original = tables.copy(USED, tmp_path / "t")
     version = original.log.version
     jars = [*resolved_jars(spark), our_jar(), str(odd_jar(tmp_path))]
-    process = get_context("spawn").Process(
-        target=hold_while_copying, args=(tmp_path, jars), daemon=True
-    )
-    process.start()
+    process = started(hold_while_copying, tmp_path, jars)
     try:
-        wait_until(
-            lambda: (tmp_path / READY).exists() or not process.is_alive(), "a copy", 3 * PATIENCE
-        )
-        assert process.is_alive()
-        os.kill(int((tmp_path / READY).read_text()), signal.SIGKILL)
+        kill_when_ready(process, tmp_path)
     finally:
         process.kill()
         process.join()

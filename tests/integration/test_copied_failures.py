@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from custom_sessions import our_jar, resolved_jars, session, stop
 from delta_table import NAME_MODE, TRACKED, Table, refusal
-from odd_disk import LOG_STORE, OddDisk, make_known, odd_jar, wait_until
+from odd_disk import OddDisk, make_known, odd_jar, wait_until, with_odd_disk
 from processes import in_new_process
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread
@@ -370,8 +370,7 @@ def leave_with_tasks_that_fail(home: Path, jars: list[str]) -> Seen:
     builder = session(home, jars).master("local[1, 3]")
     builder.config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
     builder.config("spark.default.parallelism", "8")
-    builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", "OddFileSystem")
-    spark = builder.getOrCreate()
+    spark = with_odd_disk(builder).getOrCreate()
     disk = OddDisk(spark, home / "disk")
     table = Table(spark, home / "t", f"delta.`odd:{home / 't'}`")
     table.create_tracked("a BIGINT")

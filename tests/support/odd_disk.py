@@ -30,6 +30,11 @@ def odd_jar(home: Path) -> Path:
     return jar
 
 
+def with_odd_disk(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """A session that has the storage's jar finds it."""
+    return builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", CLASS)
+
+
 class OddDisk:
     """What the storage does wrong, told by files in a folder of its own."""
 

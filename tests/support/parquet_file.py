@@ -78,22 +78,29 @@ class ParquetFile:
         entries = self.footer[KEY_VALUES].items if KEY_VALUES in self.footer else []
         return {entry[1].decode(): entry[2].decode() if 2 in entry else None for entry in entries}
 
+    def elements(self) -> Iterator[tuple[tuple[str, ...], Struct]]:
+        """Every element of the schema below its root, with its path."""
+        elements = iter(self.schema)
+
+        def walk(parents: tuple[str, ...], count: int) -> Iterator[tuple[tuple[str, ...], Struct]]:
+            for _ in range(count):
+                element = next(elements)
+                path = (*parents, element[NAME].decode())
+                yield path, element
+                yield from walk(path, element.get(NUM_CHILDREN, 0))
+
+        yield from walk((), next(elements)[NUM_CHILDREN])
+        assert not list(elements), "the schema has more elements than it says"
+
     def leaves(self) -> dict[tuple[str, ...], bool]:
         """The paths of the columns by the schema, and whether a row may have many values."""
-        elements = iter(self.schema)
+        repeated = set()
         found = {}
-
-        def walk(parents: tuple[str, ...], repeated: bool) -> None:
-            element = next(elements)
-            path = (*parents, element[NAME].decode())
-            repeated = repeated or element.get(REPETITION) == REPEATED
+        for path, element in self.elements():
+            if element.get(REPETITION) == REPEATED or path[:-1] in repeated:
+                repeated.add(path)
             if TYPE in element:
-                found[path[1:]] = repeated
-            for _ in range(element.get(NUM_CHILDREN, 0)):
-                walk(path, repeated)
-
-        walk((), False)
-        assert not list(elements), "the schema has more elements than it says"
+                found[path] = path in repeated
         return found
 
 

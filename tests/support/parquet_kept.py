@@ -98,29 +98,15 @@ def _other(
 
 
 def _schema(source: ParquetFile, copy: ParquetFile, staying: Staying) -> Iterator[str]:
-    old = [(staying(path), element) for path, element in _elements(source)]
+    old = [(staying(path), element) for path, element in source.elements()]
     old = [(path, element) for path, element in old if path is not None]
-    new = list(_elements(copy))
+    new = list(copy.elements())
     if [path for path, _ in old] != [path for path, _ in new]:
         yield f"the schema: it has {[path for path, _ in new]}"
         return
     for (path, before), (_, after) in zip(old, new, strict=True):
         where = f"the schema, {'.'.join(path)}"
         yield from _other(before, after, OF_ELEMENT, where, may_go={FIELD_ID})
-
-
-def _elements(file: ParquetFile) -> Iterator[tuple[tuple[str, ...], Struct]]:
-    """Every element of the schema below its root, with its path."""
-    elements = iter(file.schema)
-
-    def walk(parents: tuple[str, ...], count: int) -> Iterator[tuple[tuple[str, ...], Struct]]:
-        for _ in range(count):
-            element = next(elements)
-            path = (*parents, element[NAME].decode())
-            yield path, element
-            yield from walk(path, element.get(NUM_CHILDREN, 0))
-
-    return walk((), next(elements)[NUM_CHILDREN])
 
 
 def _entries(file: ParquetFile) -> dict[str, Any]:
