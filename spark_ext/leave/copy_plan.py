@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from spark_ext.errors import DuplicatedColumnIdError, DuplicatedPhysicalNameError
 from spark_ext.model.column_mapping import column_id, mode_of, physical_name
 from spark_ext.model.keys import MODE_ID, ROW_TRACKING_COLUMNS
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.schema import DataType, Field
+from spark_ext.model.physical_schema import check_mapped
+from spark_ext.model.schema import DataType, Field, Path, walk
 
 ColumnPlan = dict[str, Any]
 
@@ -25,6 +27,12 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         for a column without fields, or an object with one of `struct` (columns), `array` (the type
         of the elements) and `map` (the types of keys and values).
 
+    Raises:
+        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
+        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
+        DuplicatedColumnIdError: USAGE_TRACKING_DUPLICATED_COLUMN_ID, within a struct, in mode `id`.
+        DuplicatedPhysicalNameError: USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME, in mode `name`.
+
     Source:
         Protocol, "Reader Requirements for Column Mapping"; "Row Tracking".
 
@@ -33,12 +41,32 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         >>> plan["columns"]
         [{'id': 1, 'name': 'col-3f2a', 'newName': 'fare', 'type': None}]
     """
+    _check_told_apart(table)
     properties = table.configuration
     return {
         "byId": mode_of(properties) == MODE_ID,
         "kept": [properties[key] for key in ROW_TRACKING_COLUMNS if key in properties],
         "columns": [_column(field) for field in table.schema["fields"]],
     }
+
+
+def _check_told_apart(table: TableMetadata) -> None:
+    """Of two columns that one column of a file belongs to, a copy could serve one only."""
+    mode = mode_of(table.configuration)
+    found: set[tuple[Path, object]] = set()
+    physical = walk(table.schema, name=physical_name)
+    for (path, field), (physical_path, _) in zip(walk(table.schema), physical, strict=True):
+        check_mapped(field, path, mode)
+        in_files = column_id(field) if mode == MODE_ID else physical_path[-1]
+        if (physical_path[:-1], in_files) not in found:
+            found.add((physical_path[:-1], in_files))
+            continue
+        name = ".".join(path)
+        if mode == MODE_ID:
+            raise DuplicatedColumnIdError(columnName=name, columnId=column_id(field), mode=mode)
+        raise DuplicatedPhysicalNameError(
+            columnName=name, physicalPath=".".join(physical_path), mode=mode
+        )
 
 
 def _column(field: Field) -> dict[str, Any]:

@@ -116,14 +116,27 @@ def _folded(path: Path) -> Path:
 
 
 def _parquet_metadata(field: Field, path: Path, mode: str) -> Mapping[str, Any]:
-    if not has_column_id(field):
-        raise MissingColumnIdError(columnName=".".join(path), mode=mode)
-    if not has_physical_name(field):
-        raise MissingPhysicalNameError(columnName=".".join(path), mode=mode)
+    check_mapped(field, path, mode)
     metadata = {**field_metadata(field), PARQUET_FIELD_ID: column_id(field)}
     if NESTED_COLUMN_IDS in metadata:
         metadata[PARQUET_NESTED_FIELD_IDS] = metadata[NESTED_COLUMN_IDS]
     return metadata
+
+
+def check_mapped(field: Field, path: Path, mode: str) -> None:
+    """Refuses a field of a mapped table that is not mapped completely.
+
+    Raises:
+        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
+        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
+
+    Source:
+        `getColumnMappingMetadata`.
+    """
+    if not has_column_id(field):
+        raise MissingColumnIdError(columnName=".".join(path), mode=mode)
+    if not has_physical_name(field):
+        raise MissingPhysicalNameError(columnName=".".join(path), mode=mode)
 
 
 def check_ids_and_physical_names(metadata: TableMetadata) -> None:

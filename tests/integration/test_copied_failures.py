@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -167,6 +168,60 @@ def test_names_that_are_illegal_without_mapping_are_refused_first(table: Table) 
         table.refusal("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"),
     ):
         leave(table)
+
+
+# Columns that are mapped alike.
+
+
+ID, PHYSICAL_NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
+ALIKE = pytest.mark.broken_table(
+    "physical_name_used_again", "id_used_again", "dropped_column_shown"
+)
+
+
+def twins(table: Table, mode: str, key: str) -> Table:
+    """Its second column has the first one's id or physical name, by the hand of another writer."""
+    table.create("a INT, b INT", TRACKED, f"'delta.columnMapping.mode' = '{mode}'")
+    table.insert("(1, 2)")
+    table.alter("RENAME COLUMN a TO c")
+    metadata = table.log.metadata
+    schema = json.loads(metadata["schemaString"])
+    first, second = (field["metadata"] for field in schema["fields"])
+    second[key] = first[key]
+    table.log.append_foreign({"metaData": {**metadata, "schemaString": json.dumps(schema)}})
+    return table
+
+
+@pytest.mark.every_variant
+@ALIKE
+@pytest.mark.parametrize(
+    ("mode", "key", "condition"),
+    [
+        ("name", PHYSICAL_NAME, "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
+        ("id", ID, "USAGE_TRACKING_DUPLICATED_COLUMN_ID"),
+    ],
+)
+def test_columns_that_files_cannot_tell_apart_are_not_copied(
+    table: Table, mode: str, key: str, condition: str
+) -> None:
+    """A copy would give the values to one of them, and nulls to the other."""
+    twins(table, mode, key)
+
+    with table.refusal(condition), untouched(table):
+        leave(table)
+
+
+@pytest.mark.every_variant
+@ALIKE
+@pytest.mark.parametrize(("mode", "key"), [("name", ID), ("id", PHYSICAL_NAME)])
+def test_columns_that_files_can_tell_apart_are_copied(table: Table, mode: str, key: str) -> None:
+    """To leave is what mends such a table."""
+    twins(table, mode, key)
+
+    log = disable(table)
+
+    assert counts(log) == (0, 1, 0)
+    assert table.rows("c, b") == [(1, 2)]
 
 
 # A commit that stands.

@@ -142,13 +142,61 @@ def test_columns_of_row_tracking_stay(properties: dict[str, str], kept: list[str
     assert copy_plan(table({"a": "1 col-1"}, "name", properties=properties))["kept"] == kept
 
 
-def test_a_column_without_a_physical_name_has_its_own_in_files() -> None:
-    metadata = table({"a": "1 a"}, "name")
-    nameless = map_fields(
-        metadata.schema, lambda _, field: {**field, "metadata": {COLUMN_ID: 1, "comment": "c"}}
-    )
+@pytest.mark.parametrize(
+    ("missing", "condition"),
+    [
+        (COLUMN_ID, "USAGE_TRACKING_MISSING_COLUMN_ID"),
+        (PHYSICAL_NAME, "USAGE_TRACKING_MISSING_PHYSICAL_NAME"),
+    ],
+)
+def test_a_column_that_is_mapped_by_half_is_refused(missing: str, condition: str) -> None:
+    """As Delta refuses to read it."""
+    metadata = table({"s": {"column": "1 s", "struct": {"x": "2 col-2"}}}, "name")
 
-    assert copy_plan(metadata.with_schema(nameless))["columns"] == [column(1, "a", "a")]
+    def forget(path: tuple[str, ...], field: Any) -> dict[str, Any]:
+        kept = {key: value for key, value in field["metadata"].items() if key != missing}
+        return {**field, "metadata": kept if path == ("s", "x") else field["metadata"]}
+
+    error = refused(metadata.with_schema(map_fields(metadata.schema, forget)))
+
+    assert error["condition"] == condition
+    assert error["parameters"] == {"columnName": "s.x", "mode": "name"}
+
+
+TWINS = {"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-3", "y": "4 col-3"}}}
+TWIN_IDS = {"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-3", "y": "3 col-4"}}}
+
+
+@pytest.mark.parametrize(
+    ("columns", "mode", "condition"),
+    [
+        (TWINS, "name", "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
+        (TWIN_IDS, "id", "USAGE_TRACKING_DUPLICATED_COLUMN_ID"),
+        ({"a": "1 col-1", "b": "2 col-1"}, "name", "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
+        ({"a": "1 col-1", "b": "1 col-2"}, "ID", "USAGE_TRACKING_DUPLICATED_COLUMN_ID"),
+    ],
+    ids=str,
+)
+def test_columns_that_files_cannot_tell_apart_are_refused(
+    columns: Any, mode: str, condition: str
+) -> None:
+    assert refused(table(columns, mode))["condition"] == condition
+
+
+@pytest.mark.parametrize(
+    ("columns", "mode"),
+    [
+        (TWINS, "id"),
+        (TWIN_IDS, "name"),
+        # Of different structs.
+        ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-1"}}}, "name"),
+        ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "1 col-3"}}}, "id"),
+        ({"a": "1 col-1", "b": "2 COL-1"}, "name"),
+    ],
+    ids=str,
+)
+def test_columns_that_files_can_tell_apart_are_planned(columns: Any, mode: str) -> None:
+    assert_planned(table(columns, mode))
 
 
 def planned(plan: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int, str]]:
@@ -201,7 +249,17 @@ def test_depth_is_no_limit(schema: Any) -> None:
 
 
 def of_the_answer(metadata: TableMetadata) -> Any:
-    """The plan that the JVM gets; the flag says that the table does not leave by metadata."""
+    """The plan that the JVM gets."""
+    return answer(metadata)["plan"]
+
+
+def refused(metadata: TableMetadata) -> Any:
+    """The error that the JVM gets."""
+    return answer(metadata)["error"]
+
+
+def answer(metadata: TableMetadata) -> Any:
+    """What the JVM gets; the flag says that the table does not leave by metadata."""
     tracked = metadata.with_property("delta.columnMapping.hasDroppedOrRenamed", "true")
     request = {
         "table": wire(tracked),
@@ -212,7 +270,7 @@ def of_the_answer(metadata: TableMetadata) -> Any:
             "writerFeatures": list(TRACKED),
         },
     }
-    return json.loads(ask("removal", json.dumps(request)))["plan"]
+    return json.loads(ask("removal", json.dumps(request)))
 
 
 @given(tables(("name", "id")))
