@@ -108,9 +108,12 @@ CODECS = ["uncompressed", "snappy", "gzip", "zstd", "lz4_raw", "lz4"]
 
 def layout(seed: int) -> dict[str, str]:
     """Of files, as the session's settings: the first has all, and the next ones each."""
+    codec = CODECS[seed % len(CODECS)]
+    # Spark 4.2 misreads strings in version 2 without a codec, those of Delta's checkpoints too.
+    is_v2 = seed % 5 in (1, 3) and codec != "uncompressed"
     return {
-        "spark.sql.parquet.compression.codec": CODECS[seed % len(CODECS)],
-        "parquet.writer.version": "v2" if seed % 5 in (1, 3) else "v1",
+        "spark.sql.parquet.compression.codec": codec,
+        "parquet.writer.version": "v2" if is_v2 else "v1",
         "parquet.enable.dictionary": str(seed % 4 != 1).lower(),
         **(SMALL if seed % 2 == 0 else {}),
         **(BLOOM if seed % 3 == 0 else {}),
