@@ -19,8 +19,9 @@ from connect_server import connect_server, connected, user_environment
 from delta_table import NAME_MODE, Table, refusal
 from environments import environment_for, run
 from install_page import blocks
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
+from releases import STATIC_SETTING
 from sessions import small_session
 from table_log import FLAG, TableLog, is_uuid_name
 
@@ -47,18 +48,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def sessions(server: str) -> Iterator[list[SparkSession]]:
+    """Are stopped together: with one, PySpark 4.0 ends the threads that all of a process share."""
+    opened: list[SparkSession] = []
+    yield opened
+    for session in opened:
+        session.stop()
+
+
 @pytest.fixture
-def connect(server: str) -> Iterator[Connect]:
+def connect(server: str, sessions: list[SparkSession]) -> Connect:
     """Opens sessions."""
-    sessions: list[SparkSession] = []
 
     def new(**options: str) -> SparkSession:
         sessions.append(connected(server, options))
         return sessions[-1]
 
-    yield new
-    for session in sessions:
-        session.stop()
+    return new
 
 
 @pytest.fixture
@@ -161,10 +168,10 @@ def test_the_settings_of_the_rule_process_are_the_servers(
 ) -> None:
     name = f"spark.sparkext.{setting}"
 
-    with refusal("CANNOT_MODIFY_STATIC_CONFIG") as refused:
+    with refusal(STATIC_SETTING) as refused:
         spark.conf.set(name, "1s") if by == "conf" else spark.sql(f"SET {name}=1s")
 
-    assert refused.value.getMessageParameters() == {"key": f'"{name}"'}
+    assert refused.value.getMessageParameters()["key"] == f'"{name}"'
 
 
 def test_a_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Path) -> None:
@@ -290,7 +297,9 @@ def test_leaving_column_mapping_can_be_cancelled(
     table.alter("RENAME COLUMN a TO c")
     spark.addTag("mine")
 
-    with table.refusal("OPERATION_CANCELED"):
+    # PySpark 4.0 has the condition in the text only, at times.
+    cancelled = pytest.raises(PySparkException, match=r"\[OPERATION_CANCELED\]")
+    with table.no_commit(), cancelled:
         UsageTracking.forPath(spark, table.path).disable_column_mapping(
             progress=lambda told: told.finished or spark.interruptTag("mine")
         )
