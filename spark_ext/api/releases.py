@@ -21,8 +21,8 @@ from spark_ext.errors import (
 
 # In words; the same in Java's `Conditions`.
 SUPPORTED_PAIRS = (
-    "Spark 4.0 or 4.1 with delta-spark 4.1.0 to 4.4.0, or Spark 4.2 with delta-spark 4.4.0;"
-    " Scala 2.13"
+    "Spark 4.0 to 4.1.1 with delta-spark 4.1.0 to 4.4.0, Spark 4.1.2 and later 4.1 with"
+    " delta-spark 4.3.0 to 4.4.0, or Spark 4.2 with delta-spark 4.4.0; Scala 2.13"
 )
 SCALA = "2.13"
 
@@ -32,6 +32,9 @@ DELTAS: Mapping[str, tuple[str, ...]] = {
     "4.1": ("4.1.0", "4.2.0", "4.3.0", "4.3.1", "4.4.0"),
     "4.2": ("4.4.0",),
 }
+# From this Spark on, no ALTER TABLE of these runs: it took a class away that they extend.
+_NO_ALTER_SINCE = (4, 1, 2)
+_WITHOUT_ALTER = ("4.1.0", "4.2.0")
 _NEWEST_DELTA = (4, 4, 0)
 _WITHOUT_JARS = ("4.4.1",)
 # The Spark of the artifacts whose name has none.
@@ -84,19 +87,22 @@ def require_pair(spark: str, scala: str, packages: Iterable[str]) -> None:
         built_for, of_scala, delta = found.groups()
         if of_scala != SCALA:
             raise _refusal(named, f"{delta} of Scala {of_scala}")
-        if (reason := _misfit(_line(spark), built_for, delta)) is not None:
+        if (reason := _misfit(spark, built_for, delta)) is not None:
             raise _refusal(named, f"{delta}{reason}")
 
 
 def _misfit(spark: str, built_for: str | None, delta: str) -> str | None:
-    """What to say of a release of Delta that a line of Spark does not work with; else None."""
+    """What to say of a release of Delta that a Spark does not work with; else None."""
+    line = ".".join(spark.split(".")[:2])
     built_for = built_for or _SPARK_OF_UNNAMED.get(delta)
-    if built_for is not None and built_for != spark:
+    if built_for is not None and built_for != line:
         return f" for Spark {built_for}"
     if delta in _WITHOUT_JARS:
         return ", of which there are no jars"
-    if _numbers(delta) <= _NEWEST_DELTA and delta not in DELTAS.get(spark, ()):
+    if _numbers(delta) <= _NEWEST_DELTA and delta not in DELTAS.get(line, ()):
         return ""
+    if delta in _WITHOUT_ALTER and _numbers(spark) >= _NO_ALTER_SINCE:
+        return " for Spark before 4.1.2"
     return None
 
 
@@ -133,10 +139,6 @@ def require_version(jar: str) -> None:
 
 def _class_file(name: str) -> str:
     return name.replace(".", "/") + ".class"
-
-
-def _line(version: str) -> str:
-    return ".".join(version.split(".")[:2])
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -115,6 +115,26 @@ def test_a_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[s
     assert "Spark 4.2 with delta-spark 4.4.0" in failure.parameters["supported"]
 
 
+ALTER = "org/apache/spark/sql/delta/commands/AlterTableSetPropertiesDeltaCommand.class"
+
+
+def test_a_delta_whose_commands_need_another_spark_is_refused(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    """As Delta 4.1 and 4.2 are on Spark 4.1.2, which has no `IgnoreCachedData`."""
+    (delta,) = [jar for jar in delta_jars if "delta-spark" in jar]
+    rest = [jar for jar in delta_jars if jar != delta]
+    change = with_other_name("java/io/Serializable", "java/io/Gone")
+    other = changed_jar(delta, tmp_path / "delta.jar", {ALTER: change})
+
+    failure = in_new_process(started_with, tmp_path, [other, *rest, our_jar()])
+
+    assert failure is not None
+    assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
+    assert failure.parameters["delta"].startswith(f"{version('delta-spark')}, whose ALTER TABLE")
+    assert "`java.io.Gone`" in failure.parameters["delta"]
+
+
 # Jars and packages of several versions.
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The integration tests on every supported pair of Spark and Delta: `make test-matrix`.
+"""The tests of sessions on every supported pair of Spark and Delta: `make test-matrix`.
 
 Each pair has a virtual environment of its own below `.matrix/`, made once, and the one jar of the
 checkout. First the JVM half is linked against the pair's jars, then the tests run; the table at the
@@ -31,14 +31,16 @@ from packaging.requirements import Requirement
 CHECKOUT = Path(__file__).parents[2]
 HOME = CHECKOUT / ".matrix"
 TESTS = Path("tests") / "integration"
+# The way in whose Python part differs most between releases.
+CONNECT_TESTS = Path("tests") / "ways_in" / "test_connect.py"
 
 # The oldest and the newest pair of each minor release of Spark, without that of `make test`.
 WHOLE = ["4.0.1+4.1.0", "4.0.5+4.4.0", "4.1.0+4.1.0", "4.1.4+4.4.0", "4.2.1+4.4.0"]
 SHORT = [
     *[f"4.0.1+{delta}" for delta in ("4.2.0", "4.3.0", "4.3.1", "4.4.0")],
     "4.0.5+4.1.0",
-    *[f"4.1.1+{delta}" for delta in ("4.2.0", "4.3.0", "4.3.1", "4.4.0")],
-    "4.1.4+4.1.0",
+    *[f"4.1.1+{delta}" for delta in ("4.1.0", "4.2.0", "4.4.0")],
+    *[f"4.1.2+{delta}" for delta in ("4.3.0", "4.3.1")],  # runs neither of the two before
 ]
 # Start, statements that every path of ours is in, Delta's own commands, and the log without Delta.
 SHORT_TESTS = [
@@ -131,7 +133,7 @@ def run_tests(pair: Pair, *, whole: bool, arguments: list[str]) -> Outcome:
     """Runs the tests on a pair."""
     report = pair.home / "report.xml"
     report.unlink(missing_ok=True)
-    tests = [TESTS] if whole else [TESTS / name for name in SHORT_TESTS]
+    tests = [TESTS, CONNECT_TESTS] if whole else [TESTS / name for name in SHORT_TESTS]
     command = [pair.python, "-m", "pytest", *tests, f"--junitxml={report}", *arguments]
     # Spark starts the first Python and the first spark-submit on the path.
     path = f"{pair.python.parent}{os.pathsep}{os.environ['PATH']}"

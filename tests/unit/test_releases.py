@@ -58,6 +58,8 @@ def test_an_old_spark_is_refused(spark: str, scala: str, named: str) -> None:
         ("4.3.0", "delta-spark_4.3_2.13:4.4.0", "4.4.0"),
         ("4.2.0", "delta-spark_4.2_2.13:4.4.1", "4.4.1, of which there are no jars"),
         ("4.2.0", "delta-spark_2.12:3.3.2", "3.3.2 of Scala 2.12"),
+        ("4.1.2", "delta-spark_4.1_2.13:4.1.0", "4.1.0 for Spark before 4.1.2"),
+        ("4.1.4", "delta-spark_2.13:4.2.0", "4.2.0 for Spark before 4.1.2"),
     ],
 )
 def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
@@ -75,6 +77,9 @@ def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
         ("4.0.2", "delta-spark_4.0_2.13:4.4.0"),
         ("4.1.1", "delta-spark_4.1_2.13:4.3.1"),
         ("4.1.0", "delta-spark_2.13:4.1.0"),
+        ("4.0.5", "delta-spark_4.0_2.13:4.1.0"),
+        ("4.1.1", "delta-spark_4.1_2.13:4.2.0"),
+        ("4.1.2", "delta-spark_4.1_2.13:4.3.0"),
         ("4.2.0", "delta-spark_4.2_2.13:4.4.0"),
         ("4.2.1-SNAPSHOT", "delta-spark_2.13:4.4.0"),
         # Newer than all known: the jar sees.
@@ -161,6 +166,9 @@ def test_the_matrix_has_all_pairs() -> None:
     pairs = [pair.split("+") for pair in [*matrix["WHOLE"], *matrix["SHORT"]]]
 
     assert {(spark.rpartition(".")[0], delta) for spark, delta in pairs} == PAIRS
+    for spark, delta in pairs:
+        artifact = f"delta-spark_{spark.rpartition('.')[0]}_2.13"
+        require_pair(spark, "2.13", [f"io.delta:{artifact}:{delta}"])
 
 
 def test_the_page_tells_the_pairs() -> None:

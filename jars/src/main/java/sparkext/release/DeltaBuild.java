@@ -3,9 +3,11 @@ package sparkext.release;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import net.bytebuddy.jar.asm.ClassReader;
 import net.bytebuddy.jar.asm.ClassVisitor;
 import net.bytebuddy.jar.asm.MethodVisitor;
@@ -14,7 +16,7 @@ import net.bytebuddy.utility.OpenedClassReader;
 import sparkext.error.UsageTrackingErrors;
 
 /**
- * Which Spark the Delta on the class path was built for.
+ * Whether the Delta on the class path was built for this Spark.
  *
  * <p>Each release of Delta has a jar for every Spark that it supports, with the same classes. One
  * for another Spark starts and dies inside Delta, at some statement, with a NoSuchMethodError. They
@@ -24,9 +26,13 @@ import sparkext.error.UsageTrackingErrors;
  * <p>Source: Delta 4.1.0 to 4.4.0, spark/src/main/scala-shims, {@code
  * RelocatedStreamingClassesShims.scala}; Delta 4.0, {@code Relocated.scala}, is for Spark 4.0
  * alone.
+ *
+ * <p>Spark 4.1.2 took away what the ALTER commands of Delta 4.1 and 4.2 extend.
  */
 public final class DeltaBuild {
   private static final String RELOCATED = "org/apache/spark/sql/delta/Relocated$.class";
+  private static final String ALTER =
+      "org/apache/spark/sql/delta/commands/AlterTableSetPropertiesDeltaCommand.class";
   private static final String MARKED = "createIncrementalExecution";
   private static final int PLACE = 8;
   private static final String OF_DELTA_4_0 = "setActiveSession";
@@ -52,15 +58,32 @@ public final class DeltaBuild {
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION
    */
   public static void requireForThisSpark() throws IOException {
-    String spark = Versions.spark();
-    try (InputStream relocated = DeltaBuild.class.getClassLoader().getResourceAsStream(RELOCATED)) {
+    ClassLoader loader = DeltaBuild.class.getClassLoader();
+    try (InputStream relocated = loader.getResourceAsStream(RELOCATED)) {
       Optional<String> wanted = relocated == null ? Optional.empty() : spark(relocated);
-      if (wanted.isPresent() && !isOfLine(spark, wanted.get())) {
-        throw UsageTrackingErrors.unsupportedSparkVersion(
-                spark, Versions.delta() + " for Spark " + wanted.get())
-            .sneak();
+      if (wanted.isPresent() && !isOfLine(Versions.spark(), wanted.get())) {
+        throw refusal(" for Spark " + wanted.get());
       }
     }
+    try (InputStream alter = loader.getResourceAsStream(ALTER)) {
+      List<String> missing = alter == null ? List.of() : missing(alter, loader);
+      if (!missing.isEmpty()) {
+        throw refusal(", whose ALTER TABLE needs `" + missing.get(0) + "` of another Spark");
+      }
+    }
+  }
+
+  private static RuntimeException refusal(String misfit) {
+    return UsageTrackingErrors.unsupportedSparkVersion(Versions.spark(), Versions.delta() + misfit)
+        .sneak();
+  }
+
+  /** What a class file implements and a class loader has not. */
+  static List<String> missing(InputStream classFile, ClassLoader loader) throws IOException {
+    return Stream.of(OpenedClassReader.of(classFile.readAllBytes()).getInterfaces())
+        .filter(type -> loader.getResource(type + ".class") == null)
+        .map(type -> type.replace('/', '.'))
+        .toList();
   }
 
   /** Whether a version such as {@code 4.2.0-amzn-1} is one of the line {@code 4.2}. */

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.URL;
+import java.util.List;
 import java.util.Optional;
 import net.bytebuddy.jar.asm.ClassWriter;
 import net.bytebuddy.jar.asm.Opcodes;
@@ -17,6 +19,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What a Delta was built for, read from its class file. */
 class DeltaBuildTest {
   private static final String RELOCATED = "org.apache.spark.sql.delta.Relocated$";
+  private static final String ALTER =
+      "org.apache.spark.sql.delta.commands.AlterTableSetPropertiesDeltaCommand";
+  private static final String IGNORE_CACHED_DATA =
+      "org.apache.spark.sql.catalyst.plans.logical.IgnoreCachedData";
   private static final String STREAMING = "Lorg/apache/spark/sql/execution/streaming/";
 
   @Test
@@ -34,6 +40,27 @@ class DeltaBuildTest {
     byte[] relocated = delta.classFiles().locate(RELOCATED).resolve();
 
     assertThat(DeltaBuild.spark(new ByteArrayInputStream(relocated))).contains(delta.spark());
+  }
+
+  /** Since Spark 4.1.2; the class path's is older. */
+  @ParameterizedTest
+  @MethodSource("sparkext.release.DeltaJar#all")
+  void theAlterCommandsOfTwoReleasesNeedAnOlderSpark(DeltaJar delta) throws IOException {
+    byte[] alter = delta.classFiles().locate(ALTER).resolve();
+
+    ClassLoader newer =
+        new ClassLoader(getClass().getClassLoader()) {
+          @Override
+          public URL getResource(String name) {
+            boolean isGone = name.equals(IGNORE_CACHED_DATA.replace('.', '/') + ".class");
+            return isGone ? null : super.getResource(name);
+          }
+        };
+
+    List<String> missing = DeltaBuild.missing(new ByteArrayInputStream(alter), newer);
+
+    boolean isOld = List.of("4.1.0", "4.2.0").contains(delta.version());
+    assertThat(missing).isEqualTo(isOld ? List.of(IGNORE_CACHED_DATA) : List.of());
   }
 
   @ParameterizedTest

@@ -8,6 +8,8 @@ import static net.bytebuddy.matcher.ElementMatchers.named;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,6 +54,13 @@ final class Linkage {
     }
   }
 
+  /** The class files in a jar. */
+  static List<byte[]> classFilesOf(Path jar) throws IOException {
+    try (FileSystem inside = FileSystems.newFileSystem(jar)) {
+      return classFiles(inside.getPath("/"));
+    }
+  }
+
   /** The binary names of the classes under a folder. */
   static List<String> names(Path folder) {
     try (Stream<Path> files = Files.walk(folder)) {
@@ -80,18 +89,25 @@ final class Linkage {
     return ours.stream().flatMap(this::broken).distinct().sorted().toList();
   }
 
+  /** The types that are not there. */
+  List<String> missing(List<byte[]> files) {
+    return files.stream().map(References::of).flatMap(this::missing).distinct().sorted().toList();
+  }
+
+  private Stream<String> missing(References references) {
+    return references.types().stream()
+        .filter(isChecked)
+        .filter(type -> !types.describe(type).isResolved());
+  }
+
   private Stream<String> broken(byte[] file) {
     References references = References.of(file);
-    Stream<String> types =
-        references.types().stream()
-            .filter(isChecked)
-            .filter(type -> !this.types.describe(type).isResolved());
     Stream<String> members =
         references.members().stream()
             .filter(member -> isChecked.test(member.owner()))
             .filter(member -> !isThere(member))
             .map(References.Member::toString);
-    return Stream.concat(types, members);
+    return Stream.concat(missing(references), members);
   }
 
   /** A line for each abstract method of a class of ours, which a newer supertype may have added. */

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -32,23 +33,41 @@ class PairLinkageTest {
           BROUGHT.stream().noneMatch(name::startsWith)
               && !name.equals("org.apache.spark.sql.delta.UsageTrackingBridge");
 
+  private static final Predicate<String> IS_SPARKS =
+      name ->
+          name.startsWith("org.apache.spark.") && !name.startsWith("org.apache.spark.sql.delta.");
+
   @Test
   void allThatOurClassesNameIsThere() throws IOException {
-    Linkage linkage = linkage();
+    Linkage linkage = linkage(IS_CHECKED);
 
     assertThat(linkage.broken(Linkage.classFiles(CLASSES))).isEmpty();
     assertThat(linkage.checkedMembers(Linkage.classFiles(CLASSES))).isGreaterThan(200);
   }
 
+  /** As it does not where a later patch of Spark took something away. */
   @Test
-  void ourClassesImplementAllThatIsAbstract() throws IOException {
-    assertThat(linkage().unimplemented(Linkage.names(CLASSES))).isEmpty();
+  void deltaFindsAllTypesOfSparkThatItNames() throws IOException {
+    Path delta = pair().get(pair().size() - 1);
+
+    assertThat(delta.getFileName().toString()).startsWith("delta-spark_");
+    assertThat(linkage(IS_SPARKS).missing(Linkage.classFilesOf(delta))).isEmpty();
   }
 
-  private static Linkage linkage() throws IOException {
+  @Test
+  void ourClassesImplementAllThatIsAbstract() throws IOException {
+    assertThat(linkage(IS_CHECKED).unimplemented(Linkage.names(CLASSES))).isEmpty();
+  }
+
+  /** Spark's jars, and Delta's as the last. */
+  private static List<Path> pair() {
+    return Stream.of(System.getProperty(PAIR).split(File.pathSeparator)).map(Path::of).toList();
+  }
+
+  private static Linkage linkage(Predicate<String> isChecked) throws IOException {
     List<ClassFileLocator> jars = new ArrayList<>();
-    for (String jar : System.getProperty(PAIR).split(File.pathSeparator)) {
-      jars.add(ClassFileLocator.ForJarFile.of(new File(jar)));
+    for (Path jar : pair()) {
+      jars.add(ClassFileLocator.ForJarFile.of(jar.toFile()));
     }
     ClassFileLocator classPath =
         ClassFileLocator.ForClassLoader.of(PairLinkageTest.class.getClassLoader());
@@ -62,6 +81,6 @@ class PairLinkageTest {
           @Override
           public void close() {}
         });
-    return new Linkage(new ClassFileLocator.Compound(jars), IS_CHECKED);
+    return new Linkage(new ClassFileLocator.Compound(jars), isChecked);
   }
 }
