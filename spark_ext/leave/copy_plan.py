@@ -31,7 +31,7 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
         MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
         DuplicatedColumnIdError: USAGE_TRACKING_DUPLICATED_COLUMN_ID, within a struct, in mode `id`.
-        DuplicatedPhysicalNameError: USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME, in mode `name`.
+        DuplicatedPhysicalNameError: USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME, in any letter case.
 
     Source:
         Protocol, "Reader Requirements for Column Mapping"; "Row Tracking".
@@ -51,22 +51,27 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
 
 
 def _check_told_apart(table: TableMetadata) -> None:
-    """Of two columns that one column of a file belongs to, a copy could serve one only."""
+    """Of two columns that one of a file, or one key of the log, belongs to, one would lose it.
+
+    Statistics and partition values have the physical names in every mode, and readers of Parquet
+    ignore letter case.
+    """
     mode = mode_of(table.configuration)
-    found: set[tuple[Path, object]] = set()
+    ids: set[tuple[Path, int]] = set()
+    paths: set[Path] = set()
     physical = walk(table.schema, name=physical_name)
     for (path, field), (physical_path, _) in zip(walk(table.schema), physical, strict=True):
         check_mapped(field, path, mode)
-        in_files = column_id(field) if mode == MODE_ID else physical_path[-1]
-        if (physical_path[:-1], in_files) not in found:
-            found.add((physical_path[:-1], in_files))
-            continue
         name = ".".join(path)
-        if mode == MODE_ID:
+        lowered = tuple(part.lower() for part in physical_path)
+        if lowered in paths:
+            raise DuplicatedPhysicalNameError(
+                columnName=name, physicalPath=".".join(physical_path), mode=mode
+            )
+        if mode == MODE_ID and (lowered[:-1], column_id(field)) in ids:
             raise DuplicatedColumnIdError(columnName=name, columnId=column_id(field), mode=mode)
-        raise DuplicatedPhysicalNameError(
-            columnName=name, physicalPath=".".join(physical_path), mode=mode
-        )
+        paths.add(lowered)
+        ids.add((lowered[:-1], column_id(field)))
 
 
 def _column(field: Field) -> dict[str, Any]:

@@ -199,6 +199,7 @@ def twins(table: Table, mode: str, key: str) -> Table:
     [
         ("name", PHYSICAL_NAME, "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
         ("id", ID, "USAGE_TRACKING_DUPLICATED_COLUMN_ID"),
+        ("id", PHYSICAL_NAME, "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
     ],
 )
 def test_columns_that_files_cannot_tell_apart_are_not_copied(
@@ -211,17 +212,16 @@ def test_columns_that_files_cannot_tell_apart_are_not_copied(
         leave(table)
 
 
-@pytest.mark.every_variant
 @ALIKE
-@pytest.mark.parametrize(("mode", "key"), [("name", ID), ("id", PHYSICAL_NAME)])
-def test_columns_that_files_can_tell_apart_are_copied(table: Table, mode: str, key: str) -> None:
+def test_ids_do_not_matter_where_files_are_read_by_name(table: Table) -> None:
     """To leave is what mends such a table."""
-    twins(table, mode, key)
+    twins(table, "name", ID)
 
     log = disable(table)
 
     assert counts(log) == (0, 1, 0)
     assert table.rows("c, b") == [(1, 2)]
+    assert table.frame().where("b = 2").count() == 1
 
 
 # A commit that stands.
