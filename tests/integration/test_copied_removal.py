@@ -142,7 +142,7 @@ def test_a_clean_table_leaves_without_an_action_on_a_file(table: Table) -> None:
     assert table.rows() == [(1, "x")]
 
 
-def test_a_kept_file_loses_the_statistics_of_what_it_has_not(table: Table) -> None:
+def test_a_clean_file_with_statistics_of_what_it_has_not_is_copied(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, NULL)")
     (add,) = table.log.actions("add")
@@ -151,13 +151,62 @@ def test_a_kept_file_loses_the_statistics_of_what_it_has_not(table: Table) -> No
     table.alter("RENAME COLUMN a TO c")
     table.alter("RENAME COLUMN c TO a")
 
-    log = TableLog(disable(table).path)
+    log = disable(table)
 
-    (kept,) = log.actions("add")
-    assert kept["path"] == add["path"]
-    assert kept["stats"] == '{"numRecords":1,"minValues":{"a":1},"maxValues":{"a":1}}'
-    assert log.actions("remove") == []
-    assert kept["dataChange"] is False
+    assert counts(log) == (0, 1, 0)
+    (copy,) = log.actions("add")
+    assert copy["stats"] == '{"numRecords":1,"minValues":{"a":1},"maxValues":{"a":1}}'
+    assert table.rows() == [(1, None)]
+
+
+def test_a_table_whose_writers_left_a_column_out_leaves_to_the_end(table: Table) -> None:
+    """What such files say of the column has its old name; the checkpoint proves the checksum."""
+    table.create_tracked("a INT, b INT")
+    table.spark.sql("SELECT 1 AS a").write.format("delta").mode("append").save(str(table.path))
+    table.alter("RENAME COLUMN b TO c")
+
+    disable(table)
+    table.alter("DROP FEATURE columnMapping")
+
+    assert "columnMapping" not in table.log.writer_features
+    assert table.rows("a, c") == [(1, None)]
+
+
+@pytest.mark.broken_table("partition_values")
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ({"q": "1"}, None),
+        *in_matrix(({"p": "1", "q": "9"}, 1), ({"p": "1", "gone": "9"}, 1), ({}, None)),
+    ],
+)
+def test_partition_values_under_other_keys_are_not_read_afterwards_either(
+    table: Table, written: dict[str, str], read: int | None
+) -> None:
+    """They stand under the physical name; what other writers put elsewhere is nobody's."""
+    table.create_tracked("a INT, p INT", partitioned_by="p")
+    insert_one_file(table, "(5, 1)")
+    (add,) = table.log.actions("add")
+    table.alter("RENAME COLUMN p TO q")
+    table.log.append_foreign({"add": {**add, "partitionValues": written, "dataChange": False}})
+    assert table.rows("a, q") == [(5, read)]
+
+    disable(table)
+
+    assert table.rows("a, q") == [(5, read)]
+
+
+def test_a_file_whose_statistics_nobody_can_read_is_rewritten(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    insert_one_file(table, "(1, 'x')")
+    (add,) = table.log.actions("add")
+    table.alter("RENAME COLUMN a TO c")
+    table.log.append_foreign({"add": {**add, "stats": "null", "dataChange": False}})
+
+    log = disable(table)
+
+    assert counts(log) == (0, 0, 1)
+    assert table.rows() == [(1, "x")]
 
 
 def test_an_empty_table_leaves(table: Table) -> None:

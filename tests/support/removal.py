@@ -38,7 +38,15 @@ def disable(table: Table) -> TableLog:
         table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
     log = table.log
     assert log.operation == OPERATION
+    assert_checksum_holds(log)
     return log
+
+
+def assert_checksum_holds(log: TableLog) -> None:
+    """What Delta's checksum file of a version says of its files, which a checkpoint checks."""
+    told = json.loads((log.path / "_delta_log" / f"{log.version:020}.crc").read_text())
+    assert told["numFiles"] == len(live(log))
+    assert told["tableSizeBytes"] == sum(add["size"] for add in live(log).values())
 
 
 def insert_one_file(table: Table, values: str) -> None:

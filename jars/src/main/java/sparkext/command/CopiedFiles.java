@@ -10,8 +10,6 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
@@ -74,7 +72,7 @@ final class CopiedFiles {
     this.command = command;
     this.session = session;
     this.transaction = transaction;
-    this.keys = new RenamedKeys(plan.columns());
+    this.keys = RenamedKeys.of(plan, transaction.metadata());
     this.configuration = command.deltaLog().newDeltaHadoopConf();
     this.places = new FilePlaces(command.deltaLog().dataPath(), transaction.metadata());
     this.files = new TableFiles(session, transaction.snapshot(), configuration, plan);
@@ -112,21 +110,11 @@ final class CopiedFiles {
     for (FileResult result : files.copied(places)) {
       AddFile file = files.get(result.number());
       switch (result.kind()) {
-        case KEPT -> {
-          counts.kept(file.size());
-          if (!hasNewKeys(file)) {
-            actions.add(renamed(file, file.path(), file.size(), file.modificationTime()));
-          }
-        }
+        case KEPT -> counts.kept(file.size());
         case COPIED -> {
           counts.copied(file.size(), result.size());
           actions.add(removed(file));
-          actions.add(
-              renamed(
-                  file,
-                  places.relative(result.target()),
-                  result.size(),
-                  System.currentTimeMillis()));
+          actions.add(copied(file, places.relative(result.target()), result.size()));
         }
         case TO_REWRITE -> {
           LOG.info("{} is rewritten: {}", file.path(), result.reason());
@@ -165,21 +153,14 @@ final class CopiedFiles {
     return file.removeWithTimestamp(System.currentTimeMillis(), /* dataChange= */ false);
   }
 
-  /** Whether the log says all of a file under its new names already. */
-  private boolean hasNewKeys(AddFile file) {
-    Map<String, String> values = CollectionConverters.asJava(file.partitionValues());
-    return Objects.equals(keys.statistics(file.stats()), file.stats())
-        && keys.partitionValues(values).equals(values);
-  }
-
   /** The same rows in a file under new names. All else that the log says of it stays. */
-  private AddFile renamed(AddFile file, String path, long size, long modificationTime) {
+  private AddFile copied(AddFile file, String path, long size) {
     try {
       ObjectNode action = (ObjectNode) MAPPER.readTree(file.json());
       ObjectNode add = (ObjectNode) action.required("add");
       add.put("path", path);
       add.put("size", size);
-      add.put("modificationTime", modificationTime);
+      add.put("modificationTime", System.currentTimeMillis());
       add.put("dataChange", false);
       ObjectNode values = add.putObject("partitionValues");
       keys.partitionValues(CollectionConverters.asJava(file.partitionValues()))

@@ -14,6 +14,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.spark.sql.delta.actions.Metadata;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.ColumnPlan.Column;
 import sparkext.parquet.ColumnPlan.Struct;
 import sparkext.parquet.Columns;
@@ -31,8 +34,31 @@ final class RenamedKeys {
 
   private final Columns columns;
 
-  RenamedKeys(Columns columns) {
+  /** What partition columns are called in files, by their new names. */
+  private final Map<String, String> partitionColumns;
+
+  private RenamedKeys(Columns columns, Map<String, String> partitionColumns) {
     this.columns = columns;
+    this.partitionColumns = partitionColumns;
+  }
+
+  /** The keys of a table, with column mapping or without it already. */
+  static RenamedKeys of(ColumnPlan plan, Metadata metadata) {
+    Map<String, String> partitionColumns = new LinkedHashMap<>();
+    for (String name : CollectionConverters.asJava(metadata.partitionColumns())) {
+      partitionColumns.put(name, plan.columns().nameOf(name));
+    }
+    return new RenamedKeys(plan.columns(), partitionColumns);
+  }
+
+  /** Whether statistics can be read; writers may leave them out. */
+  boolean canRename(String json) {
+    try {
+      statistics(json);
+      return true;
+    } catch (UncheckedIOException broken) {
+      return false;
+    }
   }
 
   /** A file's statistics, numbers as they are written, without those of dropped columns. */
@@ -63,11 +89,10 @@ final class RenamedKeys {
     return renamed.toString();
   }
 
-  /** A file's partition values. */
+  /** A file's partition values, null where Delta finds none. Under other keys it looks for none. */
   Map<String, String> partitionValues(Map<String, String> values) {
     Map<String, String> renamed = new LinkedHashMap<>();
-    values.forEach(
-        (name, value) -> renamed.put(columns.named(name).map(Column::newName).orElse(name), value));
+    partitionColumns.forEach((newName, name) -> renamed.put(newName, values.get(name)));
     return renamed;
   }
 

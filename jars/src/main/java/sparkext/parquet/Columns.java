@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
 import sparkext.parquet.ColumnPlan.Column;
@@ -33,6 +34,16 @@ public final class Columns implements Serializable {
   /** The column that has a name in files. */
   public Optional<Column> named(String name) {
     return Optional.ofNullable(byName.get(name));
+  }
+
+  /** What the column that will have a new name is called in files. */
+  public String nameOf(String newName) {
+    for (Column column : byName.values()) {
+      if (column.newName().equals(newName)) {
+        return column.name();
+      }
+    }
+    throw new NoSuchElementException(newName);
   }
 
   /** The column that has a field id. */
