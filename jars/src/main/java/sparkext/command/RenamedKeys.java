@@ -4,7 +4,9 @@ package sparkext.command;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -12,6 +14,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -28,6 +31,7 @@ import sparkext.parquet.Columns;
  */
 final class RenamedKeys {
   private static final JsonFactory FACTORY = new JsonFactory();
+  private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** Statistics that are objects of columns; those of the file itself stay. */
   private static final Set<String> BY_COLUMN = Set.of("minValues", "maxValues", "nullCount");
@@ -58,6 +62,17 @@ final class RenamedKeys {
       return true;
     } catch (UncheckedIOException broken) {
       return false;
+    }
+  }
+
+  /** Whether statistics have the new names already, however they are spaced. */
+  boolean areNew(String json) {
+    String renamed = statistics(json);
+    try {
+      return Objects.equals(renamed, json)
+          || MAPPER.readTree(renamed).equals(MAPPER.readTree(json));
+    } catch (JsonProcessingException impossible) {
+      throw new UncheckedIOException(impossible);
     }
   }
 

@@ -4,7 +4,6 @@ package sparkext.command;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
@@ -110,6 +109,6 @@ final class TableFiles {
    */
   private boolean hasNewKeys(
       AddFile file, Map<String, String> oldValues, Map<String, String> values) {
-    return Objects.equals(keys.statistics(file.stats()), file.stats()) && values.equals(oldValues);
+    return keys.areNew(file.stats()) && values.equals(oldValues);
   }
 }
