@@ -10,7 +10,7 @@ from spark_ext.model.column_mapping import column_id, mode_of, physical_name
 from spark_ext.model.keys import MODE_ID, ROW_TRACKING_COLUMNS
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_mapped
-from spark_ext.model.schema import DataType, Field, Path, walk
+from spark_ext.model.schema import DataType, Field, Path, lower, walk
 
 ColumnPlan = dict[str, Any]
 
@@ -63,7 +63,7 @@ def _check_told_apart(table: TableMetadata) -> None:
     for (path, field), (physical_path, _) in zip(walk(table.schema), physical, strict=True):
         check_mapped(field, path, mode)
         name = ".".join(path)
-        lowered = tuple(part.lower() for part in physical_path)
+        lowered = lower(physical_path)
         if lowered in paths:
             raise DuplicatedPhysicalNameError(
                 columnName=name, physicalPath=".".join(physical_path), mode=mode

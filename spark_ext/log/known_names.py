@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from spark_ext.log.replay import State, lower
+from spark_ext.log.replay import State
 from spark_ext.model.keys import (
     INTERNAL_COLUMNS,
     MODE_ID,
     ROW_TRACKING_COLUMNS,
 )
-from spark_ext.model.schema import DataType, Path, inner_types
+from spark_ext.model.schema import DataType, Path, inner_types, lower
 
 # Delta 4.4.0, RowTracking: how it names its columns in files; a clone's files have its source's.
 _ROW_TRACKING_PREFIXES = ("_row-id-col-", "_row-commit-version-col-")

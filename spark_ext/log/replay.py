@@ -20,7 +20,7 @@ from spark_ext.model.keys import (
     NESTED_COLUMN_IDS,
 )
 from spark_ext.model.metadata import Protocol
-from spark_ext.model.schema import Field, Path, Schema, walk
+from spark_ext.model.schema import Field, Path, Schema, lower, walk
 
 # Delta, DeltaOperations.scala: what brings columns with the ids and names of another table or time.
 _BRINGING_OPERATIONS = ("CLONE", "RESTORE")
@@ -177,11 +177,6 @@ def since(states: Sequence[State], is_so: Callable[[State], bool]) -> int | None
             break
         version = state.version
     return version
-
-
-def lower(path: Path) -> Path:
-    """A path as readers of Parquet compare it: without letter case."""
-    return tuple(name.lower() for name in path)
 
 
 def _oldest_checkpoint(log: TableLog) -> Summary | None:

@@ -42,7 +42,7 @@ from spark_ext.model.keys import (
     PARQUET_NESTED_FIELD_IDS,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
+from spark_ext.model.schema import Field, Path, Schema, lower, map_fields, walk
 
 
 def rename_to_physical(schema: Schema) -> Schema:
@@ -95,10 +95,10 @@ def physical_schema(schema: Schema, reference: Schema, mode: str) -> Schema:
     """
     if mode == MODE_NONE:
         return schema
-    columns = {_folded(path): field for path, field in walk(reference)}
+    columns = {lower(path): field for path, field in walk(reference)}
 
     def as_written(path: Path, field: Field) -> Field:
-        column = columns.get(_folded(path))
+        column = columns.get(lower(path))
         if column is not None:
             name = physical_name(column)
             written = _with_collations_of(column, _parquet_metadata(column, path, mode), name)
@@ -109,10 +109,6 @@ def physical_schema(schema: Schema, reference: Schema, mode: str) -> Schema:
         raise ColumnNotResolvedError(columnName=".".join(path), schema=names)
 
     return map_fields(schema, as_written)
-
-
-def _folded(path: Path) -> Path:
-    return tuple(name.lower() for name in path)
 
 
 def _parquet_metadata(field: Field, path: Path, mode: str) -> Mapping[str, Any]:

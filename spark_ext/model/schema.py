@@ -100,6 +100,11 @@ def inner_types(path: Path, data_type: DataType | str) -> Iterator[tuple[Path, D
             yield from inner_types((*path, segment), data_type[key])
 
 
+def lower(path: Path) -> Path:
+    """A path as Spark and readers of Parquet compare it: without letter case."""
+    return tuple(name.lower() for name in path)
+
+
 def quoted(path: Path) -> str:
     """A path of names as SQL wants it, in backticks where it has to be.
 

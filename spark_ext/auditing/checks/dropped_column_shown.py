@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import FileGroup, TableLog
-from spark_ext.log.replay import Column, State, lower
+from spark_ext.log.replay import Column, State
 from spark_ext.model.keys import MODE_ID
-from spark_ext.model.schema import Path, quoted
+from spark_ext.model.schema import Path, lower, quoted
 
 # Before everything that the log still tells of.
 _ALWAYS = -1

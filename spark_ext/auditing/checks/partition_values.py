@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import FileGroup, TableLog
-from spark_ext.log.replay import State, lower
+from spark_ext.log.replay import State
+from spark_ext.model.schema import lower
 
 
 def partition_values(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import TableLog
-from spark_ext.log.replay import Column, State, lower
-from spark_ext.model.schema import Path, quoted
+from spark_ext.log.replay import Column, State
+from spark_ext.model.schema import Path, lower, quoted
 
 
 def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:

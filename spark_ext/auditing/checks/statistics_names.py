@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from spark_ext.auditing.findings import Finding
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.known_names import KnownNames
-from spark_ext.log.replay import State, lower
-from spark_ext.model.schema import Path, quoted
+from spark_ext.log.replay import State
+from spark_ext.model.schema import Path, lower, quoted
 
 
 def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:

@@ -55,28 +55,21 @@ final class RenamedKeys {
     return new RenamedKeys(plan.columns(), partitionColumns);
   }
 
-  /** Whether statistics can be read; writers may leave them out. */
-  boolean canRename(String json) {
+  /** Whether two texts are the same statistics, however they are spaced. */
+  static boolean areSame(String statistics, String others) {
     try {
-      statistics(json);
-      return true;
-    } catch (UncheckedIOException broken) {
-      return false;
-    }
-  }
-
-  /** Whether statistics have the new names already, however they are spaced. */
-  boolean areNew(String json) {
-    String renamed = statistics(json);
-    try {
-      return Objects.equals(renamed, json)
-          || MAPPER.readTree(renamed).equals(MAPPER.readTree(json));
+      return Objects.equals(statistics, others)
+          || MAPPER.readTree(statistics).equals(MAPPER.readTree(others));
     } catch (JsonProcessingException impossible) {
       throw new UncheckedIOException(impossible);
     }
   }
 
-  /** A file's statistics, numbers as they are written, without those of dropped columns. */
+  /**
+   * A file's statistics, numbers as they are written, without those of dropped columns.
+   *
+   * @throws UncheckedIOException they are no JSON object
+   */
   String statistics(String json) {
     if (json == null || json.isBlank()) {
       return json;

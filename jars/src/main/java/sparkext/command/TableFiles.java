@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.command;
 
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -75,7 +76,10 @@ final class TableFiles {
         results.add(FileResult.toRewrite(number, "nobody counted the rows of its deletion vector"));
         continue;
       }
-      if (!keys.canRename(file.stats())) {
+      String statistics;
+      try {
+        statistics = keys.statistics(file.stats());
+      } catch (UncheckedIOException broken) {
         results.add(FileResult.toRewrite(number, "its statistics are no JSON object"));
         continue;
       }
@@ -87,7 +91,10 @@ final class TableFiles {
               places.absolute(file.path()).toUri().toString(),
               file.size(),
               target.of(number, values),
-              hasNewKeys(file, oldValues, values)
+              // Of a file that stays nothing can be said anew: Delta's checksum
+              // (Checksum.scala, `computeNewChecksum`) would count it twice.
+              values.equals(oldValues)
+                  && RenamedKeys.areSame(statistics, file.stats())
                   && !places.isMisleading(file.path(), oldValues, values)));
     }
     CopyJob job = new CopyJob(session.sparkContext(), configuration, plan);
@@ -99,16 +106,5 @@ final class TableFiles {
       }
     }
     return results;
-  }
-
-  /**
-   * Whether the log says all of a file under its new names already. What it says of a file that
-   * stays cannot be changed: Delta's checksum would count the file twice.
-   *
-   * <p>Source: Delta 4.1.0 to 4.4.0, Checksum.scala, {@code computeNewChecksum}.
-   */
-  private boolean hasNewKeys(
-      AddFile file, Map<String, String> oldValues, Map<String, String> values) {
-    return keys.areNew(file.stats()) && values.equals(oldValues);
   }
 }
