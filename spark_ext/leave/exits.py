@@ -9,6 +9,7 @@ from spark_ext.leave.reasons import (
     INVALID_COLUMN_NAME,
     MAPPING_METADATA_LEFT,
     OTHER_FEATURE,
+    OTHER_SESSIONS,
     READER_VERSION,
     RETENTION_PERIOD,
     Reason,
@@ -155,6 +156,9 @@ def _unmapped(facts: TableFacts) -> ColumnMappingExit:
     cost = _cost_of_files(facts) if reasons or invalid else METADATA
     if invalid or blocking:
         return _with_files(BLOCKED, cost, facts, (*invalid, *blocking, *reasons))
+    if has_mapping_on(facts.metadata) and not _is_tracked(facts):
+        # They can write it, and may have plans by the names that the files have now.
+        reasons = (*reasons, Reason(OTHER_SESSIONS))
     statement = disabling_statement(facts.name)
     if not has_mapping_on(facts.metadata):
         # Delta's rewrite reads by the logical names, and would write nulls over these.
@@ -170,8 +174,12 @@ def _cost_of_files(facts: TableFacts) -> str:
     """Whether files are copied or rewritten, where metadata alone does not suffice."""
     asked = facts.removal == REMOVAL_COPY
     if facts.removal is None:
-        asked = FEATURE_NAME in (facts.protocol.writer_features or ())
+        asked = _is_tracked(facts)
     return COPY if asked and has_mapping_on(facts.metadata) else REWRITE
+
+
+def _is_tracked(facts: TableFacts) -> bool:
+    return FEATURE_NAME in (facts.protocol.writer_features or ())
 
 
 def _with_files(
@@ -224,12 +232,13 @@ def _writable(facts: TableFacts) -> ColumnMappingExit:
     reasons: tuple[Reason, ...] = ()
     if FEATURE_NAME in features:
         statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {FEATURE_NAME}")
+        reasons = (Reason(OTHER_SESSIONS),)
+    cost = METADATA if statements else NOTHING
     # Delta's fast DROP FEATURE of columnMapping leaves it behind.
     if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
         dropped = f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY"
         statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {dropped}")
-        reasons = (retention_period(facts),)
-    cost = HISTORY if reasons else METADATA if statements else NOTHING
+        cost, reasons = HISTORY, (retention_period(facts), *reasons)
     return _exit(WRITERS, cost, reasons, tuple(statements))
 
 

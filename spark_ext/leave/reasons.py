@@ -25,6 +25,7 @@ from spark_ext.model.schema import Path, quoted, walk
 INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
 MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
+OTHER_SESSIONS = "OTHER_SESSIONS"
 READER_VERSION = "READER_VERSION"
 REMOVAL_SETTING = "REMOVAL_SETTING"
 RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
@@ -38,7 +39,8 @@ class Reason:
     Args:
         reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
             statement that set the mode only; where names differ, older versions have the values),
-            `OTHER_FEATURE`, `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
+            `OTHER_FEATURE`, `OTHER_SESSIONS` (those without spark-ext may write by names of
+            before), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
             `RETENTION_PERIOD`.
         name: The column's path, quoted where SQL wants it, or the feature that it is about; None
             where it is about the table.

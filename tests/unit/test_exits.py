@@ -17,6 +17,7 @@ from spark_ext.worker.questions import ask
 TRACKING = "columnMappingUsageTracking"
 MAPPED_FEATURES = ("appendOnly", "invariants", "columnMapping", TRACKING)
 
+OTHER_SESSIONS = ("OTHER_SESSIONS", None, None)
 OFF = "ALTER TABLE db.t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 DROP_MAPPING = "ALTER TABLE db.t DROP FEATURE columnMapping"
 DROP_TRACKING = f"ALTER TABLE db.t DROP FEATURE {TRACKING}"
@@ -82,7 +83,7 @@ def test_a_tracked_table_leaves_by_metadata_and_then_waits_for_its_history() -> 
         [DROP_TRACKING, DROP_PROTECTION],
     ]
     period = ("RETENTION_PERIOD", "checkpointProtection", "interval 24 hours")
-    assert reasons(found[2]) == [period]
+    assert reasons(found[2]) == [period, OTHER_SESSIONS]
 
 
 def test_a_copy_tells_every_column_that_asks_for_it() -> None:
@@ -126,7 +127,7 @@ def test_an_untracked_table_is_rewritten() -> None:
     found = exits(table({"a": "1 a"}, "name"), 2, 5, None, None)
 
     assert costs(found) == ["REWRITE", "METADATA", "HISTORY"]
-    assert reasons(found[0]) == [("NOT_TRACKED", None, None)]
+    assert reasons(found[0]) == [("NOT_TRACKED", None, None), OTHER_SESSIONS]
     assert found[2]["statements"] == [DROP_PROTECTION]
 
 

@@ -119,7 +119,7 @@ class TestExits:
             "readers:",
             "  ALTER TABLE db.t DROP FEATURE columnMapping",
             "",
-            "writers: RETENTION_PERIOD (checkpointProtection, interval 24 hours)",
+            "writers: RETENTION_PERIOD (checkpointProtection, interval 24 hours), OTHER_SESSIONS",
             "  ALTER TABLE db.t DROP FEATURE columnMappingUsageTracking",
             "  ALTER TABLE db.t DROP FEATURE checkpointProtection TRUNCATE HISTORY",
         ]

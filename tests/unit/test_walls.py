@@ -54,7 +54,8 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "log": {"error", "parquet"},
     "rule": {"error", "feature", "python", "parquet"},
     "command": {"copy", "error", "feature", "parquet", "rule"},
-    "hook": {"error", "feature", "release", "rule", "command"},
+    "stale": {"error", "feature", "log"},
+    "hook": {"error", "feature", "release", "rule", "command", "stale"},
     "sql": {"error", "feature", "log", "release", "rule", "command"},
     "": {"hook", "python", "release", "sql", "error"},
 }
@@ -68,6 +69,7 @@ FORBIDDEN_IN_JAVA = {
     # What it asks about may not fit.
     "release": ("import org.apache.spark", "import scala", "py4j"),
     "rule": ("net.bytebuddy", "py4j"),
+    "stale": ("net.bytebuddy", "py4j"),
     "sql": ("net.bytebuddy", "py4j"),
 }
 

@@ -7,8 +7,11 @@ import java.lang.invoke.MethodHandles;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.BiPredicate;
+import java.util.function.BinaryOperator;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
@@ -19,6 +22,10 @@ import sparkext.feature.UsageTrackingFeature;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Versions;
 import sparkext.rule.MetadataRules;
+import sparkext.stale.RebasedNames;
+import sparkext.stale.ReusedNames;
+import sparkext.stale.StaleInsert;
+import sparkext.stale.StalePlan;
 
 /** The hooks, and their one-time installation into a JVM's Delta. */
 public final class DeltaHooks {
@@ -27,7 +34,14 @@ public final class DeltaHooks {
           new SupportedFeaturesHook(),
           new AssignedMetadataHook(),
           new ComparedPropertiesHook(),
-          new ColumnMappingRemovalHook());
+          new ColumnMappingRemovalHook(),
+          new ScannedFilesHook(),
+          new MatchedRowsHook(),
+          new RebasedNamesHook(),
+          new ChangeFeedHook(),
+          new StreamStartHook(),
+          new InsertHook(),
+          new TransactionStartHook());
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
 
@@ -124,6 +138,20 @@ public final class DeltaHooks {
       bridge.getField("assignedMetadata").set(null, assignedMetadata);
       bridge.getField("comparedProperties").set(null, comparedProperties);
       bridge.getField("removed").set(null, removed);
+      BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
+      BiConsumer<Object, Object> matched = StalePlan::refuseMatching;
+      BiPredicate<Object, Object> rebased = RebasedNames::fit;
+      Consumer<Object[]> changesChecked = ReusedNames::refuseChanges;
+      BiConsumer<Object, Object[]> streamChecked = ReusedNames::refuseStream;
+      BinaryOperator<Object> inserted = StaleInsert::remembering;
+      BiConsumer<Object, Object> started = StaleInsert::refuse;
+      bridge.getField("inserted").set(null, inserted);
+      bridge.getField("started").set(null, started);
+      bridge.getField("scanned").set(null, scanned);
+      bridge.getField("matched").set(null, matched);
+      bridge.getField("rebased").set(null, rebased);
+      bridge.getField("changesChecked").set(null, changesChecked);
+      bridge.getField("streamChecked").set(null, streamChecked);
       bridge.getField("woven").setBoolean(null, true);
       warnIfUntested(Versions.delta());
     }

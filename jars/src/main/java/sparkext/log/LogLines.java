@@ -17,7 +17,7 @@ import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
 
 /** Finds the lines of JSON files of a log that say what a table's metadata is, in a Spark job. */
-final class LogLines {
+public final class LogLines {
   /** So many files in a task that its own cost does not count. */
   private static final int FILES_PER_TASK = 50;
 
@@ -28,7 +28,7 @@ final class LogLines {
   private LogLines() {}
 
   /** The lines of each file, in the order of the files. */
-  static List<List<String>> of(
+  public static List<List<String>> of(
       JavaSparkContext context, Configuration configuration, List<Path> files) {
     List<List<String>> lines = new ArrayList<>();
     files.forEach(file -> lines.add(new ArrayList<>()));

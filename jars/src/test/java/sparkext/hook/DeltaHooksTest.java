@@ -33,7 +33,14 @@ class DeltaHooksTest {
             "org.apache.spark.sql.delta.TableFeature$",
             "org.apache.spark.sql.delta.DeltaColumnMapping$",
             "org.apache.spark.sql.delta.DeltaColumnMapping$",
-            "org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand");
+            "org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand",
+            "org.apache.spark.sql.delta.DeltaTableUtils$",
+            "org.apache.spark.sql.delta.commands.DMLWithDeletionVectorsHelper$",
+            "org.apache.spark.sql.delta.ConflictChecker",
+            "org.apache.spark.sql.delta.commands.cdc.CDCReaderBase",
+            "org.apache.spark.sql.delta.sources.DeltaSourceBase",
+            "org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder",
+            "org.apache.spark.sql.delta.DeltaLog");
   }
 
   @ParameterizedTest

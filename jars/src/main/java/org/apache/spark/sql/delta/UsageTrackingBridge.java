@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.sql.delta;
 
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.BiPredicate;
+import java.util.function.BinaryOperator;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /**
@@ -25,6 +28,27 @@ public final class UsageTrackingBridge {
 
   /** From a command that removes column mapping, and its arguments, to whether it is done. */
   public static volatile BiPredicate<Object, Object[]> removed = (command, arguments) -> false;
+
+  /** From a plan and the files that are to be read with it, to an error where it is too old. */
+  public static volatile BiConsumer<Object, Object> scanned = (plan, files) -> {};
+
+  /** Likewise where rows are only looked for. */
+  public static volatile BiConsumer<Object, Object> matched = (plan, files) -> {};
+
+  /** From a transaction's metadata and the winner's to whether files fit both. */
+  public static volatile BiPredicate<Object, Object> rebased = (current, winning) -> true;
+
+  /** From the arguments of a check of a change feed to an error where names were used again. */
+  public static volatile Consumer<Object[]> changesChecked = arguments -> {};
+
+  /** Likewise from a stream's source, and the arguments of the check at its start. */
+  public static volatile BiConsumer<Object, Object[]> streamChecked = (source, arguments) -> {};
+
+  /** From the builder of a write, and the write, to the write that Delta goes on with. */
+  public static volatile BinaryOperator<Object> inserted = (builder, write) -> write;
+
+  /** From a log and a transaction that has begun to an error where the statement is too old. */
+  public static volatile BiConsumer<Object, Object> started = (log, transaction) -> {};
 
   /** Whether the hooks are woven into this loader's Delta. Guarded by this class's monitor. */
   public static boolean woven = false;

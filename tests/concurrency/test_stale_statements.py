@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A SQL statement that was analysed before another changed names, and begins after it.
+
+It is held before it takes its snapshot: it is refused then, or right. One that has begun already
+meets Delta's own conflict checks, which may let it go on top of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table
+from held_statement import HeldStatement, Step
+from removal import NONE_MODE, setting
+from statements import named_condition
+
+STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
+METADATA_CHANGED = "DELTA_METADATA_CHANGED"
+ROWS = [(1, "x", "p"), (2, "y", "q")]
+
+Change = Callable[[Table], object]
+
+
+def leave(table: Table) -> None:
+    with setting(table, "copy"):
+        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+def rename(table: Table) -> None:
+    table.alter("RENAME COLUMN b TO c")
+
+
+def rename_and_add(table: Table) -> None:
+    rename(table)
+    table.alter("ADD COLUMN b STRING")
+
+
+def drop_and_add(table: Table) -> None:
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b STRING")
+
+
+def nothing(table: Table) -> None:
+    pass
+
+
+READERS = {
+    "UPDATE": "UPDATE {t} SET a = a + 1 WHERE a = 1",
+    "DELETE": "DELETE FROM {t} WHERE a = 1",
+    "MERGE": "MERGE INTO {t} t USING (SELECT 1 AS k) ON a = k WHEN MATCHED THEN UPDATE SET a = 9",
+    "INSERT SELECT": "INSERT INTO {t} SELECT * FROM {t}",
+    "INSERT OVERWRITE": "INSERT OVERWRITE {t} SELECT * FROM {t}",
+    "REPLACE": "CREATE OR REPLACE TABLE {t} USING delta AS SELECT * FROM {t}",
+}
+INSERTS = {
+    "INSERT VALUES": "INSERT INTO {t} VALUES (3, 'z', 'r')",
+    "INSERT BY NAME": "INSERT INTO {t} BY NAME SELECT 3 AS a, 'z' AS {b}, 'r' AS d",
+    "INSERT OVERWRITE VALUES": "INSERT OVERWRITE {t} VALUES (3, 'z', 'r')",
+}
+
+
+def create(table: Table, before: Change = nothing, *, is_tracked: bool = True) -> Table:
+    vectors = "'delta.enableDeletionVectors' = 'false'"
+    table.create(
+        "a INT, b STRING, d STRING", NAME_MODE, vectors, *([TRACKED] if is_tracked else [])
+    )
+    table.insert("(1, 'x', 'p'), (2, 'y', 'q')")
+    before(table)
+    return table
+
+
+def run_late(table: Table, statement: str, change: Change, column: str = "b") -> Exception | None:
+    """The statement's error, where the change comes between its analysis and its start."""
+    sql = statement.format(t=table.name, b=column)
+    with HeldStatement(table.spark, lambda: table.spark.sql(sql), Step.START) as held:
+        change(table)
+        return held.release()
+
+
+def assert_refused(error: Exception | None) -> None:
+    assert error is not None
+    assert named_condition(error) == STALE
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("statement", READERS)
+def test_what_reads_a_table_that_was_left_meanwhile_is_refused(
+    table: Table, statement: str
+) -> None:
+    create(table, rename)
+
+    assert_refused(run_late(table, READERS[statement], leave))
+
+    assert table.rows() == ROWS
+    assert table.log.operation == "REMOVE COLUMN MAPPING"
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+@pytest.mark.parametrize("statement", READERS)
+@pytest.mark.parametrize("change", [drop_and_add, rename_and_add])
+def test_what_reads_columns_that_became_others_meanwhile_is_refused(
+    table: Table, statement: str, change: Change, is_tracked: bool
+) -> None:
+    create(table, is_tracked=is_tracked)
+
+    assert_refused(run_late(table, READERS[statement], change))
+
+    assert table.rows("a, d") == [(1, "p"), (2, "q")]
+    assert table.log.operation == "ADD COLUMNS"
+
+
+# INSERT gives values to columns by position, which its analysis turns into names.
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("change", [drop_and_add, rename_and_add, rename])
+@pytest.mark.parametrize("statement", INSERTS)
+def test_an_insert_into_a_column_that_became_another_is_refused(
+    table: Table, statement: str, change: Change
+) -> None:
+    create(table)
+
+    assert_refused(run_late(table, INSERTS[statement], change))
+
+    assert table.rows("a, d") == [(1, "p"), (2, "q")]
+
+
+@pytest.mark.parametrize("statement", INSERTS)
+def test_an_insert_into_a_table_that_was_left_meanwhile_is_right(
+    table: Table, statement: str
+) -> None:
+    create(table, rename)
+
+    error = run_late(table, INSERTS[statement], leave, column="c")
+
+    assert error is None
+    assert table.rows()[-1] == (3, "z", "r")
+    assert table.log.physical_names == {"a": None, "c": None, "d": None}
+
+
+def test_an_insert_into_a_table_that_has_one_column_more_is_right(table: Table) -> None:
+    create(table)
+
+    error = run_late(table, INSERTS["INSERT VALUES"], lambda t: t.alter("ADD COLUMN e INT"))
+
+    assert error is None
+    assert table.rows()[-1] == (3, "z", "r", None)
+
+
+def test_an_explained_insert_compares_nothing_afterwards(table: Table) -> None:
+    create(table)
+    table.spark.sql(f"EXPLAIN INSERT INTO {table.name} VALUES (3, 'z', 'r')")
+    drop_and_add(table)
+
+    table.alter("ADD COLUMN e INT")
+    table.insert("(3, 'r', 'z', 5)")
+
+    assert table.rows()[-1] == (3, "r", "z", 5)
+
+
+# Delta rebases what was written without column mapping on a commit that switched it on.
+
+
+def restored_with_other_names(table: Table) -> Change:
+    create(table, rename)
+    version = table.log.version
+    leave(table)
+    return lambda t: t.spark.sql(f"RESTORE TABLE {t.name} TO VERSION AS OF {version}")
+
+
+@pytest.mark.parametrize("step", [Step.PREPARE, Step.COMMIT])
+def test_an_insert_that_a_restore_to_other_names_overtakes_loses(table: Table, step: Step) -> None:
+    change = restored_with_other_names(table)
+
+    with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), step) as held:
+        change(table)
+        error = held.release()
+
+    assert error is not None
+    assert named_condition(error) == METADATA_CHANGED
+    assert table.rows() == ROWS
+
+
+def test_an_insert_that_mapping_overtakes_is_in_the_table(table: Table) -> None:
+    create(table)
+    leave(table)
+
+    with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), Step.COMMIT) as held:
+        table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+        error = held.release()
+
+    assert error is None
+    assert table.rows() == [*ROWS, (3, "z", "r")]

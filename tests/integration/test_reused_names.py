@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A later column that has, in the files, the name of one that was dropped before mapping was left.
+
+Reads of one version never see the two together. Change feeds and streams read many versions with
+one schema, and would show the dropped values as the later column's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table
+from pyspark.errors import StreamingQueryException
+from removal import NONE_MODE, setting
+
+CHANGES = "'delta.enableChangeDataFeed' = 'true'"
+OTHER_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"
+OTHER_DATA_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA"
+OTHER_STREAM = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+LATEST_SCHEMA = (
+    "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable",
+    "latest",
+)
+
+SetConf = Callable[[str, str], None]
+
+
+@dataclass(frozen=True)
+class History:
+    """A table whose column `b` was dropped, and is another one now."""
+
+    table: Table
+    dropped: int
+    """The last version with the dropped column."""
+    left: int
+    """The version that switched column mapping off."""
+
+
+def leave(table: Table) -> None:
+    with setting(table, "copy"):
+        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+def map_again(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+
+def history(table: Table, *, is_tracked: bool = True, is_mapped: bool = True) -> History:
+    table.create("a INT, b INT", NAME_MODE, CHANGES, *([TRACKED] if is_tracked else []))
+    table.insert("(1, 111)")
+    dropped = table.log.version
+    table.alter("DROP COLUMN b")
+    table.insert("(2)")
+    leave(table)
+    left = table.log.version
+    table.alter("ADD COLUMN b INT")
+    table.insert("(3, 333)")
+    if is_mapped:
+        map_again(table)
+        table.insert("(4, 444)")
+    return History(table, dropped, left)
+
+
+def changes(table: Table, start: int, end: int | None = None) -> list[tuple[Any, ...]]:
+    reader = table.spark.read.format("delta").option("readChangeFeed", "true")
+    reader = reader.option("startingVersion", start)
+    if end is not None:
+        reader = reader.option("endingVersion", end)
+    rows = reader.load(str(table.path)).drop("_commit_timestamp", "_commit_version")
+    return sorted(tuple(row) for row in rows.collect())
+
+
+def streamed(table: Table, target: Path, **options: str) -> list[tuple[Any, ...]]:
+    """All that a stream of the table brings."""
+    reader = table.spark.readStream.format("delta").options(**options)
+    batches: list[tuple[Any, ...]] = []
+
+    def keep(rows: Any, number: int) -> None:
+        batches.extend(tuple(row) for row in rows.select("a", "b").collect())
+
+    query = (
+        reader.load(str(table.path))
+        .writeStream.foreachBatch(keep)
+        .option("checkpointLocation", str(target))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return sorted(batches)
+
+
+def assert_stream_refused(table: Table, target: Path, **options: str) -> None:
+    """It ends before a row was read."""
+    with pytest.raises(StreamingQueryException) as stopped:
+        streamed(table, target, **options)
+    assert OTHER_STREAM in str(stopped.value)
+
+
+KINDS = [
+    pytest.param({"is_tracked": is_tracked, "is_mapped": is_mapped}, id=f"{tracked}-{mapped}")
+    for is_tracked, tracked in [(True, "tracked"), (False, "untracked")]
+    for is_mapped, mapped in [(True, "mapped again"), (False, "not mapped")]
+]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_change_feed_from_before_the_drop_shows_no_dropped_value(
+    table: Table, kind: dict[str, bool]
+) -> None:
+    told = history(table, **kind)
+
+    with table.refusal(OTHER_SCHEMA):
+        changes(table, 0)
+    assert changes(table, 0, told.dropped) == [(1, 111, "insert")]
+    assert changes(table, told.left + 1)[0] == (3, 333, "insert")
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_from_before_the_drop_shows_no_dropped_value(
+    table: Table, tmp_path: Path, kind: dict[str, bool]
+) -> None:
+    told = history(table, **kind)
+
+    assert_stream_refused(table, tmp_path / "c1", startingVersion="0")
+    assert_stream_refused(table, tmp_path / "c2", startingVersion="0", maxFilesPerTrigger="1")
+    assert_stream_refused(table, tmp_path / "c3", startingVersion="0", readChangeFeed="true")
+    after = streamed(table, tmp_path / "c4", startingVersion=str(told.left + 1))
+    assert after[0] == (3, 333)
+    assert streamed(table, tmp_path / "c5")[:3] == [(1, None), (2, None), (3, 333)]
+
+
+def test_a_feed_with_the_newest_schema_shows_no_dropped_value(table: Table, conf: SetConf) -> None:
+    told = history(table)
+    conf(*LATEST_SCHEMA)
+
+    with table.refusal(OTHER_DATA_SCHEMA):
+        changes(table, 0, told.dropped)
+
+
+def test_a_deleted_row_of_before_the_drop_shows_no_dropped_value(table: Table) -> None:
+    # The first version of the range does not have the dropped column, but the deleted file does.
+    table.create("a INT, b INT", NAME_MODE, CHANGES, TRACKED)
+    table.insert("(1, 111)")
+    table.alter("DROP COLUMN b")
+    start = table.log.version
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
+    leave(table)
+    table.alter("ADD COLUMN b INT")
+    map_again(table)
+
+    with table.refusal(OTHER_SCHEMA):
+        changes(table, start)
+
+
+def test_columns_at_every_level_are_compared(table: Table) -> None:
+    table.create("a INT, s STRUCT<x: INT, y: INT>", NAME_MODE, CHANGES, TRACKED)
+    table.insert("(1, named_struct('x', 111, 'y', 2))")
+    table.alter("DROP COLUMN s.x")
+    leave(table)
+    table.alter("ADD COLUMN s.x INT")
+    map_again(table)
+
+    with table.refusal(OTHER_SCHEMA):
+        changes(table, 0)
+
+
+def test_the_history_counts_where_column_mapping_is_in_the_protocol_no_more(table: Table) -> None:
+    table.create("a INT, b INT", CHANGES)
+    table.insert("(1, 111)")
+    map_again(table)
+    table.alter("DROP COLUMN b")
+    leave(table)
+    table.alter("ADD COLUMN b INT")
+    table.alter("DROP FEATURE columnMapping")
+    assert "columnMapping" not in table.log.protocol["writerFeatures"]
+
+    with table.refusal(OTHER_DATA_SCHEMA):
+        changes(table, 0, 1)
+
+
+# Where Delta says that the reader takes the risk.
+
+
+def test_the_unsafe_setting_of_delta_lets_a_feed_pass(table: Table, conf: SetConf) -> None:
+    history(table)
+    conf(
+        "spark.databricks.delta.changeDataFeed.unsafeBatchReadOnIncompatibleSchemaChanges.enabled",
+        "true",
+    )
+
+    assert changes(table, 0)[0] == (1, 111, "insert")
+
+
+def test_the_unsafe_setting_of_delta_lets_a_stream_pass(
+    table: Table, tmp_path: Path, conf: SetConf
+) -> None:
+    history(table)
+    conf(
+        "spark.databricks.delta.streaming."
+        "unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled",
+        "true",
+    )
+
+    assert streamed(table, tmp_path / "c", startingVersion="0")[0] == (1, 111)
+
+
+# What is right, and goes on.
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_the_same_columns_are_read_across_leaving_and_mapping_again(
+    table: Table, tmp_path: Path, is_tracked: bool
+) -> None:
+    table.create("a INT, b INT", CHANGES, *([TRACKED] if is_tracked else []))
+    table.insert("(1, 111)")
+    map_again(table)
+    leave(table)
+    map_again(table)
+    table.insert("(2, 222)")
+
+    assert changes(table, 0) == [(1, 111, "insert"), (2, 222, "insert")]
+    assert streamed(table, tmp_path / "c", startingVersion="0") == [(1, 111), (2, 222)]
+
+
+def test_columns_that_came_after_a_free_exit_are_read(table: Table, tmp_path: Path) -> None:
+    table.create("a INT, c INT", NAME_MODE, CHANGES, TRACKED)
+    table.insert("(1, 111)")
+    leave(table)
+    table.alter("ADD COLUMN b INT")
+    map_again(table)
+    table.insert("(2, 222, 22)")
+    assert table.log.flag == "false"
+
+    assert changes(table, 0) == [(1, 111, None, "insert"), (2, 222, 22, "insert")]
+    assert streamed(table, tmp_path / "c", startingVersion="0") == [(1, None), (2, 22)]
+
+
+@pytest.mark.broken_table("flag_without_feature")
+def test_a_flag_that_was_left_behind_by_the_feature_is_not_believed(table: Table) -> None:
+    # A shallow clone by a session without spark-ext has the property and not the feature.
+    table.create("a INT, b INT", NAME_MODE, CHANGES)
+    table.insert("(1, 111)")
+    table.alter("DROP COLUMN b")
+    stale = dict(table.log.metadata)
+    stale["configuration"] |= {"delta.columnMapping.hasDroppedOrRenamed": "false"}
+    table.log.append_foreign({"metaData": stale})
+    leave(table)
+    table.alter("ADD COLUMN b INT")
+    map_again(table)
+
+    with table.refusal(OTHER_SCHEMA):
+        changes(table, 0)

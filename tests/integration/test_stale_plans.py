@@ -1,0 +1,515 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users hold on to: a DeltaTable, a DataFrame, a view, from before a table's names changed.
+
+Delta keeps their analysis for ever. Either it still reads the files rightly, or the statement that
+uses it is refused and the table stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from delta.tables import DeltaTable
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from removal import NONE_MODE, setting
+
+STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
+COLUMNS = "a INT, b STRING, d STRING"
+ROWS = "(1, 'x', 'p'), (2, 'y', 'q')"
+VECTORS = "'delta.enableDeletionVectors' = '{}'"
+
+Change = Callable[[Table], object]
+
+
+def leave(table: Table, how: str = "copy") -> None:
+    with setting(table, how):
+        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+def map_again(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+
+def rename(table: Table) -> None:
+    table.alter("RENAME COLUMN b TO c")
+
+
+def nothing(table: Table) -> None:
+    pass
+
+
+def leave_and_add(table: Table) -> None:
+    leave(table)
+    table.alter("ADD COLUMN b STRING")
+    table.spark.sql(f"UPDATE {table.name} SET b = 'new'")
+
+
+def drop_and_add(table: Table) -> None:
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b STRING")
+
+
+def rename_and_add(table: Table) -> None:
+    rename(table)
+    table.alter("ADD COLUMN b STRING")
+
+
+def leave_and_map(table: Table) -> None:
+    leave(table)
+    map_again(table)
+
+
+def restore(version: int) -> Change:
+    return lambda table: table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
+
+
+def clone_over(table: Table) -> None:
+    source = Table(table.spark, table.path.with_name("source"))
+    source.create_tracked(COLUMNS)
+    source.insert(ROWS)
+    drop_and_add(source)
+    source.insert("(5, 'r', 'v')")
+    table.spark.sql(f"DELETE FROM {table.name}")  # only an empty table may be cloned over
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
+
+
+def replace_unmapped(table: Table) -> None:
+    table.spark.sql(
+        f"CREATE OR REPLACE TABLE {table.name} USING delta TBLPROPERTIES ({NONE_MODE})"
+        " AS SELECT 7 AS a, 'r' AS c, 's' AS d"
+    )
+
+
+def overwrite_schema(table: Table) -> None:
+    rows = table.spark.sql("SELECT 7 AS a, 70 AS b, 's' AS d")
+    rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(
+        str(table.path)
+    )
+
+
+@dataclass(frozen=True)
+class Way:
+    """In which names in files change after something was analysed."""
+
+    name: str
+    change: Change
+    before: Change = nothing
+    is_tracked: bool = True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+WAYS = [
+    Way("left by copies", leave, rename),
+    Way("left by Delta's rewrite", lambda table: leave(table, "rewrite"), rename),
+    Way("left and the old name given anew", leave_and_add, rename),
+    Way("left and mapped again", leave_and_map, rename),
+    Way("dropped and added", drop_and_add),
+    Way("renamed and the old name given anew", rename_and_add),
+    Way("restored", restore(1), drop_and_add),
+    Way("restored after leaving", restore(2), lambda table: (rename(table), leave(table))),
+    Way("cloned over", clone_over),
+    Way("replaced without mapping", replace_unmapped, rename),
+    Way("untracked, left by copies", leave, rename, is_tracked=False),
+    Way("untracked, left by Delta's rewrite", lambda t: leave(t, "rewrite"), rename, False),
+    Way("untracked, dropped and added", drop_and_add, is_tracked=False),
+]
+
+
+class Held:
+    """What was made before the change."""
+
+    def __init__(self, table: Table) -> None:
+        self.spark = table.spark
+        self.table = table
+        self.delta_table = DeltaTable.forPath(table.spark, str(table.path))
+        self.frame = table.spark.read.format("delta").load(str(table.path))
+        self.frame.createOrReplaceTempView("held")
+
+    def merge(self, source: DataFrame, target: DeltaTable | None = None) -> Any:
+        return (target or self.delta_table).alias("t").merge(source.alias("s"), "t.a = s.a")
+
+    def fresh(self) -> DeltaTable:
+        return DeltaTable.forPath(self.spark, str(self.table.path))
+
+    def write(self, rows: DataFrame, mode: str = "append", **options: str) -> None:
+        rows.write.format("delta").mode(mode).options(**options).save(str(self.table.path))
+
+
+USES: dict[str, Callable[[Held], object]] = {
+    "update": lambda held: held.delta_table.update("a > 0", {"a": "a + 1"}),
+    "update without a condition": lambda held: held.delta_table.update(set={"a": "a + 1"}),
+    "delete": lambda held: held.delta_table.delete("a > 1"),
+    "merge into": lambda held: (
+        held.merge(held.spark.sql("SELECT 1 AS a"))
+        .whenMatchedUpdate(set={"a": "t.a + 1"})
+        .execute()
+    ),
+    "merge into, with deletes alone": lambda held: (
+        held.merge(held.spark.sql("SELECT 1 AS a")).whenMatchedDelete().execute()
+    ),
+    "merge from": lambda held: (
+        held.merge(held.frame, held.fresh()).whenMatchedUpdate(set={"a": "t.a + 1"}).execute()
+    ),
+    "append": lambda held: held.write(held.frame),
+    "overwrite": lambda held: held.write(held.frame, "overwrite"),
+    "replaceWhere": lambda held: held.write(
+        held.frame.where("a > 0"), "overwrite", replaceWhere="a > 0"
+    ),
+    "insert from a view": lambda held: held.spark.sql(
+        f"INSERT INTO {held.table.name} (a) SELECT a FROM held"
+    ),
+    "replace from a view": lambda held: held.spark.sql(
+        f"CREATE OR REPLACE TABLE {held.table.name} USING delta AS SELECT * FROM held"
+    ),
+    "write elsewhere": lambda held: held.frame.write.format("delta").save(
+        f"{held.table.path}-elsewhere"
+    ),
+    "read": lambda held: held.frame.collect(),
+    "read beside a fresh one": lambda held: held.fresh().toDF().join(held.frame, "a").collect(),
+    "read in a subquery": lambda held: held.spark.sql(
+        f"SELECT * FROM {held.table.name} WHERE a IN (SELECT a FROM held)"
+    ).collect(),
+}
+
+
+def with_vectors(ways: list[Way]) -> list[Any]:
+    """Each way, with deletion vectors and without; every run has the one or the other."""
+    return [
+        pytest.param(
+            way,
+            vectors,
+            id=f"{way}-{'vectors' if vectors else 'rewrites'}".replace(" ", "-"),
+            marks=pytest.mark.matrix if (number % 2 == 0) is vectors else (),
+        )
+        for number, way in enumerate(ways)
+        for vectors in (False, True)
+    ]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(("way", "vectors"), with_vectors(WAYS))
+def test_what_was_analysed_before_names_changed_is_refused(
+    table: Table, way: Way, vectors: bool
+) -> None:
+    properties = [NAME_MODE, VECTORS.format(str(vectors).lower())]
+    table.create(COLUMNS, *properties, *([TRACKED] if way.is_tracked else []))
+    table.insert(ROWS)
+    way.before(table)
+    held = Held(table)
+    way.change(table)
+    rows = table.rows()
+
+    for use in USES.values():
+        with table.refusal(STALE):
+            use(held)
+
+    assert table.rows() == rows
+
+
+# What else is found by name.
+
+
+def tracked(table: Table, *properties: str) -> Table:
+    table.create(COLUMNS, TRACKED, NAME_MODE, *properties)
+    table.insert(ROWS)
+    return table
+
+
+def update(held: Held) -> None:
+    held.delta_table.update("a > 0", {"a": "a + 1"})
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("columns", "values", "change"),
+    [
+        ("a INT, s STRUCT<x: INT, y: INT>", "(1, named_struct('x', 2, 'y', 3))", "s"),
+        ("a INT, s ARRAY<STRUCT<x: INT, y: INT>>", "(1, array((2, 3)))", "s.element"),
+        ("a INT, s MAP<INT, STRUCT<x: INT, y: INT>>", "(1, map(1, (2, 3)))", "s.value"),
+    ],
+    ids=["struct", "array", "map"],
+)
+@pytest.mark.parametrize("kind", ["dropped and added", "left", "added"])
+def test_columns_at_every_level_are_compared(
+    table: Table, columns: str, values: str, change: str, kind: str
+) -> None:
+    table.create_tracked(columns)
+    table.insert(values)
+    if kind == "left":
+        table.alter(f"RENAME COLUMN {change}.x TO z")
+    held = Held(table)
+    if kind == "left":
+        leave(table)
+    elif kind == "added":
+        table.alter(f"ADD COLUMN {change}.z INT")
+    else:
+        table.alter(f"DROP COLUMN {change}.x")
+        table.alter(f"ADD COLUMN {change}.x INT")
+
+    with table.refusal(STALE):
+        update(held)
+
+
+def test_in_mode_id_columns_are_told_apart_by_their_ids(table: Table) -> None:
+    table.create(COLUMNS, TRACKED, "'delta.columnMapping.mode' = 'id'")
+    table.insert(ROWS)
+    held = Held(table)
+    drop_and_add(table)
+
+    with table.refusal(STALE):
+        update(held)
+
+
+def test_in_mode_id_the_same_names_may_have_other_ids(table: Table) -> None:
+    by_id = "'delta.columnMapping.mode' = 'id'"
+    table.create(COLUMNS, TRACKED, by_id)
+    held = Held(table)
+    source = Table(table.spark, table.path.with_name("source"))
+    source.create(f"x INT, {COLUMNS}", TRACKED, by_id)
+    source.alter("DROP COLUMN x")
+    source.insert(ROWS)
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
+    assert table.log.physical_names == {"a": "a", "b": "b", "d": "d"}
+
+    with table.refusal(STALE):
+        update(held)
+
+
+def test_a_partition_column_that_was_renamed_is_one_of_them(table: Table) -> None:
+    table.create_tracked(COLUMNS, partitioned_by="b")
+    table.insert(ROWS)
+    rename(table)
+    held = Held(table)
+    leave(table)
+    table.alter("ADD COLUMN b STRING")
+
+    with table.refusal(STALE):
+        update(held)
+    with table.refusal(STALE):
+        held.delta_table.update("c = 'x'", {"a": "a + 1"})
+
+
+def test_other_partition_columns_are_other_columns(table: Table) -> None:
+    table.create_tracked(COLUMNS, partitioned_by="b")
+    table.insert(ROWS)
+    held = Held(table)
+    rows = table.spark.sql("SELECT 7 AS a, 'r' AS b, 's' AS d")
+    rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").partitionBy(
+        "d"
+    ).save(str(table.path))
+
+    with table.refusal(STALE):
+        update(held)
+    with table.refusal(STALE):
+        held.write(held.frame)
+
+
+def test_another_type_is_another_column(table: Table) -> None:
+    held = Held(tracked(table))
+    overwrite_schema(table)
+
+    for use in ("update", "delete", "merge into", "read", "read beside a fresh one"):
+        with table.refusal(STALE):
+            USES[use](held)
+
+
+def test_a_row_that_is_written_again_keeps_columns_that_were_added(table: Table) -> None:
+    tracked(table, VECTORS.format("false"))
+    held = Held(table)
+    table.alter("ADD COLUMN e INT")
+    table.spark.sql(f"UPDATE {table.name} SET e = 5")
+
+    with table.refusal(STALE):
+        update(held)
+    with table.refusal(STALE):
+        held.delta_table.delete("a = 1")
+
+    assert table.rows("a, e") == [(1, 5), (2, 5)]
+
+
+def test_a_type_that_became_wider_is_read_by_nobody_as_the_narrow_one(table: Table) -> None:
+    tracked(table, "'delta.enableTypeWidening' = 'true'")
+    held = Held(table)
+    table.alter("ALTER COLUMN a TYPE BIGINT")
+    table.insert("(5000000000, 'z', 'r')")
+
+    with table.refusal(STALE):
+        held.delta_table.update("b = 'z'", {"d": "'s'"})
+
+
+def test_nulls_are_expected_where_there_may_be_some_by_now(table: Table) -> None:
+    table.create_tracked("a INT NOT NULL, b STRING")
+    table.insert("(1, 'x')")
+    held = Held(table)
+    table.alter("ALTER COLUMN a DROP NOT NULL")
+    table.insert("(NULL, 'y')")
+
+    with table.refusal(STALE):
+        held.delta_table.update("b = 'y'", {"b": "IF(a IS NULL, 'none', 'some')"})
+
+
+def test_row_ids_are_kept_or_the_statement_is_refused(table: Table) -> None:
+    tracked(table, VECTORS.format("false"))
+    held = Held(table)
+    table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+
+    with table.refusal(STALE):
+        update(held)
+
+
+@pytest.mark.parametrize(
+    "setting_off",
+    [
+        "spark.databricks.delta.checkLatestSchemaOnRead",
+        "spark.databricks.delta.stats.skipping",
+        "spark.databricks.delta.deletionVectors.useMetadataRowIndex",
+    ],
+)
+@pytest.mark.every_variant
+def test_no_setting_of_delta_lets_a_write_pass(
+    table: Table, conf: Callable[[str, str], None], setting_off: str
+) -> None:
+    tracked(table)
+    rename(table)
+    held = Held(table)
+    leave(table)
+    conf(setting_off, "false")
+
+    for use in ("update", "delete", "merge into", "append", "overwrite", "insert from a view"):
+        with table.refusal(STALE):
+            USES[use](held)
+
+
+def test_reads_outside_of_a_write_follow_the_setting_of_delta(
+    table: Table, conf: Callable[[str, str], None]
+) -> None:
+    tracked(table)
+    held = Held(table)
+    rename(table)
+    conf("spark.databricks.delta.checkLatestSchemaOnRead", "false")
+
+    assert sorted(held.frame.select("a").collect()) == [(1,), (2,)]
+
+
+# A stream that uses one DeltaTable for all of its batches.
+
+
+def test_a_running_stream_stops_at_its_deltatable_of_before(table: Table, tmp_path: Path) -> None:
+    tracked(table, VECTORS.format("false"))
+    rename(table)
+    target = DeltaTable.forPath(table.spark, str(table.path))
+    source = Table(table.spark, tmp_path / "source").create("a INT")
+    source.insert("(1)")
+
+    def update_target(rows: DataFrame, number: int) -> None:
+        target.alias("t").merge(rows.alias("s"), "t.a = s.a").whenMatchedUpdate(
+            set={"d": "'new'"}
+        ).execute()
+
+    query = (
+        table.spark.readStream.format("delta")
+        .load(str(source.path))
+        .writeStream.foreachBatch(update_target)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+        assert table.rows() == [(1, "x", "new"), (2, "y", "q")]
+        leave(table)
+        source.insert("(2)")
+        with table.no_commit(), pytest.raises(StreamingQueryException) as stopped:
+            query.processAllAvailable()
+    finally:
+        query.stop()
+
+    assert STALE in str(stopped.value)
+    assert table.rows() == [(1, "x", "new"), (2, "y", "q")]
+
+
+# What is right, and goes on.
+
+
+@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.every_variant
+def test_the_free_exit_and_mapping_again_leave_a_deltatable_right(
+    table: Table, vectors: str
+) -> None:
+    tracked(table, VECTORS.format(vectors))
+    held = Held(table)
+
+    leave(table)
+    held.delta_table.update("a = 1", {"d": "'left'"})
+    held.merge(table.spark.sql("SELECT 2 AS a")).whenMatchedUpdate(set={"d": "'m'"}).execute()
+    map_again(table)
+    held.delta_table.update("a = 1", {"b": "d"})
+    held.delta_table.delete("a = 2")
+
+    assert table.rows() == [(1, "left", "left")]
+
+
+def test_added_columns_are_null_in_what_is_appended_and_marked(table: Table) -> None:
+    tracked(table, VECTORS.format("true"))
+    held = Held(table)
+    table.alter("ADD COLUMN e INT")
+    table.spark.sql(f"UPDATE {table.name} SET e = 5")
+
+    held.write(held.frame)
+    held.delta_table.delete("a = 1")
+
+    assert sorted(held.frame.collect()) == [(2, "y", "q"), (2, "y", "q")]
+    assert table.rows("a, e") == [(2, 5), (2, None)]
+
+
+def test_switching_mapping_on_leaves_a_deltatable_right(table: Table) -> None:
+    table.create(COLUMNS)
+    table.insert(ROWS)
+    held = Held(table)
+
+    map_again(table)
+    update(held)
+    held.write(held.frame)
+
+    assert table.rows() == [(2, "x", "p"), (2, "x", "p"), (3, "y", "q"), (3, "y", "q")]
+
+
+def test_an_old_version_is_read_with_its_own_names(table: Table) -> None:
+    tracked(table)
+    drop_and_add(table)
+    leave(table)
+
+    old = table.spark.read.format("delta").option("versionAsOf", 1).load(str(table.path))
+    new = table.spark.read.format("delta").load(str(table.path))
+
+    assert sorted(old.join(new, "a").select(old.b, new.b).collect()) == [("x", None), ("y", None)]
+
+
+def test_a_statement_that_reads_no_file_is_not_refused(table: Table) -> None:
+    tracked(table)
+    held = Held(table)
+    drop_and_add(table)
+
+    held.delta_table.update("a = 77", {"d": "'none'"})
+    held.delta_table.delete()
+
+    assert table.rows() == []
+
+
+def test_the_error_says_what_is_another_column(table: Table) -> None:
+    table.create_tracked(COLUMNS)
+    held = Held(table)
+    table.insert(ROWS)
+    drop_and_add(table)
+
+    with refusal(STALE) as refused:
+        update(held)
+
+    assert "b" in refused.value.getMessageParameters()["schemaDiff"]
