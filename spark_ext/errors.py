@@ -92,6 +92,12 @@ class UnreadableDataFileError(
     """A data file of a table is missing, cut short or no Parquet file. Raised in Java."""
 
 
+class RemovalOvertakenError(
+    SparkExtError, TimeoutError, condition="USAGE_TRACKING_REMOVAL_OVERTAKEN"
+):
+    """Other writers changed a table faster than it could leave column mapping. Raised in Java."""
+
+
 class UnreadableLogError(SparkExtError, OSError, condition="USAGE_TRACKING_UNREADABLE_LOG"):
     """A file of a table's log is broken. Raised in Java."""
 

@@ -9,7 +9,8 @@ the statement, since PySpark pins each Python thread to a thread of the JVM.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from types import TracebackType
 from typing import Any, ClassVar
@@ -73,14 +74,12 @@ class HeldStatement:
         return self.error
 
     def _run(self) -> None:
-        observers = self._object("TransactionExecutionObserver")
-        observers.setObserver(_Observer(self._reached))
         try:
-            self._action()
+            with _observed(self._jvm, self._reached):
+                self._action()
         except Exception as error:
             self.error = error
         finally:
-            observers.setObserver(self._object("NoOpTransactionExecutionObserver"))
             self._stopped.set()
 
     def _reached(self, step: Step) -> None:
@@ -92,9 +91,58 @@ class HeldStatement:
             self._stopped.set()
             self._released.wait()  # for ever, where the driver is to be killed
 
-    def _object(self, name: str) -> Any:
-        """A Scala object of Delta's."""
-        return getattr(getattr(self._jvm, f"{DELTA}.{name}$"), "MODULE$")
+
+def overtaken(
+    spark: SparkSession,
+    action: Callable[[], object],
+    step: Step,
+    others: Sequence[Callable[[], object]],
+) -> Exception | None:
+    """Runs an action, and each time that it gets to a step, the next of the others.
+
+    Returns the action's error, None where it succeeded.
+    """
+    ensure_callback_server_started(spark.sparkContext._gateway)
+    to_come = list(others)
+    errors: list[Exception] = []
+
+    def run(other: Callable[[], object]) -> None:
+        try:
+            other()
+        except Exception as error:
+            errors.append(error)
+
+    def reached(at: Step) -> None:
+        if at is step and to_come:
+            # In a thread of its own: the action's has its transaction.
+            thread = threading.Thread(target=run, args=[to_come.pop(0)])
+            thread.start()
+            thread.join(PATIENCE)
+
+    failure: Exception | None = None
+    with _observed(spark._jvm, reached):
+        try:
+            action()
+        except Exception as error:
+            failure = error
+    assert not errors, errors
+    assert not to_come, f"came to the step {step} too seldom"
+    return failure
+
+
+@contextmanager
+def _observed(jvm: Any, reached: Callable[[Step], None]) -> Iterator[None]:
+    """Delta tells the steps of this thread's transactions."""
+
+    def delta(name: str) -> Any:
+        return getattr(getattr(jvm, f"{DELTA}.{name}$"), "MODULE$")
+
+    observers = delta("TransactionExecutionObserver")
+    observers.setObserver(_Observer(reached))
+    try:
+        yield
+    finally:
+        observers.setObserver(delta("NoOpTransactionExecutionObserver"))
 
 
 class _Observer:

@@ -32,6 +32,7 @@ def test_the_registry_is_complete() -> None:
         "IcebergWriterCompatError": "DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE",
         "IncompleteRemovalError": "USAGE_TRACKING_INCOMPLETE_REMOVAL",
         "ReservedColumnNameError": "USAGE_TRACKING_RESERVED_COLUMN_NAME",
+        "RemovalOvertakenError": "USAGE_TRACKING_REMOVAL_OVERTAKEN",
         "UnreadableDataFileError": "USAGE_TRACKING_UNREADABLE_DATA_FILE",
         "UnreadableLogError": "USAGE_TRACKING_UNREADABLE_LOG",
         "RuleFailedError": "USAGE_TRACKING_RULE_FAILED",

@@ -3,21 +3,14 @@ package sparkext.command;
 
 import java.util.List;
 import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.delta.DeltaColumnMapping$;
-import org.apache.spark.sql.delta.OptimisticTransaction;
-import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
-import org.apache.spark.sql.types.StructType;
-import scala.Option;
-import scala.collection.immutable.Map$;
-import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractFunction0;
-import sparkext.copy.FileResult;
+import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.parquet.ColumnPlan;
@@ -31,8 +24,7 @@ import sparkext.rule.Removal;
  * under other names at most, and none is touched where metadata alone suffices.
  *
  * <p>What may be is decided by {@code spark_ext/leave/removal.py}, and what becomes of the columns
- * by {@code copy_plan.py}. The transaction reads the whole table, as Delta's does, and conflicts
- * with every concurrent change; a writer that raced with it fails as it would after Delta's own.
+ * by {@code copy_plan.py}. A writer that raced with it fails as it would after Delta's own.
  *
  * <p>Source: Delta 4.4.0, RemoveColumnMappingCommand.scala, {@code run}.
  */
@@ -49,26 +41,11 @@ public final class ColumnMappingRemoval {
    *     statement fails with it
    */
   public static boolean commit(Object removal, Object[] arguments) {
-    RemoveColumnMappingCommand command = (RemoveColumnMappingCommand) removal;
-    SparkSession session = (SparkSession) arguments[0];
-    OptimisticTransaction transaction =
-        command.deltaLog().startTransaction(command.catalogOpt(), Option.empty());
-    Optional<Removal> allowed =
-        allowed(RemovalSetting.of(session), transaction.protocol(), transaction.metadata());
-    if (allowed.isEmpty()) {
-      return false;
-    }
-    OptimisticTransaction.withActive(
-        transaction,
-        /* overrideExistingTransaction= */ false,
-        new AbstractFunction0<Void>() {
-          @Override
-          public Void apply() {
-            commit(command, session, transaction, (boolean) arguments[1], allowed.get());
-            return null;
-          }
-        });
-    return true;
+    return new RemovalRounds(
+            (SparkSession) arguments[0],
+            (RemoveColumnMappingCommand) removal,
+            /* removesProperty= */ (boolean) arguments[1])
+        .run();
   }
 
   /**
@@ -84,64 +61,37 @@ public final class ColumnMappingRemoval {
     if (plan.isEmpty()) {
       return null;
     }
+    Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
     FilePlaces places = new FilePlaces(snapshot.deltaLog().dataPath(), snapshot.metadata());
-    TableFiles files =
-        new TableFiles(session, snapshot, snapshot.deltaLog().newDeltaHadoopConf(), plan.get());
+    FilePlan files = new FilePlan(plan.get(), snapshot.metadata(), places);
+    FileJob job = new FileJob(session, configuration, plan.get(), files, places.table());
+    List<AddFile> live = LiveFiles.of(snapshot);
     Count kept = Count.ZERO;
     Count copied = Count.ZERO;
     Count rewritten = Count.ZERO;
-    for (FileResult result : files.looked(places)) {
-      long size = files.get(result.number()).size();
-      switch (result.kind()) {
-        case KEPT -> kept = kept.plus(size);
-        case COPIED -> copied = copied.plus(size);
-        default -> rewritten = rewritten.plus(size);
+    for (FileJob.Done done :
+        job.run(live, (number, values) -> null, "reads " + live.size() + " footers")) {
+      AddFile file = done.looked().file();
+      switch (done.result().kind()) {
+        case KEPT -> kept = kept.plus(file.size());
+        case COPIED -> copied = copied.plus(file.size());
+        case TO_REWRITE -> rewritten = rewritten.plus(file.size());
+        default -> {
+          String path = places.absolute(file.path()).toString();
+          throw UsageTrackingErrors.unreadableDataFile(path, done.result().reason()).sneak();
+        }
       }
     }
     return new CountedFiles(kept, copied, rewritten);
   }
 
   /** How a removal may go on; nothing where it is Delta's. */
-  private static Optional<Removal> allowed(
-      RemovalSetting setting, Protocol protocol, Metadata metadata) {
+  static Optional<Removal> allowed(RemovalSetting setting, Protocol protocol, Metadata metadata) {
     boolean isTracked = UsageTrackingFeature.isSupportedBy(protocol);
     if (setting == RemovalSetting.REWRITE || (setting == RemovalSetting.UNSET && !isTracked)) {
       return Optional.empty();
     }
     Removal removal = MetadataRules.removal(protocol, metadata);
     return removal.isFree() || removal.plan().isPresent() ? Optional.of(removal) : Optional.empty();
-  }
-
-  private static void commit(
-      RemoveColumnMappingCommand command,
-      SparkSession session,
-      OptimisticTransaction transaction,
-      boolean removesProperty,
-      Removal allowed) {
-    StructType schema =
-        DeltaColumnMapping$.MODULE$.dropColumnMappingMetadata(transaction.metadata().schema());
-    command.verifySchemaFieldNames(schema);
-    command.updateMetadata(removesProperty, transaction, schema);
-    if (allowed.isFree()) {
-      FileCounts.none().register(session, transaction);
-      commit(transaction, List.of());
-    } else {
-      // What Delta would refuse of the commit, before any file is written.
-      OptimisticTransaction never =
-          new OptimisticTransaction(
-              command.deltaLog(), command.catalogOpt(), transaction.snapshot());
-      command.updateMetadata(removesProperty, never, schema);
-      never.prepareCommit(
-          CollectionConverters.asScala(List.<Action>of()).toList(), new RemovalOperation());
-      new CopiedFiles(command, session, transaction, allowed.plan().get()).commit();
-    }
-  }
-
-  static void commit(OptimisticTransaction transaction, List<Action> actions) {
-    transaction.commit(
-        CollectionConverters.asScala(actions).toList(),
-        new RemovalOperation(),
-        RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(
-            transaction.snapshot(), Map$.MODULE$.empty()));
   }
 }

@@ -11,7 +11,10 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** How many files of what size a removal kept, copied and rewrote, and the size of new ones. */
+/**
+ * How many files of what size a removal kept, copied and rewrote, the size of new ones, and what it
+ * made for nothing, since others changed the table meanwhile.
+ */
 record FileCounts(Map<String, Long> metrics) {
   private static final String KEPT = "numKeptFiles";
   private static final String KEPT_BYTES = "numKeptBytes";
@@ -21,6 +24,9 @@ record FileCounts(Map<String, Long> metrics) {
   private static final String REWRITTEN_BYTES = "numRewrittenBytes";
   private static final String REMOVED_BYTES = "numRemovedBytes";
   private static final String OUTPUT_BYTES = "numOutputBytes";
+  private static final String ROUNDS = "numRounds";
+  private static final String DISCARDED = "numDiscardedFiles";
+  private static final String DISCARDED_BYTES = "numDiscardedBytes";
 
   static final List<String> METRICS =
       List.of(
@@ -31,7 +37,10 @@ record FileCounts(Map<String, Long> metrics) {
           REWRITTEN,
           REWRITTEN_BYTES,
           REMOVED_BYTES,
-          OUTPUT_BYTES);
+          OUTPUT_BYTES,
+          ROUNDS,
+          DISCARDED,
+          DISCARDED_BYTES);
 
   static FileCounts none() {
     Map<String, Long> metrics = new LinkedHashMap<>();
@@ -59,6 +68,15 @@ record FileCounts(Map<String, Long> metrics) {
 
   void written(long newSize) {
     add(OUTPUT_BYTES, newSize);
+  }
+
+  void rounds(int rounds) {
+    add(ROUNDS, rounds);
+  }
+
+  void discarded(long size) {
+    add(DISCARDED, 1);
+    add(DISCARDED_BYTES, size);
   }
 
   /** For DESCRIBE HISTORY, in the place of what Delta's writer counted. */

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.command;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -11,17 +16,16 @@ import java.util.Set;
 import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.paths.SparkPath;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.util.DeltaFileOperations;
 import org.apache.spark.sql.delta.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
+import sparkext.error.UsageTrackingException;
 import sparkext.parquet.Uninterrupted;
 
 /**
@@ -33,8 +37,13 @@ import sparkext.parquet.Uninterrupted;
 final class FilePlaces {
   private static final Logger LOG = LoggerFactory.getLogger(FilePlaces.class);
 
+  /** Of a folder, on the file systems that people have. */
+  private static final int MAX_NAME_LENGTH = 255;
+
+  /** As Delta's own random folders are. */
+  private static final int SHORT_PREFIX_LENGTH = 2;
+
   private final Path table;
-  private final Seq<String> partitionColumns;
   private final int randomPrefixLength;
 
   /** In the name of every copy of this run, and of no other file. */
@@ -42,14 +51,9 @@ final class FilePlaces {
 
   private final Set<Path> used = new LinkedHashSet<>();
 
-  /**
-   * The places in a table.
-   *
-   * @param metadata without column mapping
-   */
+  /** The places in a table, with column mapping or without it already. */
   FilePlaces(Path table, Metadata metadata) {
     this.table = table;
-    this.partitionColumns = metadata.partitionColumns();
     this.randomPrefixLength = Utils.getRandomPrefixLength(metadata);
   }
 
@@ -71,19 +75,66 @@ final class FilePlaces {
     return name.startsWith(folder) ? name.substring(folder.length()) : "";
   }
 
-  /** Where a copy goes, to whose name a task adds its attempt and an ending. */
+  Path table() {
+    return table;
+  }
+
+  /**
+   * Where a copy goes, to whose name a task adds its attempt and an ending.
+   *
+   * @param partitionValues in the order of the table's partition columns
+   */
   Path target(int number, Map<String, String> partitionValues) {
     Path folder =
         randomPrefixLength > 0
-            ? new Path(table, Utils.getRandomPrefix(randomPrefixLength))
+            ? randomFolder(randomPrefixLength)
             : partitionFolder(partitionValues);
     used.add(folder);
     return new Path(folder, String.format(Locale.ROOT, "part-%05d-%s", number, run));
   }
 
-  /** Whether a file of the log is a copy of this run. */
-  boolean isCopy(String path) {
-    return path.contains(run);
+  /** The name of a file by its URI. */
+  static String nameOf(String uri) {
+    return new Path(URI.create(uri)).getName();
+  }
+
+  /** The copies of this run on the storage, by their names, with their sizes. */
+  Map<String, Long> copies(Configuration configuration) {
+    Map<String, Long> found = new HashMap<>();
+    for (Path folder : used) {
+      for (FileStatus file : copiesIn(folder, configuration)) {
+        found.put(file.getPath().getName(), file.getLen());
+      }
+    }
+    return found;
+  }
+
+  /** Whether these files of the log are on the storage. */
+  boolean haveAll(List<AddFile> files, Configuration configuration) {
+    for (AddFile file : files) {
+      Path path = absolute(file.path());
+      try {
+        if (!path.getFileSystem(configuration).exists(path)) {
+          return false;
+        }
+      } catch (IOException unreachable) {
+        throw UsageTrackingException.sneak(unreachable);
+      }
+    }
+    return true;
+  }
+
+  private List<FileStatus> copiesIn(Path folder, Configuration configuration) {
+    try {
+      return List.of(
+          folder
+              .getFileSystem(configuration)
+              .listStatus(folder, path -> path.getName().contains(run)));
+    } catch (FileNotFoundException none) {
+      return List.of();
+    } catch (IOException unreachable) {
+      throw UsageTrackingException.sneak(unreachable);
+    }
   }
 
   /**
@@ -115,8 +166,13 @@ final class FilePlaces {
     Uninterrupted.run(
         () -> {
           used.forEach(folder -> removeCopies(folder, configuration));
-          others.forEach(path -> remove(absolute(path), configuration));
+          remove(others, configuration);
         });
+  }
+
+  /** Removes files of the log. What cannot be removed stays for VACUUM. */
+  void remove(Set<String> paths, Configuration configuration) {
+    Uninterrupted.run(() -> paths.forEach(path -> remove(absolute(path), configuration)));
   }
 
   private static void remove(Path file, Configuration configuration) {
@@ -129,24 +185,27 @@ final class FilePlaces {
 
   private void removeCopies(Path folder, Configuration configuration) {
     try {
-      FileSystem fileSystem = folder.getFileSystem(configuration);
-      if (fileSystem.exists(folder)) {
-        for (FileStatus file :
-            fileSystem.listStatus(folder, path -> path.getName().contains(run))) {
-          fileSystem.delete(file.getPath(), /* recursive= */ false);
-        }
+      for (FileStatus file : copiesIn(folder, configuration)) {
+        remove(file.getPath(), configuration);
       }
-    } catch (IOException notRemoved) {
-      LOG.warn("Copies in {} stay until VACUUM: {}", folder, notRemoved.toString());
+    } catch (RuntimeException notListed) {
+      LOG.warn("Copies in {} stay until VACUUM: {}", folder, notListed.toString());
     }
   }
 
   private Path partitionFolder(Map<String, String> values) {
     Path folder = table;
-    for (String column : CollectionConverters.asJava(partitionColumns)) {
-      String name = ExternalCatalogUtils.getPartitionPathString(column, values.get(column));
+    for (Map.Entry<String, String> value : values.entrySet()) {
+      String name = ExternalCatalogUtils.getPartitionPathString(value.getKey(), value.getValue());
+      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH) {
+        return randomFolder(SHORT_PREFIX_LENGTH);
+      }
       folder = new Path(folder, name);
     }
     return folder;
+  }
+
+  private Path randomFolder(int length) {
+    return new Path(table, Utils.getRandomPrefix(length));
   }
 }

@@ -93,7 +93,7 @@ public final class LiveFiles {
     return Optional.of(List.copyOf(CollectionConverters.asJava(replay.allFiles())));
   }
 
-  private static boolean isRelative(String path) {
+  static boolean isRelative(String path) {
     return !path.startsWith("/") && !URI.create(path).isAbsolute();
   }
 }

@@ -97,7 +97,10 @@ final class RenamedKeys {
     return renamed.toString();
   }
 
-  /** A file's partition values, null where Delta finds none. Under other keys it looks for none. */
+  /**
+   * A file's partition values, in the order of the table's partition columns, null where Delta
+   * finds none. Under other keys it looks for none.
+   */
   Map<String, String> partitionValues(Map<String, String> values) {
     Map<String, String> renamed = new LinkedHashMap<>();
     partitionColumns.forEach((newName, name) -> renamed.put(newName, values.get(name)));

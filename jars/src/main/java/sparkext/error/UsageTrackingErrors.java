@@ -57,6 +57,24 @@ public final class UsageTrackingErrors {
         "USAGE_TRACKING_UNREADABLE_DATA_FILE", null, "path", path, "reason", reason);
   }
 
+  /** Other writers changed a table faster than it could leave column mapping. */
+  public static UsageTrackingException removalOvertaken(
+      String timeout, int rounds, int attempts, long version, String operation, Throwable cause) {
+    return Conditions.error(
+        "USAGE_TRACKING_REMOVAL_OVERTAKEN",
+        cause,
+        "timeout",
+        timeout,
+        "rounds",
+        Integer.toString(rounds),
+        "attempts",
+        Integer.toString(attempts),
+        "version",
+        Long.toString(version),
+        "operation",
+        operation);
+  }
+
   /** A file of a table's log cannot be read. */
   public static UsageTrackingException unreadableLog(String path, String reason) {
     return Conditions.error("USAGE_TRACKING_UNREADABLE_LOG", null, "path", path, "reason", reason);

@@ -36,6 +36,38 @@ public record ColumnPlan(boolean byId, List<String> kept, Columns columns) imple
   /** Keys and values. */
   public record MapOf(Type key, Type value) implements Type {}
 
+  /**
+   * Whether what another plan made of a file is what this one would make of it: all columns of that
+   * plan are here, under the same names before and after. What there is besides came later, and is
+   * in none of its files.
+   */
+  public boolean continues(ColumnPlan other) {
+    return byId == other.byId
+        && kept.containsAll(other.kept)
+        && columns.continueThose(other.columns);
+  }
+
+  private static boolean continues(Type type, Type other) {
+    if (type instanceof Struct struct && other instanceof Struct before) {
+      return struct.columns().continueThose(before.columns());
+    }
+    if (type instanceof ListOf list && other instanceof ListOf before) {
+      return continues(list.element(), before.element());
+    }
+    if (type instanceof MapOf map && other instanceof MapOf before) {
+      return continues(map.key(), before.key()) && continues(map.value(), before.value());
+    }
+    return type instanceof Leaf && other instanceof Leaf;
+  }
+
+  /** Whether a column is another one, as that was before. */
+  static boolean continues(Column column, Column other) {
+    return column.id() == other.id()
+        && column.name().equals(other.name())
+        && column.newName().equals(other.newName())
+        && continues(column.type(), other.type());
+  }
+
   /** Reads the JSON of a plan. */
   public static ColumnPlan parse(String json) throws IOException {
     return of(MAPPER.readTree(json));

@@ -46,6 +46,13 @@ public final class Columns implements Serializable {
     throw new NoSuchElementException(newName);
   }
 
+  /** Whether all columns of another version of the level are here as they were. */
+  boolean continueThose(Columns others) {
+    return others.byName.values().stream()
+        .allMatch(
+            other -> named(other.name()).filter(it -> ColumnPlan.continues(it, other)).isPresent());
+  }
+
   /** The column that has a field id. */
   Optional<Column> of(int id) {
     return Optional.ofNullable(byId.get(id));

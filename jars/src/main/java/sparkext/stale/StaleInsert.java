@@ -69,6 +69,8 @@ public final class StaleInsert {
     if (target == null || !target.deltaLog().isSameLogAs((DeltaLog) log)) {
       return;
     }
+    // What follows its commit, such as auto compaction, has transactions of its own.
+    TARGET.remove();
     Metadata analysed = target.initialSnapshot().metadata();
     Metadata newest = ((OptimisticTransaction) transaction).metadata();
     if (!analysed.schemaString().equals(newest.schemaString())

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.command;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import sparkext.copy.FileResult;
+import sparkext.parquet.ColumnPlan;
+
+/**
+ * The files of a table under their new names, as far as they have been made: what is right stays
+ * from one version of the table to the next.
+ *
+ * <p>A copy has the rows of its source in their order, so whatever the log says of the source by
+ * then, such as a deletion vector, is right for the copy. What Delta has rewritten is right for the
+ * very rows that it read.
+ */
+final class Copies {
+  private static final Logger LOG = LoggerFactory.getLogger(Copies.class);
+
+  private final SparkSession session;
+  private final Configuration configuration;
+  private final FilePlaces places;
+  private final Rewrites rewrites;
+
+  /** By the path of the source, also of files that are live no more: RESTORE brings some back. */
+  private final Map<String, Made> made = new HashMap<>();
+
+  /** What was made for nothing, by its path in the log, with its size. */
+  private final Map<String, Long> discarded = new LinkedHashMap<>();
+
+  private ColumnPlan plan;
+  private FilePlan files;
+  private int numFiles;
+
+  /**
+   * What was made of a file.
+   *
+   * @param looked what the log said of it
+   * @param added what it will say of the copy; null without one
+   * @param rewrite with which its rows were written anew; null otherwise
+   */
+  private record Made(
+      FilePlan.Looked looked, FileResult result, AddFile added, Rewrites.Rewrite rewrite) {
+    /** What was written for it. */
+    List<AddFile> files() {
+      if (rewrite != null) {
+        return rewrite.written();
+      }
+      return added == null ? List.of() : List.of(added);
+    }
+
+    boolean isOf(AddFile file) {
+      return looked.file() == file || looked.file().equals(file);
+    }
+  }
+
+  Copies(SparkSession session, Configuration configuration, FilePlaces places, Rewrites rewrites) {
+    this.session = session;
+    this.configuration = configuration;
+    this.places = places;
+    this.rewrites = rewrites;
+  }
+
+  /** Goes by this plan from now on. What was made by another one stays, if it is right by this. */
+  void follow(ColumnPlan newPlan, Metadata metadata) {
+    if (plan != null && !newPlan.continues(plan)) {
+      made.values().forEach(known -> discard(known.files()));
+      made.clear();
+    }
+    plan = newPlan;
+    files = new FilePlan(plan, metadata, places);
+  }
+
+  /** The live files that nothing is made of yet, or nothing that is right for them by now. */
+  List<AddFile> missing(Collection<AddFile> live) {
+    List<AddFile> missing = new ArrayList<>();
+    for (AddFile file : live) {
+      Made known = made.get(file.path());
+      if (known == null || !(known.isOf(file) || isUpdated(known, file))) {
+        missing.add(file);
+      }
+    }
+    missing.addAll(brokenRewrites(live));
+    return missing;
+  }
+
+  /** Whether what was made of a file is right, by all that the log says of it now. */
+  private boolean isUpdated(Made known, AddFile file) {
+    FilePlan.Looked looked = files.look(file);
+    FileResult result = known.result();
+    boolean isRight =
+        switch (result.kind()) {
+          case KEPT -> looked.mayStay();
+          case COPIED -> looked.reason() == null;
+          default -> false;
+        };
+    if (isRight) {
+      made.put(file.path(), made(looked, result));
+    } else {
+      discard(made.remove(file.path()).files());
+    }
+    return isRight;
+  }
+
+  /** Live files whose rows were written together with those of files that are so no more. */
+  private List<AddFile> brokenRewrites(Collection<AddFile> live) {
+    Map<Rewrites.Rewrite, List<AddFile>> found = new LinkedHashMap<>();
+    for (AddFile file : live) {
+      Made known = made.get(file.path());
+      if (known != null && known.rewrite() != null) {
+        found.computeIfAbsent(known.rewrite(), rewrite -> new ArrayList<>()).add(file);
+      }
+    }
+    List<AddFile> missing = new ArrayList<>();
+    found.forEach(
+        (rewrite, sources) -> {
+          if (sources.size() < rewrite.numSources()) {
+            sources.forEach(file -> made.remove(file.path()));
+            discard(rewrite.written());
+            missing.addAll(sources);
+          }
+        });
+    return missing;
+  }
+
+  /**
+   * What could not be made.
+   *
+   * @param unreadable files, by their paths in the log, with what is wrong with them
+   * @param notRewritten the files of which Delta failed to write the rows; by their paths
+   * @param failure with which it did; null otherwise
+   */
+  record Troubles(
+      Map<String, String> unreadable, Set<String> notRewritten, RuntimeException failure) {}
+
+  /**
+   * Makes what is missing.
+   *
+   * @param round how often there was something to do, with this
+   */
+  Troubles make(List<AddFile> missing, Snapshot snapshot, int round) {
+    int first = numFiles;
+    numFiles += missing.size();
+    long size = missing.stream().mapToLong(AddFile::size).sum();
+    String doing =
+        "round " + round + ", copies up to " + missing.size() + " files, " + size + " bytes";
+    Map<String, String> unreadable = new LinkedHashMap<>();
+    List<FilePlan.Looked> toRewrite = new ArrayList<>();
+    for (FileJob.Done done :
+        job().run(missing, (number, values) -> places.target(first + number, values), doing)) {
+      AddFile file = done.looked().file();
+      FileResult result = done.result();
+      switch (result.kind()) {
+        case UNREADABLE -> unreadable.put(file.path(), result.reason());
+        case TO_REWRITE -> {
+          LOG.info("{} is rewritten: {}", file.path(), result.reason());
+          toRewrite.add(done.looked());
+        }
+        default -> made.put(file.path(), made(done.looked(), result));
+      }
+    }
+    try {
+      rewrite(toRewrite, snapshot);
+      return new Troubles(unreadable, Set.of(), null);
+    } catch (RuntimeException failure) {
+      Set<String> paths = new HashSet<>();
+      toRewrite.forEach(looked -> paths.add(looked.file().path()));
+      return new Troubles(unreadable, paths, failure);
+    }
+  }
+
+  private void rewrite(List<FilePlan.Looked> toRewrite, Snapshot snapshot) {
+    if (toRewrite.isEmpty()) {
+      return;
+    }
+    Rewrites.Rewrite rewrite =
+        rewrites.write(toRewrite.stream().map(FilePlan.Looked::file).toList(), snapshot);
+    for (FilePlan.Looked looked : toRewrite) {
+      FileResult result = FileResult.toRewrite(0, looked.reason());
+      made.put(looked.file().path(), new Made(looked, result, null, rewrite));
+    }
+  }
+
+  private Made made(FilePlan.Looked looked, FileResult result) {
+    AddFile added =
+        result.kind() == FileResult.Kind.COPIED
+            ? RenamedActions.added(looked, places.relative(result.target()), result.size())
+            : null;
+    return new Made(looked, result, added, null);
+  }
+
+  /** Forgets what is gone from the storage, such as by VACUUM. */
+  void forgetLost() {
+    Map<String, Long> stored = places.copies(configuration);
+    made.values()
+        .removeIf(
+            known ->
+                known.rewrite() != null
+                    ? !places.haveAll(known.rewrite().written(), configuration)
+                    : known.added() != null
+                        && !Objects.equals(
+                            stored.get(FilePlaces.nameOf(known.result().target())),
+                            known.result().size()));
+  }
+
+  /** What a commit says of these files, for all of which something was made. */
+  List<Action> actions(TableTail table, FileCounts counts) {
+    List<Action> actions = new ArrayList<>();
+    Set<Rewrites.Rewrite> written = new LinkedHashSet<>();
+    for (AddFile file : table.files()) {
+      Made known = made.get(file.path());
+      if (known.rewrite() != null) {
+        counts.rewritten(file.size());
+        written.add(known.rewrite());
+      } else if (known.added() != null) {
+        counts.copied(file.size(), known.added().size());
+        actions.add(known.added());
+      } else {
+        counts.kept(file.size());
+        continue;
+      }
+      actions.add(RenamedActions.removed(file));
+    }
+    for (Rewrites.Rewrite rewrite : written) {
+      for (AddFile file : rewrite.written()) {
+        counts.written(file.size());
+        actions.add(file);
+      }
+    }
+    unused(table.files()).forEach((path, size) -> counts.discarded(size));
+    RenamedActions.clustering(table, files.keys()).ifPresent(actions::add);
+    return actions;
+  }
+
+  /** What was made for nothing, as it is now: RESTORE may bring a file back that was removed. */
+  private Map<String, Long> unused(Collection<AddFile> live) {
+    Map<String, Long> unused = new LinkedHashMap<>(discarded);
+    Set<String> sources = new HashSet<>();
+    live.forEach(file -> sources.add(file.path()));
+    made.forEach(
+        (source, known) -> {
+          if (!sources.contains(source)) {
+            known.files().forEach(file -> unused.put(file.path(), file.size()));
+          }
+        });
+    return unused;
+  }
+
+  /** Removes what was made for nothing, once these files are left. */
+  void sweep(Collection<AddFile> live) {
+    places.remove(unused(live).keySet(), configuration);
+  }
+
+  /** Removes all that was made. */
+  void removeAll() {
+    places.removeAll(rewrites.paths(), configuration);
+  }
+
+  private void discard(List<AddFile> files) {
+    files.forEach(file -> discarded.put(file.path(), file.size()));
+  }
+
+  private FileJob job() {
+    return new FileJob(session, configuration, plan, files, places.table());
+  }
+
+  /** Where a file of the log is. */
+  String absolute(AddFile file) {
+    return places.absolute(file.path()).toString();
+  }
+}

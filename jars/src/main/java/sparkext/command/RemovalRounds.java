@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.command;
+
+import java.util.ConcurrentModificationException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.NoMapping$;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+import sparkext.rule.Removal;
+
+/**
+ * A removal of column mapping beside other writers: it copies what the newest version has, looks
+ * again, copies what has come since, and commits when nothing is left. Overtaken, it goes on with
+ * what it has.
+ */
+final class RemovalRounds {
+  private static final Logger LOG = LoggerFactory.getLogger(RemovalRounds.class);
+
+  private final RemovalSetting setting;
+  private final RemovalTimeout timeout;
+  private final RemovalCommit commit;
+  private final TableTail table;
+  private final Copies copies;
+  private Optional<Removal> allowed;
+  private boolean isChecked;
+  private int numRounds;
+  private int numAttempts;
+
+  RemovalRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
+    this.setting = RemovalSetting.of(session);
+    this.timeout = new RemovalTimeout(session);
+    this.commit = new RemovalCommit(session, command, removesProperty);
+    this.table = new TableTail(command.deltaLog(), command.catalogOpt());
+    this.copies =
+        new Copies(
+            session,
+            command.deltaLog().newDeltaHadoopConf(),
+            new FilePlaces(command.deltaLog().dataPath(), table.snapshot().metadata()),
+            new Rewrites(session, commit));
+  }
+
+  /**
+   * Removes column mapping in one commit. Where that fails, what was written is removed.
+   *
+   * @return whether it was committed; if not, nothing was written and Delta's rewrite has to do it
+   * @throws UsageTrackingException USAGE_TRACKING_REMOVAL_OVERTAKEN;
+   *     USAGE_TRACKING_UNREADABLE_DATA_FILE; a failure of the rules
+   */
+  boolean run() {
+    boolean isCommitted = false;
+    try {
+      ask();
+      while (allowed.isPresent() && !isCommitted) {
+        isCommitted = isComplete() && tryCommit();
+      }
+    } catch (Throwable failure) {
+      cleanUp();
+      throw UsageTrackingException.sneak(failure);
+    }
+    if (isCommitted) {
+      copies.sweep(table.files());
+    } else {
+      copies.removeAll();
+    }
+    return isCommitted;
+  }
+
+  private void cleanUp() {
+    if (commit.mayStand()) {
+      LOG.warn("New files stay until VACUUM, for their commit may stand in the log");
+    } else {
+      copies.removeAll();
+    }
+  }
+
+  /** How column mapping may be removed from the version that was followed. */
+  private void ask() {
+    Snapshot snapshot = table.snapshot();
+    allowed = ColumnMappingRemoval.allowed(setting, snapshot.protocol(), snapshot.metadata());
+    if (needsCopies()) {
+      commit.refuseEarly(snapshot);
+      copies.follow(allowed.get().plan().get(), snapshot.metadata());
+    }
+  }
+
+  private boolean needsCopies() {
+    return allowed.isPresent() && !allowed.get().isFree();
+  }
+
+  /** Whether every file of the followed version has its copy; if not, some were made. */
+  private boolean isComplete() {
+    if (!needsCopies()) {
+      return true;
+    }
+    if (!isChecked || table.wasVacuumed()) {
+      copies.forgetLost();
+      isChecked = true;
+    }
+    List<AddFile> missing = copies.missing(table.files());
+    if (missing.isEmpty()) {
+      return true;
+    }
+    numRounds++;
+    Copies.Troubles troubles = copies.make(missing, table.snapshot(), numRounds);
+    timeout.run();
+    isChecked = false;
+    follow();
+    refuse(troubles);
+    return false;
+  }
+
+  /** Throws what was wrong with a file, unless it is live no more: then it may be gone. */
+  private void refuse(Copies.Troubles troubles) {
+    Set<String> live = new HashSet<>();
+    for (AddFile file : table.files()) {
+      live.add(file.path());
+      String reason = troubles.unreadable().get(file.path());
+      if (reason != null) {
+        throw UsageTrackingErrors.unreadableDataFile(copies.absolute(file), reason).sneak();
+      }
+    }
+    if (troubles.failure() != null && live.containsAll(troubles.notRewritten())) {
+      throw troubles.failure();
+    }
+  }
+
+  private boolean tryCommit() {
+    numAttempts++;
+    Optional<ConcurrentModificationException> overtaken = attempt();
+    if (overtaken.isEmpty()) {
+      return true;
+    }
+    timeout.run();
+    LOG.info("Overtaken in round {}: {}", numRounds, overtaken.get().getMessage());
+    follow();
+    if (timeout.isOver()) {
+      throw overtaken(overtaken.get());
+    }
+    return false;
+  }
+
+  private Optional<ConcurrentModificationException> attempt() {
+    if (!needsCopies()) {
+      return commit.attempt(table.snapshot());
+    }
+    FileCounts counts = FileCounts.none();
+    counts.rounds(numRounds);
+    List<Action> actions = copies.actions(table, counts);
+    return commit.attempt(table.snapshot(), actions, counts);
+  }
+
+  /** Goes on to the newest version, if it is one of the same table that still has mapping on. */
+  private void follow() {
+    Snapshot before = table.snapshot();
+    table.follow();
+    Metadata metadata = table.snapshot().metadata();
+    if (!metadata.id().equals(before.metadata().id())
+        || metadata.columnMappingMode().equals(NoMapping$.MODULE$)) {
+      // Delta has the words for it.
+      throw UsageTrackingException.sneak(commit.attempt(before).orElseThrow());
+    }
+    if (!metadata.equals(before.metadata())
+        || !table.snapshot().protocol().equals(before.protocol())) {
+      ask();
+    }
+    if (timeout.isOver() && needsCopies() && !copies.missing(table.files()).isEmpty()) {
+      throw overtaken(null);
+    }
+  }
+
+  private RuntimeException overtaken(Throwable cause) {
+    TableTail.Commit last = table.last();
+    return UsageTrackingErrors.removalOvertaken(
+            timeout.toString(), numRounds, numAttempts, last.version(), last.operation(), cause)
+        .sneak();
+  }
+}

@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Column mapping is left by copies while others write: it goes on with what it has.
+
+Each writer comes between the copies and their commit, where Delta's conflict checks see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from delta_table import NAME_MODE, TRACKED, Table, refusal
+from held_statement import HeldStatement, Step, overtaken
+from removal import (
+    NONE_MODE,
+    OPERATION,
+    assert_checksum_holds,
+    assert_names_of_the_table,
+    data_files,
+    metrics,
+    newest_adds,
+    setting,
+)
+from statements import named_condition
+
+VECTORS = "'delta.enableDeletionVectors' = 'true'"
+NO_VECTORS = "'delta.enableDeletionVectors' = 'false'"
+TIMEOUT = "spark.sparkext.columnMapping.removal.timeout"
+OVERTAKEN = "USAGE_TRACKING_REMOVAL_OVERTAKEN"
+
+SetConf = Callable[[str, str], None]
+Rows = list[tuple[object, ...]]
+
+
+def used(table: Table, *properties: str, partitioned_by: str = "") -> Table:
+    """A table of four files, in which `c` has another name."""
+    columns = "a INT, b STRING, d INT"
+    options = {"partitioned_by": partitioned_by} if partitioned_by else {}
+    table.create(columns, TRACKED, NAME_MODE, *(properties or [VECTORS]), **options)
+    for number in range(4):
+        table.spark.sql(
+            f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES"
+            f" ({2 * number}, 'x{number}', 0), ({2 * number + 1}, 'y{number}', 0)"
+        )
+    table.alter("RENAME COLUMN b TO c")
+    return table
+
+
+def leave(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+def sql(text: str) -> Callable[[Table], object]:
+    return lambda table: table.spark.sql(text.format(t=table.name))
+
+
+def restore(table: Table) -> None:
+    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {table.log.version - 1}")
+
+
+def assert_left(table: Table, rows: Rows) -> None:
+    """What is true of the table after every removal; nothing lies about that nobody needs."""
+    log = table.log
+    assert log.operation == OPERATION
+    assert set(log.physical_names.values()) == {None}
+    assert_names_of_the_table(log, with_ids=True)
+    assert_checksum_holds(log)
+    assert table.rows() == rows
+    assert not copies(table) - named(table)
+
+
+def parquet_files(table: Table) -> set[Path]:
+    return {file for file in data_files(table.path) if file.suffix == ".parquet"}
+
+
+def copies(table: Table) -> set[Path]:
+    """Delta's writer names the files of a task by one more number, `c000`."""
+    return {file for file in parquet_files(table) if "c000" not in file.name}
+
+
+def named(table: Table) -> set[Path]:
+    return {table.path / path for path in newest_adds(table.log)}
+
+
+MERGE = (
+    "MERGE INTO {t} t USING (SELECT 1 AS k UNION ALL SELECT 50) ON a = k"
+    " WHEN MATCHED THEN UPDATE SET d = 7 WHEN NOT MATCHED THEN INSERT (a, c, d) VALUES (k, 'm', 8)"
+)
+WRITERS: dict[str, Callable[[Table], object]] = {
+    "append": sql("INSERT INTO {t} VALUES (50, 'z', 1)"),
+    "delete": sql("DELETE FROM {t} WHERE a = 1"),
+    "delete of a file": sql("DELETE FROM {t} WHERE a < 2"),
+    "update": sql("UPDATE {t} SET d = 9, c = 'u' WHERE a IN (1, 4)"),
+    "merge": sql(MERGE),
+    "optimize": sql("OPTIMIZE {t}"),
+    "z-order": sql("OPTIMIZE {t} ZORDER BY (a)"),
+    "overwrite": sql("INSERT OVERWRITE {t} VALUES (60, 'o', 6)"),
+    "replace some": sql("INSERT INTO {t} REPLACE WHERE a = 1 VALUES (1, 'r', 6)"),
+    "restore": restore,
+    "properties": sql(
+        "ALTER TABLE {t} SET TBLPROPERTIES ('a' = 'b', 'delta.appendOnly' = 'false')"
+    ),
+    "comment": sql("ALTER TABLE {t} ALTER COLUMN c COMMENT 'what it is'"),
+    "constraint": sql("ALTER TABLE {t} ADD CONSTRAINT positive CHECK (a >= 0)"),
+    "add a column": sql("ALTER TABLE {t} ADD COLUMN e INT"),
+    "vacuum": sql("VACUUM {t}"),
+    "row tracking": sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"),
+}
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("writer", WRITERS)
+def test_it_goes_on_when_a_writer_overtakes_it(table: Table, writer: str) -> None:
+    used(table)
+    seen: list[Rows] = []
+
+    def write() -> None:
+        WRITERS[writer](table)
+        seen.append(table.rows())
+
+    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [write])
+
+    assert error is None
+    assert_left(table, seen[0])
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_it_goes_on_beside_a_writer_that_makes_no_vectors(table: Table, writer: str) -> None:
+    used(table, NO_VECTORS)
+    seen: list[Rows] = []
+
+    def write() -> None:
+        WRITERS[writer](table)
+        seen.append(table.rows())
+
+    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [write])
+
+    assert error is None
+    assert_left(table, seen[0])
+
+
+def test_it_is_overtaken_as_often_as_it_takes(table: Table) -> None:
+    used(table, partitioned_by="d")
+    writers = [WRITERS[name] for name in ("append", "update", "add a column", "optimize", "merge")]
+
+    error = overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [lambda write=write: write(table) for write in writers],
+    )
+
+    assert error is None
+    told = metrics(table.log)
+    assert told["numRounds"] == 5  # a column that was added needs none
+    assert told["numCopiedFiles"] == len(table.log.live_files)
+    assert_left(table, table.rows())
+
+
+def test_what_was_copied_is_not_copied_again(table: Table) -> None:
+    used(table)
+
+    overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [lambda: WRITERS["append"](table), lambda: WRITERS["delete"](table)],
+    )
+
+    told = metrics(table.log)
+    assert (told["numRounds"], told["numCopiedFiles"]) == (2, 5)
+    assert (told["numDiscardedFiles"], told["numDiscardedBytes"]) == (0, 0)
+    [vector] = [add for add in table.log.actions("add") if "deletionVector" in add]
+    assert vector["deletionVector"]["cardinality"] == 1
+    assert table.rows()[0] == (0, "x0", 0)
+    assert (1, "y0", 0) not in table.rows()
+
+
+def test_what_was_copied_for_nothing_is_counted_and_removed(table: Table) -> None:
+    used(table)
+    before = parquet_files(table)
+
+    overtaken(
+        table.spark, lambda: leave(table), Step.COMMIT, [lambda: WRITERS["delete of a file"](table)]
+    )
+
+    told = metrics(table.log)
+    assert (told["numRounds"], told["numCopiedFiles"], told["numDiscardedFiles"]) == (1, 3, 1)
+    assert told["numDiscardedBytes"] > 0
+    assert len(parquet_files(table) - before) == 3
+    assert_left(table, table.rows())
+
+
+def test_restored_files_take_the_copies_that_were_made_of_them(table: Table) -> None:
+    used(table)
+    rows = table.rows()
+
+    overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [lambda: WRITERS["delete of a file"](table), lambda: restore(table)],
+    )
+
+    assert metrics(table.log)["numRounds"] == 1
+    assert_left(table, rows)
+
+
+# Names that change meanwhile.
+
+
+def test_a_column_that_is_renamed_meanwhile_has_its_new_name(table: Table) -> None:
+    used(table)
+
+    error = overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [lambda: table.alter("RENAME COLUMN c TO f")],
+    )
+
+    assert error is None
+    assert list(table.log.physical_names) == ["a", "f", "d"]
+    assert metrics(table.log)["numDiscardedFiles"] == 4
+    assert table.rows("f")[0] == ("x0",)
+    assert_left(table, table.rows())
+
+
+def test_a_column_that_is_dropped_meanwhile_does_not_come_back(table: Table) -> None:
+    used(table)
+
+    error = overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [lambda: table.alter("DROP COLUMN c")],
+    )
+    table.alter("ADD COLUMN c STRING")
+
+    assert error is None
+    assert set(table.rows("c")) == {(None,)}
+
+
+def test_a_flag_that_turns_true_meanwhile_makes_copies_of_a_free_exit(table: Table) -> None:
+    table.create("a INT, b STRING", TRACKED, NAME_MODE)
+    table.insert("(1, 'x')")
+
+    error = overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [lambda: table.alter("RENAME COLUMN b TO c")],
+    )
+
+    assert error is None
+    assert table.log.flag == "true"
+    assert metrics(table.log)["numCopiedFiles"] == 1
+    assert_left(table, [(1, "x")])
+
+
+def test_the_free_exit_is_overtaken_by_metadata_and_goes_on(table: Table) -> None:
+    table.create("a INT, b STRING", TRACKED, NAME_MODE)
+    table.insert("(1, 'x')")
+
+    error = overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [lambda: table.alter("ADD COLUMN c INT"), lambda: table.insert("(2, 'y', 3)")],
+    )
+
+    assert error is None
+    assert table.log.flag == "false"
+    assert_left(table, [(1, "x", None), (2, "y", 3)])
+
+
+def test_a_table_that_was_left_meanwhile_is_not_left_again(table: Table) -> None:
+    used(table)
+
+    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [lambda: leave(table)])
+
+    assert error is not None
+    assert named_condition(error) == "DELTA_METADATA_CHANGED"
+    assert_left(table, table.rows())
+
+
+def test_a_table_that_was_replaced_meanwhile_stays_as_it_is(table: Table) -> None:
+    used(table)
+    replace = (
+        f"CREATE OR REPLACE TABLE {{t}} USING delta TBLPROPERTIES ({NAME_MODE}) AS SELECT 1 AS a"
+    )
+
+    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [lambda: sql(replace)(table)])
+
+    assert error is not None
+    assert named_condition(error) == "DELTA_METADATA_CHANGED"
+    assert table.rows() == [(1,)]
+    assert not copies(table)
+
+
+def test_columns_that_cluster_the_table_meanwhile_have_the_names_of_the_table(table: Table) -> None:
+    table.create("a INT, b STRING", TRACKED, NAME_MODE)
+    table.alter("CLUSTER BY (a)")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN b TO c")
+    table.alter("CLUSTER BY NONE")
+
+    error = overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [lambda: table.alter("CLUSTER BY (c)")],
+    )
+
+    assert error is None
+    [domain] = [d for d in table.log.actions("domainMetadata") if d["domain"] == "delta.clustering"]
+    assert '[["c"]]' in domain["configuration"]
+    table.spark.sql(f"OPTIMIZE {table.name}")
+    assert table.rows() == [(1, "x")]
+
+
+# It comes to an end.
+
+
+def test_it_gives_up_after_its_time_and_leaves_nothing(table: Table, conf: SetConf) -> None:
+    used(table)
+    conf(TIMEOUT, "0s")
+    files = parquet_files(table)
+
+    with refusal(OVERTAKEN) as refused:
+        error = overtaken(
+            table.spark, lambda: leave(table), Step.COMMIT, [lambda: WRITERS["append"](table)]
+        )
+        assert error is not None
+        raise error
+
+    told = refused.value.getMessageParameters()
+    assert (told["rounds"], told["attempts"], told["operation"]) == ("1", "1", "WRITE")
+    assert int(told["version"]) == table.log.version
+    assert refused.value.getSqlState() == "40001"
+    assert table.log.operation == "WRITE"
+    assert len(parquet_files(table) - files) == 1
+
+
+@pytest.mark.parametrize("value", ["soon", "-1s"])
+def test_a_time_that_is_none_is_refused(table: Table, conf: SetConf, value: str) -> None:
+    used(table)
+    conf(TIMEOUT, value)
+
+    with table.refusal("USAGE_TRACKING_INVALID_SETTING"):
+        leave(table)
+
+
+def test_a_quiet_table_needs_no_second_round(table: Table, conf: SetConf) -> None:
+    used(table)
+    conf(TIMEOUT, "0s")
+
+    leave(table)
+
+    assert metrics(table.log)["numRounds"] == 1
+    assert_left(table, table.rows())
+
+
+# What is written anew, row by row.
+
+
+def with_rewrites(table: Table) -> Table:
+    """Of two files Delta has to write the rows: of their struct nothing is left but a name."""
+    table.create("a INT, s STRUCT<x: INT>", TRACKED, NAME_MODE, VECTORS)
+    for number in range(2):
+        table.spark.sql(
+            f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES"
+            f" ({2 * number}, named_struct('x', 1)), ({2 * number + 1}, named_struct('x', 2))"
+        )
+    table.alter("ADD COLUMN s.y INT")
+    table.alter("DROP COLUMN s.x")
+    return table
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("writer", ["append", "delete", "delete of a file", "optimize"])
+def test_rewritten_rows_are_those_of_the_newest_version(table: Table, writer: str) -> None:
+    with_rewrites(table)
+    writers = {**WRITERS, "append": sql("INSERT INTO {t} VALUES (50, named_struct('y', 1))")}
+    seen: list[Rows] = []
+
+    def write() -> None:
+        writers[writer](table)
+        seen.append(table.rows("a"))
+
+    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [write])
+
+    assert error is None
+    assert table.rows("a") == seen[0]
+    assert_left(table, table.rows())
+
+
+# What others remove from the storage.
+
+
+def test_copies_that_vacuum_removed_are_made_again(table: Table, conf: SetConf) -> None:
+    used(table)
+    rows = table.rows()
+    conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+
+    error = overtaken(
+        table.spark,
+        lambda: leave(table),
+        Step.COMMIT,
+        [
+            lambda: (
+                table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS"),
+                WRITERS["append"](table),
+            )
+        ],
+    )
+
+    assert error is None
+    assert metrics(table.log)["numRounds"] == 2
+    assert_left(table, sorted([*rows, (50, "z", 1)], key=repr))
+
+
+@pytest.mark.broken_table("file_missing")
+def test_a_file_that_is_gone_and_live_no_more_is_no_trouble(table: Table) -> None:
+    used(table)
+
+    with HeldStatement(table.spark, lambda: leave(table), Step.START) as held:
+        gone = next(iter(table.log.live_files))
+        WRITERS["overwrite"](table)
+        (table.path / gone).unlink()
+        error = held.release()
+
+    assert error is None
+    assert_left(table, [(60, "o", 6)])
+
+
+def test_the_setting_of_delta_that_rewrites_all_is_delta_s_own(table: Table) -> None:
+    used(table)
+
+    with setting(table, "rewrite"):
+        error = overtaken(
+            table.spark, lambda: leave(table), Step.COMMIT, [lambda: WRITERS["append"](table)]
+        )
+
+    assert error is not None
+    assert named_condition(error) == "DELTA_CONCURRENT_APPEND"
