@@ -126,6 +126,51 @@ def test_an_insert_into_a_column_that_became_another_is_refused(
     assert table.rows("a, d") == [(1, "p"), (2, "q")]
 
 
+def swap(table: Table) -> None:
+    table.alter("RENAME COLUMN b TO other")
+    table.alter("RENAME COLUMN d TO b")
+    table.alter("RENAME COLUMN other TO d")
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("change", [swap, drop_and_add])
+@pytest.mark.parametrize("statement", INSERTS)
+def test_leaving_afterwards_does_not_hide_that_a_column_became_another(
+    table: Table, statement: str, change: Change
+) -> None:
+    create(table)
+
+    assert_refused(run_late(table, INSERTS[statement], lambda t: (change(t), leave(t))))
+
+    assert table.rows("a") == [(1,), (2,)]
+
+
+@pytest.mark.every_variant
+def test_a_restore_brings_back_the_columns_of_then(table: Table) -> None:
+    create(table)
+    swap(table)
+    leave(table)
+
+    restore = f"RESTORE TABLE {table.name} TO VERSION AS OF 1"
+    assert_refused(run_late(table, INSERTS["INSERT VALUES"], lambda t: t.spark.sql(restore)))
+
+    assert table.rows() == ROWS
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("change", [swap, drop_and_add])
+def test_an_overwrite_of_partitions_reaches_no_column_that_became_another(
+    table: Table, conf: Callable[[str, str], None], change: Change
+) -> None:
+    table.create_tracked("a INT, b STRING, d STRING", partitioned_by="a")
+    table.insert("(1, 'x', 'p'), (2, 'y', 'q')")
+    conf("spark.sql.sources.partitionOverwriteMode", "dynamic")
+
+    assert_refused(run_late(table, "INSERT OVERWRITE {t} VALUES (1, 'v', 'w')", change))
+
+    assert table.rows("a") == [(1,), (2,)]
+
+
 @pytest.mark.parametrize("statement", INSERTS)
 def test_an_insert_into_a_table_that_was_left_meanwhile_is_right(
     table: Table, statement: str

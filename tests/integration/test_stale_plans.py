@@ -17,12 +17,17 @@ from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import lit
 from removal import NONE_MODE, setting
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 COLUMNS = "a INT, b STRING, d STRING"
 ROWS = "(1, 'x', 'p'), (2, 'y', 'q')"
 VECTORS = "'delta.enableDeletionVectors' = '{}'"
+
+CHECKED = "spark.databricks.delta.checkLatestSchemaOnRead"
+SKIPPING = "spark.databricks.delta.stats.skipping"
+ROW_INDEX = "spark.databricks.delta.deletionVectors.useMetadataRowIndex"
 
 Change = Callable[[Table], object]
 
@@ -58,6 +63,22 @@ def drop_and_add(table: Table) -> None:
 def rename_and_add(table: Table) -> None:
     rename(table)
     table.alter("ADD COLUMN b STRING")
+
+
+def swap(table: Table) -> None:
+    table.alter("RENAME COLUMN b TO other")
+    table.alter("RENAME COLUMN d TO b")
+    table.alter("RENAME COLUMN other TO d")
+
+
+def and_leave(change: Change) -> Change:
+    """A later change after which the names in files tell nothing of the earlier one."""
+
+    def both(table: Table) -> None:
+        change(table)
+        leave(table)
+
+    return both
 
 
 def leave_and_map(table: Table) -> None:
@@ -117,6 +138,11 @@ WAYS = [
     Way("restored after leaving", restore(2), lambda table: (rename(table), leave(table))),
     Way("cloned over", clone_over),
     Way("replaced without mapping", replace_unmapped, rename),
+    Way("swapped and left", and_leave(swap)),
+    Way("swapped, left and mapped again", lambda table: (swap(table), leave_and_map(table))),
+    Way("dropped, added and left", and_leave(drop_and_add)),
+    Way("renamed, the old name given anew, and left", and_leave(rename_and_add)),
+    Way("untracked, swapped and left", and_leave(swap), is_tracked=False),
     Way("untracked, left by copies", leave, rename, is_tracked=False),
     Way("untracked, left by Delta's rewrite", lambda t: leave(t, "rewrite"), rename, False),
     Way("untracked, dropped and added", drop_and_add, is_tracked=False),
@@ -212,6 +238,79 @@ def test_what_was_analysed_before_names_changed_is_refused(
             use(held)
 
     assert table.rows() == rows
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    "statement", ["VALUES (3, 'v', 'w')", "SELECT * FROM VALUES (3, 'v', 'w')"]
+)
+@pytest.mark.parametrize("kind", ["INTO", "OVERWRITE"])
+@pytest.mark.parametrize(
+    "change", [drop_and_add, swap, and_leave(swap), and_leave(rename_and_add)], ids=range(4)
+)
+def test_what_is_inserted_into_a_view_of_before_reaches_no_other_column(
+    table: Table, change: Change, kind: str, statement: str
+) -> None:
+    Held(tracked(table))
+    change(table)
+
+    with table.refusal(STALE):
+        table.spark.sql(f"INSERT {kind} held {statement}")
+
+
+@pytest.mark.every_variant
+def test_an_insert_into_a_view_of_before_is_right_where_its_columns_are_the_same(
+    table: Table,
+) -> None:
+    tracked(table)
+    rename(table)
+    Held(table)
+    leave(table)
+
+    table.spark.sql("INSERT INTO held VALUES (3, 'z', 'r')")
+
+    assert table.rows() == [(1, "x", "p"), (2, "y", "q"), (3, "z", "r")]
+
+
+@pytest.mark.every_variant
+def test_what_the_log_alone_answers_is_compared_too(table: Table) -> None:
+    table.create_tracked("a INT, b INT, d INT")
+    table.insert("(1, 10, 1000), (2, 20, 2000)")
+    held = Held(table)
+    swap(table)
+    fresh = held.fresh().toDF().selectExpr("count(*) AS n")
+
+    with table.refusal(STALE):
+        fresh.crossJoin(held.frame.selectExpr("max(b) AS b")).collect()
+    with table.refusal(STALE):
+        table.spark.sql(f"INSERT INTO {table.name} (a) SELECT max(b) FROM held")
+
+
+@pytest.mark.every_variant
+def test_a_delete_of_partitions_deletes_no_others(table: Table) -> None:
+    table.create_tracked(COLUMNS, partitioned_by="b, d")
+    table.insert("(1, 'x', 'p'), (2, 'p', 'x')")
+    held = Held(table)
+    swap(table)
+
+    with table.refusal(STALE):
+        held.delta_table.delete("b = 'x'")
+
+
+def test_versions_that_were_in_between_and_are_gone_refuse_what_they_would_have_told(
+    table: Table,
+) -> None:
+    tracked(table)
+    held = Held(table)
+    table.alter("ADD COLUMN e INT")
+    table.insert("(3, 'z', 'r', 1)")
+    log = table.spark._jvm.org.apache.spark.sql.delta.DeltaLog  # type: ignore[union-attr]
+    log.forTable(table.spark._jsparkSession, str(table.path)).checkpoint()
+    for version in range(table.log.version):
+        (table.path / "_delta_log" / f"{version:020}.json").unlink()
+
+    with table.refusal(STALE):
+        held.frame.collect()
 
 
 # What else is found by name.
@@ -366,22 +465,20 @@ def test_row_ids_are_kept_or_the_statement_is_refused(table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    "setting_off",
-    [
-        "spark.databricks.delta.checkLatestSchemaOnRead",
-        "spark.databricks.delta.stats.skipping",
-        "spark.databricks.delta.deletionVectors.useMetadataRowIndex",
-    ],
+    "settings_off",
+    [[CHECKED], [SKIPPING], [CHECKED, SKIPPING], [ROW_INDEX]],
+    ids=["checked", "skipping", "both", "row index"],
 )
 @pytest.mark.every_variant
 def test_no_setting_of_delta_lets_a_write_pass(
-    table: Table, conf: Callable[[str, str], None], setting_off: str
+    table: Table, conf: Callable[[str, str], None], settings_off: list[str]
 ) -> None:
     tracked(table)
     rename(table)
     held = Held(table)
     leave(table)
-    conf(setting_off, "false")
+    for key in settings_off:
+        conf(key, "false")
 
     for use in ("update", "delete", "merge into", "append", "overwrite", "insert from a view"):
         with table.refusal(STALE):
@@ -394,7 +491,7 @@ def test_reads_outside_of_a_write_follow_the_setting_of_delta(
     tracked(table)
     held = Held(table)
     rename(table)
-    conf("spark.databricks.delta.checkLatestSchemaOnRead", "false")
+    conf(CHECKED, "false")
 
     assert sorted(held.frame.select("a").collect()) == [(1,), (2,)]
 
@@ -479,6 +576,33 @@ def test_switching_mapping_on_leaves_a_deltatable_right(table: Table) -> None:
     held.write(held.frame)
 
     assert table.rows() == [(2, "x", "p"), (2, "x", "p"), (3, "y", "q"), (3, "y", "q")]
+
+
+def test_a_way_with_leaving_leaves_a_deltatable_right_that_knows_all_columns(table: Table) -> None:
+    tracked(table)
+    table.alter("RENAME COLUMN d TO e")
+    table.alter("RENAME COLUMN e TO d")
+    held = Held(table)
+    table.alter("ADD COLUMN e STRING")
+    table.alter("DROP COLUMN e")
+    leave(table)
+
+    update(held)
+
+    assert table.rows() == [(2, "x", "p"), (3, "y", "q")]
+
+
+@pytest.mark.every_variant
+def test_what_follows_an_insert_is_no_insert_of_before(
+    table: Table, conf: Callable[[str, str], None]
+) -> None:
+    conf("spark.databricks.delta.autoCompact.minNumFiles", "2")
+    tracked(table, "'delta.autoOptimize.autoCompact' = 'true'")
+    rows = table.spark.range(4).selectExpr("id AS a", "'r' AS other").repartition(4)
+
+    rows.writeTo(table.name).option("overwriteSchema", "true").overwrite(lit(True))
+
+    assert table.log.operation == "OPTIMIZE"
 
 
 def test_an_old_version_is_read_with_its_own_names(table: Table) -> None:

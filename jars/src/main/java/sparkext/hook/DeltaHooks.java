@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
+import static java.util.Map.entry;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.invoke.MethodHandles;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
@@ -36,11 +39,16 @@ public final class DeltaHooks {
           new ComparedPropertiesHook(),
           new ColumnMappingRemovalHook(),
           new ScannedFilesHook(),
+          new ListedFilesHook(),
+          new RewrittenRowsHook(),
           new MatchedRowsHook(),
+          new DeletedFilesHook(),
           new RebasedNamesHook(),
           new ChangeFeedHook(),
           new StreamStartHook(),
           new InsertHook(),
+          new ViewInsertHook(),
+          new PartitionInsertHook(),
           new TransactionStartHook());
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
@@ -130,30 +138,47 @@ public final class DeltaHooks {
       // Before the feature is there: a session that runs already may use it at once. After the
       // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
       UsageTrackingFeature.registerFlag();
-      UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
-      BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
-      UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
-      BiPredicate<Object, Object[]> removed = ColumnMappingRemoval::commit;
-      bridge.getField("supportedFeatures").set(null, supportedFeatures);
-      bridge.getField("assignedMetadata").set(null, assignedMetadata);
-      bridge.getField("comparedProperties").set(null, comparedProperties);
-      bridge.getField("removed").set(null, removed);
-      BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
-      BiConsumer<Object, Object> matched = StalePlan::refuseMatching;
-      BiPredicate<Object, Object> rebased = RebasedNames::fit;
-      Consumer<Object[]> changesChecked = ReusedNames::refuseChanges;
-      BiConsumer<Object, Object[]> streamChecked = ReusedNames::refuseStream;
-      BinaryOperator<Object> inserted = StaleInsert::remembering;
-      BiConsumer<Object, Object> started = StaleInsert::refuse;
-      bridge.getField("inserted").set(null, inserted);
-      bridge.getField("started").set(null, started);
-      bridge.getField("scanned").set(null, scanned);
-      bridge.getField("matched").set(null, matched);
-      bridge.getField("rebased").set(null, rebased);
-      bridge.getField("changesChecked").set(null, changesChecked);
-      bridge.getField("streamChecked").set(null, streamChecked);
+      setFunctions(bridge);
       bridge.getField("woven").setBoolean(null, true);
       warnIfUntested(Versions.delta());
+    }
+  }
+
+  private static void setFunctions(Class<?> bridge) throws ReflectiveOperationException {
+    UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
+    BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
+    UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
+    BiPredicate<Object, Object[]> removed = ColumnMappingRemoval::commit;
+    BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
+    BiConsumer<Object, Object> rewritten = StalePlan::refuseRewrite;
+    BiConsumer<Object, Object> matched = StalePlan::refuseMatching;
+    BiConsumer<Object, Object> deleted = StalePlan::refuseDelete;
+    BiPredicate<Object, Object> rebased = RebasedNames::fit;
+    Consumer<Object[]> changesChecked = ReusedNames::refuseChanges;
+    BiConsumer<Object, Object[]> streamChecked = ReusedNames::refuseStream;
+    BinaryOperator<Object> insertBuilt = StaleInsert::remembering;
+    Consumer<Object> insertBegun = StaleInsert::begin;
+    Runnable insertEnded = StaleInsert::end;
+    BiConsumer<Object, Object> started = StaleInsert::refuse;
+    Map<String, Object> functions =
+        Map.ofEntries(
+            entry("supportedFeatures", supportedFeatures),
+            entry("assignedMetadata", assignedMetadata),
+            entry("comparedProperties", comparedProperties),
+            entry("removed", removed),
+            entry("scanned", scanned),
+            entry("rewritten", rewritten),
+            entry("matched", matched),
+            entry("deleted", deleted),
+            entry("rebased", rebased),
+            entry("changesChecked", changesChecked),
+            entry("streamChecked", streamChecked),
+            entry("insertBuilt", insertBuilt),
+            entry("insertBegun", insertBegun),
+            entry("insertEnded", insertEnded),
+            entry("started", started));
+    for (Map.Entry<String, Object> function : functions.entrySet()) {
+      bridge.getField(function.getKey()).set(null, function.getValue());
     }
   }
 

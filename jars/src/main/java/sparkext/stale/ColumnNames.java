@@ -2,6 +2,8 @@
 package sparkext.stale;
 
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BiPredicate;
@@ -10,12 +12,15 @@ import org.apache.spark.sql.delta.DeltaColumnMappingMode;
 import org.apache.spark.sql.delta.IdMapping$;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.schema.SchemaMergingUtils$;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.NullType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The columns of a version of a table, at every level, and what finds them in its files: names,
@@ -60,16 +65,26 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   }
 
   /**
-   * Whether the other has these very columns, by their ids; where column mapping was switched on or
-   * off in between, by their names.
+   * Whether two versions have columns of these names, and these are the same in both: by their ids;
+   * where column mapping was switched on or off in between, by their names.
    */
-  boolean areStillIn(ColumnNames other) {
-    boolean haveIds = areMapped() && other.areMapped();
-    return areIn(
-        schema,
-        other.schema,
-        (here, there) -> !haveIds || Objects.equals(id(here), id(there)),
-        ANY_TYPES);
+  boolean areStillIn(ColumnNames before, ColumnNames after) {
+    boolean haveIds = before.areMapped() && after.areMapped();
+    Map<Seq<String>, StructField> then = before.byPath();
+    Map<Seq<String>, StructField> now = after.byPath();
+    return byPath().keySet().stream()
+        .allMatch(
+            path ->
+                then.containsKey(path)
+                    && now.containsKey(path)
+                    && (!haveIds || Objects.equals(id(then.get(path)), id(now.get(path)))));
+  }
+
+  private Map<Seq<String>, StructField> byPath() {
+    Map<Seq<String>, StructField> fields = new HashMap<>();
+    CollectionConverters.asJava(SchemaMergingUtils$.MODULE$.explode(schema))
+        .forEach(pathAndField -> fields.put(pathAndField._1(), pathAndField._2()));
+    return fields;
   }
 
   /** Whether the other has columns that are not here. */

@@ -1,49 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import org.apache.hadoop.fs.FileStatus;
-import org.apache.hadoop.fs.Path;
-import org.apache.spark.api.java.JavaSparkContext;
-import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.catalog.CatalogTable;
-import org.apache.spark.sql.delta.DeltaLog;
-import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.actions.Action$;
+import java.util.Set;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
-import scala.Option;
-import scala.Tuple2;
-import scala.collection.Iterator;
-import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
-import sparkext.log.LogLines;
 
-/** What the columns of a table were called in its files, version by version. */
+/**
+ * What the columns of a table were called in its files, version by version.
+ *
+ * <p>Only where column mapping was switched off in between can a column have the name of another
+ * one: while it is on, a name in files is never given again, and ids tell columns apart.
+ */
 final class NameHistory {
+  /** Operations that bring metadata of another version or table, and all rows with it. */
+  private static final Set<String> BRINGING =
+      Set.of(
+          "RESTORE",
+          "CLONE",
+          "REPLACE TABLE",
+          "CREATE OR REPLACE TABLE",
+          "REPLACE TABLE AS SELECT",
+          "CREATE OR REPLACE TABLE AS SELECT");
+
   private final List<State> states;
 
-  private NameHistory(List<State> states) {
+  /**
+   * @param states in the order of their versions, at least one
+   */
+  NameHistory(List<State> states) {
     this.states = states;
   }
 
-  /** A table from a version on. */
-  private record State(long version, Protocol protocol, Metadata metadata) {
-    /** The table after a commit, of which the lines of metadata are given. */
-    State next(long commit, List<String> lines) {
-      Protocol newProtocol = protocol;
-      Metadata newMetadata = metadata;
-      for (String line : lines) {
-        Object action = Action$.MODULE$.fromJson(line);
-        if (action instanceof Metadata changed) {
-          newMetadata = changed;
-        } else if (action instanceof Protocol changed) {
-          newProtocol = changed;
-        }
-      }
-      return new State(commit, newProtocol, newMetadata);
+  /**
+   * A table from a version on.
+   *
+   * @param operation of the commit that made it so; empty where that is not known
+   */
+  record State(long version, String operation, Protocol protocol, Metadata metadata) {
+    ColumnNames columns() {
+      return ColumnNames.of(metadata);
+    }
+
+    boolean isMapped() {
+      return columns().areMapped();
     }
 
     /**
@@ -53,66 +55,75 @@ final class NameHistory {
     boolean isUnused() {
       return UsageTrackingFeature.isSupportedBy(protocol)
           && metadata.configuration().get(UsageTrackingFeature.FLAG).contains("false")
-          && ColumnNames.of(metadata).areOwn();
+          && columns().areOwn();
     }
   }
 
   /**
-   * That of some versions, both included, from the log's commits.
-   *
-   * @throws UsageTrackingException a failure of the storage, or of Delta where a commit is missing
+   * Whether these columns of the first version are those of the same names in the last, as far as
+   * the names in files do not tell: that is, at each step of a way on which column mapping was
+   * switched off.
    */
-  static NameHistory of(
-      SparkSession session,
-      DeltaLog log,
-      Option<CatalogTable> catalogTable,
-      long first,
-      long last) {
-    Snapshot start =
-        log.getSnapshotAt(
-            first,
-            Option.empty(),
-            catalogTable,
-            /* enforceTimeTravelWithinDeletedFileRetention= */ false);
-    List<Path> commits = new ArrayList<>();
-    Iterator<Tuple2<Object, FileStatus>> files =
-        log.getChangeLogFiles(first + 1, catalogTable, /* failOnDataLoss= */ true);
-    while (files.hasNext() && first + commits.size() < last) {
-      commits.add(files.next()._2().getPath());
+  boolean keeps(ColumnNames columns) {
+    for (int i = 1; i < states.size(); i++) {
+      if (isLeft(i) || isBroughtBack(i)) {
+        return areKeptAtEachStep(columns);
+      }
     }
-    List<State> states = new ArrayList<>();
-    states.add(new State(first, start.protocol(), start.metadata()));
-    for (List<String> lines :
-        LogLines.of(
-            JavaSparkContext.fromSparkContext(session.sparkContext()),
-            log.newDeltaHadoopConf(),
-            commits)) {
-      states.add(states.get(states.size() - 1).next(first + states.size(), lines));
+    return true;
+  }
+
+  private boolean areKeptAtEachStep(ColumnNames columns) {
+    for (int i = 1; i < states.size(); i++) {
+      if (isBroughtBack(i)
+          || !columns.areStillIn(states.get(i - 1).columns(), states.get(i).columns())) {
+        return false;
+      }
     }
-    return new NameHistory(states);
+    return true;
   }
 
   /**
-   * The version from which on files may have the name of a column for another one, if there is any.
+   * The version from which on files of this time may have the name of a reader's column for another
+   * one, if there is any.
    *
-   * <p>That takes column mapping to be switched off in between: while it is on, a name in files is
-   * never given again. The columns that were there just before, and still have the same names, are
-   * the same; what else there is now may have the name of one that was dropped before.
+   * <p>The columns that were there just before column mapping was switched off, and still have the
+   * same names, are the same. What else there is may have the name of one that was dropped before.
    */
   OptionalLong misleads(ColumnNames readers) {
     for (int i = 1; i < states.size(); i++) {
-      State before = states.get(i - 1);
-      State after = states.get(i);
-      if (mayMislead(before.metadata(), after.metadata(), readers) && !before.isUnused()) {
-        return OptionalLong.of(after.version());
+      if (isLeft(i)
+          && !states.get(i - 1).isUnused()
+          && !readers.areIn(states.get(i - 1).columns())) {
+        return OptionalLong.of(states.get(i).version());
+      }
+      if (isBroughtBack(i) && !hasTheColumnsOfBeforeLeaving(i - 1)) {
+        return OptionalLong.of(states.get(i).version());
       }
     }
     return OptionalLong.empty();
   }
 
-  /** Whether column mapping was switched off, and there are columns now that were not there. */
-  static boolean mayMislead(Metadata before, Metadata after, ColumnNames readers) {
-    ColumnNames names = ColumnNames.of(before);
-    return names.areMapped() && !ColumnNames.of(after).areMapped() && !readers.areIn(names);
+  /** Whether a version without column mapping has no column that came after it was switched off. */
+  private boolean hasTheColumnsOfBeforeLeaving(int last) {
+    for (int i = last; i > 0; i--) {
+      if (isLeft(i)) {
+        ColumnNames mapped = states.get(i - 1).columns();
+        return !mapped.lackSomeOf(states.get(last).columns());
+      }
+    }
+    return false;
+  }
+
+  /** Whether column mapping was switched off. */
+  private boolean isLeft(int i) {
+    return states.get(i - 1).isMapped() && !states.get(i).isMapped();
+  }
+
+  /** Whether it came back with the columns of another version. */
+  private boolean isBroughtBack(int i) {
+    return !states.get(i - 1).isMapped()
+        && states.get(i).isMapped()
+        && BRINGING.contains(states.get(i).operation());
   }
 }

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.OptionalLong;
-import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.delta.ColumnMappingTableFeature$;
 import org.apache.spark.sql.delta.DeltaErrors;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaStreamingNonAdditiveSchemaIncompatibleException;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
-import org.apache.spark.sql.delta.actions.Metadata;
-import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.sources.DeltaSource;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Map$;
 import sparkext.error.UsageTrackingException;
+import sparkext.stale.NameHistory.State;
 
 /**
  * Refuses to read changes, or to stream, from before column mapping was switched off with a schema
@@ -28,40 +25,16 @@ public final class ReusedNames {
   private static final String UNSAFE_STREAMS =
       "spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled";
 
-  /** What stays in the protocol of a table whose column mapping was dropped with its history. */
-  private static final String CHECKPOINT_PROTECTION = "checkpointProtection";
-
   /** The read of changes that is being checked in this thread, version by version. */
   private static final ThreadLocal<Changes> CHECKED = new ThreadLocal<>();
 
   private ReusedNames() {}
 
-  /** A read of changes, and the metadata that its versions after the first brought. */
-  private record Changes(SnapshotDescriptor reader, long start, long end, List<Metadata> seen) {
-    static Changes of(SnapshotDescriptor reader, long start, long end) {
-      Changes known = CHECKED.get();
-      return known != null && known.reader == reader && known.start == start && known.end == end
-          ? known
-          : new Changes(reader, start, end, new ArrayList<>());
-    }
-
-    /** Whether a look at the log is worth it: the versions alone say that all is well, else. */
-    boolean mayMislead(Metadata first) {
-      if (!mayHaveLeft(reader.protocol()) || start >= reader.version()) {
-        return false;
-      }
-      if (end < reader.version()) {
-        return true;
-      }
-      ColumnNames names = ColumnNames.of(reader.metadata());
-      Metadata before = first;
-      for (Metadata after : seen) {
-        if (NameHistory.mayMislead(before, after, names)) {
-          return true;
-        }
-        before = after;
-      }
-      return false;
+  /** A read of changes, of which versions after the first brought metadata. */
+  private record Changes(SnapshotDescriptor reader, long start, long end) {
+    boolean isBeingChecked() {
+      Changes other = CHECKED.get();
+      return other != null && other.reader == reader && other.start == start && other.end == end;
     }
   }
 
@@ -74,22 +47,20 @@ public final class ReusedNames {
    */
   public static void refuseChanges(Object[] arguments) {
     SnapshotDescriptor reader = (SnapshotDescriptor) arguments[0];
-    Changes changes = Changes.of(reader, (long) arguments[1], (long) arguments[2]);
+    Changes changes = new Changes(reader, (long) arguments[1], (long) arguments[2]);
     boolean isWanted = (boolean) arguments[3];
-    Metadata metadata = (Metadata) arguments[4];
     boolean isFirst = !(boolean) arguments[6];
     if (!isWanted) {
       return;
     }
     if (!isFirst) {
-      changes.seen.add(metadata);
       CHECKED.set(changes);
       return;
     }
+    boolean mayMislead = changes.isBeingChecked() || changes.end < reader.version();
     CHECKED.remove();
-    if (changes.mayMislead(metadata)) {
-      misleads(SparkSession.active(), reader, Option.empty(), changes.start)
-          .ifPresent(version -> refuse(changes, version));
+    if (mayMislead) {
+      misleads(reader, changes.start).ifPresent(version -> refuse(changes, version));
     }
   }
 
@@ -118,12 +89,10 @@ public final class ReusedNames {
     long start = (long) arguments[0];
     if (stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
         || stream.trackingMetadataChange()
-        || Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"))
-        || start >= reader.version()
-        || !mayHaveLeft(reader.protocol())) {
+        || Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"))) {
       return;
     }
-    misleads(stream.spark(), reader, stream.catalogTableOpt(), start)
+    misleads(reader, start)
         .ifPresent(
             version -> {
               StructType schema = reader.metadata().schema();
@@ -137,18 +106,28 @@ public final class ReusedNames {
             });
   }
 
-  private static OptionalLong misleads(
-      SparkSession session,
-      SnapshotDescriptor reader,
-      Option<org.apache.spark.sql.catalyst.catalog.CatalogTable> catalogTable,
-      long start) {
-    return NameHistory.of(session, reader.deltaLog(), catalogTable, start, reader.version())
-        .misleads(ColumnNames.of(reader.metadata()));
+  private static OptionalLong misleads(SnapshotDescriptor reader, long start) {
+    if (start >= reader.version() || !NameHistories.mayHaveLeft(reader.protocol())) {
+      return OptionalLong.empty();
+    }
+    return NameHistories.since(
+            reader.deltaLog(), start, reader.version(), () -> stateAt(reader.deltaLog(), start))
+        .map(history -> history.misleads(ColumnNames.of(reader.metadata())))
+        .orElse(OptionalLong.empty());
   }
 
-  /** Whether a table may ever have had column mapping, in the versions that its log has. */
-  private static boolean mayHaveLeft(Protocol protocol) {
-    return protocol.isFeatureSupported(ColumnMappingTableFeature$.MODULE$)
-        || protocol.writerFeatureNames().contains(CHECKPOINT_PROTECTION);
+  private static State stateAt(DeltaLog log, long version) {
+    try {
+      Snapshot snapshot =
+          log.getSnapshotAt(
+              version,
+              Option.empty(),
+              log.getInitialCatalogTable(),
+              /* enforceTimeTravelWithinDeletedFileRetention= */ false);
+      return new State(version, "", snapshot.protocol(), snapshot.metadata());
+    } catch (Exception unreadable) {
+      throw UsageTrackingException.sneak(
+          DeltaErrors.failedToGetSnapshotDuringColumnMappingStreamingReadCheck(unreadable));
+    }
   }
 }

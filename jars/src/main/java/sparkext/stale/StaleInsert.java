@@ -4,36 +4,36 @@ package sparkext.stale;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.connector.write.V1Write;
-import org.apache.spark.sql.delta.DeltaErrors;
+import org.apache.spark.sql.delta.DeltaDynamicPartitionOverwriteCommand;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.OptimisticTransaction;
-import org.apache.spark.sql.delta.actions.Metadata;
-import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
-import sparkext.error.UsageTrackingException;
 
 /**
  * Refuses an INSERT of which the analysis gave values to columns that have become others, before
  * its transaction began: Delta writes by name whatever was meant by position.
  */
 public final class StaleInsert {
-  /** The table of the INSERT that runs in this thread. */
-  private static final ThreadLocal<DeltaTableV2> TARGET = new ThreadLocal<>();
+  /** The table that the INSERT in this thread was analysed with. */
+  private static final ThreadLocal<SnapshotDescriptor> TARGET = new ThreadLocal<>();
 
   private StaleInsert() {}
 
   /** Delta's write, which tells its table while it runs. */
-  private record Write(DeltaTableV2 table, V1Write delta) implements V1Write {
+  private record Write(SnapshotDescriptor target, V1Write delta) implements V1Write {
     @Override
     public InsertableRelation toInsertableRelation() {
       InsertableRelation relation = delta.toInsertableRelation();
       return (Dataset<Row> rows, boolean overwrite) -> {
-        TARGET.set(table);
+        TARGET.set(target);
         try {
           relation.insert(rows, overwrite);
         } finally {
-          TARGET.remove();
+          end();
         }
       };
     }
@@ -53,8 +53,28 @@ public final class StaleInsert {
   public static Object remembering(Object builder, Object write) {
     return new Write(
         ((WriteIntoDeltaBuilder) builder)
-            .org$apache$spark$sql$delta$catalog$WriteIntoDeltaBuilder$$table,
+            .org$apache$spark$sql$delta$catalog$WriteIntoDeltaBuilder$$table.initialSnapshot(),
         (V1Write) write);
+  }
+
+  /**
+   * Remembers the table of an INSERT that begins in this thread.
+   *
+   * @param insert a {@code DeltaDynamicPartitionOverwriteCommand}, or the {@code HadoopFsRelation}
+   *     that is written
+   */
+  public static void begin(Object insert) {
+    if (insert instanceof DeltaDynamicPartitionOverwriteCommand command) {
+      TARGET.set(command.deltaTable().initialSnapshot());
+    } else if (insert instanceof HadoopFsRelation relation
+        && relation.location() instanceof TahoeLogFileIndex index) {
+      TARGET.set(index.snapshotAtAnalysis());
+    }
+  }
+
+  /** Forgets it, where the INSERT began no transaction. */
+  public static void end() {
+    TARGET.remove();
   }
 
   /**
@@ -65,19 +85,12 @@ public final class StaleInsert {
    * @param transaction its {@code OptimisticTransaction}
    */
   public static void refuse(Object log, Object transaction) {
-    DeltaTableV2 target = TARGET.get();
-    if (target == null || !target.deltaLog().isSameLogAs((DeltaLog) log)) {
-      return;
-    }
-    // What follows its commit, such as auto compaction, has transactions of its own.
-    TARGET.remove();
-    Metadata analysed = target.initialSnapshot().metadata();
-    Metadata newest = ((OptimisticTransaction) transaction).metadata();
-    if (!analysed.schemaString().equals(newest.schemaString())
-        && !ColumnNames.of(analysed).areStillIn(ColumnNames.of(newest))) {
-      throw UsageTrackingException.sneak(
-          DeltaErrors.schemaChangedSinceAnalysis(
-              analysed.schema(), newest.schema(), /* mentionLegacyFlag= */ false));
+    SnapshotDescriptor target = TARGET.get();
+    if (target != null && target.deltaLog().isSameLogAs((DeltaLog) log)) {
+      // What follows its commit, such as auto compaction, has transactions of its own.
+      end();
+      new ChangeSinceAnalysis(target, ((OptimisticTransaction) transaction).snapshot())
+          .requireInsertable();
     }
   }
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
-import java.util.List;
-import java.util.Objects;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.delta.DeltaErrors;
-import org.apache.spark.sql.delta.DeltaParquetFileFormat;
 import org.apache.spark.sql.delta.OptimisticTransaction;
-import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.delta.stats.DeltaScanGenerator;
+import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingException;
 
 /**
- * Refuses to read a table's files by a plan that was analysed when their columns had other names.
+ * Refuses to read a table's files by a plan that was analysed when their columns had other names,
+ * by DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS.
  *
  * <p>Delta compares the two for reads outside of a transaction only, of each table the first, and
  * columns by their names in files alone. In a transaction it puts the newest files under whatever
@@ -29,81 +29,84 @@ public final class StalePlan {
   /** Delta's own, by which a session reads outside of transactions at its own risk. */
   private static final String CHECKED = "spark.databricks.delta.checkLatestSchemaOnRead";
 
-  /** Where row ids and commit versions of rows that were written again are. */
-  private static final List<String> ROW_TRACKING =
-      List.of(
-          "delta.rowTracking.materializedRowIdColumnName",
-          "delta.rowTracking.materializedRowCommitVersionColumnName");
-
   private StalePlan() {}
 
   /**
-   * Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS where the plan cannot read these files.
+   * Refuses a scan.
+   *
+   * @param index the {@code TahoeLogFileIndex} of the analysis
+   * @param generator a {@code DeltaScanGenerator} of the snapshot that is read
+   */
+  public static void refuseScan(Object index, Object generator) {
+    if (OptimisticTransaction.getActive().isDefined()
+        || Boolean.parseBoolean(SparkSession.active().conf().get(CHECKED, "true"))) {
+      new ChangeSinceAnalysis(
+              ((TahoeLogFileIndex) index).snapshotAtAnalysis(),
+              ((DeltaScanGenerator) generator).snapshotToScan())
+          .requireReadable();
+    }
+  }
+
+  /**
+   * Refuses to write rows again.
    *
    * @param plan a {@code LogicalPlan} over one table
-   * @param files the {@code FileIndex} that it gets; of rows that are written again, a {@code
-   *     TahoeBatchFileIndex}
+   * @param files the {@code FileIndex} that it gets: a {@code TahoeBatchFileIndex}, where rows are
+   *     written again
    */
-  public static void refuseScan(Object plan, Object files) {
-    if (files instanceof TahoeFileIndex index) {
-      refuse((LogicalPlan) plan, index, /* writesRows= */ files instanceof TahoeBatchFileIndex);
-    }
-  }
-
-  /** Likewise, where the rows that are found stay in their files. */
-  public static void refuseMatching(Object plan, Object files) {
-    refuse((LogicalPlan) plan, (TahoeFileIndex) files, /* writesRows= */ false);
-  }
-
-  private static void refuse(LogicalPlan plan, TahoeFileIndex files, boolean writesRows) {
-    if (files instanceof TahoeBatchFileIndex batch && batch.addFiles().isEmpty()) {
-      return;
-    }
-    for (LogicalPlan leaf : CollectionConverters.asJava(plan.collectLeaves())) {
-      if (leaf instanceof LogicalRelation relation
-          && relation.relation() instanceof HadoopFsRelation table
-          && table.fileFormat() instanceof DeltaParquetFileFormat format
-          && isStale(format.metadata(), files.metadata(), writesRows)
-          && isChecked(files)) {
-        throw UsageTrackingException.sneak(
-            DeltaErrors.schemaChangedSinceAnalysis(
-                format.metadata().schema(),
-                files.metadata().schema(),
-                /* mentionLegacyFlag= */ false));
+  public static void refuseRewrite(Object plan, Object files) {
+    if (files instanceof TahoeBatchFileIndex batch && !batch.addFiles().isEmpty()) {
+      for (SnapshotDescriptor analysed : analysed((LogicalPlan) plan)) {
+        new ChangeSinceAnalysis(analysed, batch.snapshot()).requireRewritable();
       }
     }
   }
 
-  private static boolean isStale(Metadata analysed, Metadata newest, boolean writesRows) {
-    if (analysed == newest) {
-      return false;
+  /**
+   * Refuses to look for rows that stay in their files.
+   *
+   * @param plan a {@code LogicalPlan} over one table
+   * @param files the {@code TahoeBatchFileIndex} that it gets
+   */
+  public static void refuseMatching(Object plan, Object files) {
+    if (files instanceof TahoeBatchFileIndex batch && !batch.addFiles().isEmpty()) {
+      requireReadable((LogicalPlan) plan, batch.snapshot());
     }
-    if (!analysed.partitionColumns().equals(newest.partitionColumns())) {
-      return true;
-    }
-    if (writesRows && !haveSameRowTracking(analysed, newest)) {
-      return true;
-    }
-    if (analysed.schemaString().equals(newest.schemaString())
-        && analysed.columnMappingMode().equals(newest.columnMappingMode())) {
-      return false;
-    }
-    ColumnNames old = ColumnNames.of(analysed);
-    ColumnNames now = ColumnNames.of(newest);
-    // A row that is written again by a plan without the newer columns loses their values.
-    return !old.readFilesOf(now) || (writesRows && old.lackSomeOf(now));
   }
 
-  private static boolean haveSameRowTracking(Metadata analysed, Metadata newest) {
-    return ROW_TRACKING.stream()
-        .allMatch(
-            key ->
-                Objects.equals(analysed.configuration().get(key), newest.configuration().get(key)));
+  /**
+   * Refuses a DELETE with a condition on columns, which may need no look into files.
+   *
+   * @param command a {@code DeleteCommand}
+   * @param transaction its {@code OptimisticTransaction}
+   */
+  public static void refuseDelete(Object command, Object transaction) {
+    DeleteCommand delete = (DeleteCommand) command;
+    if (delete.condition().isDefined() && !delete.condition().get().references().isEmpty()) {
+      requireReadable(delete.target(), ((OptimisticTransaction) transaction).snapshot());
+    }
   }
 
-  private static boolean isChecked(TahoeFileIndex files) {
-    return files instanceof TahoeBatchFileIndex
-        || OptimisticTransaction.getActive().isDefined()
-        || Boolean.parseBoolean(SparkSession.active().conf().get(CHECKED, "true"));
+  private static void requireReadable(LogicalPlan plan, SnapshotDescriptor newest) {
+    for (SnapshotDescriptor analysed : analysed(plan)) {
+      new ChangeSinceAnalysis(analysed, newest).requireReadable();
+    }
+  }
+
+  private static Iterable<SnapshotDescriptor> analysed(LogicalPlan plan) {
+    return CollectionConverters.asJava(plan.collectLeaves()).stream()
+            .filter(LogicalRelation.class::isInstance)
+            .map(leaf -> ((LogicalRelation) leaf).relation())
+            .filter(HadoopFsRelation.class::isInstance)
+            .map(relation -> ((HadoopFsRelation) relation).location())
+            .filter(TahoeFileIndex.class::isInstance)
+            .map(StalePlan::analysed)
+        ::iterator;
+  }
+
+  private static SnapshotDescriptor analysed(FileIndex files) {
+    return files instanceof TahoeLogFileIndex index
+        ? index.snapshotAtAnalysis()
+        : (TahoeFileIndex) files;
   }
 }

@@ -34,12 +34,17 @@ class DeltaHooksTest {
             "org.apache.spark.sql.delta.DeltaColumnMapping$",
             "org.apache.spark.sql.delta.DeltaColumnMapping$",
             "org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand",
+            "org.apache.spark.sql.delta.stats.PrepareDeltaScanBase",
+            "org.apache.spark.sql.delta.files.TahoeLogFileIndex",
             "org.apache.spark.sql.delta.DeltaTableUtils$",
             "org.apache.spark.sql.delta.commands.DMLWithDeletionVectorsHelper$",
+            "org.apache.spark.sql.delta.commands.DeleteCommand",
             "org.apache.spark.sql.delta.ConflictChecker",
             "org.apache.spark.sql.delta.commands.cdc.CDCReaderBase",
             "org.apache.spark.sql.delta.sources.DeltaSourceBase",
             "org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder",
+            "org.apache.spark.sql.delta.DeltaLog$$anon$2",
+            "org.apache.spark.sql.delta.DeltaDynamicPartitionOverwriteCommand",
             "org.apache.spark.sql.delta.DeltaLog");
   }
 

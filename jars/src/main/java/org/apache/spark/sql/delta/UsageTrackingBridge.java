@@ -29,11 +29,17 @@ public final class UsageTrackingBridge {
   /** From a command that removes column mapping, and its arguments, to whether it is done. */
   public static volatile BiPredicate<Object, Object[]> removed = (command, arguments) -> false;
 
-  /** From a plan and the files that are to be read with it, to an error where it is too old. */
-  public static volatile BiConsumer<Object, Object> scanned = (plan, files) -> {};
+  /** From the index of a plan and the snapshot that is read to an error where it is too old. */
+  public static volatile BiConsumer<Object, Object> scanned = (index, snapshot) -> {};
 
-  /** Likewise where rows are only looked for. */
+  /** Likewise from a plan and the files whose rows it writes again. */
+  public static volatile BiConsumer<Object, Object> rewritten = (plan, files) -> {};
+
+  /** Likewise from a plan and the files where it looks for rows. */
   public static volatile BiConsumer<Object, Object> matched = (plan, files) -> {};
+
+  /** Likewise from a DELETE and its transaction. */
+  public static volatile BiConsumer<Object, Object> deleted = (command, transaction) -> {};
 
   /** From a transaction's metadata and the winner's to whether files fit both. */
   public static volatile BiPredicate<Object, Object> rebased = (current, winning) -> true;
@@ -45,7 +51,13 @@ public final class UsageTrackingBridge {
   public static volatile BiConsumer<Object, Object[]> streamChecked = (source, arguments) -> {};
 
   /** From the builder of a write, and the write, to the write that Delta goes on with. */
-  public static volatile BinaryOperator<Object> inserted = (builder, write) -> write;
+  public static volatile BinaryOperator<Object> insertBuilt = (builder, write) -> write;
+
+  /** From an INSERT, as it begins. */
+  public static volatile Consumer<Object> insertBegun = insert -> {};
+
+  /** As it ends. */
+  public static volatile Runnable insertEnded = () -> {};
 
   /** From a log and a transaction that has begun to an error where the statement is too old. */
   public static volatile BiConsumer<Object, Object> started = (log, transaction) -> {};

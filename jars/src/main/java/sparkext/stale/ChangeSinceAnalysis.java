@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.stale;
+
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.delta.DeltaErrors;
+import org.apache.spark.sql.delta.DeltaIllegalStateException;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.actions.Metadata;
+import sparkext.error.UsageTrackingException;
+import sparkext.stale.NameHistory.State;
+
+/** A table as it was when a statement was analysed, and as it is where the statement runs. */
+record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newest) {
+  /** Where row ids and commit versions of rows that were written again are. */
+  private static final List<String> ROW_TRACKING =
+      List.of(
+          "delta.rowTracking.materializedRowIdColumnName",
+          "delta.rowTracking.materializedRowCommitVersionColumnName");
+
+  /** Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS where a plan of then cannot read files of now. */
+  void requireReadable() {
+    require(isReadable());
+  }
+
+  /** Likewise, or where rows that it writes again would lose values. */
+  void requireRewritable() {
+    require(isReadable() && (haveSameMetadata() || (haveSameRowTracking() && !columnsWereAdded())));
+  }
+
+  /** Likewise, where a column of then is gone, or another one has its name. */
+  void requireInsertable() {
+    ColumnNames then = columns(analysed);
+    require(
+        haveSameMetadata() || (then.areStillIn(then, columns(newest)) && columnsWereKept(then)));
+  }
+
+  private void require(boolean isRight) {
+    if (!isRight) {
+      throw UsageTrackingException.sneak(
+          DeltaErrors.schemaChangedSinceAnalysis(
+              analysed.metadata().schema(),
+              newest.metadata().schema(),
+              /* mentionLegacyFlag= */ false));
+    }
+  }
+
+  /** What most statements find, and pay for. */
+  private boolean haveSameMetadata() {
+    return analysed.metadata().equals(newest.metadata());
+  }
+
+  private boolean isReadable() {
+    if (haveSameMetadata()) {
+      return true;
+    }
+    ColumnNames then = columns(analysed);
+    return analysed.metadata().partitionColumns().equals(newest.metadata().partitionColumns())
+        && (haveSameSchema() || then.readFilesOf(columns(newest)))
+        && columnsWereKept(then);
+  }
+
+  private boolean haveSameSchema() {
+    Metadata then = analysed.metadata();
+    Metadata now = newest.metadata();
+    return then.schemaString().equals(now.schemaString())
+        && then.columnMappingMode().equals(now.columnMappingMode());
+  }
+
+  private boolean columnsWereAdded() {
+    return !haveSameSchema() && columns(analysed).lackSomeOf(columns(newest));
+  }
+
+  private boolean haveSameRowTracking() {
+    return ROW_TRACKING.stream()
+        .allMatch(
+            key ->
+                Objects.equals(
+                    analysed.metadata().configuration().get(key),
+                    newest.metadata().configuration().get(key)));
+  }
+
+  /** Whether no version in between gave a column's name to another one. */
+  private boolean columnsWereKept(ColumnNames then) {
+    if (newest.version() <= analysed.version()
+        || !(NameHistories.mayHaveLeft(analysed.protocol())
+            || NameHistories.mayHaveLeft(newest.protocol()))) {
+      return true;
+    }
+    State start = new State(analysed.version(), "", analysed.protocol(), analysed.metadata());
+    try {
+      return NameHistories.since(
+              newest.deltaLog(), analysed.version(), newest.version(), () -> start)
+          .map(history -> history.keeps(then))
+          .orElse(true);
+    } catch (DeltaIllegalStateException commitsAreMissing) {
+      return false;
+    }
+  }
+
+  private static ColumnNames columns(SnapshotDescriptor snapshot) {
+    return ColumnNames.of(snapshot.metadata());
+  }
+}
