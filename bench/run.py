@@ -25,9 +25,11 @@ from typing import Any
 
 import audit
 import disable
+import dml
 import first_calls
 import leave
 import survey
+import writers
 from disable import NAME_MODE, TRACKED
 from rich import box
 from rich.console import Console
@@ -68,6 +70,15 @@ class Remote:
 
     def sql(self, statement: str) -> float:
         return self._call(do="sql", statement=statement)
+
+    def attempt(self, statement: str) -> float:
+        return self._call(do="attempt", statement=statement)
+
+    def hold(self, path: Path) -> float:
+        return self._call(do="hold", path=str(path))
+
+    def held_update(self, path: Path, condition: str) -> float:
+        return self._call(do="held_update", path=str(path), condition=condition)
 
     def forget(self) -> float:
         return self._call(do="forget")
@@ -132,9 +143,11 @@ def main() -> int:
     """Measures, prints the tables; the exit code is 1 where a limit is missed."""
     parts = {
         "statements": with_statements,
+        "dml": with_dml,
         "first-calls": with_first_calls,
         "disable": with_disabling,
         "leave": with_leaving,
+        "writers": with_writers,
         "audit": with_audit,
         "survey": with_survey,
     }
@@ -152,6 +165,64 @@ def main() -> int:
 def with_statements(folder: Path) -> int:
     """What tracking costs elsewhere."""
     return report([session_start(folder), *with_sessions(folder)], f"{PAIRS} pairs, medians")
+
+
+def with_dml(folder: Path) -> int:
+    """What the comparison of a plan with the table costs."""
+    with both_sessions(folder) as (ours, plain):
+        rows = dml.measured(ours, plain, folder)
+    figures = [
+        Figure(row.what, milliseconds(row.ours), milliseconds(row.plain), row.ratio, row.limit)
+        for row in rows
+    ]
+    return report(figures, f"{dml.PAIRS} pairs, medians")
+
+
+def with_writers(folder: Path) -> int:
+    """How leaving goes beside steady writers."""
+    with (
+        one_session("plugin", folder / "leaver") as leaver,
+        one_session("plugin", folder / "appender") as appender,
+        one_session("plugin", folder / "deleter") as deleter,
+    ):
+        beside = writers.measured(leaver, (appender, deleter), folder)
+    table = Table(box=box.SIMPLE_HEAD, title="leaving beside an append each 1 s, a DELETE each 2 s")
+    for heading in ("left", "seconds", "rounds", "copied", "appends", "deletes", "failed writes"):
+        table.add_column(heading, justify="right")
+    for one in beside.tries:
+        table.add_row(
+            "yes" if one.is_left else "NO",
+            f"{one.seconds:.1f} s",
+            str(one.rounds),
+            f"{one.copied_again:.3f} x",
+            str(one.appends),
+            str(one.deletes),
+            str(one.failed_writes),
+        )
+    Console(width=110, highlight=False).print(table)
+    left = sum(one.is_left for one in beside.tries)
+    quiet = f"{beside.quiet:.1f} s"
+    most = max(one.copied_again for one in beside.tries)
+    return report(
+        [
+            Figure(
+                "not left, of all",
+                str(len(beside.tries) - left),
+                "",
+                1 - left / len(beside.tries),
+                0,
+            ),
+            Figure("bytes copied / table and appended", "", "", most, 1.1),
+            Figure(
+                "beside writers / quiet",
+                f"{beside.seconds:.1f} s",
+                quiet,
+                beside.seconds / beside.quiet,
+                float("inf"),
+            ),
+        ],
+        "leaving beside writers",
+    )
 
 
 def with_first_calls(folder: Path) -> int:

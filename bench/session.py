@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from delta import configure_spark_with_delta_pip
+from delta.tables import DeltaTable
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import spark_ext
@@ -39,6 +41,7 @@ class Session:
         self.spark.sql("SELECT 1").collect()
         self.start_seconds = time.perf_counter() - started
         self.spark.sparkContext.setLogLevel("ERROR")
+        self.held: dict[str, DeltaTable] = {}
 
     def started(self) -> float:
         """Seconds until the first query was answered."""
@@ -48,6 +51,25 @@ class Session:
         """Seconds that a statement took."""
         started = time.perf_counter()
         self.spark.sql(statement).collect()
+        return time.perf_counter() - started
+
+    def attempt(self, statement: str) -> float:
+        """Seconds that a statement took; negative where it failed."""
+        try:
+            return self.sql(statement)
+        except PySparkException as error:
+            print(statement, error.getCondition(), file=sys.stderr)
+            return -1.0
+
+    def hold(self, path: str) -> float:
+        """Makes a DeltaTable that stays as it was analysed."""
+        self.held[path] = DeltaTable.forPath(self.spark, path)
+        return 0.0
+
+    def held_update(self, path: str, condition: str) -> float:
+        """Seconds of an update by that DeltaTable."""
+        started = time.perf_counter()
+        self.held[path].update(condition, {"c0": "c0 + 1"})
         return time.perf_counter() - started
 
     def forget(self) -> float:

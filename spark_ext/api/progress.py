@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread, get_ident
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from spark_ext.errors import ProgressFailedError
 
@@ -32,6 +32,10 @@ class Progress:
         tasks_done: Spark tasks that have ended; on Spark Connect, when its server last told.
         tasks: Spark tasks that were planned so far.
         finished: Whether it has ended, in whatever way.
+        round: Where files are copied, how often there was something to copy, with this; 0 else, and
+            on Spark Connect.
+        num_files: Files that the round has still to look at, and to copy where they need it.
+        size_in_bytes: Their bytes.
     """
 
     statement: str
@@ -39,11 +43,20 @@ class Progress:
     tasks_done: int
     tasks: int
     finished: bool
+    round: int = 0
+    num_files: int = 0
+    size_in_bytes: int = 0
 
 
 def shown(progress: Progress) -> None:
     """Prints a line to standard error."""
-    state = "done" if progress.finished else f"{progress.tasks_done}/{progress.tasks} tasks"
+    if progress.finished:
+        state = "done"
+    elif progress.round:
+        megabytes = progress.size_in_bytes / 1e6
+        state = f"round {progress.round}, {progress.num_files:,} files, {megabytes:,.0f} MB to go"
+    else:
+        state = f"{progress.tasks_done}/{progress.tasks} tasks"
     print(f"{progress.statement}: {state}, {progress.seconds:.1f} s", file=sys.stderr)
 
 
@@ -64,10 +77,11 @@ def reported(
         return
     started = time.monotonic()
     failures: list[Exception] = []
-    with _tasks(spark) as tasks:
+    with _counted(spark) as counted:
 
         def tell(*, finished: bool = False) -> None:
-            report(Progress(statement, time.monotonic() - started, *tasks(), finished))
+            seconds = time.monotonic() - started
+            report(Progress(statement, seconds, finished=finished, **counted()))
 
         tell()
         try:
@@ -108,17 +122,17 @@ def _watcher(tell: Callable[..., None], failures: list[Exception]) -> Iterator[N
 
 
 @contextmanager
-def _tasks(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
-    """Gives a function that counts the ended and the planned tasks of the body's jobs."""
+def _counted(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
+    """Gives a function that counts what the body has done and has to do, by names of `Progress`."""
     from pyspark.sql import SparkSession
 
-    counted = _tasks_of_jobs if isinstance(spark, SparkSession) else _tasks_told
-    with counted(spark) as tasks:
-        yield tasks
+    by = _counted_here if isinstance(spark, SparkSession) else _counted_by_server
+    with by(spark) as counted:
+        yield counted
 
 
 @contextmanager
-def _tasks_of_jobs(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
+def _counted_here(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
     """Asks the context.
 
     The jobs are known by a tag: a group of our own would take the place of the user's, by which
@@ -128,32 +142,46 @@ def _tasks_of_jobs(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]
     tracker = context.statusTracker()
     tag = f"spark-ext-{uuid.uuid4()}"
 
-    def tasks() -> tuple[int, int]:
+    def counted() -> dict[str, int]:
         jobs = [tracker.getJobInfo(job) for job in _jobs(context, tag)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
         known = [stage for stage in stages if stage]
-        return sum(s.numCompletedTasks for s in known), sum(s.numTasks for s in known)
+        return {
+            "tasks_done": sum(stage.numCompletedTasks for stage in known),
+            "tasks": sum(stage.numTasks for stage in known),
+            **_round(spark, tag),
+        }
 
     context.addJobTag(tag)
     try:
-        yield tasks
+        yield counted
     finally:
         context.removeJobTag(tag)
 
 
+def _round(spark: SparkSession, tag: str) -> dict[str, int]:
+    """That of a removal of column mapping, if one copies files now."""
+    jvm = cast("Any", spark._jvm)
+    round_ = jvm.sparkext.command.RemovalProgress.of(tag)
+    return dict(zip(("round", "num_files", "size_in_bytes"), round_, strict=False))
+
+
 @contextmanager
-def _tasks_told(spark: SparkSession) -> Iterator[Callable[[], tuple[int, int]]]:
+def _counted_by_server(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
     """Keeps what a Spark Connect server tells, which has no context to ask.
 
     The session's handlers hear of all its statements, each in the thread that runs it.
     """
     here = get_ident()
-    told = (0, 0)
+    told = {"tasks_done": 0, "tasks": 0}
 
     def keep(*, stages: Iterable[StageInfo], **_: object) -> None:
         nonlocal told
         if stages and get_ident() == here:
-            told = (sum(s.num_completed_tasks for s in stages), sum(s.num_tasks for s in stages))
+            told = {
+                "tasks_done": sum(stage.num_completed_tasks for stage in stages),
+                "tasks": sum(stage.num_tasks for stage in stages),
+            }
 
     handler = cast("ProgressHandler", keep)  # which is a class, and never checked for
     spark.registerProgressHandler(handler)

@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table, refusal
@@ -582,6 +583,43 @@ def test_the_user_cancels_a_rewrite_by_the_job_group(
     assert {key: context.getLocalProperty(key) for key in job_group} == job_group
     kept.replace(data_file)
     assert table.rows() == [(1, "x")]
+
+
+def test_progress_tells_the_round_and_what_it_has_still_to_copy(
+    table: Table, job_group: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_ext.api.progress.INTERVAL_SECONDS", 0.05)
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.insert(f"(2, '{'y' * 999}')")
+    table.alter("RENAME COLUMN a TO c")
+    context = table.spark.sparkContext
+    sizes = {path: (table.path / path).stat().st_size for path in table.log.live_files}
+    longest = max(sizes, key=sizes.__getitem__)
+    kept = (table.path / longest).rename(table.path.parent / Path(longest).name)
+    os.mkfifo(table.path / longest)
+    seen: list[Progress] = []
+
+    def cancel_once_one_is_left(progress: Progress) -> None:
+        seen.append(progress)
+        if (progress.round, progress.num_files) == (1, 1):
+            context.cancelJobGroup("mine")
+            tracker = context.statusTracker()
+            while {"RUNNING"} & {
+                info.status
+                for info in map(tracker.getJobInfo, tracker.getJobIdsForGroup("mine"))
+                if info
+            }:
+                time.sleep(0.05)
+            os.close(os.open(table.path / longest, os.O_RDWR))  # lets the task go on, and end
+
+    with table.refusal("SPARK_JOB_CANCELLED"):
+        tracking(table).disable_column_mapping(progress=cancel_once_one_is_left)
+    kept.replace(table.path / longest)
+
+    last = next(progress for progress in seen if progress.num_files == 1)
+    assert last.size_in_bytes == sizes[longest]
+    assert [seen[-1].finished, seen[-1].round] == [True, 0]
 
 
 def test_the_job_group_of_the_user_is_as_before(

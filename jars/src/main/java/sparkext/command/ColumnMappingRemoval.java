@@ -10,6 +10,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
+import sparkext.copy.CopyProgress;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
@@ -70,7 +71,11 @@ public final class ColumnMappingRemoval {
     Count copied = Count.ZERO;
     Count rewritten = Count.ZERO;
     for (FileJob.Done done :
-        job.run(live, (number, values) -> null, "reads " + live.size() + " footers")) {
+        job.run(
+            live,
+            (number, values) -> null,
+            "reads " + live.size() + " footers",
+            CopyProgress.in(session.sparkContext()))) {
       AddFile file = done.looked().file();
       switch (done.result().kind()) {
         case KEPT -> kept = kept.plus(file.size());

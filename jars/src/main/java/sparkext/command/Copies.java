@@ -37,6 +37,7 @@ final class Copies {
   private final Configuration configuration;
   private final FilePlaces places;
   private final Rewrites rewrites;
+  private final RemovalProgress progress;
 
   /** By the path of the source, also of files that are live no more: RESTORE brings some back. */
   private final Map<String, Made> made = new HashMap<>();
@@ -70,11 +71,17 @@ final class Copies {
     }
   }
 
-  Copies(SparkSession session, Configuration configuration, FilePlaces places, Rewrites rewrites) {
+  Copies(
+      SparkSession session,
+      Configuration configuration,
+      FilePlaces places,
+      Rewrites rewrites,
+      RemovalProgress progress) {
     this.session = session;
     this.configuration = configuration;
     this.places = places;
     this.rewrites = rewrites;
+    this.progress = progress;
   }
 
   /** Goes by this plan from now on. What was made by another one stays, if it is right by this. */
@@ -163,7 +170,12 @@ final class Copies {
     Map<String, String> unreadable = new LinkedHashMap<>();
     List<FilePlan.Looked> toRewrite = new ArrayList<>();
     for (FileJob.Done done :
-        job().run(missing, (number, values) -> places.target(first + number, values), doing)) {
+        job()
+            .run(
+                missing,
+                (number, values) -> places.target(first + number, values),
+                doing,
+                progress.begin(round, missing.size(), size))) {
       AddFile file = done.looked().file();
       FileResult result = done.result();
       switch (result.kind()) {

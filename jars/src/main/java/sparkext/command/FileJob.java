@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
+import sparkext.copy.CopyProgress;
 import sparkext.copy.FileResult;
 import sparkext.parquet.ColumnPlan;
 
@@ -47,8 +48,9 @@ final class FileJob {
 
   /**
    * @param doing for those who look at Spark's jobs
+   * @param progress is kept up to date
    */
-  List<Done> run(List<AddFile> some, Target target, String doing) {
+  List<Done> run(List<AddFile> some, Target target, String doing, CopyProgress progress) {
     List<Done> done = new ArrayList<>();
     List<CopyJob.Order> orders = new ArrayList<>();
     Map<Integer, FilePlan.Looked> ordered = new HashMap<>();
@@ -61,7 +63,7 @@ final class FileJob {
         ordered.put(number, looked);
       }
     }
-    CopyJob job = new CopyJob(session.sparkContext(), configuration, plan);
+    CopyJob job = new CopyJob(session.sparkContext(), configuration, plan, progress);
     for (FileResult result : job.run(orders, "Column mapping of " + table + ": " + doing)) {
       done.add(new Done(ordered.get(result.number()), result));
     }

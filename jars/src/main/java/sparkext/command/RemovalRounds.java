@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.command;
 
+import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.HashSet;
 import java.util.List;
@@ -31,23 +32,27 @@ final class RemovalRounds {
   private final RemovalTimeout timeout;
   private final RemovalCommit commit;
   private final TableTail table;
+  private final RemovalProgress progress;
   private final Copies copies;
   private Optional<Removal> allowed;
   private boolean isChecked;
   private int numRounds;
   private int numAttempts;
+  private long lookedAt = System.nanoTime();
 
   RemovalRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
     this.setting = RemovalSetting.of(session);
     this.timeout = new RemovalTimeout(session);
     this.commit = new RemovalCommit(session, command, removesProperty);
     this.table = new TableTail(command.deltaLog(), command.catalogOpt());
+    this.progress = new RemovalProgress(session);
     this.copies =
         new Copies(
             session,
             command.deltaLog().newDeltaHadoopConf(),
             new FilePlaces(command.deltaLog().dataPath(), table.snapshot().metadata()),
-            new Rewrites(session, commit));
+            new Rewrites(session, commit),
+            progress);
   }
 
   /**
@@ -59,7 +64,7 @@ final class RemovalRounds {
    */
   boolean run() {
     boolean isCommitted = false;
-    try {
+    try (progress) {
       ask();
       while (allowed.isPresent() && !isCommitted) {
         isCommitted = isComplete() && tryCommit();
@@ -139,6 +144,8 @@ final class RemovalRounds {
     numAttempts++;
     Optional<ConcurrentModificationException> overtaken = attempt();
     if (overtaken.isEmpty()) {
+      long milliseconds = Duration.ofNanos(System.nanoTime() - lookedAt).toMillis();
+      LOG.info("Committed {} ms after the last look at the table", milliseconds);
       return true;
     }
     timeout.run();
@@ -163,6 +170,7 @@ final class RemovalRounds {
   /** Goes on to the newest version, if it is one of the same table that still has mapping on. */
   private void follow() {
     Snapshot before = table.snapshot();
+    lookedAt = System.nanoTime();
     table.follow();
     Metadata metadata = table.snapshot().metadata();
     if (!metadata.id().equals(before.metadata().id())

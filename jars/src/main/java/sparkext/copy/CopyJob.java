@@ -53,6 +53,7 @@ public final class CopyJob {
   private final JavaSparkContext context;
   private final Broadcast<SerializableConfiguration> configuration;
   private final ColumnPlan plan;
+  private final CopyProgress progress;
 
   /**
    * A file.
@@ -68,10 +69,12 @@ public final class CopyJob {
       implements Serializable {}
 
   /** A job on an application's executors. */
-  public CopyJob(SparkContext context, Configuration configuration, ColumnPlan plan) {
+  public CopyJob(
+      SparkContext context, Configuration configuration, ColumnPlan plan, CopyProgress progress) {
     this.context = JavaSparkContext.fromSparkContext(context);
     this.configuration = this.context.broadcast(new SerializableConfiguration(configuration));
     this.plan = plan;
+    this.progress = progress;
   }
 
   /**
@@ -92,7 +95,7 @@ public final class CopyJob {
           resultOf(
               context
                   .parallelize(tasks, tasks.size())
-                  .map(new Task(plan, configuration))
+                  .map(new Task(plan, configuration, progress))
                   .collectAsync())) {
         results.addAll(Packed.unpack(packed));
       }
@@ -178,7 +181,8 @@ public final class CopyJob {
   }
 
   /** What an executor does with the files of one task. */
-  private record Task(ColumnPlan plan, Broadcast<SerializableConfiguration> broadcast)
+  private record Task(
+      ColumnPlan plan, Broadcast<SerializableConfiguration> broadcast, CopyProgress progress)
       implements Function<byte[], byte[]> {
     @Override
     public byte[] call(byte[] packed) throws Exception {
@@ -189,6 +193,7 @@ public final class CopyJob {
         for (Order order : Packed.<Order>unpack(packed)) {
           task.killTaskIfInterrupted();
           results.add(result(order, task, configuration));
+          progress.add(order);
         }
         task.killTaskIfInterrupted();
         return Packed.of(results);

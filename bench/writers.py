@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How leaving column mapping by copies goes while others write the table, each second.
+
+The table is the one of `leave.py` at 5 GB. One session appends each second, another deletes rows by
+deletion vectors each two seconds, and a third leaves, again and again on new copies of the table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import disable
+import leave
+from disable import NAME_MODE, NO_MODE, TRACKED, set_properties
+
+MEGABYTES = 5_000
+TRIES = 10
+APPEND_EVERY = 1.0  # seconds
+DELETE_EVERY = 2.0
+APPEND = (
+    "INSERT INTO delta.`{path}` SELECT "
+    + ", ".join(f"rand() AS c{number}" for number in range(leave.COLUMNS))
+    + " FROM range(0, 1000, 1, 1)"
+)
+# A few rows of every file, without one being written anew.
+DELETE = "DELETE FROM delta.`{path}` WHERE {column} BETWEEN {start} AND {start} + 0.00001"
+
+
+class Session(disable.Session, Protocol):
+    """A session whose statements may fail."""
+
+    def attempt(self, statement: str) -> float:
+        """Seconds that a statement took; negative where it failed."""
+
+
+@dataclass(frozen=True)
+class Try:
+    """One table that was left, or not."""
+
+    is_left: bool
+    seconds: float
+    rounds: int
+    copied_again: float
+    """Bytes written, over those of the table and of what was appended."""
+    appends: int
+    deletes: int
+    failed_writes: int
+
+
+@dataclass(frozen=True)
+class Beside:
+    """All tries, and the seconds of the quiet table."""
+
+    tries: tuple[Try, ...]
+    quiet: float
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(one.seconds for one in self.tries)
+
+
+class Writer:
+    """Runs a statement at a steady pace in a session of its own."""
+
+    def __init__(self, session: Session, every: float, statement: str) -> None:
+        self.count = 0
+        self.failed = 0
+        self._session = session
+        self._every = every
+        self._statement = statement
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._stopped.is_set():
+            start = self.count / 100_000
+            if self._session.attempt(self._statement.replace("{start}", str(start))) < 0:
+                self.failed += 1
+            else:
+                self.count += 1
+            due = max(due + self._every, time.monotonic())
+            self._stopped.wait(due - time.monotonic())
+
+    @contextmanager
+    def running(self) -> Iterator[Writer]:
+        self._thread.start()
+        try:
+            yield self
+        finally:
+            self._stopped.set()
+            self._thread.join()
+
+
+def measured(leaver: Session, writers: tuple[Session, Session], folder: Path) -> Beside:
+    """Leaves copies of one table, first the quiet ones."""
+    original = folder / "beside"
+    leave.write(leaver, original, MEGABYTES, mapped=False)
+    quiet = [tried(leaver, None, original, folder / f"quiet-{n}").seconds for n in range(3)]
+    tries = tuple(tried(leaver, writers, original, folder / f"try-{n}") for n in range(TRIES))
+    shutil.rmtree(original)
+    return Beside(tries, statistics.median(quiet))
+
+
+def tried(
+    leaver: Session, sessions: tuple[Session, Session] | None, original: Path, path: Path
+) -> Try:
+    """One table, with writers or without."""
+    shutil.copytree(original, path, copy_function=os.link)
+    for properties in (TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'"):
+        set_properties(leaver, path, properties)
+    leaver.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN c1 TO d1")
+    set_properties(leaver, path, "'a' = 'warm'")
+    os.sync()
+    with ExitStack() as running:
+        writers = []
+        if sessions is not None:
+            append = APPEND.format(path=path).replace("AS c1,", "AS d1,")
+            delete = DELETE.format(path=path, column="c0", start="{start}")
+            pace = ((sessions[0], APPEND_EVERY, append), (sessions[1], DELETE_EVERY, delete))
+            writers = [running.enter_context(Writer(*how).running()) for how in pace]
+            while not all(writer.count for writer in writers):
+                time.sleep(0.05)
+        started = time.perf_counter()
+        is_left = leaver.attempt(leave_statement(path)) >= 0
+        seconds = time.perf_counter() - started
+    metrics, appended = log_of(path)
+    size = sum(file.stat().st_size for file in original.glob("*.parquet"))
+    result = Try(
+        is_left,
+        seconds,
+        int(metrics.get("numRounds", 0)),
+        (int(metrics.get("numOutputBytes", 0)) + int(metrics.get("numDiscardedBytes", 0)))
+        / (size + appended),
+        *([writer.count for writer in writers] or [0, 0]),
+        failed_writes=sum(writer.failed for writer in writers),
+    )
+    shutil.rmtree(path)
+    return result
+
+
+def leave_statement(path: Path) -> str:
+    """The statement that switches column mapping off."""
+    return f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({NO_MODE})"
+
+
+def log_of(path: Path) -> tuple[dict[str, Any], int]:
+    """The metrics of the commit that left, and the bytes that were appended before it."""
+    appended = 0
+    for commit in sorted((path / "_delta_log").glob("*.json")):
+        actions = [json.loads(line) for line in commit.read_text().splitlines()]
+        info = next(action["commitInfo"] for action in actions if "commitInfo" in action)
+        if info["operation"] == "REMOVE COLUMN MAPPING":
+            return info["operationMetrics"], appended
+        if info["operation"] == "WRITE":
+            appended += sum(action["add"]["size"] for action in actions if "add" in action)
+    return {}, appended
