@@ -146,6 +146,24 @@ def test_leaving_afterwards_does_not_hide_that_a_column_became_another(
 
 
 @pytest.mark.every_variant
+@pytest.mark.parametrize("change", [swap, drop_and_add])
+@pytest.mark.parametrize("statement", INSERTS)
+def test_an_insert_that_was_analysed_without_mapping_reaches_no_other_column(
+    table: Table, statement: str, change: Change
+) -> None:
+    table.create("a INT, b STRING, d STRING", TRACKED)
+    table.insert("(1, 'x', 'p'), (2, 'y', 'q')")
+
+    def map_and_change(changed: Table) -> None:
+        changed.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+        change(changed)
+
+    assert_refused(run_late(table, INSERTS[statement], map_and_change))
+
+    assert table.rows("a") == [(1,), (2,)]
+
+
+@pytest.mark.every_variant
 def test_a_restore_brings_back_the_columns_of_then(table: Table) -> None:
     create(table)
     swap(table)

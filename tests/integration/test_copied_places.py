@@ -106,6 +106,22 @@ def test_partition_values_and_their_folders(
     assert partition_values(log) == values_before
 
 
+@pytest.mark.parametrize(
+    ("data_type", "value"),
+    [("STRING", "repeat('x', 300)"), ("STRING", "repeat('\u6f22', 120)"), ("BINARY", "X'6100'")],
+    ids=["300 characters", "360 bytes", "a zero byte"],
+)
+def test_a_value_that_no_folder_can_be_called_by(table: Table, data_type: str, value: str) -> None:
+    table.create(f"a INT, p {data_type}", TRACKED, NAME_MODE, partitioned_by="p")
+    table.spark.sql(f"INSERT INTO {table.name} SELECT 1, {value}")
+    table.alter("RENAME COLUMN a TO b")
+
+    disable(table)
+
+    (found,) = table.spark.sql(f"SELECT b, p = {value} FROM {table.name}").collect()
+    assert tuple(found) == (1, True)
+
+
 def partition_values(log: TableLog) -> list[str]:
     return sorted(str(list(add["partitionValues"].values())) for add in log.actions("add"))
 

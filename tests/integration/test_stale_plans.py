@@ -297,6 +297,64 @@ def test_a_delete_of_partitions_deletes_no_others(table: Table) -> None:
         held.delta_table.delete("b = 'x'")
 
 
+def reorder(table: Table) -> None:
+    table.alter("ALTER COLUMN d AFTER a")
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("condition", ["t.a = s.a", "t.a = s.a AND t.a > 1000"])
+@pytest.mark.parametrize(
+    "change", [drop_and_add, swap, and_leave(swap), and_leave(drop_and_add), reorder], ids=range(5)
+)
+def test_what_merge_inserts_by_position_reaches_no_other_column(
+    table: Table, change: Change, condition: str
+) -> None:
+    held = Held(tracked(table))
+    change(table)
+    rows = table.spark.sql("SELECT 7 AS a, 'v' AS b, 'w' AS d")
+
+    with table.refusal(STALE):
+        held.delta_table.alias("t").merge(
+            rows.alias("s"), condition
+        ).whenNotMatchedInsertAll().execute()
+    with table.refusal(STALE):
+        table.spark.sql(
+            f"MERGE INTO held t USING (SELECT 7 AS a, 'v' AS b, 'w' AS d) s ON {condition}"
+            " WHEN NOT MATCHED THEN INSERT *"
+        )
+
+
+@pytest.mark.every_variant
+def test_a_search_by_statistics_misses_no_row(table: Table) -> None:
+    held = Held(tracked(table))
+    swap(table)
+    rows = table.spark.sql("SELECT 'x' AS b")
+
+    with table.refusal(STALE):
+        held.delta_table.update("b = 'x'", {"a": "9"})
+    with table.refusal(STALE):
+        held.delta_table.delete("b = 'x'")
+    with table.refusal(STALE):
+        held.delta_table.alias("t").merge(
+            rows.alias("s"), "t.b = s.b AND t.b = 'x'"
+        ).whenMatchedUpdate(set={"a": "9"}).execute()
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("change", [drop_and_add, swap, rename_and_add])
+def test_mapping_that_was_switched_on_meanwhile_tells_columns_apart(
+    table: Table, change: Change
+) -> None:
+    table.create(COLUMNS, TRACKED)
+    table.insert(ROWS)
+    Held(table)
+    map_again(table)
+    change(table)
+
+    with table.refusal(STALE):
+        table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
+
+
 def test_versions_that_were_in_between_and_are_gone_refuse_what_they_would_have_told(
     table: Table,
 ) -> None:
@@ -616,12 +674,10 @@ def test_an_old_version_is_read_with_its_own_names(table: Table) -> None:
     assert sorted(old.join(new, "a").select(old.b, new.b).collect()) == [("x", None), ("y", None)]
 
 
-def test_a_statement_that_reads_no_file_is_not_refused(table: Table) -> None:
-    tracked(table)
-    held = Held(table)
+def test_a_delete_of_all_rows_is_not_refused(table: Table) -> None:
+    held = Held(tracked(table))
     drop_and_add(table)
 
-    held.delta_table.update("a = 77", {"d": "'none'"})
     held.delta_table.delete()
 
     assert table.rows() == []

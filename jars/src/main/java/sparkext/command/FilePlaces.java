@@ -197,7 +197,7 @@ final class FilePlaces {
     Path folder = table;
     for (Map.Entry<String, String> value : values.entrySet()) {
       String name = ExternalCatalogUtils.getPartitionPathString(value.getKey(), value.getValue());
-      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH) {
+      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH || name.indexOf('\0') >= 0) {
         return randomFolder(SHORT_PREFIX_LENGTH);
       }
       folder = new Path(folder, name);

@@ -30,6 +30,7 @@ import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
 import sparkext.parquet.NotParquetException;
+import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
 
 /** The Spark job that brings data files under other names, or only says what it would do. */
@@ -38,7 +39,7 @@ public final class CopyJob {
   private static final long OPEN_COST = 4L << 20;
 
   /** So many files, or bytes, in a task that its own cost does not count. */
-  private static final int FILES_PER_TASK = 200;
+  private static final int FILES_PER_TASK = 256;
 
   private static final long BYTES_PER_TASK = 256L << 20;
 
@@ -171,8 +172,8 @@ public final class CopyJob {
 
   /** As many tasks as there are cores; more, if they are worth it. */
   private int count(List<Order> orders) {
-    long cost = orders.stream().mapToLong(CopyJob::cost).sum();
-    long worthIt = Math.max(cost / BYTES_PER_TASK, orders.size() / FILES_PER_TASK);
+    long bytes = orders.stream().mapToLong(Order::size).sum();
+    long worthIt = Math.max(bytes / BYTES_PER_TASK, orders.size() / FILES_PER_TASK);
     return (int) Math.min(orders.size(), Math.max(context.defaultParallelism(), worthIt));
   }
 
@@ -187,32 +188,32 @@ public final class CopyJob {
     @Override
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
-      Configuration configuration = broadcast.value().value();
+      Storages storages = new Storages(broadcast.value().value());
       List<FileResult> results = new ArrayList<>();
       try {
         for (Order order : Packed.<Order>unpack(packed)) {
           task.killTaskIfInterrupted();
-          results.add(result(order, task, configuration));
+          results.add(result(order, task, storages));
           progress.add(order);
         }
         task.killTaskIfInterrupted();
         return Packed.of(results);
       } catch (Throwable failure) {
         // Another attempt writes files of its own.
-        removeCopies(results, configuration, failure);
+        removeCopies(results, storages, failure);
         throw failure;
       }
     }
 
     private static void removeCopies(
-        List<FileResult> results, Configuration configuration, Throwable failure) {
+        List<FileResult> results, Storages storages, Throwable failure) {
       try {
         Uninterrupted.run(
             () -> {
               for (FileResult result : results) {
                 if (result.target() != null) {
                   Path copy = path(result.target());
-                  copy.getFileSystem(configuration).delete(copy, /* recursive= */ false);
+                  storages.of(copy).delete(copy, /* recursive= */ false);
                 }
               }
             });
@@ -221,9 +222,8 @@ public final class CopyJob {
       }
     }
 
-    private FileResult result(Order order, TaskContext task, Configuration configuration)
-        throws IOException {
-      DataFile file = new DataFile(configuration, path(order.source()), order.size(), plan);
+    private FileResult result(Order order, TaskContext task, Storages storages) throws IOException {
+      DataFile file = new DataFile(storages, path(order.source()), order.size(), plan);
       try {
         if (order.target() == null) {
           return FileResult.of(order.number(), null, file.look(order.mayStay()));

@@ -16,10 +16,10 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  * Refuses a DELETE that was analysed when its columns had other names.
  *
  * <p>Why here: a condition on partition columns deletes whole files, by the partition values in the
- * log, without a look into them.
+ * log, without a look into them, and by the statistics there it may find no file to look into.
  *
  * <p>If it is missing: after two partition columns changed names, a DeltaTable of before deletes
- * the rows of another partition.
+ * the rows of another partition; after two others did, it misses its rows.
  *
  * <p>Source: Delta 4.4.0, DeleteCommand.scala, {@code performDelete}.
  */
@@ -61,7 +61,7 @@ final class DeletedFilesHook implements DeltaHook {
     static void onEnter(
         @Advice.This Object command,
         @Advice.Argument(value = 2, typing = Assigner.Typing.DYNAMIC) Object transaction) {
-      UsageTrackingBridge.deleted.accept(command, transaction);
+      UsageTrackingBridge.searched.accept(command, transaction);
     }
   }
 }

@@ -43,12 +43,14 @@ public final class DeltaHooks {
           new RewrittenRowsHook(),
           new MatchedRowsHook(),
           new DeletedFilesHook(),
+          new UpdatedFilesHook(),
           new RebasedNamesHook(),
           new ChangeFeedHook(),
           new StreamStartHook(),
           new InsertHook(),
           new ViewInsertHook(),
           new PartitionInsertHook(),
+          new MergeInsertHook(),
           new TransactionStartHook());
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
@@ -152,7 +154,7 @@ public final class DeltaHooks {
     BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
     BiConsumer<Object, Object> rewritten = StalePlan::refuseRewrite;
     BiConsumer<Object, Object> matched = StalePlan::refuseMatching;
-    BiConsumer<Object, Object> deleted = StalePlan::refuseDelete;
+    BiConsumer<Object, Object> searched = StalePlan::refuseSearch;
     BiPredicate<Object, Object> rebased = RebasedNames::fit;
     Consumer<Object[]> changesChecked = ReusedNames::refuseChanges;
     BiConsumer<Object, Object[]> streamChecked = ReusedNames::refuseStream;
@@ -169,7 +171,7 @@ public final class DeltaHooks {
             entry("scanned", scanned),
             entry("rewritten", rewritten),
             entry("matched", matched),
-            entry("deleted", deleted),
+            entry("searched", searched),
             entry("rebased", rebased),
             entry("changesChecked", changesChecked),
             entry("streamChecked", streamChecked),

@@ -8,7 +8,6 @@ import java.io.RandomAccessFile;
 import java.io.Serializable;
 import java.nio.file.Files;
 import java.nio.file.attribute.PosixFilePermissions;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileSystem;
@@ -36,7 +35,7 @@ public final class DataFile {
    */
   public record Outcome(Way way, long length, String reason) implements Serializable {}
 
-  private final Configuration configuration;
+  private final Storages storages;
   private final Path path;
   private final long size;
   private final ColumnPlan plan;
@@ -44,8 +43,8 @@ public final class DataFile {
   /**
    * @param size of the file, as the table's log has it
    */
-  public DataFile(Configuration configuration, Path path, long size, ColumnPlan plan) {
-    this.configuration = configuration;
+  public DataFile(Storages storages, Path path, long size, ColumnPlan plan) {
+    this.storages = storages;
     this.path = path;
     this.size = size;
     this.plan = plan;
@@ -88,7 +87,7 @@ public final class DataFile {
   }
 
   private Outcome read(Use use) throws IOException, NotParquetException {
-    try (Source source = Source.open(configuration, path)) {
+    try (Source source = Source.open(storages.of(path), path)) {
       return use.of(new RenamedFile(source, size, plan));
     } catch (NotCopiedException reason) {
       return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
@@ -99,9 +98,9 @@ public final class DataFile {
 
   private long write(RenamedFile file, Path target, Runnable checkpoint)
       throws IOException, NotCopiedException {
-    FileSystem storage = target.getFileSystem(configuration);
-    storage.mkdirs(target.getParent());
-    OutputStream stream = create(storage, target);
+    FileSystem storage = storages.of(target);
+    OutputStream stream =
+        storages.inFolder(target.getParent(), storage, () -> create(storage, target));
     try {
       long length = file.writeTo(stream, checkpoint);
       stream.close();
@@ -129,7 +128,7 @@ public final class DataFile {
     try {
       // As Hadoop does it, but without a process for each file.
       FsPermission permission =
-          FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(configuration));
+          FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(storages.configuration()));
       Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permission.toString()));
       // Opened without truncating it, empty as it is: ext4 (`auto_da_alloc`) writes a file that was
       // truncated to the disk before it is closed.

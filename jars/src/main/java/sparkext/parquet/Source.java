@@ -11,7 +11,6 @@ import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.NoSuchFileException;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -23,9 +22,7 @@ interface Source extends Closeable {
    *
    * @throws NotParquetException if there is none
    */
-  static Source open(Configuration configuration, Path path)
-      throws IOException, NotParquetException {
-    FileSystem storage = path.getFileSystem(configuration);
+  static Source open(FileSystem storage, Path path) throws IOException, NotParquetException {
     try {
       return LocalDisk.has(storage)
           ? new OfDisk(FileChannel.open(LocalDisk.file(storage, path)))

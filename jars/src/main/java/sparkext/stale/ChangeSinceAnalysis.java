@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.apache.spark.sql.delta.DeltaErrors;
@@ -33,6 +34,16 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     ColumnNames then = columns(analysed);
     require(
         haveSameMetadata() || (then.areStillIn(then, columns(newest)) && columnsWereKept(then)));
+  }
+
+  /** All of that, or where the columns are in another order: MERGE inserts by position. */
+  void requireMergeable() {
+    require(
+        haveSameMetadata()
+            || Arrays.equals(
+                analysed.metadata().schema().names(), newest.metadata().schema().names()));
+    requireReadable();
+    requireInsertable();
   }
 
   private void require(boolean isRight) {

@@ -62,11 +62,11 @@ final class NameHistory {
   /**
    * Whether these columns of the first version are those of the same names in the last, as far as
    * the names in files do not tell: that is, at each step of a way on which column mapping was
-   * switched off.
+   * switched on or off.
    */
   boolean keeps(ColumnNames columns) {
     for (int i = 1; i < states.size(); i++) {
-      if (isLeft(i) || isBroughtBack(i)) {
+      if (states.get(i - 1).isMapped() != states.get(i).isMapped()) {
         return areKeptAtEachStep(columns);
       }
     }

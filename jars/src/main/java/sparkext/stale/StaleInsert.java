@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
+import java.util.function.Consumer;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.connector.write.V1Write;
@@ -9,19 +10,28 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder;
+import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
 
 /**
- * Refuses an INSERT of which the analysis gave values to columns that have become others, before
- * its transaction began: Delta writes by name whatever was meant by position.
+ * Refuses an INSERT, or a MERGE that inserts, of which the analysis gave values to columns that
+ * have become others, before its transaction began: Delta writes by name whatever was meant by
+ * position, and in a MERGE the other way round.
  */
 public final class StaleInsert {
-  /** The table that the INSERT in this thread was analysed with. */
-  private static final ThreadLocal<SnapshotDescriptor> TARGET = new ThreadLocal<>();
+  /** What the INSERT or MERGE in this thread was analysed with. */
+  private static final ThreadLocal<Target> TARGET = new ThreadLocal<>();
 
   private StaleInsert() {}
+
+  /** A table as it was analysed. */
+  private record Target(SnapshotDescriptor table, Consumer<ChangeSinceAnalysis> check) {
+    static Target ofInsert(SnapshotDescriptor table) {
+      return new Target(table, ChangeSinceAnalysis::requireInsertable);
+    }
+  }
 
   /** Delta's write, which tells its table while it runs. */
   private record Write(SnapshotDescriptor target, V1Write delta) implements V1Write {
@@ -29,7 +39,7 @@ public final class StaleInsert {
     public InsertableRelation toInsertableRelation() {
       InsertableRelation relation = delta.toInsertableRelation();
       return (Dataset<Row> rows, boolean overwrite) -> {
-        TARGET.set(target);
+        TARGET.set(Target.ofInsert(target));
         try {
           relation.insert(rows, overwrite);
         } finally {
@@ -58,17 +68,26 @@ public final class StaleInsert {
   }
 
   /**
-   * Remembers the table of an INSERT that begins in this thread.
+   * Remembers the table of an INSERT or MERGE that begins in this thread.
    *
-   * @param insert a {@code DeltaDynamicPartitionOverwriteCommand}, or the {@code HadoopFsRelation}
-   *     that is written
+   * @param insert a {@code DeltaDynamicPartitionOverwriteCommand}, a {@code MergeIntoCommand}, or
+   *     the {@code HadoopFsRelation} that is written
    */
   public static void begin(Object insert) {
     if (insert instanceof DeltaDynamicPartitionOverwriteCommand command) {
-      TARGET.set(command.deltaTable().initialSnapshot());
+      TARGET.set(Target.ofInsert(command.deltaTable().initialSnapshot()));
+    } else if (insert instanceof MergeIntoCommand merge
+        && merge.targetFileIndex() instanceof TahoeLogFileIndex index) {
+      // Delta may find no file to look into, where else the two would be compared.
+      TARGET.set(
+          new Target(
+              index.snapshotAtAnalysis(),
+              merge.notMatchedClauses().isEmpty()
+                  ? ChangeSinceAnalysis::requireReadable
+                  : ChangeSinceAnalysis::requireMergeable));
     } else if (insert instanceof HadoopFsRelation relation
         && relation.location() instanceof TahoeLogFileIndex index) {
-      TARGET.set(index.snapshotAtAnalysis());
+      TARGET.set(Target.ofInsert(index.snapshotAtAnalysis()));
     }
   }
 
@@ -85,12 +104,15 @@ public final class StaleInsert {
    * @param transaction its {@code OptimisticTransaction}
    */
   public static void refuse(Object log, Object transaction) {
-    SnapshotDescriptor target = TARGET.get();
-    if (target != null && target.deltaLog().isSameLogAs((DeltaLog) log)) {
+    Target target = TARGET.get();
+    if (target != null && target.table().deltaLog().isSameLogAs((DeltaLog) log)) {
       // What follows its commit, such as auto compaction, has transactions of its own.
       end();
-      new ChangeSinceAnalysis(target, ((OptimisticTransaction) transaction).snapshot())
-          .requireInsertable();
+      target
+          .check()
+          .accept(
+              new ChangeSinceAnalysis(
+                  target.table(), ((OptimisticTransaction) transaction).snapshot()));
     }
   }
 }

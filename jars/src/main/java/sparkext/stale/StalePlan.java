@@ -2,10 +2,12 @@
 package sparkext.stale;
 
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
+import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
@@ -13,6 +15,7 @@ import org.apache.spark.sql.delta.stats.DeltaScanGenerator;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -75,15 +78,24 @@ public final class StalePlan {
   }
 
   /**
-   * Refuses a DELETE with a condition on columns, which may need no look into files.
+   * Refuses a DELETE or an UPDATE with a condition on columns, which may find no file to look into,
+   * or need no look.
    *
-   * @param command a {@code DeleteCommand}
+   * @param command a {@code DeleteCommand} or an {@code UpdateCommand}
    * @param transaction its {@code OptimisticTransaction}
    */
-  public static void refuseDelete(Object command, Object transaction) {
-    DeleteCommand delete = (DeleteCommand) command;
-    if (delete.condition().isDefined() && !delete.condition().get().references().isEmpty()) {
-      requireReadable(delete.target(), ((OptimisticTransaction) transaction).snapshot());
+  public static void refuseSearch(Object command, Object transaction) {
+    if (command instanceof DeleteCommand delete) {
+      refuseSearch(delete.target(), delete.condition(), (OptimisticTransaction) transaction);
+    } else if (command instanceof UpdateCommand update) {
+      refuseSearch(update.target(), update.condition(), (OptimisticTransaction) transaction);
+    }
+  }
+
+  private static void refuseSearch(
+      LogicalPlan target, Option<Expression> condition, OptimisticTransaction transaction) {
+    if (condition.isDefined() && !condition.get().references().isEmpty()) {
+      requireReadable(target, transaction.snapshot());
     }
   }
 

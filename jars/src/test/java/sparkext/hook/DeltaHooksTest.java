@@ -39,12 +39,14 @@ class DeltaHooksTest {
             "org.apache.spark.sql.delta.DeltaTableUtils$",
             "org.apache.spark.sql.delta.commands.DMLWithDeletionVectorsHelper$",
             "org.apache.spark.sql.delta.commands.DeleteCommand",
+            "org.apache.spark.sql.delta.commands.UpdateCommand",
             "org.apache.spark.sql.delta.ConflictChecker",
             "org.apache.spark.sql.delta.commands.cdc.CDCReaderBase",
             "org.apache.spark.sql.delta.sources.DeltaSourceBase",
             "org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder",
             "org.apache.spark.sql.delta.DeltaLog$$anon$2",
             "org.apache.spark.sql.delta.DeltaDynamicPartitionOverwriteCommand",
+            "org.apache.spark.sql.delta.commands.MergeIntoCommand",
             "org.apache.spark.sql.delta.DeltaLog");
   }
 

@@ -38,8 +38,8 @@ public final class UsageTrackingBridge {
   /** Likewise from a plan and the files where it looks for rows. */
   public static volatile BiConsumer<Object, Object> matched = (plan, files) -> {};
 
-  /** Likewise from a DELETE and its transaction. */
-  public static volatile BiConsumer<Object, Object> deleted = (command, transaction) -> {};
+  /** Likewise from a DELETE or an UPDATE and its transaction. */
+  public static volatile BiConsumer<Object, Object> searched = (command, transaction) -> {};
 
   /** From a transaction's metadata and the winner's to whether files fit both. */
   public static volatile BiPredicate<Object, Object> rebased = (current, winning) -> true;

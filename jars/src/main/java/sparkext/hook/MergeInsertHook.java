@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.hook;
+
+import static net.bytebuddy.matcher.ElementMatchers.named;
+import static net.bytebuddy.matcher.ElementMatchers.returns;
+import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
+import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
+
+import net.bytebuddy.asm.Advice;
+import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.matcher.ElementMatcher;
+import org.apache.spark.sql.delta.UsageTrackingBridge;
+
+/**
+ * As {@link InsertHook}, for MERGE.
+ *
+ * <p>Why here: a MERGE that finds no file to look into reads nothing that {@link ScannedFilesHook}
+ * or {@link RewrittenRowsHook} could compare, and inserts by position.
+ *
+ * <p>If it is missing: after a column was dropped and another added, or columns changed places, a
+ * DeltaTable of before inserts values into the columns of others, or misses its rows.
+ *
+ * <p>Source: Delta 4.4.0, MergeIntoCommand.scala, {@code runMerge}.
+ */
+final class MergeInsertHook implements DeltaHook {
+  private static final String PACKAGE = "org.apache.spark.sql.delta.commands.";
+
+  @Override
+  public String typeName() {
+    return PACKAGE + "MergeIntoCommand";
+  }
+
+  @Override
+  public String neighbourName() {
+    return PACKAGE + "TouchedFileWithDV";
+  }
+
+  @Override
+  public ElementMatcher.Junction<MethodDescription> method() {
+    return named("runMerge")
+        .and(takesArguments(1))
+        .and(takesArgument(0, named("org.apache.spark.sql.SparkSession")))
+        .and(returns(named("scala.collection.immutable.Seq")));
+  }
+
+  @Override
+  public String adviceName() {
+    return RememberTableAdvice.class.getName();
+  }
+
+  /** Inlined into Delta's method. */
+  @SuppressWarnings("unused")
+  static final class RememberTableAdvice {
+    private RememberTableAdvice() {}
+
+    @Advice.OnMethodEnter
+    static void onEnter(@Advice.This Object insert) {
+      UsageTrackingBridge.insertBegun.accept(insert);
+    }
+
+    @Advice.OnMethodExit(onThrowable = Throwable.class)
+    static void onExit() {
+      UsageTrackingBridge.insertEnded.run();
+    }
+  }
+}
