@@ -75,7 +75,7 @@ class HeldStatement:
 
     def _run(self) -> None:
         try:
-            with _observed(self._jvm, self._reached):
+            with observed(self._jvm, self._reached):
                 self._action()
         except Exception as error:
             self.error = error
@@ -120,7 +120,7 @@ def overtaken(
             thread.join(PATIENCE)
 
     failure: Exception | None = None
-    with _observed(spark._jvm, reached):
+    with observed(spark._jvm, reached):
         try:
             action()
         except Exception as error:
@@ -131,27 +131,27 @@ def overtaken(
 
 
 @contextmanager
-def _observed(jvm: Any, reached: Callable[[Step], None]) -> Iterator[None]:
+def observed(jvm: Any, reached: Callable[[Step], None]) -> Iterator[None]:
     """Delta tells the steps of this thread's transactions."""
 
     def delta(name: str) -> Any:
         return getattr(getattr(jvm, f"{DELTA}.{name}$"), "MODULE$")
 
     observers = delta("TransactionExecutionObserver")
-    observers.setObserver(_Observer(reached))
+    observers.setObserver(Observer(reached))
     try:
         yield
     finally:
         observers.setObserver(delta("NoOpTransactionExecutionObserver"))
 
 
-class _Observer:
+class Observer:
     """Names and signatures are Delta's."""
 
     def __init__(self, reached: Callable[[Step], None]) -> None:
         self._reached = reached
 
-    def createChild(self) -> _Observer:
+    def createChild(self) -> Observer:
         return self
 
     def startingTransaction(self, body: Any) -> Any:

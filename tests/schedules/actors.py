@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a schedule: each actor on a thread and in a session of its own, one of them at a time.
+
+Each commit carries the number of the statement that made it, so that the log tells whose it is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from acts import Act, Stage
+from faults import SCHEME, LateStorage
+from held_statement import PATIENCE, Step, observed
+from pyspark.sql import SparkSession
+from schedule import Fault, Move, Schedule
+from table_kinds import Originals
+
+SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
+BLOCKED = 15.0
+"""Seconds after which an actor that gets to no step waits for another that is held."""
+
+
+@dataclass
+class Deed:
+    """A statement that was run, and how it went."""
+
+    act: Act
+    number: int
+    actor: int
+    began: int = -1
+    """The time of the schedule's own clock."""
+    ended: int = -1
+    known_version: int = -1
+    """The table's version when the statement began."""
+    error: Exception | None = None
+    had_fault: bool = False
+
+    @property
+    def signature(self) -> str:
+        return f"act-{self.number}"
+
+    @property
+    def succeeded(self) -> bool:
+        return self.ended >= 0 and self.error is None
+
+    def __str__(self) -> str:
+        return f"{'ABC'[self.actor]}'s {self.act} ({self.number})"
+
+
+@dataclass
+class Run:
+    """What came of a schedule."""
+
+    schedule: Schedule
+    path: Path
+    url: str
+    first_version: int
+    deeds: list[Deed]
+    blocked: list[Move] = field(default_factory=list)
+
+
+class Theatre:
+    """The sessions of the actors; one schedule after another."""
+
+    def __init__(self, spark: SparkSession, originals: Originals) -> None:
+        self._originals = originals
+        self._storage = LateStorage(spark)
+        self._sessions = [_session(spark) for _ in range(3)]
+
+    def play(self, schedule: Schedule, path: Path) -> Run:
+        original = self._originals.copy(schedule.kind, path)
+        url = f"{SCHEME}:{path}"
+        run = Run(schedule, path, url, newest_version(path), [])
+        clock = itertools.count()
+        numbers = itertools.count(1)
+        actors = []
+        for number, script in enumerate(schedule.scripts):
+            stage = Stage(self._sessions[number], path, url, schedule.kind, original)
+            deeds = [Deed(act, next(numbers), number) for act in script]
+            run.deeds += deeds
+            fault = schedule.fault[1] if schedule.fault and schedule.fault[0] == number else None
+            actors.append(_Actor(stage, deeds, lambda: next(clock), fault, self._storage))
+        try:
+            for move in schedule.moves:
+                if not actors[move.actor].go(move.until):
+                    run.blocked.append(move)
+        finally:
+            for actor in actors:
+                actor.end()
+            self._storage.disarm()
+        return run
+
+
+def _session(spark: SparkSession) -> SparkSession:
+    session = spark.newSession()
+    session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    # On a local disk Delta lets the transactions of one JVM commit one after the other, so that
+    # none gets anywhere beside one that is held after its log entry; drivers do not wait.
+    session.conf.set("spark.databricks.delta.commitLock.enabled", "false")
+    return session
+
+
+def newest_version(path: Path) -> int:
+    return max(int(entry.stem) for entry in (path / "_delta_log").glob("[0-9]" * 20 + ".json"))
+
+
+class _Actor:
+    """Stands still, or runs until it comes to the step that it is to stand still at."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        deeds: list[Deed],
+        tick: Callable[[], int],
+        fault: Fault | None,
+        storage: LateStorage,
+    ) -> None:
+        self._stage = stage
+        self._deeds = deeds
+        self._tick = tick
+        self._fault = fault
+        self._storage = storage
+        self._until: Step | None = None
+        self._is_free = False
+        self._stands = threading.Event()
+        self._goes = threading.Event()
+        self._has_ended = False
+        self._thread: threading.Thread | None = None
+        self._current: Deed | None = None
+
+    def go(self, until: Step | None) -> bool:
+        """Whether it has come to stand, or has ended; else it waits for another."""
+        if self._thread and not self._stands.wait(0):
+            self._stands.wait(BLOCKED)
+        if self._has_ended:
+            return True
+        self._until = until
+        self._stands.clear()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+        else:
+            self._goes.set()
+        return self._stands.wait(BLOCKED)
+
+    def end(self) -> None:
+        self._is_free = True
+        self._goes.set()
+        if self._thread:
+            self._thread.join(PATIENCE)
+            assert not self._thread.is_alive(), f"never ends: {self._current}"
+
+    def _run(self) -> None:
+        jvm: Any = self._stage.spark._jvm
+        jvm.org.apache.spark.sql.SparkSession.setActiveSession(self._stage.spark._jsparkSession)
+        try:
+            with observed(jvm, self._reached):
+                for deed in self._deeds:
+                    self._current = deed
+                    self._do(deed)
+                    if deed.error is not None:
+                        break
+        finally:
+            self._has_ended = True
+            self._stands.set()
+
+    def _do(self, deed: Deed) -> None:
+        self._stage.spark.conf.set(SIGNATURE, deed.signature)
+        deed.known_version = newest_version(self._stage.path)
+        deed.began = self._tick()
+        try:
+            deed.act.run(self._stage, deed.number)
+        except Exception as error:
+            deed.error = error
+        if deed.had_fault:
+            deed.had_fault = not self._storage.disarm()
+        deed.ended = self._tick()
+
+    def _reached(self, step: Step) -> None:
+        if step is self._until and not self._is_free:
+            self._goes.clear()
+            self._stands.set()
+            self._goes.wait()
+        if self._fault and step is _ARMED_AT[self._fault] and self._current:
+            self._storage.arm(self._fault)
+            self._current.had_fault = True
+            self._fault = None
+
+
+_ARMED_AT = {Fault.FAILED: Step.COMMIT, Fault.TAKEN: Step.COMMIT, Fault.LATE: Step.START}
+
+
+def signatures(run: Run, commits: list[list[dict[str, Any]]]) -> Iterator[tuple[int, str]]:
+    """The versions since the schedule's beginning, and whose they are."""
+    for version, commit in enumerate(commits):
+        if version > run.first_version:
+            infos = [action["commitInfo"] for action in commit if "commitInfo" in action]
+            yield version, infos[0].get("userMetadata", "") if infos else ""

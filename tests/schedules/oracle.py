@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a table is what some serial order of the statements that succeeded makes of it.
+
+Reads the log and the Parquet files by code of its own, shares nothing with spark_ext.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow.parquet
+from actors import Deed, Run, signatures
+from acts import LEAVE, VACUUM_NOW, Moment
+from deletion_vectors import deleted_rows, vector_file
+from faults import MESSAGE
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from sound_log import assert_sound, is_mapped
+from table_log import TableLog
+from table_model import OPEN, Impossible, Model, Value
+
+NamedRow = dict[str, Value]
+
+CONDITIONS = re.compile(r"\[((?:DELTA|USAGE_TRACKING)_[A-Z_]+)(?:\.[A-Z_]+)?\]")
+OF_SPARK = {
+    "UNRESOLVED_COLUMN",
+    "FIELD_NOT_FOUND",
+    "FIELD_ALREADY_EXISTS",
+    "INSERT_COLUMN_ARITY_MISMATCH",
+}
+"""What Spark says where a column has another name or is gone when the statement is analysed."""
+STANDS = "DELTA_INVALID_COMMITTED_VERSION"
+"""Of a RESTORE or CLONE that stands in the log, when others commit before it looks again."""
+
+
+class Finding(AssertionError):
+    """What a schedule has shown."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A serial order, what it makes of the table, and every value that a column ever had."""
+
+    deeds: tuple[Deed, ...]
+    end: Model
+    values: frozenset[tuple[str, Value]]
+
+    def __str__(self) -> str:
+        return ", then ".join(map(str, self.deeds)) or "nothing"
+
+
+def judge(spark: SparkSession, run: Run) -> None:
+    """Raises a `Finding` where the table is none of those that it may be."""
+    log = TableLog(run.path)
+    _judge_errors(run, log)
+    if not _is_written_twice(run, log):
+        _judge_log(run)
+    rows = rows_in_files(log)
+    order = _order_of(run, log, rows)
+    _judge_reading(spark, run, rows)
+    _judge_checksums(run, log)
+    _judge_files(run, log)
+    _judge_feed(spark, run, log, rows, order)
+
+
+def _judge_log(run: Run) -> None:
+    try:
+        assert_sound(run.path)
+    except AssertionError as error:
+        raise Finding(f"the log is not sound: {error}") from error
+
+
+def _is_written_twice(run: Run, log: TableLog) -> bool:
+    """Whether Delta took its own entry for another's, and added the same files once more."""
+    of_faults = {deed.signature for deed in run.deeds if deed.had_fault}
+    found = Counter(signature for _, signature in signatures(run, log.commits))
+    return any(found[signature] > 1 for signature in of_faults)
+
+
+# Errors.
+
+
+def _judge_errors(run: Run, log: TableLog) -> None:
+    committed = {signature for _, signature in signatures(run, log.commits)}
+    for deed in run.deeds:
+        if deed.error is None:
+            continue
+        if not is_stable(deed.error) and not (deed.had_fault and MESSAGE in str(deed.error)):
+            raise Finding(f"{deed}: a raw error: {_first_lines(deed.error)}") from deed.error
+        may_stand = deed.had_fault or deed.act.has_parts or condition_of(deed.error) == STANDS
+        if deed.signature in committed and not may_stand:
+            raise Finding(f"{deed} failed and stands in the log: {_first_lines(deed.error)}")
+
+
+def is_stable(error: Exception) -> bool:
+    """Whether it has a condition by which a program can tell what to do."""
+    return condition_of(error) is not None
+
+
+def condition_of(error: Exception) -> str | None:
+    if isinstance(error, PySparkException) and error.getCondition():
+        condition = str(error.getCondition()).split(".")[0]
+        is_known = condition in OF_SPARK or condition.startswith(("DELTA_", "USAGE_TRACKING_"))
+        return condition if is_known else None
+    text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    found = CONDITIONS.match(text or "")
+    return found[1] if found else None
+
+
+def _first_lines(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:600]}"
+
+
+# Values, names and the flag.
+
+
+def _order_of(run: Run, log: TableLog, rows: list[NamedRow]) -> Order:
+    """The first serial order that explains the table."""
+    orders = list(_orders(run, log))
+    for order in orders:
+        if not _differences(order.end, log, rows):
+            return order
+    told = "\n".join(
+        f"  {order}: {'; '.join(_differences(order.end, log, rows))}" for order in orders[:8]
+    )
+    raise Finding(
+        f"no serial order gives the table {tuple(log.fields)}, flag {log.flag}, "
+        f"mapped {is_mapped(log)}:\n  {_in_order(rows)}\n"
+        f"{told or '  there is no order in which all of them succeed'}"
+    )
+
+
+def _orders(run: Run, log: TableLog) -> Iterator[Order]:
+    versions: dict[str, list[int]] = {}
+    for version, signature in signatures(run, log.commits):
+        versions.setdefault(signature, []).append(version)
+    must = [deed for deed in run.deeds if deed.succeeded]
+    may = [deed for deed in run.deeds if not deed.succeeded and deed.signature in versions]
+    for some in _subsets(may):
+        for deeds in permutations([*must, *some]):
+            if _is_in_time(deeds):
+                try:
+                    yield _played(run, deeds, versions)
+                except Impossible:
+                    continue
+
+
+def _subsets(deeds: list[Deed]) -> Iterator[list[Deed]]:
+    if not deeds:
+        yield []
+        return
+    for rest in _subsets(deeds[1:]):
+        yield [deeds[0], *rest]
+        yield rest
+
+
+def _is_in_time(deeds: tuple[Deed, ...]) -> bool:
+    """Whether none comes before another that had ended when it began."""
+    return not any(
+        late.ended < early.began for place, early in enumerate(deeds) for late in deeds[place + 1 :]
+    )
+
+
+def _played(run: Run, deeds: tuple[Deed, ...], versions: dict[str, list[int]]) -> Order:
+    kind = run.schedule.kind
+    model = kind.model
+    values = set(model.values()) | set(kind.early.values())
+    for place, deed in enumerate(deeds):
+        known = kind.model
+        for earlier in deeds[:place]:
+            made = versions.get(earlier.signature, [])
+            if made and made[-1] <= deed.known_version:
+                known = _after(run, known, earlier, known)
+        model = _after(run, model, deed, known)
+        values |= model.values()
+    return Order(deeds, model, frozenset(values))
+
+
+def _after(run: Run, model: Model, deed: Deed, known: Model) -> Model:
+    kind = run.schedule.kind
+    return deed.act.effect(model, Moment(deed.number, known, kind.model, kind.early))
+
+
+def _differences(model: Model, log: TableLog, rows: list[NamedRow]) -> list[str]:
+    found = []
+    if model.names != tuple(log.fields):
+        found.append(f"columns {model.names}")
+    if _in_order(model.named_rows()) != _in_order(rows):
+        found.append(f"rows {_in_order(model.named_rows())}")
+    if model.is_mapped is not None and model.is_mapped != is_mapped(log):
+        found.append(f"mapped {model.is_mapped}")
+    if model.is_tracked != log.is_tracked:
+        found.append(f"tracked {model.is_tracked}")
+    elif model.is_tracked and model.flag not in (log.flag, OPEN):
+        found.append(f"flag {model.flag}")
+    return found
+
+
+def live_files(log: TableLog) -> dict[str, dict[str, Any]]:
+    """The newest `add` of each live file."""
+    live: dict[str, dict[str, Any]] = {}
+    for commit in log.commits:
+        for action in commit:
+            if "remove" in action:
+                live.pop(action["remove"]["path"], None)
+        for action in commit:
+            if "add" in action:
+                live[action["add"]["path"]] = action["add"]
+    return live
+
+
+def rows_in_files(log: TableLog) -> list[NamedRow]:
+    """The rows by logical names, nulls left out, without those that vectors delete."""
+    stored = {name: physical or name for name, physical in log.physical_names.items()}
+    rows = []
+    for path, add in live_files(log).items():
+        vector = add.get("deletionVector")
+        deleted = deleted_rows(log.path, vector) if vector else set()
+        found = pyarrow.parquet.read_table(local(log.path, path)).to_pylist()
+        for number, row in enumerate(found):
+            if number not in deleted:
+                named = {name: row.get(physical) for name, physical in stored.items()}
+                rows.append({name: value for name, value in named.items() if value is not None})
+    return rows
+
+
+def local(table: Path, path: str) -> Path:
+    """Where a file of the log is; that of a shallow clone is elsewhere."""
+    return table / re.sub(r"^[a-z]+:(//)?(?=/)", "", unquote(path))
+
+
+def _in_order(rows: Iterable[NamedRow]) -> list[NamedRow]:
+    return sorted(rows, key=lambda row: repr(sorted(row.items())))
+
+
+def _judge_reading(spark: SparkSession, run: Run, rows: list[NamedRow]) -> None:
+    read = [
+        {name: value for name, value in row.asDict().items() if value is not None}
+        for row in spark.read.format("delta").load(run.url).collect()
+    ]
+    if _in_order(read) != _in_order(rows):
+        raise Finding(f"Spark reads\n  {_in_order(read)}\nof\n  {_in_order(rows)}")
+
+
+# Checksums.
+
+
+def _judge_checksums(run: Run, log: TableLog) -> None:
+    for version in range(run.first_version + 1, log.version + 1):
+        file = run.path / "_delta_log" / f"{version:020}.crc"
+        if file.exists():
+            told = json.loads(file.read_text())
+            wrong = _wrong(told, log.at(version))
+            if wrong:
+                raise Finding(f"the checksum of version {version}: {wrong}")
+
+
+def _wrong(told: dict[str, Any], log: TableLog) -> dict[str, Any]:
+    live = live_files(log).values()
+    vectors = [add["deletionVector"] for add in live if "deletionVector" in add]
+    right = {
+        "numFiles": len(live),
+        "tableSizeBytes": sum(add["size"] for add in live),
+        "metadata": log.metadata,
+        "protocol": log.protocol,
+        "numDeletionVectorsOpt": len(vectors),
+        "numDeletedRecordsOpt": sum(vector["cardinality"] for vector in vectors),
+    }
+    return {
+        name: (told[name], value)
+        for name, value in right.items()
+        if name in told and _comparable(told[name]) != _comparable(value)
+    }
+
+
+def _comparable(value: Any) -> Any:
+    """Features and properties have no order."""
+    if isinstance(value, dict):
+        return {key: _comparable(inner) for key, inner in value.items()}
+    return sorted(value) if isinstance(value, list) and all_text(value) else value
+
+
+def all_text(values: list[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+# Files.
+
+
+def _judge_files(run: Run, log: TableLog) -> None:
+    """What failed leaves what Delta wrote; a removal nothing, unless its commit may stand."""
+    unnamed = _unnamed(log)
+    removals_may_stand = any(
+        deed.had_fault and deed.error and deed.act is LEAVE for deed in run.deeds
+    )
+    copies = {path for path in unnamed if "c000" not in path and path.endswith(".parquet")}
+    if copies and not removals_may_stand:
+        raise Finding(f"copies that no version names: {copies}")
+    if unnamed and all(deed.succeeded for deed in run.deeds):
+        raise Finding(f"files that no version names, and nothing failed: {unnamed}")
+
+
+def _unnamed(log: TableLog) -> set[str]:
+    named = set()
+    for commit in log.commits:
+        for action in commit:
+            for kind in ("add", "remove", "cdc"):
+                if kind in action:
+                    named |= _files_of(log.path, action[kind])
+    files = {
+        file
+        for file in log.path.rglob("*")
+        if file.is_file()
+        and file.relative_to(log.path).parts[0] != "_delta_log"
+        and file.suffix != ".crc"
+        # Delta writes the vector before it sees that no row of the file is left.
+        and file.suffix != ".bin"
+    }
+    return {str(file.relative_to(log.path)) for file in files - named}
+
+
+def _files_of(table: Path, action: dict[str, Any]) -> set[Path]:
+    vector = action.get("deletionVector")
+    file = vector_file(table, vector) if vector else None
+    return {local(table, action["path"]), *([file] if file else [])}
+
+
+# The change feed.
+
+
+def _judge_feed(
+    spark: SparkSession, run: Run, log: TableLog, rows: list[NamedRow], order: Order
+) -> None:
+    """From the first version on it is refused, or it replays to the table and shows no other's."""
+    if not run.schedule.kind.has_feed or VACUUM_NOW in run.schedule.acts:
+        return
+    reader = spark.read.format("delta").option("readChangeFeed", "true")
+    try:
+        changes = reader.option("startingVersion", 0).load(run.url).collect()
+    except Exception as error:
+        if not is_stable(error):
+            raise Finding(f"the change feed: a raw error: {_first_lines(error)}") from error
+        return
+    identities = {column.name: column.identity for column in order.end.columns}
+    for change in changes:
+        for name, value in change.asDict().items():
+            known = value is None or name not in identities
+            if not known and name != "k" and (identities[name], value) not in order.values:
+                raise Finding(f"the change feed shows {value} in {name}")
+    if run.schedule.kind.is_empty:
+        return
+    names = _constant_names(log)
+    left: Counter[tuple[Any, ...]] = Counter()
+    for change in changes:
+        is_new = change["_change_type"] in ("insert", "update_postimage")
+        left[tuple(change[name] for name in names)] += 1 if is_new else -1
+    wanted = Counter(tuple(row.get(name) for name in names) for row in rows)
+    if +left != wanted or -left:
+        raise Finding(f"the change feed replays {names} to {left}, not to {wanted}")
+
+
+def _constant_names(log: TableLog) -> list[str]:
+    """The columns that every version has, under one name in the files."""
+    found: dict[str, set[str]] = {}
+    versions = [log.at(version).physical_names for version in range(log.version + 1)]
+    for names in versions:
+        for name, physical in names.items():
+            found.setdefault(name, set()).add(physical or name)
+    return [
+        name
+        for name, physical in found.items()
+        if len(physical) == 1 and all(name in names for names in versions)
+    ]

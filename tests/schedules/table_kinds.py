@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables on which schedules run: how they came about, and the model of each.
+
+All end with the columns k, b, d, e and few rows, of which each value is another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import copytree
+
+from delta_table import NAME_MODE, TRACKED, Table
+from pyspark.sql import SparkSession
+from removal import NONE_MODE, setting
+from table_model import Column, Model, Row
+
+MAPPINGS = ("plain", "free", "used", "left")
+"""Never mapped; mapped and no column touched; renamed and dropped; that, and mapping left."""
+
+KEY = Column("k", "k")
+
+
+def row(number: int, *identities: str) -> Row:
+    return {"k": number} | {identity: f"{identity}.{number}" for identity in identities}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A table's history and properties."""
+
+    mapping: str
+    is_tracked: bool
+    has_vectors: bool
+    has_feed: bool
+    is_empty: bool = False
+
+    def __str__(self) -> str:
+        flags = {
+            "tracked": self.is_tracked,
+            "vectors": self.has_vectors,
+            "feed": self.has_feed,
+            "empty": self.is_empty,
+        }
+        return "-".join([self.mapping, *(name for name, is_set in flags.items() if is_set)])
+
+    @property
+    def was_renamed(self) -> bool:
+        return self.mapping in ("used", "left")
+
+    @property
+    def early(self) -> Model:
+        """Of the version to which RESTORE goes."""
+        middle = [Column("x", "b")] if self.was_renamed else [Column("b", "b")]
+        gone = [Column("g", "g")] if self.was_renamed else []
+        columns = (KEY, *middle, Column("d", "d"), *gone)
+        identities = [column.identity for column in columns[1:]]
+        rows = tuple(row(number, *identities) for number in self._early_keys)
+        is_mapped = self.mapping != "plain"
+        return Model(columns, rows, is_mapped, "false" if self.is_tracked else None)
+
+    @property
+    def model(self) -> Model:
+        columns = (KEY, Column("b", "b"), Column("d", "d"), Column("e", "e"))
+        rows = (*(row(number, "b", "d") for number in self._early_keys), row(5, "b", "d", "e"))
+        flag = ("true" if self.was_renamed else "false") if self.is_tracked else None
+        is_mapped = self.mapping in ("free", "used")
+        return Model(columns, () if self.is_empty else rows, is_mapped, flag)
+
+    @property
+    def _early_keys(self) -> tuple[int, ...]:
+        return (1, 3, 4) if self.has_vectors else (1, 2, 3, 4)
+
+
+@dataclass(frozen=True)
+class Original:
+    """A prepared table that nobody writes any more."""
+
+    path: Path
+    early_version: int
+
+
+class Originals:
+    """One table of each kind, made when the first schedule needs it."""
+
+    def __init__(self, spark: SparkSession, home: Path) -> None:
+        self._spark = spark
+        self._home = home
+        self._made: dict[Kind, Original] = {}
+
+    def copy(self, kind: Kind, path: Path) -> Original:
+        """Copies the table of a kind; returns what it was copied from."""
+        if kind not in self._made:
+            table = Table(self._spark, self._home / str(kind))
+            self._made[kind] = Original(table.path, _make(table, kind))
+        copytree(self._made[kind].path, path)
+        return self._made[kind]
+
+
+def _make(table: Table, kind: Kind) -> int:
+    """Makes a table; the version to which RESTORE is to go."""
+    # Mapped afterwards, columns have their own names in the files, as those of tracked tables.
+    is_mapped_later = kind.mapping != "plain" and kind.was_renamed and not kind.is_tracked
+    is_mapped = kind.mapping != "plain" and not is_mapped_later
+    properties = {
+        NAME_MODE: is_mapped,
+        TRACKED: kind.is_tracked,
+        f"'delta.enableDeletionVectors' = '{str(kind.has_vectors).lower()}'": True,
+        "'delta.enableChangeDataFeed' = 'true'": kind.has_feed,
+    }
+    early = replace(kind, has_vectors=False).early
+    columns = ", ".join(f"{name} STRING" for name in early.names[1:])
+    table.create(f"k INT, {columns}", *(name for name, is_set in properties.items() if is_set))
+    if is_mapped_later:
+        table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    for keys in ((1, 2), (3, 4)):
+        _insert(table, [r for r in early.rows if r["k"] in keys], early.identities)
+    if kind.has_vectors:
+        table.spark.sql(f"DELETE FROM {table.name} WHERE k = 2")
+    early_version = table.log.version
+    if kind.was_renamed:
+        table.alter("RENAME COLUMN x TO b")
+        table.alter("DROP COLUMN g")
+    table.alter("ADD COLUMN e STRING")
+    _insert(table, [row(5, "b", "d", "e")], kind.model.identities)
+    if kind.mapping == "left":
+        with setting(table, "copy"):
+            table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+    if kind.is_empty:
+        table.spark.sql(f"DELETE FROM {table.name}")
+    return early_version
+
+
+def _insert(table: Table, rows: list[Row], identities: tuple[str, ...]) -> None:
+    values = ", ".join(
+        "(" + ", ".join(repr(row[identity]) for identity in identities) + ")" for row in rows
+    )
+    table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")

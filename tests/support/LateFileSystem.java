@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import java.io.IOException;
+import java.net.URI;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.Optional;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+
+/**
+ * The local disk under a scheme of its own that does wrong, once, what the system property {@code
+ * late.fault} names, on the log of a table alone.
+ *
+ * <p>{@code FAILED}: a log entry is written, and an error comes. {@code TAKEN}: a log entry is
+ * written, and the answer is that it was there before. {@code LATE}: a listing is without the newest
+ * log entry.
+ */
+public class LateFileSystem extends RawLocalFileSystem {
+  private static final String FAULT = "late.fault";
+
+  @Override
+  public String getScheme() {
+    return "late";
+  }
+
+  @Override
+  public URI getUri() {
+    return URI.create("late:///");
+  }
+
+  @Override
+  public boolean rename(Path from, Path to) throws IOException {
+    boolean isRenamed = super.rename(from, to);
+    if (isRenamed && isEntry(to)) {
+      if (take("FAILED")) {
+        throw new IOException("The storage is late");
+      }
+      if (take("TAKEN")) {
+        throw new java.nio.file.FileAlreadyExistsException(to.toString());
+      }
+    }
+    return isRenamed;
+  }
+
+  @Override
+  public FileStatus[] listStatus(Path folder) throws IOException {
+    FileStatus[] found = super.listStatus(folder);
+    if (!folder.getName().equals("_delta_log") || !take("LATE")) {
+      return found;
+    }
+    Optional<FileStatus> newest =
+        Arrays.stream(found)
+            .filter(file -> isEntry(file.getPath()))
+            .max(Comparator.comparing(file -> file.getPath().getName()));
+    return Arrays.stream(found)
+        .filter(file -> newest.isEmpty() || file != newest.get())
+        .toArray(FileStatus[]::new);
+  }
+
+  private static boolean isEntry(Path path) {
+    return path.getParent().getName().equals("_delta_log")
+        && path.getName().matches("\\d{20}\\.json");
+  }
+
+  private static synchronized boolean take(String fault) {
+    boolean isWanted = fault.equals(System.getProperty(FAULT));
+    if (isWanted) {
+      System.clearProperty(FAULT);
+    }
+    return isWanted;
+  }
+}
