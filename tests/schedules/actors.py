@@ -102,6 +102,7 @@ def _session(spark: SparkSession) -> SparkSession:
     # On a local disk Delta lets the transactions of one JVM commit one after the other, so that
     # none gets anywhere beside one that is held after its log entry; drivers do not wait.
     session.conf.set("spark.databricks.delta.commitLock.enabled", "false")
+    session.conf.set("spark.sparkext.columnMapping.removal.timeout", "30s")
     return session
 
 

@@ -66,13 +66,14 @@ class Moment:
     """What a statement's effect goes by.
 
     `number` is the statement's own, `known` the table of its analysis, `held` that of the
-    schedule's beginning, `early` that of the version to which RESTORE goes.
+    schedule's beginning, `early` and `mapped` those of the versions to which RESTORE goes.
     """
 
     number: int
     known: Model
     held: Model
     early: Model
+    mapped: Model
 
 
 Effect = Callable[[Model, Moment], Model]
@@ -154,6 +155,29 @@ def _deleting(keys: set[int], of: Callable[[Moment], Model]) -> Effect:
     return effect
 
 
+def _deleting_by_b(of: Callable[[Moment], Model]) -> Effect:
+    def effect(before: Model, moment: Moment) -> Model:
+        identity = of(moment).identity("b")
+        before.require(identity)
+        rows = tuple(row for row in before.rows if row.get(identity) != "b.3")
+        return replace(before, rows=rows)
+
+    return effect
+
+
+def _updating_by_b(of: Callable[[Moment], Model]) -> Effect:
+    def effect(before: Model, moment: Moment) -> Model:
+        b, d = of(moment).identity("b"), of(moment).identity("d")
+        before.require(b, d)
+        rows = (
+            {**row, d: f"by b.{moment.number}"} if row.get(b) == "b.3" else row
+            for row in before.rows
+        )
+        return replace(before, rows=tuple(rows))
+
+    return effect
+
+
 def _merging(of: Callable[[Moment], Model]) -> Effect:
     def effect(before: Model, moment: Moment) -> Model:
         number, identity = moment.number, of(moment).identity("d")
@@ -202,6 +226,24 @@ FILL = Act("fill b", sql("UPDATE {t} SET b = 'b.all.{n}'"), _updating("b", None,
 DELETE = Act("delete", sql("DELETE FROM {t} WHERE k = 3"), _deleting({3}, known))
 DELETE_FILE = Act(
     "delete of a file", sql("DELETE FROM {t} WHERE k IN (3, 4)"), _deleting({3, 4}, known)
+)
+DELETE_BY_B = Act("delete by b", sql("DELETE FROM {t} WHERE b = 'b.3'"), _deleting_by_b(known))
+UPDATE_BY_B = Act(
+    "update by b",
+    sql("UPDATE {t} SET d = 'by b.{n}' WHERE b = 'b.3'"),
+    _updating_by_b(known),
+)
+HELD_DELETE_BY_B = Act(
+    "held delete by b",
+    lambda stage, number: stage.delta_table.delete("b = 'b.3'"),
+    _deleting_by_b(held),
+    is_held=True,
+)
+HELD_UPDATE_BY_B = Act(
+    "held update by b",
+    lambda stage, number: stage.delta_table.update("b = 'b.3'", {"d": f"'by b.{number}'"}),
+    _updating_by_b(held),
+    is_held=True,
 )
 MERGE = Act("merge", _merge, _merging(known))
 HELD_UPDATE = Act(
@@ -452,6 +494,8 @@ DROP_B = _drop("b")
 DROP_E = _drop("e")
 ADD = _add("f{n}")
 ADD_B = _add("b")
+ADD_F = _add("f")
+FILL_F = Act("fill f", sql("UPDATE {t} SET f = 'f.all.{n}'"), _updating("f", None, known))
 
 # The table as a whole.
 
@@ -502,6 +546,13 @@ UNTRACK = Act(
     has_parts=True,
 )
 RESTORE = Act("restore", _restore, lambda before, moment: before.brought_back(moment.early))
+RESTORE_MAPPED = Act(
+    "restore of the mapped version",
+    lambda stage, number: stage.sql(
+        f"RESTORE TABLE {{t}} TO VERSION AS OF {stage.original.mapped_version}"
+    ),
+    lambda before, moment: before.brought_back(moment.mapped),
+)
 CLONE_OVER = Act(
     "clone over", _clone_over, lambda before, moment: before.brought_back(moment.early)
 )
@@ -510,6 +561,8 @@ WRITERS = (
     UPDATE,
     DELETE,
     DELETE_FILE,
+    DELETE_BY_B,
+    UPDATE_BY_B,
     MERGE,
     INSERT,
     INSERT_BY_NAME,
@@ -520,6 +573,8 @@ WRITERS = (
     REPLACE_AS_SELECT,
     HELD_UPDATE,
     HELD_DELETE,
+    HELD_DELETE_BY_B,
+    HELD_UPDATE_BY_B,
     HELD_MERGE,
     APPEND_HELD,
     OVERWRITE_HELD,
@@ -539,12 +594,14 @@ CHANGES: tuple[tuple[Act, ...], ...] = (
     (RENAME_B_ASIDE, RENAME_D_TO_B, RENAME_ASIDE_TO_D),
     (ADD,),
     (ADD, INSERT),
+    (ADD_F, FILL_F),
     (LEAVE,),
     (LEAVE,),
     (LEAVE,),
     (LEAVE, ADD),
     (LEAVE, MAP),
     (DROP_B, LEAVE, ADD_B),
+    (DROP_B, LEAVE, ADD_B, MAP),
     (DROP_B, ADD_B, LEAVE),
     (RENAME, LEAVE),
     (LEAVE_BY_DELTA,),
@@ -556,6 +613,8 @@ CHANGES: tuple[tuple[Act, ...], ...] = (
     (UNTRACK,),
     (RESTORE,),
     (RESTORE, LEAVE),
+    (RESTORE_MAPPED,),
     (CLONE_OVER,),
+    (REPLACE_AS_SELECT,),
 )
 """What one actor does after another, as far as it changes names or modes."""

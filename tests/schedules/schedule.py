@@ -3,20 +3,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 
 from acts import (
+    ADD_B,
+    ADD_F,
     CHANGES,
     CLONE_OVER,
+    DELETE,
+    DELETE_BY_B,
+    DELETE_FILE,
+    DROP_B,
+    DROP_E,
     DROP_MAPPING,
+    FILL_F,
+    HELD_DELETE_BY_B,
+    HELD_MERGE,
+    HELD_UPDATE,
+    HELD_UPDATE_BY_B,
+    INSERT,
     KEEPERS,
     LEAVE,
     LEAVE_BY_DELTA,
     MAP,
+    MERGE,
+    OPTIMIZE,
+    OVERWRITE,
+    PROPERTIES,
+    RENAME,
+    RENAME_ASIDE_TO_D,
+    RENAME_B_ASIDE,
+    RENAME_D_TO_B,
+    REORG,
+    REPLACE_AS_SELECT,
+    REPLACE_WHERE,
+    RESTORE,
+    RESTORE_MAPPED,
+    SINK,
     TRACK,
     UNTRACK,
+    UPDATE,
+    UPDATE_BY_B,
     VACUUM,
     VACUUM_NOW,
     WRITERS,
@@ -75,15 +104,84 @@ class Schedule:
         return {move.until for move in self.moves if move.until}
 
 
+@dataclass(frozen=True)
+class Danger:
+    """One statement that is held, and others that come in between, as harm was seen or feared."""
+
+    held: tuple[Act, ...]
+    steps: tuple[Step, ...]
+    others: tuple[Script, ...]
+    mappings: tuple[str, ...]
+    has_feed: bool | None = None
+    has_partitions: bool | None = None
+    is_tracked: bool | None = None
+
+
+SWAP = (RENAME_B_ASIDE, RENAME_D_TO_B, RENAME_ASIDE_TO_D)
+OTHER_NAMES = ((LEAVE,), (DROP_B, ADD_B), (RENAME, ADD_B), SWAP, (LEAVE_BY_DELTA,))
+BY_B = (DELETE_BY_B, UPDATE_BY_B, HELD_DELETE_BY_B, HELD_UPDATE_BY_B)
+ROWS = (UPDATE, DELETE, MERGE, DELETE_FILE, OVERWRITE, INSERT, SINK, OPTIMIZE, REORG, REPLACE_WHERE)
+DANGERS = (
+    # A plan of before is put over files with other names.
+    Danger(WRITERS, (Step.START,), OTHER_NAMES, ("used", "free")),
+    Danger(BY_B, (Step.START,), OTHER_NAMES, ("used", "free"), has_partitions=False),
+    Danger(BY_B, (Step.START,), (SWAP,), ("free",), has_partitions=True),
+    # It does not know a column, and writes rows again without it.
+    Danger(
+        (UPDATE, MERGE, HELD_UPDATE, HELD_MERGE),
+        (Step.START,),
+        ((ADD_F, FILL_F),),
+        ("used", "free"),
+    ),
+    # Files are written under names that are others when they are committed.
+    Danger(
+        (INSERT, SINK, REPLACE_WHERE), (Step.PREPARE, Step.COMMIT), ((RESTORE_MAPPED,),), ("left",)
+    ),
+    # Copies are made of what others change.
+    Danger((LEAVE,), (Step.COMMIT,), tuple((act,) for act in ROWS), ("used",)),
+    Danger(
+        (LEAVE,),
+        (Step.COMMIT,),
+        ((RENAME,), (DROP_E,), SWAP, (LEAVE,), (REPLACE_AS_SELECT,), (RESTORE,)),
+        ("used",),
+    ),
+    # A name is given again, so that changes of before seem to be of it.
+    Danger(
+        (PROPERTIES, INSERT, OPTIMIZE),
+        (Step.COMMIT,),
+        ((DROP_B, LEAVE, ADD_B, MAP),),
+        ("free",),
+        has_feed=True,
+        is_tracked=True,
+    ),
+)
+
+
 def schedule(seed: int) -> Schedule:
     """The same for the same seed, as long as nobody changes this module or `acts`."""
     random = Random(seed)
+    if random.random() < 0.4:
+        return _dangerous(random, seed)
     scripts = _scripts(random)
     kind = _kind(random, [act for script in scripts for act in script])
     fault = None
     if random.random() < 0.15:
         fault = (random.randrange(len(scripts)), random.choice(list(Fault)))
-    return Schedule(seed, kind, scripts, _moves(random, len(scripts)), fault)
+    return Schedule(seed, kind, scripts, _moves(random, scripts), fault)
+
+
+def _dangerous(random: Random, seed: int) -> Schedule:
+    danger = random.choice(DANGERS)
+    scripts = ((random.choice(danger.held),), random.choice(danger.others))
+    kind = replace(
+        _kind(random, [act for script in scripts for act in script]),
+        mapping=random.choice(danger.mappings),
+    )
+    for name in ("has_feed", "has_partitions", "is_tracked"):
+        if getattr(danger, name) is not None:
+            kind = replace(kind, **{name: getattr(danger, name)})
+    moves = (Move(0, random.choice(danger.steps)), Move(1, None), Move(0, None))
+    return Schedule(seed, kind, scripts, moves, None)
 
 
 def _scripts(random: Random) -> tuple[Script, ...]:
@@ -124,26 +222,48 @@ def _kind(random: Random, acts: list[Act]) -> Kind:
         has_vectors=random.random() < 0.5,
         has_feed=has_feed,
         is_empty=CLONE_OVER in acts,
+        has_partitions=random.random() < 0.15,
     )
 
 
-def _moves(random: Random, actors: int) -> tuple[Move, ...]:
+def _moves(random: Random, scripts: tuple[Script, ...]) -> tuple[Move, ...]:
     """Actors are held once or twice; one of them at least beside another that goes on."""
-    steps = list(Step)
+    if random.random() < 0.6:
+        return _around(random, scripts)
+    actors = len(scripts)
     while True:
-        ways = [
-            [*(Move(actor, random.choice(steps)) for _ in range(random.choice((0, 1, 1, 2)))),
-             Move(actor, None)]
-            for actor in range(actors)
-        ]  # fmt: skip
-        moves = []
-        while any(ways):
-            moves.append(random.choice([way for way in ways if way]).pop(0))
+        ways = [_way(random, actor, random.choice((0, 1, 1, 2))) for actor in range(actors)]
+        moves = _mixed(random, ways)
         if _overlap(moves):
-            return tuple(moves)
+            return moves
 
 
-def _overlap(moves: list[Move]) -> bool:
+def _around(random: Random, scripts: tuple[Script, ...]) -> tuple[Move, ...]:
+    """One begins before the others and ends after them, held where most can go wrong."""
+    actors = len(scripts)
+    first = random.choices(range(actors), [4 if len(script) == 1 else 1 for script in scripts])[0]
+    steps = [Step.START, Step.PREPARE, Step.COMMIT]
+    weights = {LEAVE: (1, 1, 8)}.get(scripts[first][0], (5, 1, 2))
+    held_at = Move(first, random.choices(steps, weights)[0])
+    others = [
+        _way(random, actor, random.choice((0, 0, 1))) for actor in range(actors) if actor != first
+    ]
+    return (held_at, *_mixed(random, others), Move(first, None))
+
+
+def _way(random: Random, actor: int, times: int) -> list[Move]:
+    """Of an actor that is held so many times."""
+    return [*(Move(actor, random.choice(list(Step))) for _ in range(times)), Move(actor, None)]
+
+
+def _mixed(random: Random, ways: list[list[Move]]) -> tuple[Move, ...]:
+    moves = []
+    while any(ways):
+        moves.append(random.choice([way for way in ways if way]).pop(0))
+    return tuple(moves)
+
+
+def _overlap(moves: tuple[Move, ...]) -> bool:
     """Whether none ends before another begins, nor begins when others have ended."""
     actors = {move.actor for move in moves}
     spans = []

@@ -13,7 +13,7 @@ from shutil import copytree
 from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
 from removal import NONE_MODE, setting
-from table_model import Column, Model, Row
+from table_model import Column, Model, Row, Value
 
 MAPPINGS = ("plain", "free", "used", "left")
 """Never mapped; mapped and no column touched; renamed and dropped; that, and mapping left."""
@@ -34,6 +34,8 @@ class Kind:
     has_vectors: bool
     has_feed: bool
     is_empty: bool = False
+    has_partitions: bool = False
+    """By b and d."""
 
     def __str__(self) -> str:
         flags = {
@@ -41,6 +43,7 @@ class Kind:
             "vectors": self.has_vectors,
             "feed": self.has_feed,
             "empty": self.is_empty,
+            "partitions": self.has_partitions,
         }
         return "-".join([self.mapping, *(name for name, is_set in flags.items() if is_set)])
 
@@ -68,6 +71,20 @@ class Kind:
         return Model(columns, () if self.is_empty else rows, is_mapped, flag)
 
     @property
+    def mapped(self) -> Model:
+        """Of the version before mapping was left, with the same columns; else the newest."""
+        return replace(self.model, is_mapped=self.mapping != "plain")
+
+    @property
+    def values(self) -> set[tuple[str, Value]]:
+        """All that columns ever had, with the row that is deleted."""
+        return (
+            self.early.values()
+            | replace(self, is_empty=False).model.values()
+            | set(row(2, "b", "d", "g").items())
+        )
+
+    @property
     def _early_keys(self) -> tuple[int, ...]:
         return (1, 3, 4) if self.has_vectors else (1, 2, 3, 4)
 
@@ -78,6 +95,8 @@ class Original:
 
     path: Path
     early_version: int
+    mapped_version: int
+    """The one before mapping was left."""
 
 
 class Originals:
@@ -92,13 +111,13 @@ class Originals:
         """Copies the table of a kind; returns what it was copied from."""
         if kind not in self._made:
             table = Table(self._spark, self._home / str(kind))
-            self._made[kind] = Original(table.path, _make(table, kind))
+            self._made[kind] = Original(table.path, *_make(table, kind))
         copytree(self._made[kind].path, path)
         return self._made[kind]
 
 
-def _make(table: Table, kind: Kind) -> int:
-    """Makes a table; the version to which RESTORE is to go."""
+def _make(table: Table, kind: Kind) -> tuple[int, int]:
+    """Makes a table; the versions to which RESTORE is to go."""
     # Mapped afterwards, columns have their own names in the files, as those of tracked tables.
     is_mapped_later = kind.mapping != "plain" and kind.was_renamed and not kind.is_tracked
     is_mapped = kind.mapping != "plain" and not is_mapped_later
@@ -110,7 +129,9 @@ def _make(table: Table, kind: Kind) -> int:
     }
     early = replace(kind, has_vectors=False).early
     columns = ", ".join(f"{name} STRING" for name in early.names[1:])
-    table.create(f"k INT, {columns}", *(name for name, is_set in properties.items() if is_set))
+    partitions = {"partitioned_by": f"{early.names[1]}, d"} if kind.has_partitions else {}
+    wanted = (name for name, is_set in properties.items() if is_set)
+    table.create(f"k INT, {columns}", *wanted, **partitions)
     if is_mapped_later:
         table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     for keys in ((1, 2), (3, 4)):
@@ -123,12 +144,13 @@ def _make(table: Table, kind: Kind) -> int:
         table.alter("DROP COLUMN g")
     table.alter("ADD COLUMN e STRING")
     _insert(table, [row(5, "b", "d", "e")], kind.model.identities)
+    mapped_version = table.log.version
     if kind.mapping == "left":
         with setting(table, "copy"):
             table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
     if kind.is_empty:
         table.spark.sql(f"DELETE FROM {table.name}")
-    return early_version
+    return early_version, mapped_version
 
 
 def _insert(table: Table, rows: list[Row], identities: tuple[str, ...]) -> None:
