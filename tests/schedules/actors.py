@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from faults import SCHEME, LateStorage
 from held_statement import PATIENCE, Step, observed
 from pyspark.sql import SparkSession
 from schedule import Fault, Move, Schedule
-from table_kinds import Originals
+from table_kinds import Original, Originals
 
 SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
 BLOCKED = 15.0
@@ -68,32 +68,52 @@ class Theatre:
     """The sessions of the actors; one schedule after another."""
 
     def __init__(self, spark: SparkSession, originals: Originals) -> None:
-        self._originals = originals
+        self.originals = originals
         self._storage = LateStorage(spark)
         self._sessions = [_session(spark) for _ in range(3)]
 
     def play(self, schedule: Schedule, path: Path) -> Run:
-        original = self._originals.copy(schedule.kind, path)
+        return self.play_on(schedule, path, self.originals.copy(schedule.kind, path))
+
+    def play_on(self, schedule: Schedule, path: Path, original: Original) -> Run:
+        """On a copy that is there."""
         url = f"{SCHEME}:{path}"
         run = Run(schedule, path, url, newest_version(path), [])
-        clock = itertools.count()
-        numbers = itertools.count(1)
-        actors = []
-        for number, script in enumerate(schedule.scripts):
+        self._play(run, original, itertools.count(), itertools.count(1), schedule.moves)
+        return run
+
+    def go_on(self, run: Run, original: Original) -> None:
+        """After the driver was killed in which the first actor was held."""
+        first = Deed(run.schedule.scripts[0][0], 1, 0, began=0, known_version=run.first_version)
+        first.had_fault = True
+        run.deeds.append(first)
+        self._play(run, original, itertools.count(1), itertools.count(2), run.schedule.moves[1:])
+
+    def _play(
+        self,
+        run: Run,
+        original: Original,
+        clock: Iterator[int],
+        numbers: Iterator[int],
+        moves: Sequence[Move],
+    ) -> None:
+        schedule, path, url = run.schedule, run.path, run.url
+        actors: dict[int, _Actor] = {}
+        for number in sorted({move.actor for move in moves}):
+            script = schedule.scripts[number]
             stage = Stage(self._sessions[number], path, url, schedule.kind, original)
             deeds = [Deed(act, next(numbers), number) for act in script]
             run.deeds += deeds
-            fault = schedule.fault[1] if schedule.fault and schedule.fault[0] == number else None
-            actors.append(_Actor(stage, deeds, lambda: next(clock), fault, self._storage))
+            fault = schedule.fault_of(number)
+            actors[number] = _Actor(stage, deeds, lambda: next(clock), fault, self._storage)
         try:
-            for move in schedule.moves:
+            for move in moves:
                 if not actors[move.actor].go(move.until):
                     run.blocked.append(move)
         finally:
-            for actor in actors:
+            for actor in actors.values():
                 actor.end()
             self._storage.disarm()
-        return run
 
 
 def _session(spark: SparkSession) -> SparkSession:
@@ -108,6 +128,13 @@ def _session(spark: SparkSession) -> SparkSession:
 
 def newest_version(path: Path) -> int:
     return max(int(entry.stem) for entry in (path / "_delta_log").glob("[0-9]" * 20 + ".json"))
+
+
+def hold(spark: SparkSession, schedule: Schedule, path: Path, original: Original) -> None:
+    """Runs the first statement of a schedule until its step, for good; or until its end."""
+    stage = Stage(_session(spark), path, str(path), schedule.kind, original)
+    deed = Deed(schedule.scripts[0][0], 1, 0)
+    _Actor(stage, [deed], lambda: 0, None, LateStorage(spark)).go(schedule.moves[0].until)
 
 
 class _Actor:

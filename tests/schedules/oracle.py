@@ -82,8 +82,8 @@ def judge(spark: SparkSession, run: Run) -> None:
 def _judge_log(run: Run) -> None:
     try:
         assert_sound(run.path)
-    except AssertionError as error:
-        raise Finding(f"the log is not sound: {error}") from error
+    except (AssertionError, KeyError) as error:
+        raise Finding(f"the log is not sound: {error!r}") from error
 
 
 def _is_written_twice(run: Run, log: TableLog) -> bool:
@@ -311,7 +311,7 @@ def _judge_files(run: Run, log: TableLog) -> None:
     """What failed leaves what Delta wrote; a removal nothing, unless its commit may stand."""
     unnamed = _unnamed(log)
     removals_may_stand = any(
-        deed.had_fault and deed.error and deed.act is LEAVE for deed in run.deeds
+        deed.had_fault and not deed.succeeded and deed.act is LEAVE for deed in run.deeds
     )
     copies = {path for path in unnamed if "c000" not in path and path.endswith(".parquet")}
     if copies and not removals_may_stand:

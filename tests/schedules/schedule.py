@@ -58,11 +58,15 @@ Script = tuple[Act, ...]
 
 
 class Fault(Enum):
-    """What the storage does wrong, once, while an actor commits."""
+    """What the storage does wrong, once, while an actor commits; or the end of its driver."""
 
     FAILED = "the log entry is written, and the writing fails"
     TAKEN = "the log entry is written, and the answer is that it was there"
     LATE = "a listing of the log has not the newest entry"
+    KILLED = "the driver is killed where it is held"
+
+
+OF_STORAGE = (Fault.FAILED, Fault.TAKEN, Fault.LATE)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,10 @@ class Schedule:
         fault = f"; for {'ABC'[self.fault[0]]} {self.fault[1].value}" if self.fault else ""
         moves = ", ".join(map(str, self.moves))
         return f"seed {self.seed}: table {self.kind}; {'; '.join(scripts)}; {moves}{fault}"
+
+    def fault_of(self, actor: int) -> Fault | None:
+        """What the storage does wrong for an actor."""
+        return self.fault[1] if self.fault and self.fault[0] == actor else None
 
     @property
     def acts(self) -> list[Act]:
@@ -166,8 +174,21 @@ def schedule(seed: int) -> Schedule:
     kind = _kind(random, [act for script in scripts for act in script])
     fault = None
     if random.random() < 0.15:
-        fault = (random.randrange(len(scripts)), random.choice(list(Fault)))
+        fault = (random.randrange(len(scripts)), random.choice(OF_STORAGE))
     return Schedule(seed, kind, scripts, _moves(random, scripts), fault)
+
+
+def killed_schedule(seed: int) -> Schedule:
+    """One that is killed where it is held; what others do then is what it would have overtaken."""
+    random = Random(f"killed {seed}")
+    number = random.choice((2, 3))
+    scripts = [(random.choice((*WRITERS, *(script[0] for script in CHANGES))),)]
+    while len(scripts) < number:
+        scripts.append(random.choice((*CHANGES, *((act,) for act in WRITERS))))
+    kind = _kind(random, [act for script in scripts for act in script])
+    held = Move(0, random.choice(list(Step)))
+    others = (Move(actor, None) for actor in range(1, number))
+    return Schedule(seed, kind, tuple(scripts), (held, *others), (0, Fault.KILLED))
 
 
 def _dangerous(random: Random, seed: int) -> Schedule:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver that holds the first statements of schedules, for `kill -9`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from multiprocessing import get_context
+from pathlib import Path
+
+from actors import hold
+from custom_sessions import session
+from held_statement import PATIENCE
+from processes import jvm_pid
+from pyspark.java_gateway import ensure_callback_server_started
+from schedule import killed_schedule
+from table_kinds import Original
+
+READY = "ready"
+
+
+def hold_all(home: Path, jars: list[str], seeds: dict[int, Original]) -> None:
+    """What the process of the driver does."""
+    builder = session(home, jars).master("local[1]")
+    spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    ensure_callback_server_started(spark.sparkContext._gateway)
+    for seed, original in seeds.items():
+        hold(spark, killed_schedule(seed), home / str(seed), original)
+    part = home / "part"
+    part.write_text(str(jvm_pid(spark)))
+    part.rename(home / READY)
+    threading.Event().wait()
+
+
+def hold_and_kill(home: Path, jars: list[str], seeds: dict[int, Original]) -> None:
+    """Starts the driver on tables that are there, and kills it when all stand still."""
+    process = get_context("spawn").Process(target=hold_all, args=(home, jars, seeds), daemon=True)
+    process.start()
+    try:
+        deadline = time.monotonic() + 3 * PATIENCE
+        while not (home / READY).exists():
+            assert process.is_alive()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(int((home / READY).read_text()), signal.SIGKILL)
+    finally:
+        process.kill()
+        process.join()

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules of which one driver is killed where its statement is held, while others go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from actors import Run, Theatre, newest_version
+from custom_sessions import our_jar, resolved_jars
+from faults import SCHEME
+from killed import hold_and_kill
+from oracle import judge
+from pyspark.sql import SparkSession
+from schedule import killed_schedule
+
+SEEDS = 60
+BATCH = 30
+
+
+@pytest.mark.matrix  # each driver is a JVM
+@pytest.mark.parametrize("first", range(0, SEEDS, BATCH))
+def test_killed_schedules(
+    spark: SparkSession, theatre: Theatre, tmp_path: Path, first: int
+) -> None:
+    seeds = range(first, first + BATCH)
+    originals = {
+        seed: theatre.originals.copy(killed_schedule(seed).kind, tmp_path / str(seed))
+        for seed in seeds
+    }
+    versions = {seed: newest_version(tmp_path / str(seed)) for seed in seeds}
+    hold_and_kill(tmp_path, [*resolved_jars(spark), our_jar()], originals)
+
+    findings = []
+    for seed in seeds:
+        path = tmp_path / str(seed)
+        run = Run(killed_schedule(seed), path, f"{SCHEME}:{path}", versions[seed], [])
+        try:
+            theatre.go_on(run, originals[seed])
+            judge(spark, run)
+        except AssertionError as error:
+            findings.append(f"{run.schedule}\n{error}")
+    assert not findings, "\n\n".join([f"{len(findings)} findings", *findings])

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The other half of the schedules: pytest gives each file to one process."""
+
+from __future__ import annotations
+
+import pytest
+from playing import BATCH, SEEDS, Play, play_all
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("first", range(SEEDS // 2, SEEDS, BATCH))
+def test_more_schedules(play: Play, first: int) -> None:
+    play_all(play, range(first, first + BATCH))
