@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import pyarrow.parquet
 from actors import Deed, Run, signatures
-from acts import LEAVE, VACUUM_NOW, Moment
+from acts import DROP_MAPPING, LEAVE, VACUUM_NOW, Moment
 from deletion_vectors import deleted_rows, vector_file
 from faults import MESSAGE
 from py4j.protocol import Py4JJavaError
@@ -311,13 +311,20 @@ def _judge_files(run: Run, log: TableLog) -> None:
     """What failed leaves what Delta wrote; a removal nothing, unless its commit may stand."""
     unnamed = _unnamed(log)
     removals_may_stand = any(
-        deed.had_fault and not deed.succeeded and deed.act is LEAVE for deed in run.deeds
+        deed.had_fault and not deed.succeeded and deed.act in (LEAVE, DROP_MAPPING)
+        for deed in run.deeds
     )
     copies = {path for path in unnamed if "c000" not in path and path.endswith(".parquet")}
     if copies and not removals_may_stand:
         raise Finding(f"copies that no version names: {copies}")
-    if unnamed and all(deed.succeeded for deed in run.deeds):
-        raise Finding(f"files that no version names, and nothing failed: {unnamed}")
+    # Delta leaves a file that turned out to have no row.
+    full = {path for path in unnamed - copies if _num_rows(run.path / path)}
+    if full and all(deed.succeeded for deed in run.deeds):
+        raise Finding(f"files that no version names, and nothing failed: {full}")
+
+
+def _num_rows(file: Path) -> int:
+    return int(pyarrow.parquet.read_metadata(file).num_rows)
 
 
 def _unnamed(log: TableLog) -> set[str]:

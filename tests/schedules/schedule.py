@@ -24,6 +24,7 @@ from acts import (
     HELD_UPDATE,
     HELD_UPDATE_BY_B,
     INSERT,
+    INSERT_INTO_HELD_VIEW,
     KEEPERS,
     LEAVE,
     LEAVE_BY_DELTA,
@@ -243,7 +244,8 @@ def _kind(random: Random, acts: list[Act]) -> Kind:
         has_vectors=random.random() < 0.5,
         has_feed=has_feed,
         is_empty=CLONE_OVER in acts,
-        has_partitions=random.random() < 0.15,
+        # Spark writes into a view of partitioned files beside Delta, with spark-ext or without.
+        has_partitions=random.random() < 0.15 and INSERT_INTO_HELD_VIEW not in acts,
     )
 
 

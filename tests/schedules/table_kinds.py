@@ -73,7 +73,8 @@ class Kind:
     @property
     def mapped(self) -> Model:
         """Of the version before mapping was left, with the same columns; else the newest."""
-        return replace(self.model, is_mapped=self.mapping != "plain")
+        whole = replace(self, is_empty=False).model
+        return replace(whole, is_mapped=self.mapping != "plain")
 
     @property
     def values(self) -> set[tuple[str, Value]]:
