@@ -273,20 +273,6 @@ def test_an_insert_into_a_view_of_before_is_right_where_its_columns_are_the_same
 
 
 @pytest.mark.every_variant
-def test_what_the_log_alone_answers_is_compared_too(table: Table) -> None:
-    table.create_tracked("a INT, b INT, d INT")
-    table.insert("(1, 10, 1000), (2, 20, 2000)")
-    held = Held(table)
-    swap(table)
-    fresh = held.fresh().toDF().selectExpr("count(*) AS n")
-
-    with table.refusal(STALE):
-        fresh.crossJoin(held.frame.selectExpr("max(b) AS b")).collect()
-    with table.refusal(STALE):
-        table.spark.sql(f"INSERT INTO {table.name} (a) SELECT max(b) FROM held")
-
-
-@pytest.mark.every_variant
 def test_a_delete_of_partitions_deletes_no_others(table: Table) -> None:
     table.create_tracked(COLUMNS, partitioned_by="b, d")
     table.insert("(1, 'x', 'p'), (2, 'p', 'x')")

@@ -383,6 +383,13 @@ def _carrying(by_name: bool, is_overwrite: bool = False) -> Effect:
     return effect
 
 
+def _sinking(before: Model, moment: Moment) -> Model:
+    """A sink knows names alone, and looks for their columns when its batch begins."""
+    names = {column.name: before.identity(column.name) for column in moment.known.columns}
+    row = {names[name]: value_of(moment.number, name) for name in moment.known.names[1:]}
+    return before.appended([{"k": key_of(moment.number), **row}])
+
+
 def _sink_batch(stage: Stage, number: int) -> None:
     """What a stream does for each batch; on this thread, where it can be held."""
     spark = stage.spark
@@ -441,7 +448,7 @@ INSERT_HELD_VIEW = Act("insert from a held view", _insert_held_view, _carrying(F
 INSERT_INTO_HELD_VIEW = Act(
     "insert into a held view", _insert_into_held_view, _inserting(held), is_held=True
 )
-SINK = Act("batch of a sink", _sink_batch, _inserting())
+SINK = Act("batch of a sink", _sink_batch, _sinking)
 
 # What changes no row and no name.
 

@@ -121,7 +121,9 @@ def condition_of(error: Exception) -> str | None:
         is_known = condition in OF_SPARK or condition.startswith(("DELTA_", "USAGE_TRACKING_"))
         return condition if is_known else None
     text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
-    found = CONDITIONS.match(text or "")
+    # An error inside of a step that is observed comes through Python, as text.
+    is_wrapped = "Python Proxy" in (text or "")
+    found = (CONDITIONS.search if is_wrapped else CONDITIONS.match)(text or "")
     return found[1] if found else None
 
 

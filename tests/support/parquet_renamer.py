@@ -48,7 +48,7 @@ class Renamer:
     def file(self, source: Path, plan: Plan, *, by: str = DISK, size: int | None = None) -> Any:
         parquet = self.jvm.sparkext.parquet
         return parquet.DataFile(
-            self.configurations[by],
+            parquet.Storages(self.configurations[by]),
             self.path(source),
             source.stat().st_size if size is None else size,
             parquet.ColumnPlan.parse(json.dumps(plan)),

@@ -40,7 +40,6 @@ public final class DeltaHooks {
           new ColumnMappingRemovalHook(),
           new ScannedFilesHook(),
           new ListedFilesHook(),
-          new RewrittenRowsHook(),
           new MatchedRowsHook(),
           new DeletedFilesHook(),
           new UpdatedFilesHook(),
@@ -152,7 +151,7 @@ public final class DeltaHooks {
     UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
     BiPredicate<Object, Object[]> removed = ColumnMappingRemoval::commit;
     BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
-    BiConsumer<Object, Object> rewritten = StalePlan::refuseRewrite;
+    BiConsumer<Object, Object> listed = StalePlan::refuseListed;
     BiConsumer<Object, Object> matched = StalePlan::refuseMatching;
     BiConsumer<Object, Object> searched = StalePlan::refuseSearch;
     BiPredicate<Object, Object> rebased = RebasedNames::fit;
@@ -169,7 +168,7 @@ public final class DeltaHooks {
             entry("comparedProperties", comparedProperties),
             entry("removed", removed),
             entry("scanned", scanned),
-            entry("rewritten", rewritten),
+            entry("listed", listed),
             entry("matched", matched),
             entry("searched", searched),
             entry("rebased", rebased),

@@ -55,7 +55,7 @@ final class ListedFilesHook implements DeltaHook {
     static void onExit(
         @Advice.This Object index,
         @Advice.Return(typing = Assigner.Typing.DYNAMIC) Object snapshot) {
-      UsageTrackingBridge.scanned.accept(index, snapshot);
+      UsageTrackingBridge.listed.accept(index, snapshot);
     }
   }
 }

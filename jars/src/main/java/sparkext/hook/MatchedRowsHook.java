@@ -12,7 +12,7 @@ import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * As {@link RewrittenRowsHook}, where rows are marked by deletion vectors.
+ * As {@link ScannedFilesHook}, where rows are marked by deletion vectors.
  *
  * <p>Why here: UPDATE, DELETE and MERGE look for such rows through this method alone, which puts
  * the files under the plan by itself.

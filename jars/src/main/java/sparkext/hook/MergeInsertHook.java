@@ -15,7 +15,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  * As {@link InsertHook}, for MERGE.
  *
  * <p>Why here: a MERGE that finds no file to look into reads nothing that {@link ScannedFilesHook}
- * or {@link RewrittenRowsHook} could compare, and inserts by position.
+ * could compare, and inserts by position.
  *
  * <p>If it is missing: after a column was dropped and another added, or columns changed places, a
  * DeltaTable of before inserts values into the columns of others, or misses its rows.

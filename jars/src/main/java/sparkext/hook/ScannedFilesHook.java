@@ -8,43 +8,42 @@ import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
-import net.bytebuddy.implementation.bytecode.assign.Assigner;
 import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * Refuses to read files of a table's newest version by a plan that would look for columns by names
- * that these files have not.
+ * Refuses to put files of a table's newest version under a plan that would look for columns by
+ * names that these files have not, or that writes rows again and knows too few columns.
  *
- * <p>Why here: every scan of a Delta table that is planned asks this method for its files, in a
- * transaction and outside of one, and so do aggregates that the log alone answers.
+ * <p>Why here: every scan of a Delta table that is planned goes through this method, in a
+ * transaction and outside of one, and so do the rows that UPDATE, DELETE and MERGE write again.
+ * {@code PrepareDeltaScan}, which would see aggregates as well, is loaded with Delta's extension.
  *
- * <p>If it is missing: what was analysed before names in files changed reads nulls and others'
- * values in a transaction, and from the second DataFrame of a table on.
+ * <p>If it is missing: a DeltaTable, a DataFrame or a statement that was analysed before column
+ * mapping was switched off, or a name was given to another column, writes nulls and others' values.
  *
- * <p>Source: Delta 4.4.0, PrepareDeltaScan.scala, {@code
- * PrepareDeltaScanBase.getDeltaScanGenerator}.
+ * <p>Source: Delta 4.4.0, DeltaTable.scala, {@code DeltaTableUtils.replaceFileIndex}.
  */
 final class ScannedFilesHook implements DeltaHook {
-  private static final String DELTA = "org.apache.spark.sql.delta.";
-  private static final String PACKAGE = DELTA + "stats.";
+  private static final String PLAN = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan";
 
   @Override
   public String typeName() {
-    return PACKAGE + "PrepareDeltaScanBase";
+    return "org.apache.spark.sql.delta.DeltaTableUtils$";
   }
 
   @Override
   public String neighbourName() {
-    return PACKAGE + "DataSize";
+    return DeltaHooks.NEIGHBOUR;
   }
 
   @Override
   public ElementMatcher.Junction<MethodDescription> method() {
-    return named("getDeltaScanGenerator")
-        .and(takesArguments(1))
-        .and(takesArgument(0, named(DELTA + "files.TahoeLogFileIndex")))
-        .and(returns(named(PACKAGE + "DeltaScanGenerator")));
+    return named("replaceFileIndex")
+        .and(takesArguments(2))
+        .and(takesArgument(0, named(PLAN)))
+        .and(takesArgument(1, named("org.apache.spark.sql.execution.datasources.FileIndex")))
+        .and(returns(named(PLAN)));
   }
 
   @Override
@@ -57,11 +56,9 @@ final class ScannedFilesHook implements DeltaHook {
   static final class RefuseStalePlanAdvice {
     private RefuseStalePlanAdvice() {}
 
-    @Advice.OnMethodExit
-    static void onExit(
-        @Advice.Argument(value = 0, typing = Assigner.Typing.DYNAMIC) Object index,
-        @Advice.Return(typing = Assigner.Typing.DYNAMIC) Object generator) {
-      UsageTrackingBridge.scanned.accept(index, generator);
+    @Advice.OnMethodEnter
+    static void onEnter(@Advice.AllArguments Object[] arguments) {
+      UsageTrackingBridge.scanned.accept(arguments[0], arguments[1]);
     }
   }
 }

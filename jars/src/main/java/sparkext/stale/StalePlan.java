@@ -5,13 +5,14 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.commands.DeleteCommand;
 import org.apache.spark.sql.delta.commands.UpdateCommand;
 import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
-import org.apache.spark.sql.delta.stats.DeltaScanGenerator;
+import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
@@ -35,34 +36,40 @@ public final class StalePlan {
   private StalePlan() {}
 
   /**
-   * Refuses a scan.
-   *
-   * @param index the {@code TahoeLogFileIndex} of the analysis
-   * @param generator a {@code DeltaScanGenerator} of the snapshot that is read
-   */
-  public static void refuseScan(Object index, Object generator) {
-    if (OptimisticTransaction.getActive().isDefined()
-        || Boolean.parseBoolean(SparkSession.active().conf().get(CHECKED, "true"))) {
-      new ChangeSinceAnalysis(
-              ((TahoeLogFileIndex) index).snapshotAtAnalysis(),
-              ((DeltaScanGenerator) generator).snapshotToScan())
-          .requireReadable();
-    }
-  }
-
-  /**
-   * Refuses to write rows again.
+   * Refuses a scan, or to write rows again.
    *
    * @param plan a {@code LogicalPlan} over one table
    * @param files the {@code FileIndex} that it gets: a {@code TahoeBatchFileIndex}, where rows are
    *     written again
    */
-  public static void refuseRewrite(Object plan, Object files) {
-    if (files instanceof TahoeBatchFileIndex batch && !batch.addFiles().isEmpty()) {
-      for (SnapshotDescriptor analysed : analysed((LogicalPlan) plan)) {
-        new ChangeSinceAnalysis(analysed, batch.snapshot()).requireRewritable();
+  public static void refuseScan(Object plan, Object files) {
+    if (files instanceof TahoeBatchFileIndex batch) {
+      if (!batch.addFiles().isEmpty()) {
+        for (SnapshotDescriptor analysed : analysed((LogicalPlan) plan)) {
+          new ChangeSinceAnalysis(analysed, batch.snapshot()).requireRewritable();
+        }
       }
+    } else if (files instanceof PreparedDeltaFileIndex prepared && areReadsChecked()) {
+      requireReadable((LogicalPlan) plan, prepared);
     }
+  }
+
+  /**
+   * Refuses to list files.
+   *
+   * @param index the {@code TahoeLogFileIndex} of the analysis
+   * @param snapshot the {@code Snapshot} that is read
+   */
+  public static void refuseListed(Object index, Object snapshot) {
+    if (areReadsChecked()) {
+      new ChangeSinceAnalysis(((TahoeLogFileIndex) index).snapshotAtAnalysis(), (Snapshot) snapshot)
+          .requireReadable();
+    }
+  }
+
+  private static boolean areReadsChecked() {
+    return OptimisticTransaction.getActive().isDefined()
+        || Boolean.parseBoolean(SparkSession.active().conf().get(CHECKED, "true"));
   }
 
   /**

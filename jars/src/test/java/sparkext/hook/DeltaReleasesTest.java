@@ -29,7 +29,13 @@ class DeltaReleasesTest {
                 DeltaHooks.ALL.stream()
                     .map(DeltaHook::typeName)
                     .distinct()
+                    .filter(type -> !needsNewerSpark(jar, type))
                     .map(type -> Arguments.of(jar, type)));
+  }
+
+  /** Of Spark 4.2 the command has a type that the class path lacks; `make test` weaves it there. */
+  private static boolean needsNewerSpark(DeltaJar jar, String typeName) {
+    return jar.spark().equals("4.2") && typeName.endsWith("DeltaDynamicPartitionOverwriteCommand");
   }
 
   @Test

@@ -29,11 +29,11 @@ public final class UsageTrackingBridge {
   /** From a command that removes column mapping, and its arguments, to whether it is done. */
   public static volatile BiPredicate<Object, Object[]> removed = (command, arguments) -> false;
 
-  /** From the index of a plan and the snapshot that is read to an error where it is too old. */
-  public static volatile BiConsumer<Object, Object> scanned = (index, snapshot) -> {};
+  /** From a plan and the files that are to be read with it, to an error where it is too old. */
+  public static volatile BiConsumer<Object, Object> scanned = (plan, files) -> {};
 
-  /** Likewise from a plan and the files whose rows it writes again. */
-  public static volatile BiConsumer<Object, Object> rewritten = (plan, files) -> {};
+  /** Likewise from the index of a plan and the snapshot whose files it lists. */
+  public static volatile BiConsumer<Object, Object> listed = (index, snapshot) -> {};
 
   /** Likewise from a plan and the files where it looks for rows. */
   public static volatile BiConsumer<Object, Object> matched = (plan, files) -> {};
