@@ -51,6 +51,22 @@ def leave(table: Table) -> None:
     table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
 
 
+def leave_beside(table: Table, *writers: Callable[[Table], object]) -> Exception | None:
+    """Leaves; each time that it is about to commit, the next of the writers does so first."""
+    others = [lambda write=write: write(table) for write in writers]
+    return overtaken(table.spark, lambda: leave(table), Step.COMMIT, others)
+
+
+def goes_on_beside(table: Table, write: Callable[[Table], object]) -> None:
+    """Leaving succeeds, and no row of the writer's is lost."""
+    seen: list[Rows] = []
+
+    error = leave_beside(table, lambda _: (write(table), seen.append(table.rows())))
+
+    assert error is None
+    assert_left(table, seen[0])
+
+
 def sql(text: str) -> Callable[[Table], object]:
     return lambda table: table.spark.sql(text.format(t=table.name))
 
@@ -112,44 +128,19 @@ WRITERS: dict[str, Callable[[Table], object]] = {
 @pytest.mark.every_variant
 @pytest.mark.parametrize("writer", WRITERS)
 def test_it_goes_on_when_a_writer_overtakes_it(table: Table, writer: str) -> None:
-    used(table)
-    seen: list[Rows] = []
-
-    def write() -> None:
-        WRITERS[writer](table)
-        seen.append(table.rows())
-
-    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [write])
-
-    assert error is None
-    assert_left(table, seen[0])
+    goes_on_beside(used(table), WRITERS[writer])
 
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_it_goes_on_beside_a_writer_that_makes_no_vectors(table: Table, writer: str) -> None:
-    used(table, NO_VECTORS)
-    seen: list[Rows] = []
-
-    def write() -> None:
-        WRITERS[writer](table)
-        seen.append(table.rows())
-
-    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [write])
-
-    assert error is None
-    assert_left(table, seen[0])
+    goes_on_beside(used(table, NO_VECTORS), WRITERS[writer])
 
 
 def test_it_is_overtaken_as_often_as_it_takes(table: Table) -> None:
     used(table, partitioned_by="d")
     writers = [WRITERS[name] for name in ("append", "update", "add a column", "optimize", "merge")]
 
-    error = overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [lambda write=write: write(table) for write in writers],
-    )
+    error = leave_beside(table, *writers)
 
     assert error is None
     told = metrics(table.log)
@@ -161,12 +152,7 @@ def test_it_is_overtaken_as_often_as_it_takes(table: Table) -> None:
 def test_what_was_copied_is_not_copied_again(table: Table) -> None:
     used(table)
 
-    overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [lambda: WRITERS["append"](table), lambda: WRITERS["delete"](table)],
-    )
+    leave_beside(table, WRITERS["append"], WRITERS["delete"])
 
     told = metrics(table.log)
     assert (told["numRounds"], told["numCopiedFiles"]) == (2, 5)
@@ -181,9 +167,7 @@ def test_what_was_copied_for_nothing_is_counted_and_removed(table: Table) -> Non
     used(table)
     before = parquet_files(table)
 
-    overtaken(
-        table.spark, lambda: leave(table), Step.COMMIT, [lambda: WRITERS["delete of a file"](table)]
-    )
+    leave_beside(table, WRITERS["delete of a file"])
 
     told = metrics(table.log)
     assert (told["numRounds"], told["numCopiedFiles"], told["numDiscardedFiles"]) == (1, 3, 1)
@@ -196,12 +180,7 @@ def test_restored_files_take_the_copies_that_were_made_of_them(table: Table) -> 
     used(table)
     rows = table.rows()
 
-    overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [lambda: WRITERS["delete of a file"](table), lambda: restore(table)],
-    )
+    leave_beside(table, WRITERS["delete of a file"], restore)
 
     assert metrics(table.log)["numRounds"] == 1
     assert_left(table, rows)
@@ -213,12 +192,7 @@ def test_restored_files_take_the_copies_that_were_made_of_them(table: Table) -> 
 def test_a_column_that_is_renamed_meanwhile_has_its_new_name(table: Table) -> None:
     used(table)
 
-    error = overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [lambda: table.alter("RENAME COLUMN c TO f")],
-    )
+    error = leave_beside(table, lambda _: table.alter("RENAME COLUMN c TO f"))
 
     assert error is None
     assert list(table.log.physical_names) == ["a", "f", "d"]
@@ -230,12 +204,7 @@ def test_a_column_that_is_renamed_meanwhile_has_its_new_name(table: Table) -> No
 def test_a_column_that_is_dropped_meanwhile_does_not_come_back(table: Table) -> None:
     used(table)
 
-    error = overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [lambda: table.alter("DROP COLUMN c")],
-    )
+    error = leave_beside(table, lambda _: table.alter("DROP COLUMN c"))
     table.alter("ADD COLUMN c STRING")
 
     assert error is None
@@ -246,12 +215,7 @@ def test_a_flag_that_turns_true_meanwhile_makes_copies_of_a_free_exit(table: Tab
     table.create("a INT, b STRING", TRACKED, NAME_MODE)
     table.insert("(1, 'x')")
 
-    error = overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [lambda: table.alter("RENAME COLUMN b TO c")],
-    )
+    error = leave_beside(table, lambda _: table.alter("RENAME COLUMN b TO c"))
 
     assert error is None
     assert table.log.flag == "true"
@@ -263,11 +227,10 @@ def test_the_free_exit_is_overtaken_by_metadata_and_goes_on(table: Table) -> Non
     table.create("a INT, b STRING", TRACKED, NAME_MODE)
     table.insert("(1, 'x')")
 
-    error = overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [lambda: table.alter("ADD COLUMN c INT"), lambda: table.insert("(2, 'y', 3)")],
+    error = leave_beside(
+        table,
+        lambda _: table.alter("ADD COLUMN c INT"),
+        lambda _: table.insert("(2, 'y', 3)"),
     )
 
     assert error is None
@@ -278,7 +241,7 @@ def test_the_free_exit_is_overtaken_by_metadata_and_goes_on(table: Table) -> Non
 def test_a_table_that_was_left_meanwhile_is_not_left_again(table: Table) -> None:
     used(table)
 
-    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [lambda: leave(table)])
+    error = leave_beside(table, leave)
 
     assert error is not None
     assert named_condition(error) == "DELTA_METADATA_CHANGED"
@@ -291,7 +254,7 @@ def test_a_table_that_was_replaced_meanwhile_stays_as_it_is(table: Table) -> Non
         f"CREATE OR REPLACE TABLE {{t}} USING delta TBLPROPERTIES ({NAME_MODE}) AS SELECT 1 AS a"
     )
 
-    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [lambda: sql(replace)(table)])
+    error = leave_beside(table, sql(replace))
 
     assert error is not None
     assert named_condition(error) == "DELTA_METADATA_CHANGED"
@@ -306,12 +269,7 @@ def test_columns_that_cluster_the_table_meanwhile_have_the_names_of_the_table(ta
     table.alter("RENAME COLUMN b TO c")
     table.alter("CLUSTER BY NONE")
 
-    error = overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [lambda: table.alter("CLUSTER BY (c)")],
-    )
+    error = leave_beside(table, lambda _: table.alter("CLUSTER BY (c)"))
 
     assert error is None
     [domain] = [d for d in table.log.actions("domainMetadata") if d["domain"] == "delta.clustering"]
@@ -329,9 +287,7 @@ def test_it_gives_up_after_its_time_and_leaves_nothing(table: Table, conf: SetCo
     files = parquet_files(table)
 
     with refusal(OVERTAKEN) as refused:
-        error = overtaken(
-            table.spark, lambda: leave(table), Step.COMMIT, [lambda: WRITERS["append"](table)]
-        )
+        error = leave_beside(table, WRITERS["append"])
         assert error is not None
         raise error
 
@@ -385,11 +341,7 @@ def test_rewritten_rows_are_those_of_the_newest_version(table: Table, writer: st
     writers = {**WRITERS, "append": sql("INSERT INTO {t} VALUES (50, named_struct('y', 1))")}
     seen: list[Rows] = []
 
-    def write() -> None:
-        writers[writer](table)
-        seen.append(table.rows("a"))
-
-    error = overtaken(table.spark, lambda: leave(table), Step.COMMIT, [write])
+    error = leave_beside(table, lambda _: (writers[writer](table), seen.append(table.rows("a"))))
 
     assert error is None
     assert table.rows("a") == seen[0]
@@ -404,17 +356,8 @@ def test_copies_that_vacuum_removed_are_made_again(table: Table, conf: SetConf) 
     rows = table.rows()
     conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
 
-    error = overtaken(
-        table.spark,
-        lambda: leave(table),
-        Step.COMMIT,
-        [
-            lambda: (
-                table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS"),
-                WRITERS["append"](table),
-            )
-        ],
-    )
+    vacuum = sql("VACUUM {t} RETAIN 0 HOURS")
+    error = leave_beside(table, lambda _: (vacuum(table), WRITERS["append"](table)))
 
     assert error is None
     assert metrics(table.log)["numRounds"] == 2
@@ -439,9 +382,7 @@ def test_the_setting_of_delta_that_rewrites_all_is_delta_s_own(table: Table) -> 
     used(table)
 
     with setting(table, "rewrite"):
-        error = overtaken(
-            table.spark, lambda: leave(table), Step.COMMIT, [lambda: WRITERS["append"](table)]
-        )
+        error = leave_beside(table, WRITERS["append"])
 
     assert error is not None
     assert named_condition(error) == "DELTA_CONCURRENT_APPEND"

@@ -12,38 +12,12 @@ from collections.abc import Callable
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table
 from held_statement import HeldStatement, Step
-from removal import NONE_MODE, setting
+from name_changes import Change, drop_and_add, leave, nothing, rename, rename_and_add, swap
 from statements import named_condition
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
 ROWS = [(1, "x", "p"), (2, "y", "q")]
-
-Change = Callable[[Table], object]
-
-
-def leave(table: Table) -> None:
-    with setting(table, "copy"):
-        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-
-
-def rename(table: Table) -> None:
-    table.alter("RENAME COLUMN b TO c")
-
-
-def rename_and_add(table: Table) -> None:
-    rename(table)
-    table.alter("ADD COLUMN b STRING")
-
-
-def drop_and_add(table: Table) -> None:
-    table.alter("DROP COLUMN b")
-    table.alter("ADD COLUMN b STRING")
-
-
-def nothing(table: Table) -> None:
-    pass
-
 
 READERS = {
     "UPDATE": "UPDATE {t} SET a = a + 1 WHERE a = 1",
@@ -124,12 +98,6 @@ def test_an_insert_into_a_column_that_became_another_is_refused(
     assert_refused(run_late(table, INSERTS[statement], change))
 
     assert table.rows("a, d") == [(1, "p"), (2, "q")]
-
-
-def swap(table: Table) -> None:
-    table.alter("RENAME COLUMN b TO other")
-    table.alter("RENAME COLUMN d TO b")
-    table.alter("RENAME COLUMN other TO d")
 
 
 @pytest.mark.every_variant

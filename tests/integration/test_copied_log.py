@@ -171,15 +171,7 @@ def test_statistics_that_only_a_checkpoint_has_are_renamed(
     insert_one_file(table, "(1, 'x', named_struct('x', 1.25)), (2, NULL, NULL)")
     for old, new in {"a": "c", "s.x": "y"}.items():
         table.alter(f"RENAME COLUMN {old} TO {new}")
-    jvm: Any = table.spark._jvm
-    delta_log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
-        table.spark._jsparkSession, str(table.path)
-    )
-    delta_log.checkpoint()
-    for file in (table.path / "_delta_log").glob("*.json"):
-        if int(file.stem[:20]) < table.log.version:
-            file.unlink()
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    table.cut_log(table.log.version)
 
     table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table
+from name_changes import leave, map_again
 from pyspark.errors import StreamingQueryException
-from removal import NONE_MODE, setting
 
 CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 OTHER_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"
@@ -38,15 +38,6 @@ class History:
     """The last version with the dropped column."""
     left: int
     """The version that switched column mapping off."""
-
-
-def leave(table: Table) -> None:
-    with setting(table, "copy"):
-        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-
-
-def map_again(table: Table) -> None:
-    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
 
 
 def history(table: Table, *, is_tracked: bool = True, is_mapped: bool = True) -> History:
@@ -153,11 +144,7 @@ def test_a_stream_needs_no_older_snapshot_where_no_name_changed(
     table.insert("(5, 555)")
     start = table.log.version
     table.insert("(6, 666)")
-    log = table.spark._jvm.org.apache.spark.sql.delta.DeltaLog  # type: ignore[union-attr]
-    log.forTable(table.spark._jsparkSession, str(table.path)).checkpoint()
-    for version in range(start):
-        (table.path / "_delta_log" / f"{version:020}.json").unlink()
-    log.clearCache()
+    table.cut_log(start)
 
     assert streamed(table, tmp_path, startingVersion=str(start)) == [(5, 555), (6, 666)]
 

@@ -15,10 +15,20 @@ from typing import Any
 import pytest
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table, refusal
+from name_changes import (
+    Change,
+    drop_and_add,
+    leave,
+    map_again,
+    nothing,
+    rename,
+    rename_and_add,
+    swap,
+)
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
-from removal import NONE_MODE, setting
+from removal import NONE_MODE
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 COLUMNS = "a INT, b STRING, d STRING"
@@ -29,46 +39,11 @@ CHECKED = "spark.databricks.delta.checkLatestSchemaOnRead"
 SKIPPING = "spark.databricks.delta.stats.skipping"
 ROW_INDEX = "spark.databricks.delta.deletionVectors.useMetadataRowIndex"
 
-Change = Callable[[Table], object]
-
-
-def leave(table: Table, how: str = "copy") -> None:
-    with setting(table, how):
-        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
-
-
-def map_again(table: Table) -> None:
-    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
-
-
-def rename(table: Table) -> None:
-    table.alter("RENAME COLUMN b TO c")
-
-
-def nothing(table: Table) -> None:
-    pass
-
 
 def leave_and_add(table: Table) -> None:
     leave(table)
     table.alter("ADD COLUMN b STRING")
     table.spark.sql(f"UPDATE {table.name} SET b = 'new'")
-
-
-def drop_and_add(table: Table) -> None:
-    table.alter("DROP COLUMN b")
-    table.alter("ADD COLUMN b STRING")
-
-
-def rename_and_add(table: Table) -> None:
-    rename(table)
-    table.alter("ADD COLUMN b STRING")
-
-
-def swap(table: Table) -> None:
-    table.alter("RENAME COLUMN b TO other")
-    table.alter("RENAME COLUMN d TO b")
-    table.alter("RENAME COLUMN other TO d")
 
 
 def and_leave(change: Change) -> Change:
@@ -348,10 +323,7 @@ def test_versions_that_were_in_between_and_are_gone_refuse_what_they_would_have_
     held = Held(table)
     table.alter("ADD COLUMN e INT")
     table.insert("(3, 'z', 'r', 1)")
-    log = table.spark._jvm.org.apache.spark.sql.delta.DeltaLog  # type: ignore[union-attr]
-    log.forTable(table.spark._jsparkSession, str(table.path)).checkpoint()
-    for version in range(table.log.version):
-        (table.path / "_delta_log" / f"{version:020}.json").unlink()
+    table.cut_log(table.log.version)
 
     with table.refusal(STALE):
         held.frame.collect()

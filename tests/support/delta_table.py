@@ -58,6 +58,15 @@ class Table:
         for file in (self.path / "_delta_log").rglob("*"):
             os.utime(file, (old, old))
 
+    def cut_log(self, version: int) -> None:
+        """Removes the commits before a version: the newest has a checkpoint then."""
+        jvm: Any = self.spark._jvm
+        logs = jvm.org.apache.spark.sql.delta.DeltaLog
+        logs.forTable(self.spark._jsparkSession, str(self.path)).checkpoint()
+        for earlier in range(version):
+            (self.path / "_delta_log" / f"{earlier:020}.json").unlink()
+        logs.clearCache()
+
     def frame(self, version: int | None = None) -> DataFrame:
         """The table as it is, or as it was, for chispa, which compares schemas as well."""
         suffix = "" if version is None else f" VERSION AS OF {version}"

@@ -6,10 +6,8 @@ import static net.bytebuddy.matcher.ElementMatchers.returns;
 import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
 import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
-import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
-import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
  * As {@link InsertHook}, where INSERT OVERWRITE replaces the partitions that it writes to.
@@ -44,22 +42,6 @@ final class PartitionInsertHook implements DeltaHook {
 
   @Override
   public String adviceName() {
-    return RememberTableAdvice.class.getName();
-  }
-
-  /** Inlined into Delta's method. */
-  @SuppressWarnings("unused")
-  static final class RememberTableAdvice {
-    private RememberTableAdvice() {}
-
-    @Advice.OnMethodEnter
-    static void onEnter(@Advice.This Object insert) {
-      UsageTrackingBridge.insertBegun.accept(insert);
-    }
-
-    @Advice.OnMethodExit(onThrowable = Throwable.class)
-    static void onExit() {
-      UsageTrackingBridge.insertEnded.run();
-    }
+    return ViewInsertHook.RememberTableAdvice.class.getName();
   }
 }

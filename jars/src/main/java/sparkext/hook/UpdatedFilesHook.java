@@ -6,11 +6,8 @@ import static net.bytebuddy.matcher.ElementMatchers.returns;
 import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
 import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
-import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
-import net.bytebuddy.implementation.bytecode.assign.Assigner;
 import net.bytebuddy.matcher.ElementMatcher;
-import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
  * As {@link DeletedFilesHook}, for UPDATE.
@@ -47,19 +44,6 @@ final class UpdatedFilesHook implements DeltaHook {
 
   @Override
   public String adviceName() {
-    return RefuseStalePlanAdvice.class.getName();
-  }
-
-  /** Inlined into Delta's method. */
-  @SuppressWarnings("unused")
-  static final class RefuseStalePlanAdvice {
-    private RefuseStalePlanAdvice() {}
-
-    @Advice.OnMethodEnter
-    static void onEnter(
-        @Advice.This Object command,
-        @Advice.Argument(value = 2, typing = Assigner.Typing.DYNAMIC) Object transaction) {
-      UsageTrackingBridge.searched.accept(command, transaction);
-    }
+    return DeletedFilesHook.RefuseStalePlanAdvice.class.getName();
   }
 }

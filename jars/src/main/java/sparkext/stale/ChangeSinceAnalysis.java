@@ -31,19 +31,17 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
 
   /** Likewise, where a column of then is gone, or another one has its name. */
   void requireInsertable() {
-    ColumnNames then = columns(analysed);
-    require(
-        haveSameMetadata() || (then.areStillIn(then, columns(newest)) && columnsWereKept(then)));
+    require(haveSameMetadata() || (columnsAreThere() && columnsWereKept(columns(analysed))));
   }
 
   /** All of that, or where the columns are in another order: MERGE inserts by position. */
   void requireMergeable() {
     require(
         haveSameMetadata()
-            || Arrays.equals(
-                analysed.metadata().schema().names(), newest.metadata().schema().names()));
-    requireReadable();
-    requireInsertable();
+            || (Arrays.equals(
+                    analysed.metadata().schema().names(), newest.metadata().schema().names())
+                && columnsAreThere()
+                && isReadable()));
   }
 
   private void require(boolean isRight) {
@@ -76,6 +74,11 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     Metadata now = newest.metadata();
     return then.schemaString().equals(now.schemaString())
         && then.columnMappingMode().equals(now.columnMappingMode());
+  }
+
+  private boolean columnsAreThere() {
+    ColumnNames then = columns(analysed);
+    return then.areStillIn(then, columns(newest));
   }
 
   private boolean columnsWereAdded() {

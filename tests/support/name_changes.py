@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What changes the names of a table's columns, or in its files, while others hold on to them.
+
+The table has the columns `b` and `d` of one type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from delta_table import NAME_MODE, Table
+from removal import NONE_MODE, setting
+
+Change = Callable[[Table], object]
+
+
+def nothing(table: Table) -> None:
+    pass
+
+
+def leave(table: Table, how: str = "copy") -> None:
+    with setting(table, how):
+        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+def map_again(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+
+def rename(table: Table) -> None:
+    table.alter("RENAME COLUMN b TO c")
+
+
+def rename_and_add(table: Table) -> None:
+    rename(table)
+    table.alter("ADD COLUMN b STRING")
+
+
+def drop_and_add(table: Table) -> None:
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b STRING")
+
+
+def swap(table: Table) -> None:
+    table.alter("RENAME COLUMN b TO other")
+    table.alter("RENAME COLUMN d TO b")
+    table.alter("RENAME COLUMN other TO d")
