@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 
 Plan = dict[str, Any]
 
-DISK, STREAM = "kernel", "buffer"  # that copies
+DISK, STREAM, MEMORY = "kernel", "buffer", "memory"  # that copies; the last of small files
+SMALL = 256 << 10
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ class Renamer:
     def file(self, source: Path, plan: Plan, *, by: str = DISK, size: int | None = None) -> Any:
         parquet = self.jvm.sparkext.parquet
         return parquet.DataFile(
-            parquet.Storages(self.configurations[by]),
+            parquet.Storages(self.configurations[by], SMALL if by == MEMORY else 0),
             self.path(source),
             source.stat().st_size if size is None else size,
-            parquet.ColumnPlan.parse(json.dumps(plan)),
+            parquet.Renaming(parquet.ColumnPlan.parse(json.dumps(plan))),
         )
 
     def path(self, path: Path) -> Any:
@@ -78,4 +79,4 @@ class Renamer:
         return Outcome(java.way().name(), java.length(), java.reason())
 
 
-BY = (DISK, STREAM)
+BY = (DISK, STREAM, MEMORY)

@@ -28,9 +28,11 @@ final class FileJob {
   /** Where the copies go, if there are to be any. */
   interface Target {
     /**
+     * As a URI.
+     *
      * @param number of the file in this job
      */
-    Path of(int number, Map<String, String> partitionValues);
+    String of(int number, Map<String, String> partitionValues);
   }
 
   FileJob(

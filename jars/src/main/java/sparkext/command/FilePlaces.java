@@ -7,13 +7,13 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -40,6 +40,12 @@ final class FilePlaces {
   /** Of a folder, on the file systems that people have. */
   private static final int MAX_NAME_LENGTH = 255;
 
+  /** Of the number in a name, at least. */
+  private static final int DIGITS = 5;
+
+  /** Paths of the log that mean the same wherever they stand in a URI. */
+  private static final Pattern PLAIN = Pattern.compile("[\\w.=-][\\w.=/-]*");
+
   /** As Delta's own random folders are. */
   private static final int SHORT_PREFIX_LENGTH = 2;
 
@@ -49,7 +55,8 @@ final class FilePlaces {
   /** In the name of every copy of this run, and of no other file. */
   private final String run = UUID.randomUUID().toString();
 
-  private final Set<Path> used = new LinkedHashSet<>();
+  /** Folders, with their URIs. */
+  private final Map<Path, String> used = new LinkedHashMap<>();
 
   /** The places in a table, with column mapping or without it already. */
   FilePlaces(Path table, Metadata metadata) {
@@ -62,8 +69,23 @@ final class FilePlaces {
     return DeltaFileOperations.absolutePath(table.toString(), path);
   }
 
+  /** The URI of a file that the log has. */
+  String uri(String path) {
+    return PLAIN.matcher(path).matches() ? uri(table, path) : absolute(path).toUri().toString();
+  }
+
+  private static String uri(Path folder, String name) {
+    String uri = folder.toUri().toString();
+    return uri.endsWith("/") ? uri + name : uri + "/" + name;
+  }
+
   /** The path for the log of a copy, whose URI is given. */
   String relative(String copy) {
+    String root = uri(table, "");
+    if (copy.startsWith(root)
+        && PLAIN.matcher(copy).region(root.length(), copy.length()).matches()) {
+      return copy.substring(root.length());
+    }
     return SparkPath.fromPath(new Path(belowTable(new Path(URI.create(copy))))).urlEncoded();
   }
 
@@ -80,28 +102,29 @@ final class FilePlaces {
   }
 
   /**
-   * Where a copy goes, to whose name a task adds its attempt and an ending.
+   * The URI of where a copy goes, to whose name a task adds its attempt and an ending.
    *
    * @param partitionValues in the order of the table's partition columns
    */
-  Path target(int number, Map<String, String> partitionValues) {
+  String target(int number, Map<String, String> partitionValues) {
     Path folder =
         randomPrefixLength > 0
             ? randomFolder(randomPrefixLength)
             : partitionFolder(partitionValues);
-    used.add(folder);
-    return new Path(folder, String.format(Locale.ROOT, "part-%05d-%s", number, run));
+    String uri = used.computeIfAbsent(folder, first -> uri(first, "part-"));
+    String digits = Integer.toString(number);
+    return uri + "0".repeat(Math.max(0, DIGITS - digits.length())) + digits + "-" + run;
   }
 
-  /** The name of a file by its URI. */
-  static String nameOf(String uri) {
-    return new Path(URI.create(uri)).getName();
+  /** The name of a copy by its URI, in which nothing is encoded. */
+  static String nameOf(String copy) {
+    return copy.substring(copy.lastIndexOf('/') + 1);
   }
 
   /** The copies of this run on the storage, by their names, with their sizes. */
   Map<String, Long> copies(Configuration configuration) {
     Map<String, Long> found = new HashMap<>();
-    for (Path folder : used) {
+    for (Path folder : used.keySet()) {
       for (FileStatus file : copiesIn(folder, configuration)) {
         found.put(file.getPath().getName(), file.getLen());
       }
@@ -165,7 +188,7 @@ final class FilePlaces {
   void removeAll(Set<String> others, Configuration configuration) {
     Uninterrupted.run(
         () -> {
-          used.forEach(folder -> removeCopies(folder, configuration));
+          used.keySet().forEach(folder -> removeCopies(folder, configuration));
           remove(others, configuration);
         });
   }

@@ -3,7 +3,6 @@ package sparkext.command;
 
 import java.io.UncheckedIOException;
 import java.util.Map;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
 import scala.jdk.javaapi.CollectionConverters;
@@ -50,7 +49,7 @@ final class FilePlan {
       // Delta commits no deletion vector of a file whose rows are not counted.
       return toRewrite(file, "nobody counted the rows of its deletion vector");
     }
-    String statistics;
+    RenamedKeys.Statistics statistics;
     try {
       statistics = keys.statistics(file.stats());
     } catch (UncheckedIOException broken) {
@@ -61,10 +60,10 @@ final class FilePlan {
     // Of a file that stays nothing can be said anew: Delta's checksum (Checksum.scala,
     // `computeNewChecksum`) would count it twice.
     boolean mayStay =
-        values.equals(oldValues)
-            && RenamedKeys.areSame(statistics, file.stats())
+        !statistics.isRenamed()
+            && values.equals(oldValues)
             && !places.isMisleading(file.path(), oldValues, values);
-    return new Looked(file, statistics, values, mayStay, null);
+    return new Looked(file, statistics.json(), values, mayStay, null);
   }
 
   private static Looked toRewrite(AddFile file, String reason) {
@@ -72,12 +71,8 @@ final class FilePlan {
   }
 
   /** The order to look at a file's footer, and to copy it if it has a target. */
-  CopyJob.Order order(int number, Looked looked, Path target) {
+  CopyJob.Order order(int number, Looked looked, String target) {
     return new CopyJob.Order(
-        number,
-        places.absolute(looked.file().path()).toUri().toString(),
-        looked.file().size(),
-        target == null ? null : target.toUri().toString(),
-        looked.mayStay());
+        number, places.uri(looked.file().path()), looked.file().size(), target, looked.mayStay());
   }
 }

@@ -4,9 +4,7 @@ package sparkext.command;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -14,7 +12,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -31,7 +28,6 @@ import sparkext.parquet.Columns;
  */
 final class RenamedKeys {
   private static final JsonFactory FACTORY = new JsonFactory();
-  private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** Statistics that are objects of columns; those of the file itself stay. */
   private static final Set<String> BY_COLUMN = Set.of("minValues", "maxValues", "nullCount");
@@ -55,25 +51,24 @@ final class RenamedKeys {
     return new RenamedKeys(plan.columns(), partitionColumns);
   }
 
-  /** Whether two texts are the same statistics, however they are spaced. */
-  static boolean areSame(String statistics, String others) {
-    try {
-      return Objects.equals(statistics, others)
-          || MAPPER.readTree(statistics).equals(MAPPER.readTree(others));
-    } catch (JsonProcessingException impossible) {
-      throw new UncheckedIOException(impossible);
-    }
-  }
+  /**
+   * Statistics under the new names.
+   *
+   * @param json null where there are none
+   * @param isRenamed whether they say anything else than under the old names
+   */
+  record Statistics(String json, boolean isRenamed) {}
 
   /**
    * A file's statistics, numbers as they are written, without those of dropped columns.
    *
    * @throws UncheckedIOException they are no JSON object
    */
-  String statistics(String json) {
+  Statistics statistics(String json) {
     if (json == null || json.isBlank()) {
-      return json;
+      return new Statistics(json, false);
     }
+    boolean isRenamed = false;
     StringWriter renamed = new StringWriter(json.length());
     try (JsonParser parser = FACTORY.createParser(json);
         JsonGenerator generator = FACTORY.createGenerator(renamed)) {
@@ -85,7 +80,7 @@ final class RenamedKeys {
         String name = parser.currentName();
         generator.writeFieldName(name);
         if (parser.nextToken() == JsonToken.START_OBJECT && BY_COLUMN.contains(name)) {
-          copyColumns(parser, generator, columns);
+          isRenamed |= copyColumns(parser, generator, columns);
         } else {
           copy(parser, generator);
         }
@@ -94,7 +89,7 @@ final class RenamedKeys {
     } catch (IOException broken) {
       throw new UncheckedIOException(broken);
     }
-    return renamed.toString();
+    return new Statistics(renamed.toString(), isRenamed);
   }
 
   /**
@@ -122,11 +117,15 @@ final class RenamedKeys {
     return renamed;
   }
 
-  private void copyColumns(JsonParser parser, JsonGenerator generator, Columns level)
+  /** Whether a name became another one, or went. */
+  private boolean copyColumns(JsonParser parser, JsonGenerator generator, Columns level)
       throws IOException {
+    boolean isRenamed = false;
     generator.writeStartObject();
     while (parser.nextToken() == JsonToken.FIELD_NAME) {
-      Optional<Column> column = level.named(parser.currentName());
+      String name = parser.currentName();
+      Optional<Column> column = level.named(name);
+      isRenamed |= column.isEmpty() || !column.get().newName().equals(name);
       boolean isObject = parser.nextToken() == JsonToken.START_OBJECT;
       if (column.isEmpty()) {
         parser.skipChildren();
@@ -134,12 +133,13 @@ final class RenamedKeys {
       }
       generator.writeFieldName(column.get().newName());
       if (isObject && column.get().type() instanceof Struct struct) {
-        copyColumns(parser, generator, struct.columns());
+        isRenamed |= copyColumns(parser, generator, struct.columns());
       } else {
         copy(parser, generator);
       }
     }
     generator.writeEndObject();
+    return isRenamed;
   }
 
   /** The value that the parser is at. A number's text would change on its way through a double. */

@@ -30,6 +30,7 @@ import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
 import sparkext.parquet.NotParquetException;
+import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
 
@@ -189,11 +190,12 @@ public final class CopyJob {
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
       Storages storages = new Storages(broadcast.value().value());
+      Renaming renaming = new Renaming(plan);
       List<FileResult> results = new ArrayList<>();
       try {
         for (Order order : Packed.<Order>unpack(packed)) {
           task.killTaskIfInterrupted();
-          results.add(result(order, task, storages));
+          results.add(result(order, task, storages, renaming));
           progress.add(order);
         }
         task.killTaskIfInterrupted();
@@ -222,8 +224,9 @@ public final class CopyJob {
       }
     }
 
-    private FileResult result(Order order, TaskContext task, Storages storages) throws IOException {
-      DataFile file = new DataFile(storages, path(order.source()), order.size(), plan);
+    private static FileResult result(
+        Order order, TaskContext task, Storages storages, Renaming renaming) throws IOException {
+      DataFile file = new DataFile(storages, path(order.source()), order.size(), renaming);
       try {
         if (order.target() == null) {
           return FileResult.of(order.number(), null, file.look(order.mayStay()));

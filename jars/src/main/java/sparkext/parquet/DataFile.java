@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.io.RandomAccessFile;
 import java.io.Serializable;
-import java.nio.file.Files;
-import java.nio.file.attribute.PosixFilePermissions;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StreamCapabilities;
-import org.apache.hadoop.fs.permission.FsPermission;
 
 /** One data file on any storage, and what a plan makes of it. */
 public final class DataFile {
@@ -38,16 +33,16 @@ public final class DataFile {
   private final Storages storages;
   private final Path path;
   private final long size;
-  private final ColumnPlan plan;
+  private final Renaming renaming;
 
   /**
    * @param size of the file, as the table's log has it
    */
-  public DataFile(Storages storages, Path path, long size, ColumnPlan plan) {
+  public DataFile(Storages storages, Path path, long size, Renaming renaming) {
     this.storages = storages;
     this.path = path;
     this.size = size;
-    this.plan = plan;
+    this.renaming = renaming;
   }
 
   /**
@@ -87,8 +82,8 @@ public final class DataFile {
   }
 
   private Outcome read(Use use) throws IOException, NotParquetException {
-    try (Source source = Source.open(storages.of(path), path)) {
-      return use.of(new RenamedFile(source, size, plan));
+    try (Source source = Source.open(storages, path, size)) {
+      return use.of(new RenamedFile(source, size, renaming));
     } catch (NotCopiedException reason) {
       return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
     } catch (Source.EndException cut) {
@@ -99,8 +94,7 @@ public final class DataFile {
   private long write(RenamedFile file, Path target, Runnable checkpoint)
       throws IOException, NotCopiedException {
     FileSystem storage = storages.of(target);
-    OutputStream stream =
-        storages.inFolder(target.getParent(), storage, () -> create(storage, target));
+    OutputStream stream = storages.inFolderOf(target, storage, () -> create(storage, target));
     try {
       long length = file.writeTo(stream, checkpoint);
       stream.close();
@@ -119,23 +113,10 @@ public final class DataFile {
     if (!LocalDisk.has(storage)) {
       return storage.create(target, false);
     }
-    java.nio.file.Path file = LocalDisk.file(storage, target);
     try {
-      Files.createFile(file);
+      return new DiskStream(LocalDisk.file(storage, target), storages.permissions());
     } catch (java.nio.file.FileAlreadyExistsException exists) {
       throw new FileAlreadyExistsException(target + " already exists");
-    }
-    try {
-      // As Hadoop does it, but without a process for each file.
-      FsPermission permission =
-          FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(storages.configuration()));
-      Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permission.toString()));
-      // Opened without truncating it, empty as it is: ext4 (`auto_da_alloc`) writes a file that was
-      // truncated to the disk before it is closed.
-      return new FileOutputStream(new RandomAccessFile(file.toFile(), "rw").getFD());
-    } catch (IOException | RuntimeException failed) {
-      Files.delete(file);
-      throw failed;
     }
   }
 

@@ -25,7 +25,7 @@ public record FileColumn(List<String> path, Integer fieldId) {
    */
   public static List<FileColumn> of(Configuration configuration, Path path, long size)
       throws IOException, NotParquetException, NotCopiedException {
-    try (Source source = Source.open(path.getFileSystem(configuration), path)) {
+    try (Source source = Source.open(new Storages(configuration), path, size)) {
       List<SchemaElement> schema = Footer.readUnchecked(source, size).metadata().getSchema();
       List<FileColumn> columns = new ArrayList<>();
       if (schema.size() > 1) {

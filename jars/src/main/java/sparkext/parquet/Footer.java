@@ -92,14 +92,14 @@ record Footer(FileMetaData metadata, long start) {
   static long write(FileMetaData metadata, OutputStream file) throws IOException {
     ByteArrayOutputStream footer = new ByteArrayOutputStream();
     Util.writeFileMetaData(metadata, footer);
-    footer.writeTo(file);
-    file.write(
-        ByteBuffer.allocate(Integer.BYTES)
+    footer.writeBytes(
+        ByteBuffer.allocate(TAIL)
             .order(ByteOrder.LITTLE_ENDIAN)
             .putInt(footer.size())
+            .put(MAGIC)
             .array());
-    file.write(MAGIC);
-    return footer.size() + TAIL;
+    footer.writeTo(file);
+    return footer.size();
   }
 
   private static byte[] bytes(Source file, long start, int length) throws IOException {

@@ -53,6 +53,11 @@ final class KeyValues {
 
   private final ColumnPlan plan;
 
+  /** What was renamed last: files that were written alike say the same. */
+  private String schema;
+
+  private Optional<String> renamedSchema;
+
   KeyValues(ColumnPlan plan) {
     this.plan = plan;
   }
@@ -78,8 +83,11 @@ final class KeyValues {
     List<KeyValue> staying = new ArrayList<>();
     for (KeyValue entry : metadata.getKey_value_metadata()) {
       if (entry.getKey().equals(SPARK_SCHEMA) && entry.isSetValue()) {
-        renamed(entry.getValue())
-            .ifPresent(schema -> staying.add(new KeyValue(SPARK_SCHEMA).setValue(schema)));
+        if (!entry.getValue().equals(schema)) {
+          schema = entry.getValue();
+          renamedSchema = renamed(schema);
+        }
+        renamedSchema.ifPresent(text -> staying.add(new KeyValue(SPARK_SCHEMA).setValue(text)));
       } else if (OF_VALUES.contains(entry.getKey())) {
         staying.add(entry);
       }
@@ -88,10 +96,10 @@ final class KeyValues {
   }
 
   /** Nothing where it is no schema that the plan fits: readers then take Parquet's own. */
-  private Optional<String> renamed(String schema) {
+  private Optional<String> renamed(String json) {
     try {
       if (plan.byId()
-          || !(MAPPER.readTree(schema) instanceof ObjectNode struct)
+          || !(MAPPER.readTree(json) instanceof ObjectNode struct)
           || !struct.path("type").asText().equals("struct")) {
         return Optional.empty();
       }

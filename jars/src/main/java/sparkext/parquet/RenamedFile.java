@@ -47,16 +47,16 @@ public final class RenamedFile {
    */
   public RenamedFile(FSDataInputStream file, long size, ColumnPlan plan)
       throws IOException, NotCopiedException, NotParquetException {
-    this(new Source.OfStream(file), size, plan);
+    this(new Source.OfStream(file), size, new Renaming(plan));
   }
 
-  RenamedFile(Source file, long size, ColumnPlan plan)
+  RenamedFile(Source file, long size, Renaming renaming)
       throws IOException, NotCopiedException, NotParquetException {
     this.file = file;
     this.footer = Footer.read(file, size);
     SchemaTree old = SchemaTree.of(footer.metadata().getSchema());
-    this.schema = new Renaming(plan).of(old);
-    this.keyValues = new KeyValues(plan);
+    this.schema = renaming.of(old);
+    this.keyValues = renaming.keyValues();
     old.leaves().forEach(leaf -> oldPaths.put(leaf.number(), leaf.path()));
     for (SchemaTree.Leaf leaf : schema.leaves()) {
       newNumbers.put(leaf.number(), newNumbers.size());

@@ -13,12 +13,21 @@ import sparkext.parquet.ColumnPlan.MapOf;
 import sparkext.parquet.ColumnPlan.Struct;
 import sparkext.parquet.ColumnPlan.Type;
 
-/** A file's schema under the names of a plan, without what the plan does not know. */
-final class Renaming {
+/**
+ * What a plan makes of files: their schemas under its names, without what it does not know, and
+ * what their writers say besides. One for many files, in one thread.
+ */
+public final class Renaming {
   private final ColumnPlan plan;
+  private final KeyValues keyValues;
 
-  Renaming(ColumnPlan plan) {
+  public Renaming(ColumnPlan plan) {
     this.plan = plan;
+    this.keyValues = new KeyValues(plan);
+  }
+
+  KeyValues keyValues() {
+    return keyValues;
   }
 
   SchemaTree of(SchemaTree root) throws NotCopiedException {

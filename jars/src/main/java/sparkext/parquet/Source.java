@@ -20,9 +20,25 @@ interface Source extends Closeable {
   /**
    * Opens a file.
    *
+   * @param size of it, as the table's log has it
+   * @throws EndException if it is small, and smaller than that
    * @throws NotParquetException if there is none
    */
-  static Source open(FileSystem storage, Path path) throws IOException, NotParquetException {
+  static Source open(Storages storages, Path path, long size)
+      throws IOException, NotParquetException {
+    Source file = open(storages.of(path), path);
+    if (!storages.isSmall(size)) {
+      return file;
+    }
+    try (file) {
+      byte[] bytes = new byte[(int) Math.max(size, 0)];
+      file.read(0, bytes);
+      return new InMemory(bytes);
+    }
+  }
+
+  private static Source open(FileSystem storage, Path path)
+      throws IOException, NotParquetException {
     try {
       return LocalDisk.has(storage)
           ? new OfDisk(FileChannel.open(LocalDisk.file(storage, path)))
@@ -103,11 +119,12 @@ interface Source extends Closeable {
       }
     }
 
-    /** To a {@link java.io.FileOutputStream} without a buffer in between. */
+    /** To a {@link DiskStream} without a buffer in between. */
     @Override
     public void copy(long start, long length, OutputStream target, Runnable checkpoint)
         throws IOException {
-      WritableByteChannel channel = Channels.newChannel(target);
+      WritableByteChannel channel =
+          target instanceof DiskStream disk ? disk.channel() : Channels.newChannel(target);
       for (long done = 0; done < length; ) {
         checkpoint.run();
         long moved = file.transferTo(start + done, Math.min(length - done, PIECE), channel);
@@ -122,5 +139,23 @@ interface Source extends Closeable {
     public void close() throws IOException {
       file.close();
     }
+  }
+
+  /** A small file, read already. */
+  record InMemory(byte[] file) implements Source {
+    @Override
+    public void read(long start, byte[] bytes) {
+      System.arraycopy(file, (int) start, bytes, 0, bytes.length);
+    }
+
+    @Override
+    public void copy(long start, long length, OutputStream target, Runnable checkpoint)
+        throws IOException {
+      checkpoint.run();
+      target.write(file, (int) start, (int) length);
+    }
+
+    @Override
+    public void close() {}
   }
 }

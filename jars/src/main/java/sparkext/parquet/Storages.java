@@ -5,6 +5,8 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -12,17 +14,36 @@ import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
  * The storages of a task's files: asked for once, and so their folders, not for each small file.
  */
 public final class Storages {
+  private static final int SMALL = 256 << 10;
+
   private final Configuration configuration;
+  private final int small;
   private final Map<String, FileSystem> found = new HashMap<>();
-  private final Set<Path> folders = new HashSet<>();
+  private final Set<String> folders = new HashSet<>();
+  private Set<PosixFilePermission> permissions;
 
   public Storages(Configuration configuration) {
+    this(configuration, SMALL);
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param small the length of files that are read at once, instead of in pieces
+   */
+  public Storages(Configuration configuration, int small) {
     this.configuration = configuration;
+    this.small = small;
+  }
+
+  boolean isSmall(long size) {
+    return size <= small;
   }
 
   /** That of a path with a scheme. */
@@ -36,8 +57,14 @@ public final class Storages {
     return storage;
   }
 
-  Configuration configuration() {
-    return configuration;
+  /** Those of a new file, as Hadoop gives them. */
+  Set<PosixFilePermission> permissions() {
+    if (permissions == null) {
+      FsPermission wanted =
+          FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(configuration));
+      permissions = PosixFilePermissions.fromString(wanted.toString());
+    }
+    return permissions;
   }
 
   /** How a file is created in a folder that is there. */
@@ -46,10 +73,11 @@ public final class Storages {
   }
 
   /** Creates a file, and its folder where that is not there, or no more. */
-  OutputStream inFolder(Path folder, FileSystem storage, Creation creation) throws IOException {
-    boolean isNew = folders.add(folder);
+  OutputStream inFolderOf(Path file, FileSystem storage, Creation creation) throws IOException {
+    String path = file.toString();
+    boolean isNew = folders.add(path.substring(0, path.lastIndexOf(Path.SEPARATOR_CHAR)));
     if (isNew) {
-      storage.mkdirs(folder);
+      storage.mkdirs(file.getParent());
     }
     try {
       return creation.run();
@@ -57,7 +85,7 @@ public final class Storages {
       if (isNew) {
         throw removed;
       }
-      storage.mkdirs(folder);
+      storage.mkdirs(file.getParent());
       return creation.run();
     }
   }
