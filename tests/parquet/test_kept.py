@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from compact_thrift import BINARY, I32, I64, Struct, decoded, encoded
 from copied_file import DROPPED, STAYING
+from parquet_columns import Column, plan
 from parquet_file import (
     BLOOM,
     CODEC,
@@ -27,6 +31,7 @@ from parquet_file import (
     start,
 )
 from parquet_kept import SPARKS_SCHEMA, differences
+from parquet_renamer import Renamer
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 
@@ -175,3 +180,19 @@ def test_the_comparison_sees(
 ) -> None:
     change(copy)
     assert any(difference in each for each in found(source, copy)), found(source, copy)
+
+
+def test_a_file_says_nothing_that_another_of_its_task_says(
+    renamer: Renamer, tmp_path: Path
+) -> None:
+    columns = [Column(n, f"col-{name}", name, pa.int64()) for n, name in enumerate("ab", start=1)]
+    of_task = renamer.renaming(plan(columns))
+    for number, some in enumerate([columns[:1], columns, columns, columns[:1]]):
+        fields = [{"name": c.name, "type": "long", "nullable": True, "metadata": {}} for c in some]
+        says = {SPARKS_SCHEMA: json.dumps({"type": "struct", "fields": fields})}
+        table = pa.table({c.name: pa.array([1], c.type) for c in some})
+        file, target = tmp_path / f"{number}.parquet", tmp_path / f"copy-{number}.parquet"
+        pq.write_table(table.replace_schema_metadata(says), file)
+        assert renamer.copy(file, target, of_task).way == "COPIED"
+        said = json.loads(ParquetFile.of(target).key_values[SPARKS_SCHEMA])
+        assert [field["name"] for field in said["fields"]] == [c.new_name for c in some]

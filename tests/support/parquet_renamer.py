@@ -46,24 +46,37 @@ class Renamer:
         stream.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem")
         stream.set("fs.file.impl.disable.cache", "true")
 
-    def file(self, source: Path, plan: Plan, *, by: str = DISK, size: int | None = None) -> Any:
+    def renaming(self, plan: Plan) -> Any:
+        """What a task has for all of its files; may stand for the plan itself."""
+        parquet = self.jvm.sparkext.parquet
+        return parquet.Renaming(parquet.ColumnPlan.parse(json.dumps(plan)))
+
+    def file(
+        self, source: Path, plan: Plan | Any, *, by: str = DISK, size: int | None = None
+    ) -> Any:
         parquet = self.jvm.sparkext.parquet
         return parquet.DataFile(
             parquet.Storages(self.configurations[by], SMALL if by == MEMORY else 0),
             self.path(source),
             source.stat().st_size if size is None else size,
-            parquet.Renaming(parquet.ColumnPlan.parse(json.dumps(plan))),
+            self.renaming(plan) if isinstance(plan, dict) else plan,
         )
 
     def path(self, path: Path) -> Any:
         return self.jvm.org.apache.hadoop.fs.Path(f"file:{path}")
 
-    def look(self, source: Path, plan: Plan, **options: Any) -> Outcome:
+    def look(self, source: Path, plan: Plan | Any, **options: Any) -> Outcome:
         file = self.file(source, plan, **options)
         return self.outcome(file.look, True)
 
     def copy(
-        self, source: Path, target: Path, plan: Plan, *, checkpoint: Any = None, **options: Any
+        self,
+        source: Path,
+        target: Path,
+        plan: Plan | Any,
+        *,
+        checkpoint: Any = None,
+        **options: Any,
     ) -> Outcome:
         file = self.file(source, plan, **options)
         return self.outcome(file.copyTo, self.path(target), True, checkpoint or self.never)
