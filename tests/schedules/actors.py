@@ -19,6 +19,7 @@ from held_statement import PATIENCE, Step, observed
 from pyspark.sql import SparkSession
 from schedule import Fault, Move, Schedule
 from table_kinds import Original, Originals
+from table_model import Row
 
 SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
 BLOCKED = 15.0
@@ -39,6 +40,8 @@ class Deed:
     """The table's version when the statement began."""
     error: Exception | None = None
     had_fault: bool = False
+    seen: Sequence[Row] = ()
+    """The rows that it read."""
 
     @property
     def signature(self) -> str:
@@ -102,6 +105,9 @@ class Theatre:
         for number in sorted({move.actor for move in moves}):
             script = schedule.scripts[number]
             stage = Stage(self._sessions[number], path, url, schedule.kind, original)
+            for act in script:
+                if act.prepare:
+                    act.prepare(stage)
             deeds = [Deed(act, next(numbers), number) for act in script]
             run.deeds += deeds
             fault = schedule.fault_of(number)
@@ -202,7 +208,8 @@ class _Actor:
         deed.known_version = newest_version(self._stage.path)
         deed.began = self._tick()
         try:
-            deed.act.run(self._stage, deed.number)
+            seen = deed.act.run(self._stage, deed.number)
+            deed.seen = seen if isinstance(seen, list) else ()
         except Exception as error:
             deed.error = error
         if deed.had_fault:

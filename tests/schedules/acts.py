@@ -8,7 +8,8 @@ statements mean, not from our rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +19,13 @@ from uuid import uuid4
 from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Row as SparkRow
 from removal import NONE_MODE, SETTING
 from table_kinds import Kind, Original
 from table_log import TableLog
 from table_model import OPEN, Impossible, Model, Row
 
+OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 KEPT_PROPERTIES = (
     "delta.columnMapping.mode",
     "delta.enableDeletionVectors",
@@ -66,7 +69,8 @@ class Moment:
     """What a statement's effect goes by.
 
     `number` is the statement's own, `known` the table of its analysis, `held` that of the
-    schedule's beginning, `early` and `mapped` those of the versions to which RESTORE goes.
+    schedule's beginning, `early` and `mapped` those of the versions to which RESTORE goes; `seen`
+    are the rows that it read.
     """
 
     number: int
@@ -74,6 +78,7 @@ class Moment:
     held: Model
     early: Model
     mapped: Model
+    seen: Sequence[Row] = ()
 
 
 Effect = Callable[[Model, Moment], Model]
@@ -90,6 +95,8 @@ class Act:
     """Whether it uses what was made before the schedule began."""
     has_parts: bool = False
     """Whether it commits more than once, and so may fail half-way."""
+    prepare: Callable[[Stage], object] | None = None
+    """What runs before the schedule begins."""
 
     def __str__(self) -> str:
         return self.name
@@ -407,6 +414,24 @@ def _sink_batch(stage: Stage, number: int) -> None:
     sink.addBatch(0, rows._jdf)
 
 
+def _overwrite_partitions(stage: Stage, number: int) -> None:
+    """The partition of the row 3, whatever its two columns are called by now."""
+    others = (f"'{value_of(number, name)}'" for name in stage.names()[3:])
+    values = ", ".join([str(key_of(number)), "'b.3'", "'d.3'", *others])
+    stage.spark.conf.set(OVERWRITE_MODE, "dynamic")
+    try:
+        stage.sql(f"INSERT OVERWRITE {{t}} VALUES ({values})")
+    finally:
+        stage.spark.conf.unset(OVERWRITE_MODE)
+
+
+def _overwriting_partitions(before: Model, moment: Moment) -> Model:
+    before.require(*moment.known.identities)
+    partition = dict(zip(moment.known.identities[1:3], ("b.3", "d.3"), strict=True))
+    kept = [row for row in before.rows if not partition.items() <= row.items()]
+    return replace(before, rows=(*kept, row_for(moment.number, moment.known) | partition))
+
+
 INSERT = Act(
     "insert",
     lambda stage, number: stage.sql(
@@ -449,6 +474,70 @@ INSERT_INTO_HELD_VIEW = Act(
     "insert into a held view", _insert_into_held_view, _inserting(held), is_held=True
 )
 SINK = Act("batch of a sink", _sink_batch, _sinking)
+OVERWRITE_PARTITIONS = Act(
+    "overwrite of a partition", _overwrite_partitions, _overwriting_partitions
+)
+
+# What reads.
+
+
+def _with_values(rows: Iterable[SparkRow]) -> list[Row]:
+    return [{k: v for k, v in row.asDict().items() if v is not None} for row in rows]
+
+
+def _read_held(stage: Stage, number: int) -> list[Row]:
+    """Beside a frame of now, which Delta looks at first."""
+    keys = stage.spark.read.format("delta").load(stage.url).select("k").distinct()
+    return _with_values(keys.join(stage.frame, "k").collect())
+
+
+def _stream(stage: Stage) -> list[Row]:
+    """What is new to a stream that goes on from where it was."""
+    rows: list[Row] = []
+    query = (
+        stage.spark.readStream.format("delta")
+        .load(stage.url)
+        .writeStream.foreachBatch(lambda batch, _: rows.extend(_with_values(batch.collect())))
+        .option("checkpointLocation", f"{stage.path}-stream")
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return rows
+
+
+def _seeing(all_rows: Sequence[Row], columns: Model, moment: Moment) -> None:
+    names = {column.identity: column.name for column in columns.columns}
+    there = Counter(
+        frozenset((names[key], value) for key, value in row.items() if key in names)
+        for row in all_rows
+    )
+    seen = Counter(frozenset(row.items()) for row in moment.seen)
+    if there != seen:
+        raise Impossible(f"it saw {seen}, not {there}")
+
+
+def _reading_held(before: Model, moment: Moment) -> Model:
+    before.require(*moment.held.identities)
+    _seeing(before.rows, moment.held, moment)
+    return before
+
+
+def _streaming(before: Model, moment: Moment) -> Model:
+    """Rows that were there go unsaid; what changes one of those ends a stream."""
+    new = list(before.rows)
+    for row in moment.held.rows:
+        if row not in new:
+            raise Impossible(f"it does not know that {row} is gone")
+        new.remove(row)
+    _seeing(new, moment.known, moment)
+    return before
+
+
+READ_HELD = Act("read of a held frame", _read_held, _reading_held, is_held=True)
+STREAM = Act(
+    "stream that goes on", lambda stage, number: _stream(stage), _streaming, prepare=_stream
+)
 
 # What changes no row and no name.
 

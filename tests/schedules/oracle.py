@@ -22,7 +22,7 @@ from acts import DROP_MAPPING, LEAVE, VACUUM_NOW, Moment
 from deletion_vectors import deleted_rows, vector_file
 from faults import MESSAGE
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from sound_log import assert_sound, is_mapped
 from table_log import TableLog
@@ -116,13 +116,14 @@ def is_stable(error: Exception) -> bool:
 
 
 def condition_of(error: Exception) -> str | None:
-    if isinstance(error, PySparkException) and error.getCondition():
+    is_of_stream = isinstance(error, StreamingQueryException)
+    if isinstance(error, PySparkException) and error.getCondition() and not is_of_stream:
         condition = str(error.getCondition()).split(".")[0]
         is_known = condition in OF_SPARK or condition.startswith(("DELTA_", "USAGE_TRACKING_"))
         return condition if is_known else None
     text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
-    # An error inside of a step that is observed comes through Python, as text.
-    is_wrapped = "Python Proxy" in (text or "")
+    # An error inside of a step that is observed comes through Python, as text; so does a stream's.
+    is_wrapped = is_of_stream or "Python Proxy" in (text or "")
     found = (CONDITIONS.search if is_wrapped else CONDITIONS.match)(text or "")
     return found[1] if found else None
 
@@ -198,7 +199,8 @@ def _played(run: Run, deeds: tuple[Deed, ...], versions: dict[str, list[int]]) -
 
 def _after(run: Run, model: Model, deed: Deed, known: Model) -> Model:
     kind = run.schedule.kind
-    return deed.act.effect(model, Moment(deed.number, known, kind.model, kind.early, kind.mapped))
+    moment = Moment(deed.number, known, kind.model, kind.early, kind.mapped, deed.seen)
+    return deed.act.effect(model, moment)
 
 
 def _differences(model: Model, log: TableLog, rows: list[NamedRow]) -> list[str]:

@@ -32,7 +32,9 @@ from acts import (
     MERGE,
     OPTIMIZE,
     OVERWRITE,
+    OVERWRITE_PARTITIONS,
     PROPERTIES,
+    READ_HELD,
     RENAME,
     RENAME_ASIDE_TO_D,
     RENAME_B_ASIDE,
@@ -43,6 +45,7 @@ from acts import (
     RESTORE,
     RESTORE_MAPPED,
     SINK,
+    STREAM,
     TRACK,
     UNTRACK,
     UPDATE,
@@ -165,12 +168,32 @@ DANGERS = (
     ),
 )
 
+# Drawn apart, since they came when the seeds of `DANGERS` had been chosen.
+PARTITIONS = Danger(
+    (OVERWRITE_PARTITIONS,),
+    (Step.START,),
+    ((LEAVE,), (RENAME, ADD_B), SWAP, (*SWAP, LEAVE), (LEAVE_BY_DELTA,)),
+    ("used", "free"),
+    has_partitions=True,
+)
+# No transaction, so that nothing holds them: they come after what they do not know of.
+READERS = (READ_HELD, STREAM)
+BEFORE_READERS = tuple(
+    (*names, *rows)
+    for names in (*OTHER_NAMES, (LEAVE, MAP), (DROP_B, LEAVE, ADD_B, MAP), (ADD_F,), (RESTORE,))
+    for rows in ((INSERT,), ())
+)
+
 
 def schedule(seed: int) -> Schedule:
     """The same for the same seed, as long as nobody changes this module or `acts`."""
+    random = Random(f"drawn apart {seed}")
+    if random.random() < 0.06:
+        is_read = random.random() < 0.7
+        return _read(random, seed) if is_read else _dangerous(random, seed, PARTITIONS)
     random = Random(seed)
     if random.random() < 0.4:
-        return _dangerous(random, seed)
+        return _dangerous(random, seed, random.choice(DANGERS))
     scripts = _scripts(random)
     kind = _kind(random, [act for script in scripts for act in script])
     fault = None
@@ -192,8 +215,13 @@ def killed_schedule(seed: int) -> Schedule:
     return Schedule(seed, kind, tuple(scripts), (held, *others), (0, Fault.KILLED))
 
 
-def _dangerous(random: Random, seed: int) -> Schedule:
-    danger = random.choice(DANGERS)
+def _read(random: Random, seed: int) -> Schedule:
+    scripts = ((random.choice(READERS),), random.choice(BEFORE_READERS))
+    kind = _kind(random, [act for script in scripts for act in script])
+    return Schedule(seed, kind, scripts, (Move(1, None), Move(0, None)), None)
+
+
+def _dangerous(random: Random, seed: int, danger: Danger) -> Schedule:
     scripts = ((random.choice(danger.held),), random.choice(danger.others))
     kind = replace(
         _kind(random, [act for script in scripts for act in script]),
