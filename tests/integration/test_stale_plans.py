@@ -178,6 +178,11 @@ USES: dict[str, Callable[[Held], object]] = {
     "read in a subquery": lambda held: held.spark.sql(
         f"SELECT * FROM {held.table.name} WHERE a IN (SELECT a FROM held)"
     ).collect(),
+    # Delta answers these from the log alone, where there are no deletion vectors.
+    "append a maximum": lambda held: held.write(held.frame.selectExpr("max(a) AS a")),
+    "read a maximum after a fresh one": lambda held: held.spark.sql(
+        f"SELECT max(a) FROM {held.table.name} UNION ALL SELECT max(a) FROM held"
+    ).collect(),
 }
 
 

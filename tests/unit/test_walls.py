@@ -57,7 +57,7 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "stale": {"error", "feature", "log"},
     "hook": {"error", "feature", "release", "rule", "command", "stale"},
     "sql": {"error", "feature", "log", "release", "rule", "command"},
-    "": {"hook", "python", "release", "sql", "error"},
+    "": {"hook", "python", "release", "sql", "stale", "error"},
 }
 # The process knows neither the tables nor what weaves them.
 FORBIDDEN_IN_JAVA = {

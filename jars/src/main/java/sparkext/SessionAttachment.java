@@ -30,6 +30,6 @@ public final class SessionAttachment {
     }
     WorkerSettings.refuseInSessions();
     DeltaHooks.install();
-    running.complete();
+    running.complete(UsageTrackingExtension::inject);
   }
 }

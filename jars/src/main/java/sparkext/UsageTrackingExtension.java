@@ -15,6 +15,7 @@ import sparkext.release.Versions;
 import sparkext.sql.DeltaConfiguration;
 import sparkext.sql.StatementCheck;
 import sparkext.sql.TableFunction;
+import sparkext.stale.StaleAggregate;
 
 /**
  * Entry point of the plugin: {@code
@@ -48,9 +49,15 @@ public final class UsageTrackingExtension
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     ExecutorJars.complete();
     WorkerSettings.refuseInSessions();
+    inject(extensions);
+    DeltaHooks.install();
+  }
+
+  /** What a session gets by Spark's own means. */
+  static void inject(SparkSessionExtensions extensions) {
     StatementCheck.inject(extensions);
     TableFunction.inject(extensions);
-    DeltaHooks.install();
+    StaleAggregate.inject(extensions);
   }
 
   /** Refuses a class path that does not fit; false where Delta has the feature itself. */

@@ -17,7 +17,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  *
  * <p>Why here: every scan of a Delta table that is planned goes through this method, in a
  * transaction and outside of one, and so do the rows that UPDATE, DELETE and MERGE write again.
- * {@code PrepareDeltaScan}, which would see aggregates as well, is loaded with Delta's extension.
+ * Aggregates that need no scan are {@link sparkext.stale.StaleAggregate}'s.
  *
  * <p>If it is missing: a DeltaTable, a DataFrame or a statement that was analysed before column
  * mapping was switched off, or a name was given to another column, writes nulls and others' values.

@@ -6,6 +6,7 @@ import java.lang.reflect.InaccessibleObjectException;
 import java.util.Collections;
 import java.util.Set;
 import java.util.WeakHashMap;
+import java.util.function.Consumer;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.analysis.Analyzer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -21,8 +22,8 @@ import sparkext.error.UsageTrackingException;
  * A session that was built without our extension, and gets what the extension would have given it.
  *
  * <p>Its analyzer holds the rules that there were when it was built, and asks for them at each
- * statement: what is put into it takes effect at once. Its parser stays as it is, since our rule
- * stands before Delta's there.
+ * statement: what is put into it takes effect at once. Its optimizer asks the extensions. Its
+ * parser stays as it is, since our rule stands before Delta's there.
  *
  * <p>Source: Spark 4.0 to 4.2, BaseSessionStateBuilder.scala, {@code analyzer}; Analyzer.scala,
  * {@code batches}.
@@ -58,12 +59,15 @@ public final class RunningSession {
     return has(StatementCheck.class);
   }
 
-  /** Adds our check and table functions to this session, and to those that are made from it. */
-  public void complete() throws UsageTrackingException {
+  /**
+   * Completes this session, and those that are made from it.
+   *
+   * @param inject what gives a session all that is ours
+   */
+  public void complete(Consumer<SparkSessionExtensions> inject) throws UsageTrackingException {
     SparkSessionExtensions extensions = session.extensions();
     if (COMPLETE.add(extensions)) {
-      StatementCheck.inject(extensions);
-      TableFunction.inject(extensions);
+      inject.accept(extensions);
     }
     extensions.registerTableFunctions(session.sessionState().tableFunctionRegistry());
     try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
+import java.util.stream.Stream;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -13,7 +14,6 @@ import org.apache.spark.sql.delta.files.TahoeBatchFileIndex;
 import org.apache.spark.sql.delta.files.TahoeFileIndex;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex;
-import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import scala.Option;
@@ -113,19 +113,27 @@ public final class StalePlan {
   }
 
   private static Iterable<SnapshotDescriptor> analysed(LogicalPlan plan) {
-    return CollectionConverters.asJava(plan.collectLeaves()).stream()
-            .filter(LogicalRelation.class::isInstance)
-            .map(leaf -> ((LogicalRelation) leaf).relation())
-            .filter(HadoopFsRelation.class::isInstance)
-            .map(relation -> ((HadoopFsRelation) relation).location())
-            .filter(TahoeFileIndex.class::isInstance)
-            .map(StalePlan::analysed)
-        ::iterator;
+    return files(plan).map(StalePlan::analysed)::iterator;
   }
 
-  private static SnapshotDescriptor analysed(FileIndex files) {
-    return files instanceof TahoeLogFileIndex index
-        ? index.snapshotAtAnalysis()
-        : (TahoeFileIndex) files;
+  private static SnapshotDescriptor analysed(TahoeFileIndex files) {
+    return files instanceof TahoeLogFileIndex index ? index.snapshotAtAnalysis() : files;
+  }
+
+  /** The tables of a plan, of which no file was listed yet. */
+  static Stream<TahoeLogFileIndex> indexes(LogicalPlan plan) {
+    return files(plan)
+        .filter(TahoeLogFileIndex.class::isInstance)
+        .map(TahoeLogFileIndex.class::cast);
+  }
+
+  private static Stream<TahoeFileIndex> files(LogicalPlan plan) {
+    return CollectionConverters.asJava(plan.collectLeaves()).stream()
+        .filter(LogicalRelation.class::isInstance)
+        .map(leaf -> ((LogicalRelation) leaf).relation())
+        .filter(HadoopFsRelation.class::isInstance)
+        .map(relation -> ((HadoopFsRelation) relation).location())
+        .filter(TahoeFileIndex.class::isInstance)
+        .map(TahoeFileIndex.class::cast);
   }
 }
