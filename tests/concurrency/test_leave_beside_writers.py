@@ -321,9 +321,9 @@ def test_a_quiet_table_needs_no_second_round(table: Table, conf: SetConf) -> Non
 # What is written anew, row by row.
 
 
-def with_rewrites(table: Table) -> Table:
+def with_rewrites(table: Table, *properties: str) -> Table:
     """Of two files Delta has to write the rows: of their struct nothing is left but a name."""
-    table.create("a INT, s STRUCT<x: INT>", TRACKED, NAME_MODE, VECTORS)
+    table.create("a INT, s STRUCT<x: INT>", TRACKED, NAME_MODE, VECTORS, *properties)
     for number in range(2):
         table.spark.sql(
             f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES"

@@ -64,7 +64,7 @@ public final class ColumnMappingRemoval {
     }
     Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
     FilePlaces places = new FilePlaces(snapshot.deltaLog().dataPath(), snapshot.metadata());
-    FilePlan files = new FilePlan(plan.get(), snapshot.metadata(), places);
+    FilePlan files = new FilePlan(plan.get(), snapshot, places);
     FileJob job = new FileJob(session, configuration, plan.get(), files, places.table());
     List<AddFile> live = LiveFiles.of(snapshot);
     Count kept = Count.ZERO;

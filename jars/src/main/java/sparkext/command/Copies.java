@@ -11,8 +11,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -20,6 +23,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.copy.FileResult;
+import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 
 /**
@@ -32,6 +36,10 @@ import sparkext.parquet.ColumnPlan;
  */
 final class Copies {
   private static final Logger LOG = LoggerFactory.getLogger(Copies.class);
+
+  private static final String CANCELLED = "SPARK_JOB_CANCELLED";
+
+  private static final String MAX_COLUMN_ID = "delta.columnMapping.maxColumnId";
 
   private final SparkSession session;
   private final Configuration configuration;
@@ -46,6 +54,8 @@ final class Copies {
   private final Map<String, Long> discarded = new LinkedHashMap<>();
 
   private ColumnPlan plan;
+  private long maxColumnId;
+  private boolean tracksRowsAlready;
   private FilePlan files;
   private int numFiles;
 
@@ -85,13 +95,26 @@ final class Copies {
   }
 
   /** Goes by this plan from now on. What was made by another one stays, if it is right by this. */
-  void follow(ColumnPlan newPlan, Metadata metadata) {
-    if (plan != null && !newPlan.continues(plan)) {
-      made.values().forEach(known -> discard(known.files()));
-      made.clear();
+  void follow(ColumnPlan newPlan, Snapshot snapshot) {
+    boolean tracksRows = RowTracking$.MODULE$.isEnabled(snapshot.protocol(), snapshot.metadata());
+    if (plan != null && !newPlan.continues(plan, maxColumnId)) {
+      forgetIf(known -> true);
+    } else if (tracksRows != tracksRowsAlready) {
+      forgetIf(known -> known.rewrite() != null); // has the rows without their ids
     }
+    tracksRowsAlready = tracksRows;
     plan = newPlan;
-    files = new FilePlan(plan, metadata, places);
+    maxColumnId = maxColumnId(snapshot.metadata());
+    files = new FilePlan(plan, snapshot, places);
+  }
+
+  /** Without the property no column can be told to be a new one. */
+  private static long maxColumnId(Metadata metadata) {
+    return metadata
+        .configuration()
+        .get(MAX_COLUMN_ID)
+        .map(Long::parseLong)
+        .getOrElse(() -> Long.MAX_VALUE);
   }
 
   /** The live files that nothing is made of yet, or nothing that is right for them by now. */
@@ -153,8 +176,11 @@ final class Copies {
    * @param notRewritten the files of which Delta failed to write the rows; by their paths
    * @param failure with which it did; null otherwise
    */
-  record Troubles(
-      Map<String, String> unreadable, Set<String> notRewritten, RuntimeException failure) {}
+  record Troubles(Map<String, String> unreadable, Set<String> notRewritten, Exception failure) {
+    boolean areNone() {
+      return unreadable.isEmpty() && failure == null;
+    }
+  }
 
   /**
    * Makes what is missing.
@@ -190,11 +216,19 @@ final class Copies {
     try {
       rewrite(toRewrite, snapshot);
       return new Troubles(unreadable, Set.of(), null);
-    } catch (RuntimeException failure) {
+    } catch (Exception failure) { // Scala declares none: Spark's own is a checked one
+      if (isCancelled(failure)) {
+        throw UsageTrackingException.sneak(failure);
+      }
       Set<String> paths = new HashSet<>();
       toRewrite.forEach(looked -> paths.add(looked.file().path()));
       return new Troubles(unreadable, paths, failure);
     }
+  }
+
+  private static boolean isCancelled(Exception failure) {
+    return failure instanceof InterruptedException
+        || failure instanceof SparkThrowable known && CANCELLED.equals(known.getCondition());
   }
 
   private void rewrite(List<FilePlan.Looked> toRewrite, Snapshot snapshot) {
@@ -220,15 +254,28 @@ final class Copies {
   /** Forgets what is gone from the storage, such as by VACUUM. */
   void forgetLost() {
     Map<String, Long> stored = places.copies(configuration);
+    Map<Rewrites.Rewrite, Boolean> rewritten = new HashMap<>();
+    forgetIf(
+        known ->
+            known.rewrite() != null
+                ? !rewritten.computeIfAbsent(
+                    known.rewrite(), it -> places.haveAll(it.written(), configuration))
+                : known.added() != null
+                    && !Objects.equals(
+                        stored.get(FilePlaces.nameOf(known.result().target())),
+                        known.result().size()));
+  }
+
+  private void forgetIf(Predicate<Made> isWrong) {
     made.values()
         .removeIf(
-            known ->
-                known.rewrite() != null
-                    ? !places.haveAll(known.rewrite().written(), configuration)
-                    : known.added() != null
-                        && !Objects.equals(
-                            stored.get(FilePlaces.nameOf(known.result().target())),
-                            known.result().size()));
+            known -> {
+              boolean goes = isWrong.test(known);
+              if (goes) {
+                discard(known.files());
+              }
+              return goes;
+            });
   }
 
   /** What a commit says of these files, for all of which something was made. */

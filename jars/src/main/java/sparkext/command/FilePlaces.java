@@ -40,6 +40,9 @@ final class FilePlaces {
   /** Of a folder, on the file systems that people have. */
   private static final int MAX_NAME_LENGTH = 255;
 
+  /** Of a whole path, on the object stores that people have; the name of a copy comes after it. */
+  private static final int MAX_FOLDER_LENGTH = 900;
+
   /** Of the number in a name, at least. */
   private static final int DIGITS = 5;
 
@@ -225,7 +228,9 @@ final class FilePlaces {
       }
       folder = new Path(folder, name);
     }
-    return folder;
+    return folder.toString().getBytes(UTF_8).length > MAX_FOLDER_LENGTH
+        ? randomFolder(SHORT_PREFIX_LENGTH)
+        : folder;
   }
 
   private Path randomFolder(int length) {

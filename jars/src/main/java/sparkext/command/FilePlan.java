@@ -3,8 +3,9 @@ package sparkext.command;
 
 import java.io.UncheckedIOException;
 import java.util.Map;
+import org.apache.spark.sql.delta.RowId$;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.actions.Metadata;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.CopyJob;
 import sparkext.parquet.ColumnPlan;
@@ -13,6 +14,7 @@ import sparkext.parquet.ColumnPlan;
 final class FilePlan {
   private final FilePlaces places;
   private final RenamedKeys keys;
+  private final boolean haveRowIds;
 
   /**
    * What becomes of a file.
@@ -29,14 +31,11 @@ final class FilePlan {
       boolean mayStay,
       String reason) {}
 
-  /**
-   * The files of a table.
-   *
-   * @param metadata with column mapping or without it already
-   */
-  FilePlan(ColumnPlan plan, Metadata metadata, FilePlaces places) {
+  /** The files of a table, with column mapping or without it already. */
+  FilePlan(ColumnPlan plan, SnapshotDescriptor table, FilePlaces places) {
     this.places = places;
-    this.keys = RenamedKeys.of(plan, metadata);
+    this.keys = RenamedKeys.of(plan, table.metadata());
+    this.haveRowIds = RowId$.MODULE$.isSupported(table.protocol());
   }
 
   /** The keys of the log by which they are known. */
@@ -48,6 +47,9 @@ final class FilePlan {
     if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
       // Delta commits no deletion vector of a file whose rows are not counted.
       return toRewrite(file, "nobody counted the rows of its deletion vector");
+    }
+    if (haveRowIds && file.baseRowId().isEmpty() && file.numPhysicalRecords().isEmpty()) {
+      return toRewrite(file, "nobody counted its rows, which get ids");
     }
     RenamedKeys.Statistics statistics;
     try {

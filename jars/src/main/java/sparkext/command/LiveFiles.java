@@ -3,6 +3,7 @@ package sparkext.command;
 
 import java.net.URI;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
@@ -49,20 +50,23 @@ public final class LiveFiles {
 
   /** Each with its statistics, which Delta's own way to ask for files leaves out. */
   static List<AddFile> of(Snapshot snapshot) {
-    Option<VersionChecksum> checksum = snapshot.checksumOpt();
-    if (checksum.isDefined()) {
-      CountedFiles.Count known =
-          new CountedFiles.Count(checksum.get().numFiles(), checksum.get().tableSizeBytes());
-      Optional<List<AddFile>> files =
-          replayed(snapshot).filter(found -> count(found).equals(known));
-      if (files.isPresent()) {
-        return files.get();
-      }
-    }
-    return snapshot.allFiles().collectAsList();
+    return snapshot.checksumOpt().isDefined()
+        ? replayed(snapshot)
+            .filter(files -> areAll(files, snapshot))
+            .orElseGet(() -> snapshot.allFiles().collectAsList())
+        : snapshot.allFiles().collectAsList();
   }
 
-  private static CountedFiles.Count count(List<AddFile> files) {
+  /** Whether they are as many and as large as the checksum says, if there is one. */
+  static boolean areAll(Collection<AddFile> files, Snapshot snapshot) {
+    Option<VersionChecksum> checksum = snapshot.checksumOpt();
+    return checksum.isEmpty()
+        || count(files)
+            .equals(
+                new CountedFiles.Count(checksum.get().numFiles(), checksum.get().tableSizeBytes()));
+  }
+
+  private static CountedFiles.Count count(Collection<AddFile> files) {
     return new CountedFiles.Count(files.size(), files.stream().mapToLong(AddFile::size).sum());
   }
 
@@ -82,7 +86,7 @@ public final class LiveFiles {
       for (String line :
           CollectionConverters.asJava(snapshot.deltaLog().store().read(commit, configuration))) {
         Action action = Action$.MODULE$.fromJson(line);
-        if (action instanceof FileAction file && !isRelative(file.path())) {
+        if (action instanceof FileAction file && !isPlain(file.path())) {
           return Optional.empty(); // Delta compares those of one file that are written otherwise
         }
         actions.add(action);
@@ -93,7 +97,9 @@ public final class LiveFiles {
     return Optional.of(List.copyOf(CollectionConverters.asJava(replay.allFiles())));
   }
 
-  static boolean isRelative(String path) {
-    return !path.startsWith("/") && !URI.create(path).isAbsolute();
+  /** Whether a path is below the table's, and written in one way only. */
+  static boolean isPlain(String path) {
+    URI uri = URI.create(path);
+    return !path.startsWith("/") && !uri.isAbsolute() && uri.normalize().equals(uri);
   }
 }

@@ -2,8 +2,10 @@
 package sparkext.command;
 
 import java.util.ConcurrentModificationException;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -32,7 +34,10 @@ final class RemovalCommit {
   private final SparkSession session;
   private final RemoveColumnMappingCommand command;
   private final boolean removesProperty;
+  private final Set<String> tried = new HashSet<>();
+  private long firstTried = Long.MAX_VALUE;
   private boolean mayStand;
+  private boolean isEarlier;
 
   /**
    * @param removesProperty whether the mode's property goes, instead of being {@code none}
@@ -82,6 +87,8 @@ final class RemovalCommit {
   private Optional<ConcurrentModificationException> attempt(
       OptimisticTransaction transaction, List<Action> actions, FileCounts counts) {
     counts.register(session, transaction);
+    tried.add(transaction.txnId());
+    firstTried = Math.min(firstTried, transaction.snapshot().version() + 1);
     try {
       OptimisticTransaction.withActive(
           transaction,
@@ -112,23 +119,26 @@ final class RemovalCommit {
     return mayStand;
   }
 
-  /** Whether the winner is this very commit, of which the answer was lost. */
+  /** Whether what was found in the log is not the last try, but one before it. */
+  boolean isEarlier() {
+    return isEarlier;
+  }
+
+  /** Whether a winner is this very commit, or a try before it, of which the answer was lost. */
   private boolean isInLog(
       OptimisticTransaction transaction, ConcurrentModificationException overtaken) {
     try {
       Iterator<Tuple2<Object, Seq<Action>>> commits =
-          log()
-              .getChanges(
-                  transaction.snapshot().version() + 1,
-                  command.catalogOpt(),
-                  /* failOnDataLoss= */ true);
-      return commits.exists(
-          commit ->
-              CollectionConverters.asJava(commit._2()).stream()
-                  .anyMatch(
-                      action ->
-                          action instanceof CommitInfo info
-                              && info.txnId().contains(transaction.txnId())));
+          log().getChanges(firstTried, command.catalogOpt(), /* failOnDataLoss= */ true);
+      while (commits.hasNext()) {
+        for (Action action : CollectionConverters.asJava(commits.next()._2())) {
+          if (action instanceof CommitInfo info && info.txnId().exists(tried::contains)) {
+            isEarlier = !info.txnId().contains(transaction.txnId());
+            return true;
+          }
+        }
+      }
+      return false;
     } catch (Exception unknown) { // Scala declares no checked exception: the storage's are some
       mayStand = true;
       overtaken.addSuppressed(unknown);

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.NoMapping$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
@@ -35,7 +36,7 @@ final class RemovalRounds {
   private final RemovalProgress progress;
   private final Copies copies;
   private Optional<Removal> allowed;
-  private boolean isChecked;
+  private boolean isCommitted;
   private int numRounds;
   private int numAttempts;
   private long lookedAt = System.nanoTime();
@@ -63,20 +64,21 @@ final class RemovalRounds {
    *     USAGE_TRACKING_UNREADABLE_DATA_FILE; a failure of the rules
    */
   boolean run() {
-    boolean isCommitted = false;
     try (progress) {
       ask();
       while (allowed.isPresent() && !isCommitted) {
-        isCommitted = isComplete() && tryCommit();
+        if (isComplete()) {
+          tryCommit();
+        }
       }
     } catch (Throwable failure) {
       cleanUp();
       throw UsageTrackingException.sneak(failure);
     }
-    if (isCommitted) {
-      copies.sweep(table.files());
-    } else {
+    if (!isCommitted) {
       copies.removeAll();
+    } else if (!commit.isEarlier()) {
+      copies.sweep(table.files());
     }
     return isCommitted;
   }
@@ -95,7 +97,7 @@ final class RemovalRounds {
     allowed = ColumnMappingRemoval.allowed(setting, snapshot.protocol(), snapshot.metadata());
     if (needsCopies()) {
       commit.refuseEarly(snapshot);
-      copies.follow(allowed.get().plan().get(), snapshot.metadata());
+      copies.follow(allowed.get().plan().get(), snapshot);
     }
   }
 
@@ -108,10 +110,6 @@ final class RemovalRounds {
     if (!needsCopies()) {
       return true;
     }
-    if (!isChecked || table.wasVacuumed()) {
-      copies.forgetLost();
-      isChecked = true;
-    }
     List<AddFile> missing = copies.missing(table.files());
     if (missing.isEmpty()) {
       return true;
@@ -119,14 +117,22 @@ final class RemovalRounds {
     numRounds++;
     Copies.Troubles troubles = copies.make(missing, table.snapshot(), numRounds);
     timeout.run();
-    isChecked = false;
     follow();
+    if (isCommitted) {
+      return false;
+    }
     refuse(troubles);
+    if (timeout.isOver() && needsCopies() && !copies.missing(table.files()).isEmpty()) {
+      throw overtaken(null);
+    }
     return false;
   }
 
   /** Throws what was wrong with a file, unless it is live no more: then it may be gone. */
   private void refuse(Copies.Troubles troubles) {
+    if (troubles.areNone()) {
+      return;
+    }
     Set<String> live = new HashSet<>();
     for (AddFile file : table.files()) {
       live.add(file.path());
@@ -136,25 +142,25 @@ final class RemovalRounds {
       }
     }
     if (troubles.failure() != null && live.containsAll(troubles.notRewritten())) {
-      throw troubles.failure();
+      throw UsageTrackingException.sneak(troubles.failure());
     }
   }
 
-  private boolean tryCommit() {
+  private void tryCommit() {
     numAttempts++;
     Optional<ConcurrentModificationException> overtaken = attempt();
     if (overtaken.isEmpty()) {
       long milliseconds = Duration.ofNanos(System.nanoTime() - lookedAt).toMillis();
       LOG.info("Committed {} ms after the last look at the table", milliseconds);
-      return true;
+      isCommitted = true;
+      return;
     }
     timeout.run();
     LOG.info("Overtaken in round {}: {}", numRounds, overtaken.get().getMessage());
     follow();
-    if (timeout.isOver()) {
+    if (timeout.isOver() && !isCommitted) {
       throw overtaken(overtaken.get());
     }
-    return false;
   }
 
   private Optional<ConcurrentModificationException> attempt() {
@@ -170,21 +176,43 @@ final class RemovalRounds {
   /** Goes on to the newest version, if it is one of the same table that still has mapping on. */
   private void follow() {
     Snapshot before = table.snapshot();
+    if (needsCopies()) {
+      // Before the look, since it takes its time; not every storage has VACUUM in the log.
+      copies.forgetLost();
+    }
     lookedAt = System.nanoTime();
     table.follow();
     Metadata metadata = table.snapshot().metadata();
     if (!metadata.id().equals(before.metadata().id())
         || metadata.columnMappingMode().equals(NoMapping$.MODULE$)) {
-      // Delta has the words for it.
-      throw UsageTrackingException.sneak(commit.attempt(before).orElseThrow());
+      end(before);
+      return;
+    }
+    if (needsCopies() && table.wasVacuumed()) {
+      copies.forgetLost();
     }
     if (!metadata.equals(before.metadata())
         || !table.snapshot().protocol().equals(before.protocol())) {
       ask();
     }
-    if (timeout.isOver() && needsCopies() && !copies.missing(table.files()).isEmpty()) {
-      throw overtaken(null);
+  }
+
+  /** Where the table is another one now, or was left: by somebody else, or by an earlier try. */
+  private void end(Snapshot before) {
+    Snapshot now = table.snapshot();
+    if (now.version() <= before.version() || !table.hasNewMetadata()) {
+      throw UsageTrackingException.sneak(
+          DeltaErrors.schemaChangedSinceAnalysis(
+              before.schema(), now.schema(), /* mentionLegacyFlag= */ false));
     }
+    // Delta has the words for it, and cannot but say them: metadata conflicts with all.
+    commit
+        .attempt(before)
+        .ifPresent(
+            conflict -> {
+              throw UsageTrackingException.sneak(conflict);
+            });
+    isCommitted = true;
   }
 
   private RuntimeException overtaken(Throwable cause) {

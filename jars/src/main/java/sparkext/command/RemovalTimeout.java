@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.command;
 
-import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.SparkSession;
 import sparkext.error.UsageTrackingErrors;
@@ -26,7 +26,7 @@ final class RemovalTimeout {
    */
   RemovalTimeout(SparkSession session) {
     text = session.conf().get(KEY, DEFAULT);
-    nanos = Duration.ofMillis(millis(text)).toNanos();
+    nanos = TimeUnit.MILLISECONDS.toNanos(millis(text)); // at most 292 years
   }
 
   private static long millis(String text) {

@@ -18,6 +18,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.DomainMetadata;
 import org.apache.spark.sql.delta.actions.FileAction;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import scala.Option;
 import scala.Tuple2;
@@ -43,6 +44,7 @@ final class TableTail {
   private Map<String, DomainMetadata> domains;
   private Commit last;
   private boolean wasVacuumed;
+  private boolean hasNewMetadata;
 
   /** What Delta tells files apart by. */
   private record Key(String path, String vector) {
@@ -97,23 +99,47 @@ final class TableTail {
     return was;
   }
 
-  /** Goes on to the newest version. */
+  /** Whether a commit that was followed last had metadata, so that it conflicts with any other. */
+  boolean hasNewMetadata() {
+    return hasNewMetadata;
+  }
+
+  /** Goes on to the newest version. Where a storage lists an older one, the table is as it was. */
   void follow() {
     Snapshot newest = newest();
-    if (newest.version() == snapshot.version()) {
+    hasNewMetadata = false;
+    if (newest.version() <= snapshot.version() && isSameTable(newest)) {
       return;
     }
     List<Tuple2<Object, FileStatus>> commits = commitsUntil(newest.version());
-    boolean isShort = commits.stream().mapToLong(commit -> commit._2().getLen()).sum() <= MAX_BYTES;
+    boolean isFollowed =
+        files != null
+            && isWhole(commits, newest.version())
+            && commits.stream().mapToLong(commit -> commit._2().getLen()).sum() <= MAX_BYTES;
     snapshot = newest;
-    boolean isFollowed = files != null;
     for (Tuple2<Object, FileStatus> commit : commits) {
-      // Of a long way only who went it is of interest.
-      isFollowed = apply((long) commit._1(), commit._2(), isFollowed && isShort) && isFollowed;
+      // Where the files are read anew, only who changed them is of interest.
+      isFollowed = apply((long) commit._1(), commit._2(), isFollowed) && isFollowed;
     }
-    if (!isFollowed || !isShort) {
+    if (!isFollowed || !LiveFiles.areAll(files.values(), snapshot)) {
       files = null;
     }
+  }
+
+  private boolean isSameTable(Snapshot newest) {
+    return newest.metadata().id().equals(snapshot.metadata().id());
+  }
+
+  /** Whether a listing has each version up to the newest, and once. */
+  private boolean isWhole(List<Tuple2<Object, FileStatus>> commits, long newest) {
+    long version = snapshot.version();
+    for (Tuple2<Object, FileStatus> commit : commits) {
+      version++;
+      if ((long) commit._1() != version) {
+        return false;
+      }
+    }
+    return version == newest;
   }
 
   private Map<Key, AddFile> state() {
@@ -136,9 +162,12 @@ final class TableTail {
   private List<Tuple2<Object, FileStatus>> commitsUntil(long version) {
     List<Tuple2<Object, FileStatus>> commits = new ArrayList<>();
     Iterator<Tuple2<Object, FileStatus>> all =
-        log.getChangeLogFiles(snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true);
-    while (all.hasNext() && snapshot.version() + commits.size() < version) {
-      commits.add(all.next());
+        log.getChangeLogFiles(snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ false);
+    while (all.hasNext()) {
+      Tuple2<Object, FileStatus> commit = all.next();
+      if ((long) commit._1() <= version) {
+        commits.add(commit);
+      }
     }
     return commits;
   }
@@ -148,17 +177,21 @@ final class TableTail {
     boolean areKnown = true;
     for (String line :
         CollectionConverters.asJava(log.store().read(commit, log.newDeltaHadoopConf()))) {
-      if (!areFilesWanted && !line.contains("\"commitInfo\"")) {
+      if (!areFilesWanted && !line.contains("\"commitInfo\"") && !line.contains("\"metaData\"")) {
         continue;
       }
       Action action = Action$.MODULE$.fromJson(line);
       if (action instanceof CommitInfo info) {
         last = new Commit(version, info.operation());
         wasVacuumed |= info.operation() != null && info.operation().startsWith(VACUUM);
-      } else if (action instanceof FileAction file && !LiveFiles.isRelative(file.path())) {
+      } else if (action instanceof Metadata) {
+        hasNewMetadata = true;
+      } else if (!areFilesWanted) {
+        continue;
+      } else if (action instanceof FileAction file && !LiveFiles.isPlain(file.path())) {
         areKnown = false; // Delta compares those of one file that are written otherwise
       } else if (action instanceof RemoveFile file) {
-        files.remove(Key.of(file));
+        areKnown &= files.remove(Key.of(file)) != null;
       } else if (action instanceof AddFile file) {
         files.put(Key.of(file), file);
       } else if (action instanceof DomainMetadata domain) {

@@ -39,33 +39,36 @@ public record ColumnPlan(boolean byId, List<String> kept, Columns columns) imple
   /**
    * Whether what another plan made of a file is what this one would make of it: all columns of that
    * plan are here, under the same names before and after. What there is besides came later, and is
-   * in none of its files.
+   * in none of its files; RESTORE may bring back one that is in them.
+   *
+   * @param maxId the highest id that a column had until then
    */
-  public boolean continues(ColumnPlan other) {
+  public boolean continues(ColumnPlan other, long maxId) {
     return byId == other.byId
-        && kept.containsAll(other.kept)
-        && columns.continueThose(other.columns);
+        && kept.equals(other.kept)
+        && columns.continueThose(other.columns, maxId);
   }
 
-  private static boolean continues(Type type, Type other) {
+  private static boolean continues(Type type, Type other, long maxId) {
     if (type instanceof Struct struct && other instanceof Struct before) {
-      return struct.columns().continueThose(before.columns());
+      return struct.columns().continueThose(before.columns(), maxId);
     }
     if (type instanceof ListOf list && other instanceof ListOf before) {
-      return continues(list.element(), before.element());
+      return continues(list.element(), before.element(), maxId);
     }
     if (type instanceof MapOf map && other instanceof MapOf before) {
-      return continues(map.key(), before.key()) && continues(map.value(), before.value());
+      return continues(map.key(), before.key(), maxId)
+          && continues(map.value(), before.value(), maxId);
     }
     return type instanceof Leaf && other instanceof Leaf;
   }
 
   /** Whether a column is another one, as that was before. */
-  static boolean continues(Column column, Column other) {
+  static boolean continues(Column column, Column other, long maxId) {
     return column.id() == other.id()
         && column.name().equals(other.name())
         && column.newName().equals(other.newName())
-        && continues(column.type(), other.type());
+        && continues(column.type(), other.type(), maxId);
   }
 
   /** Reads the JSON of a plan. */

@@ -46,11 +46,16 @@ public final class Columns implements Serializable {
     throw new NoSuchElementException(newName);
   }
 
-  /** Whether all columns of another version of the level are here as they were. */
-  boolean continueThose(Columns others) {
-    return others.byName.values().stream()
-        .allMatch(
-            other -> named(other.name()).filter(it -> ColumnPlan.continues(it, other)).isPresent());
+  /** Whether all columns of another version of the level are here as they were, and new ones. */
+  boolean continueThose(Columns others, long maxId) {
+    return others.byName.keySet().stream().allMatch(byName::containsKey)
+        && byName.values().stream()
+            .allMatch(
+                column ->
+                    others
+                        .named(column.name())
+                        .map(other -> ColumnPlan.continues(column, other, maxId))
+                        .orElse(column.id() > maxId));
   }
 
   /** The column that has a field id. */
