@@ -29,6 +29,8 @@ FILES_OF_SIZES = 10
 SIZES_MB = (10, 100, 1000)
 FILE_COUNTS = (10, 1_000, 10_000)
 ROWS_OF_COUNTED_FILES = 100
+LINKS = 10_000
+"""To one file; a file system has an end of them."""
 
 
 class Session(Protocol):
@@ -72,13 +74,15 @@ def of_size(session: Session, path: Path, megabytes: int) -> None:
 
 
 def of_files(session: Session, path: Path, count: int) -> None:
-    """Writes a table of one file, and adds links to it in one commit of our own."""
-    write(session, path, ROWS_OF_COUNTED_FILES, 1)
+    """Writes a few files, and adds links to them in one commit of our own."""
+    written = max(1, count // LINKS)
+    write(session, path, ROWS_OF_COUNTED_FILES * written, written)
     log = path / "_delta_log"
     actions = map(json.loads, (log / f"{0:020}.json").read_text().splitlines())
-    (add,) = (action["add"] for action in actions if "add" in action)
+    adds = [action["add"] for action in actions if "add" in action]
     lines = [json.dumps({"commitInfo": {"timestamp": 0, "operation": "WRITE"}})]
-    for number in range(1, count):
+    for number in range(written, count):
+        add = adds[number % written]
         link = f"part-{number:05}.parquet"
         os.link(path / add["path"], path / link)
         lines.append(json.dumps({"add": {**add, "path": link}}))

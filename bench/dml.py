@@ -2,13 +2,16 @@
 """What it costs that a plan's columns are compared with the table's: DML and reads.
 
 Each statement runs on a tracked table in a session with the plugin, and on an untracked one in one
-with plain delta-spark, one after the other. A DeltaTable of before is one whose table got other
+with plain delta-spark, one after the other; in several sessions, since two processes of one kind
+differ by some percent for as long as they run. A DeltaTable of before is one whose table got other
 properties since, and has once dropped a column: then the commits in between are asked.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +19,10 @@ from typing import Protocol
 import disable
 from disable import NAME_MODE, TRACKED, set_properties
 
-PAIRS = 60
+SESSIONS = 5
+PAIRS = 15
+"""Of each statement, in each two sessions."""
+WARMING = 5
 ROWS = 1_000_000
 FILES = 4
 STATEMENTS = {
@@ -40,19 +46,44 @@ class Session(disable.Session, Protocol):
         """Seconds of an update by it."""
 
 
+Both = tuple[Session, Session]
+
+
 @dataclass(frozen=True)
 class Row:
-    """Median seconds of a statement, and the median of the ratios."""
+    """Median seconds of a statement, and the median of the ratios with its quartiles."""
 
     what: str
     ours: float
     plain: float
     ratio: float
+    quartiles: tuple[float, float]
     limit: float = 1.01
 
 
-def measured(ours: Session, plain: Session, folder: Path) -> list[Row]:
-    """All statements, each once more than asked: the first is left out."""
+Seconds = dict[str, list[tuple[float, float]]]
+"""Of each statement: ours, and beside it plain Delta's."""
+
+
+def measured(both: Callable[[Path], AbstractContextManager[Both]], folder: Path) -> list[Row]:
+    """All statements, in pairs of sessions that `both` opens."""
+    found: Seconds = {what: [] for what in (*STATEMENTS, HELD)}
+    for number in range(SESSIONS):
+        home = folder / f"dml-{number}"
+        with both(home) as (ours, plain):
+            for what, pairs in seconds_in(ours, plain, home).items():
+                found[what] += pairs
+    return [row(what, pairs) for what, pairs in found.items()]
+
+
+def row(what: str, pairs: list[tuple[float, float]]) -> Row:
+    ours, plain = (statistics.median(side) for side in zip(*pairs, strict=True))
+    low, middle, high = statistics.quantiles([a / b for a, b in pairs], n=4)
+    return Row(what, ours, plain, middle, (low, high))
+
+
+def seconds_in(ours: Session, plain: Session, folder: Path) -> Seconds:
+    """Each statement some times more than asked: the first are left out."""
     sides = (
         (ours, folder / "tracked", f"{TRACKED}, {NAME_MODE}"),
         (plain, folder / "plain", NAME_MODE),
@@ -64,28 +95,19 @@ def measured(ours: Session, plain: Session, folder: Path) -> list[Row]:
         )
         session.sql(f"ALTER TABLE delta.`{path}` DROP COLUMN e")
         session.hold(path)
-    seconds: dict[str, tuple[list[float], list[float]]] = {
-        what: ([], []) for what in (*STATEMENTS, HELD)
-    }
-    for number in range(PAIRS + 1):
-        for what in seconds:
+    found: Seconds = {what: [] for what in (*STATEMENTS, HELD)}
+    for number in range(PAIRS + WARMING):
+        for what, pairs in found.items():
+            elapsed = [0.0, 0.0]
             # In turns also who is first: the second finds the caches warm.
             for side in (0, 1) if number % 2 else (1, 0):
                 session, path, _ = sides[side]
                 if what == HELD:
                     set_properties(session, path, f"'a' = '{number}'")
-                    elapsed = session.held_update(path, f"a = {number}")
+                    elapsed[side] = session.held_update(path, f"a = {number}")
                 else:
                     statement = STATEMENTS[what].format(table=f"delta.`{path}`", number=number)
-                    elapsed = session.sql(statement)
-                if number > 0:
-                    seconds[what][side].append(elapsed)
-    return [
-        Row(
-            what,
-            statistics.median(of_ours),
-            statistics.median(of_plain),
-            statistics.median(a / b for a, b in zip(of_ours, of_plain, strict=True)),
-        )
-        for what, (of_ours, of_plain) in seconds.items()
-    ]
+                    elapsed[side] = session.sql(statement)
+            if number >= WARMING:
+                pairs.append((elapsed[0], elapsed[1]))
+    return found

@@ -26,6 +26,8 @@ FILE_MB = 64
 # How often each size is measured, and how often Delta's rewrite of it.
 SIZES_MB = {100: (5, 5), 1_000: (5, 3), 5_000: (3, 1)}
 FILE_COUNTS = (10, 1_000, 10_000)
+SMALL_FILES = 100_000
+YOUNG_MB = 1_000
 COPY = "SET spark.sparkext.columnMapping.removal = copy"
 NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
 
@@ -45,6 +47,7 @@ CASES = (
     Case("all names col-<uuid>", (), mapped_from_start=True),
 )
 CLEAN = Case("nothing to do", ("RENAME COLUMN x0 TO y", "RENAME COLUMN y TO x0"))
+SMALL = Case("one column renamed, small files", ("RENAME COLUMN x0 TO y",))
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,13 @@ class Leaving:
     ours: float
     delta: float
     cp: float
+    floor: float
+    """Of a statement on the same table that only sets a property."""
+
+    @property
+    def over_cp(self) -> float:
+        """What is not the statement's own, beside `cp -r`."""
+        return (self.ours - self.floor) / self.cp
 
 
 def by_size(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
@@ -84,6 +94,28 @@ def by_files(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
     return found
 
 
+def of_small_files(ours: Session, plain: Session, folder: Path) -> Leaving:
+    """A hundred rows a file, each of which is copied."""
+    original = folder / "small"
+    of_files(plain, original, SMALL_FILES)
+    found = measured(ours, plain, original, SMALL, repeats=2, rewrites=1)
+    shutil.rmtree(original)
+    return found
+
+
+def in_young_session(session: Session, folder: Path) -> tuple[float, float]:
+    """Seconds of the first leaving in a session, and the median of the five after it."""
+    original = folder / "young"
+    write(session, original, YOUNG_MB, mapped=False)
+    seconds = []
+    for number in range(6):
+        path = folder / f"young-{number}"
+        seconds.append(leave(session, original, path, CASES[0], by_us=True)[1])
+        shutil.rmtree(path)
+    shutil.rmtree(original)
+    return seconds[0], statistics.median(seconds[1:])
+
+
 def write(session: Session, path: Path, megabytes: int, *, mapped: bool) -> None:
     """Writes a table of about this size."""
     doubles = ", ".join(f"rand({seed}) AS c{seed}" for seed in range(COLUMNS))
@@ -103,9 +135,16 @@ def measured(
     One rewrite is all there is where no more are asked for.
     """
     files = [path for path in original.rglob("*.parquet") if "_delta_log" not in path.parts]
+    floors = []
+
+    def left_by_us(path: Path) -> float:
+        floor, seconds = leave(ours, original, path, case, by_us=True)
+        floors.append(floor)
+        return seconds
+
     sides: dict[str, Callable[[Path], float]] = {
-        "ours": lambda path: leave(ours, original, path, case, by_us=True),
-        "delta": lambda path: leave(plain, original, path, case, by_us=False),
+        "ours": left_by_us,
+        "delta": lambda path: leave(plain, original, path, case, by_us=False)[1],
         "cp": lambda path: copied(original, path),
     }
     seconds: dict[str, list[float]] = {side: [] for side in sides}
@@ -117,11 +156,14 @@ def measured(
             shutil.rmtree(folder)
     medians = {side: statistics.median(all_[1:] or all_) for side, all_ in seconds.items()}
     size = sum(file.stat().st_size for file in files) / 1e6
-    return Leaving(case.name, len(files), size, **medians)
+    floor = statistics.median(floors[1:])
+    return Leaving(case.name, len(files), size, floor=floor, **medians)
 
 
-def leave(session: Session, original: Path, path: Path, case: Case, *, by_us: bool) -> float:
-    """Seconds of the statement that switches column mapping off, on a table of the case."""
+def leave(
+    session: Session, original: Path, path: Path, case: Case, *, by_us: bool
+) -> tuple[float, float]:
+    """Seconds of a statement that sets a property, and of the one that switches mapping off."""
     shutil.copytree(original, path, copy_function=os.link)
     is_tracked = by_us and not case.mapped_from_start
     if is_tracked:
@@ -132,13 +174,14 @@ def leave(session: Session, original: Path, path: Path, case: Case, *, by_us: bo
         session.sql(f"ALTER TABLE delta.`{path}` {change}")
     # The first statement after a change of schema is slow, whatever it is.
     set_properties(session, path, "'a' = 'warm'")
+    floor = set_properties(session, path, "'a' = 'floor'")
     if by_us and not is_tracked:
         session.sql(COPY)
     os.sync()  # what was written before is not to slow this down
     seconds = set_properties(session, path, NO_MODE)
     if by_us and not is_tracked:
         session.sql(NO_SETTING)
-    return seconds
+    return floor, seconds
 
 
 def copied(original: Path, path: Path) -> float:

@@ -169,13 +169,17 @@ def with_statements(folder: Path) -> int:
 
 def with_dml(folder: Path) -> int:
     """What the comparison of a plan with the table costs."""
-    with both_sessions(folder) as (ours, plain):
-        rows = dml.measured(ours, plain, folder)
     figures = [
-        Figure(row.what, milliseconds(row.ours), milliseconds(row.plain), row.ratio, row.limit)
-        for row in rows
+        Figure(
+            f"{row.what} (quartiles {row.quartiles[0]:.3f} to {row.quartiles[1]:.3f})",
+            milliseconds(row.ours),
+            milliseconds(row.plain),
+            row.ratio,
+            row.limit,
+        )
+        for row in dml.measured(both_sessions, folder)
     ]
-    return report(figures, f"{dml.PAIRS} pairs, medians")
+    return report(figures, f"{dml.SESSIONS} times {dml.PAIRS} pairs, medians")
 
 
 def with_writers(folder: Path) -> int:
@@ -279,14 +283,26 @@ def with_leaving(folder: Path) -> int:
     with both_sessions(folder) as (ours, plain):
         sizes = leave.by_size(ours, plain, folder)
         counts = leave.by_files(ours, plain, folder)
+        small = leave.of_small_files(ours, plain, folder)
+    with one_session("plugin", folder / "young-session") as young:
+        first, later = leave.in_young_session(young, folder)
     leave.draw(sizes, counts, machine(), PICTURE_OF_COPIES)
     print(f"Drew {PICTURE_OF_COPIES}")
-    report_leaving([*sizes, *counts])
+    report_leaving([*sizes, *counts, small])
     large = [row for row in sizes if row.megabytes > 900]
     (thousand,) = (row for row in counts if row.files == 1_000)
     return report(
         [
-            *(against(row, "cp -r", row.cp, 1.3) for row in large),
+            *(
+                Figure(
+                    f"(ours - a statement) / cp -r, {row.case}, {row.megabytes:,.0f} MB",
+                    f"{row.ours - row.floor:.2f} s",
+                    f"{row.cp:.2f} s",
+                    row.over_cp,
+                    1.3,
+                )
+                for row in large
+            ),
             *(against(row, "Delta's", row.delta, 1 / 8) for row in large),
             Figure(
                 "ours, 1,000 clean files",
@@ -295,6 +311,21 @@ def with_leaving(folder: Path) -> int:
                 thousand.ours,
                 2,
                 "s",
+            ),
+            Figure(
+                f"ours, {small.files:,} small files copied",
+                f"{small.ours:.2f} s",
+                f"{small.delta:.2f} s",
+                small.ours,
+                12,
+                "s",
+            ),
+            Figure(
+                f"first in a session / later, {leave.YOUNG_MB:,} MB",
+                f"{first:.2f} s",
+                f"{later:.2f} s",
+                first / later,
+                2,
             ),
         ],
         "leaving by copies, medians",
@@ -343,6 +374,7 @@ def report_leaving(rows: list[leave.Leaving]) -> None:
         "files",
         "data",
         "ours",
+        "a statement",
         "Delta's",
         "cp -r",
         "ours / cp",
@@ -355,6 +387,7 @@ def report_leaving(rows: list[leave.Leaving]) -> None:
             f"{row.files:,}",
             f"{row.megabytes:,.1f} MB",
             f"{row.ours:.2f} s",
+            f"{row.floor:.2f} s",
             f"{row.delta:.2f} s",
             f"{row.cp:.2f} s",
             f"{row.ours / row.cp:.2f}",

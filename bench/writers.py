@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How leaving column mapping by copies goes while others write the table, each second.
 
-The table is the one of `leave.py` at 5 GB. One session appends each second, another deletes rows by
-deletion vectors each two seconds, and a third leaves, again and again on new copies of the table.
+The table has 5 GB in files of 64 MB, its first column counts. One session appends each second,
+another deletes rows by deletion vectors each two seconds, and a third leaves, again and again on
+new copies of the table. What is appended goes into a partition of its own: Delta lets no DELETE
+pass an append to those that it reads.
 """
 
 from __future__ import annotations
@@ -24,16 +26,16 @@ import leave
 from disable import NAME_MODE, NO_MODE, TRACKED, set_properties
 
 MEGABYTES = 5_000
+ROWS = MEGABYTES * 1_000_000 // leave.BYTES_PER_ROW
 TRIES = 10
 APPEND_EVERY = 1.0  # seconds
 DELETE_EVERY = 2.0
-APPEND = (
-    "INSERT INTO delta.`{path}` SELECT "
-    + ", ".join(f"rand() AS c{number}" for number in range(leave.COLUMNS))
-    + " FROM range(0, 1000, 1, 1)"
-)
-# A few rows of every file, without one being written anew.
-DELETE = "DELETE FROM delta.`{path}` WHERE {column} BETWEEN {start} AND {start} + 0.00001"
+PROPERTIES = (TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
+DOUBLES = ", ".join(f"rand() AS c{number}" for number in range(1, leave.COLUMNS))
+APPEND = f"INSERT INTO delta.`{{path}}` SELECT id, {DOUBLES}, 'new' FROM range(0, 1000, 1, 1)"
+# A few rows of one file after another, none of which is written anew.
+DELETE = "DELETE FROM delta.`{path}` WHERE p = 'old' AND c0 BETWEEN {first} AND {first} + 9"
+STEP = ROWS // 50 - 1
 
 
 class Session(disable.Session, Protocol):
@@ -84,8 +86,8 @@ class Writer:
     def _run(self) -> None:
         due = time.monotonic()
         while not self._stopped.is_set():
-            start = self.count / 100_000
-            if self._session.attempt(self._statement.replace("{start}", str(start))) < 0:
+            first = (self.count + self.failed) * STEP % ROWS
+            if self._session.attempt(self._statement.replace("{first}", str(first))) < 0:
                 self.failed += 1
             else:
                 self.count += 1
@@ -105,7 +107,11 @@ class Writer:
 def measured(leaver: Session, writers: tuple[Session, Session], folder: Path) -> Beside:
     """Leaves copies of one table, first the quiet ones."""
     original = folder / "beside"
-    leave.write(leaver, original, MEGABYTES, mapped=False)
+    leaver.sql(
+        f"CREATE TABLE delta.`{original}` USING delta PARTITIONED BY (p) AS"
+        f" SELECT id AS c0, {DOUBLES}, 'old' AS p"
+        f" FROM range(0, {ROWS}, 1, {MEGABYTES // leave.FILE_MB})"
+    )
     quiet = [tried(leaver, None, original, folder / f"quiet-{n}").seconds for n in range(3)]
     tries = tuple(tried(leaver, writers, original, folder / f"try-{n}") for n in range(TRIES))
     shutil.rmtree(original)
@@ -117,7 +123,7 @@ def tried(
 ) -> Try:
     """One table, with writers or without."""
     shutil.copytree(original, path, copy_function=os.link)
-    for properties in (TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'"):
+    for properties in PROPERTIES:
         set_properties(leaver, path, properties)
     leaver.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN c1 TO d1")
     set_properties(leaver, path, "'a' = 'warm'")
@@ -125,17 +131,18 @@ def tried(
     with ExitStack() as running:
         writers = []
         if sessions is not None:
-            append = APPEND.format(path=path).replace("AS c1,", "AS d1,")
-            delete = DELETE.format(path=path, column="c0", start="{start}")
+            append, delete = (text.replace("{path}", str(path)) for text in (APPEND, DELETE))
             pace = ((sessions[0], APPEND_EVERY, append), (sessions[1], DELETE_EVERY, delete))
             writers = [running.enter_context(Writer(*how).running()) for how in pace]
             while not all(writer.count for writer in writers):
                 time.sleep(0.05)
+                if any(writer.failed for writer in writers):
+                    raise RuntimeError("nobody leaves, and a write failed")
         started = time.perf_counter()
         is_left = leaver.attempt(leave_statement(path)) >= 0
         seconds = time.perf_counter() - started
     metrics, appended = log_of(path)
-    size = sum(file.stat().st_size for file in original.glob("*.parquet"))
+    size = sum(file.stat().st_size for file in original.rglob("*=old/*.parquet"))
     result = Try(
         is_left,
         seconds,
