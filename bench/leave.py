@@ -17,8 +17,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from disable import NAME_MODE, NO_MODE, TRACKED, Session, of_files, set_properties
+import disable
+from disable import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties
 
 COLUMNS = 10
 BYTES_PER_ROW = 8 * COLUMNS  # random doubles, which do not compress
@@ -30,6 +32,13 @@ SMALL_FILES = 100_000
 YOUNG_MB = 1_000
 COPY = "SET spark.sparkext.columnMapping.removal = copy"
 NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
+
+
+class Session(disable.Session, Protocol):
+    """A session that tells how its removals went."""
+
+    def last_look(self) -> float:
+        """Seconds from the last look of the last of them to its commit."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,8 @@ class Leaving:
     cp: float
     floor: float
     """Of a statement on the same table that only sets a property."""
+    last_look: float
+    """From the last look at the table to the commit, which others must not overtake."""
 
     @property
     def over_cp(self) -> float:
@@ -135,11 +146,12 @@ def measured(
     One rewrite is all there is where no more are asked for.
     """
     files = [path for path in original.rglob("*.parquet") if "_delta_log" not in path.parts]
-    floors = []
+    floors, looks = [], []
 
     def left_by_us(path: Path) -> float:
         floor, seconds = leave(ours, original, path, case, by_us=True)
         floors.append(floor)
+        looks.append(ours.last_look())
         return seconds
 
     sides: dict[str, Callable[[Path], float]] = {
@@ -156,8 +168,8 @@ def measured(
             shutil.rmtree(folder)
     medians = {side: statistics.median(all_[1:] or all_) for side, all_ in seconds.items()}
     size = sum(file.stat().st_size for file in files) / 1e6
-    floor = statistics.median(floors[1:])
-    return Leaving(case.name, len(files), size, floor=floor, **medians)
+    floor, last_look = (statistics.median(values[1:]) for values in (floors, looks))
+    return Leaving(case.name, len(files), size, floor=floor, last_look=last_look, **medians)
 
 
 def leave(

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -53,6 +54,9 @@ STATEMENTS = {
 LIMITS = {"CREATE TABLE": 1.05, "ADD COLUMN": 1.05, "RENAME COLUMN": 1.05, "append": 1.01}
 
 
+LAST_LOOK = re.compile(r"Committed (\d+) ms after the last look")
+
+
 class Remote:
     """A `session.py` process."""
 
@@ -82,6 +86,10 @@ class Remote:
 
     def forget(self) -> float:
         return self._call(do="forget")
+
+    def last_look(self) -> float:
+        """Seconds from the last look at a table that was left to its commit."""
+        return int(LAST_LOOK.findall(self.stderr.read_text())[-1]) / 1000
 
     def rule_call(self, path: Path) -> float:
         return self._call(do="rule_call", path=str(path))
@@ -302,6 +310,17 @@ def with_leaving(folder: Path) -> int:
                     1.3,
                 )
                 for row in large
+            ),
+            *(
+                Figure(
+                    f"last look to commit, {row.files:,} files, {row.megabytes:,.0f} MB",
+                    f"{row.last_look:.2f} s",
+                    "",
+                    row.last_look,
+                    limit,
+                    "s",
+                )
+                for row, limit in ((sizes[-1], 2), (small, 10))
             ),
             *(against(row, "Delta's", row.delta, 1 / 8) for row in large),
             Figure(

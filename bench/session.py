@@ -21,6 +21,8 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 
+ROUNDS = "sparkext.command.RemovalRounds"
+
 
 class Session:
     """The commands; each returns something that JSON can hold."""
@@ -41,6 +43,9 @@ class Session:
         self.spark.sql("SELECT 1").collect()
         self.start_seconds = time.perf_counter() - started
         self.spark.sparkContext.setLogLevel("ERROR")
+        # It says how long the last look at a table took, up to its commit.
+        log4j = self.spark._jvm.org.apache.logging.log4j
+        log4j.core.config.Configurator.setLevel(ROUNDS, log4j.Level.INFO)
         self.held: dict[str, DeltaTable] = {}
 
     def started(self) -> float:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from deletion_vectors import deleted_rows, vector_file
 from faults import MESSAGE
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from sound_log import assert_sound, is_mapped
 from table_log import TableLog
 from table_model import OPEN, Impossible, Model, Value
@@ -43,6 +44,8 @@ ENDLESS = "USAGE_TRACKING_REMOVAL_OVERTAKEN"
 
 SPARK_READS = 3
 """Of so many schedules one is read by Spark as well."""
+FILTERS = 6
+"""By which such a table is read."""
 
 STANDS = "DELTA_INVALID_COMMITTED_VERSION"
 """Of a RESTORE or CLONE that stands in the log, when others commit before it looks again."""
@@ -264,6 +267,20 @@ def _judge_reading(spark: SparkSession, run: Run, rows: list[NamedRow]) -> None:
     ]
     if _in_order(read) != _in_order(rows):
         raise Finding(f"Spark reads\n  {_in_order(read)}\nof\n  {_in_order(rows)}")
+    _judge_skipping(spark, run, rows)
+
+
+def _judge_skipping(spark: SparkSession, run: Run, rows: list[NamedRow]) -> None:
+    """Each value is found by a filter, which looks into files by their statistics."""
+    values = {(name, value) for row in rows for name, value in row.items()}
+    table = spark.read.format("delta").load(run.url)
+    found = [
+        table.where(f"`{name}` = {value!r}").selectExpr(f"'{name}'", f"string(`{name}`)")
+        for name, value in sorted(values, key=repr)[:: 1 + len(values) // FILTERS]
+    ]
+    told = reduce(DataFrame.union, found).distinct().count() if found else 0
+    if told != len(found):
+        raise Finding(f"{len(found) - told} of {len(found)} filters find nothing")
 
 
 # Checksums.

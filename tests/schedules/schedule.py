@@ -56,7 +56,7 @@ from acts import (
     Act,
 )
 from held_statement import Step
-from table_kinds import MAPPINGS, Kind
+from table_kinds import DROPPED, MAPPINGS, Kind
 
 Script = tuple[Act, ...]
 
@@ -176,6 +176,12 @@ PARTITIONS = Danger(
     ("used", "free"),
     has_partitions=True,
 )
+BROUGHT_BACK = Danger(
+    (LEAVE,),
+    (Step.COMMIT,),
+    tuple((act, *rows) for act in (RESTORE, CLONE_OVER) for rows in ((), (INSERT,), (UPDATE,))),
+    (DROPPED,),
+)
 # No transaction, so that nothing holds them: they come after what they do not know of.
 READERS = (READ_HELD, STREAM)
 BEFORE_READERS = tuple(
@@ -191,6 +197,9 @@ def schedule(seed: int) -> Schedule:
     if random.random() < 0.06:
         is_read = random.random() < 0.7
         return _read(random, seed) if is_read else _dangerous(random, seed, PARTITIONS)
+    random = Random(f"brought back {seed}")
+    if random.random() < 0.02:
+        return _dangerous(random, seed, BROUGHT_BACK)
     random = Random(seed)
     if random.random() < 0.4:
         return _dangerous(random, seed, random.choice(DANGERS))

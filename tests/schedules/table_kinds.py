@@ -17,6 +17,8 @@ from table_model import Column, Model, Row, Value
 
 MAPPINGS = ("plain", "free", "used", "left")
 """Never mapped; mapped and no column touched; renamed and dropped; that, and mapping left."""
+DROPPED = "dropped"
+"""Mapped, a column dropped and none renamed: what RESTORE brings back has its old names."""
 
 KEY = Column("k", "k")
 
@@ -52,12 +54,18 @@ class Kind:
         return self.mapping in ("used", "left")
 
     @property
+    def was_dropped(self) -> bool:
+        return self.was_renamed or self.mapping == DROPPED
+
+    @property
     def early(self) -> Model:
         """Of the version to which RESTORE goes."""
         middle = [Column("x", "b")] if self.was_renamed else [Column("b", "b")]
-        gone = [Column("g", "g")] if self.was_renamed else []
+        gone = [Column("g", "g")] if self.was_dropped else []
         columns = (KEY, *middle, Column("d", "d"), *gone)
         identities = [column.identity for column in columns[1:]]
+        if self.mapping == DROPPED:  # nothing but the drop is undone
+            columns = (*columns, Column("e", "e"))
         rows = tuple(row(number, *identities) for number in self._early_keys)
         is_mapped = self.mapping != "plain"
         return Model(columns, rows, is_mapped, "false" if self.is_tracked else None)
@@ -66,8 +74,8 @@ class Kind:
     def model(self) -> Model:
         columns = (KEY, Column("b", "b"), Column("d", "d"), Column("e", "e"))
         rows = (*(row(number, "b", "d") for number in self._early_keys), row(5, "b", "d", "e"))
-        flag = ("true" if self.was_renamed else "false") if self.is_tracked else None
-        is_mapped = self.mapping in ("free", "used")
+        flag = ("true" if self.was_dropped else "false") if self.is_tracked else None
+        is_mapped = self.mapping in ("free", "used", DROPPED)
         return Model(columns, () if self.is_empty else rows, is_mapped, flag)
 
     @property
@@ -120,7 +128,7 @@ class Originals:
 def _make(table: Table, kind: Kind) -> tuple[int, int]:
     """Makes a table; the versions to which RESTORE is to go."""
     # Mapped afterwards, columns have their own names in the files, as those of tracked tables.
-    is_mapped_later = kind.mapping != "plain" and kind.was_renamed and not kind.is_tracked
+    is_mapped_later = kind.was_dropped and not kind.is_tracked
     is_mapped = kind.mapping != "plain" and not is_mapped_later
     properties = {
         NAME_MODE: is_mapped,
@@ -142,8 +150,10 @@ def _make(table: Table, kind: Kind) -> tuple[int, int]:
     early_version = table.log.version
     if kind.was_renamed:
         table.alter("RENAME COLUMN x TO b")
+    if kind.was_dropped:
         table.alter("DROP COLUMN g")
-    table.alter("ADD COLUMN e STRING")
+    if kind.mapping != DROPPED:
+        table.alter("ADD COLUMN e STRING")
     _insert(table, [row(5, "b", "d", "e")], kind.model.identities)
     mapped_version = table.log.version
     if kind.mapping == "left":
@@ -156,6 +166,11 @@ def _make(table: Table, kind: Kind) -> tuple[int, int]:
 
 def _insert(table: Table, rows: list[Row], identities: tuple[str, ...]) -> None:
     values = ", ".join(
-        "(" + ", ".join(repr(row[identity]) for identity in identities) + ")" for row in rows
+        "(" + ", ".join(_literal(row.get(identity)) for identity in identities) + ")"
+        for row in rows
     )
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
+
+
+def _literal(value: Value) -> str:
+    return "CAST(NULL AS STRING)" if value is None else repr(value)

@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.file.NoSuchFileException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,7 +16,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.paths.SparkPath;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
@@ -26,6 +26,7 @@ import org.apache.spark.sql.delta.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.error.UsageTrackingException;
+import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
 
 /**
@@ -128,9 +129,7 @@ final class FilePlaces {
   Map<String, Long> copies(Configuration configuration) {
     Map<String, Long> found = new HashMap<>();
     for (Path folder : used.keySet()) {
-      for (FileStatus file : copiesIn(folder, configuration)) {
-        found.put(file.getPath().getName(), file.getLen());
-      }
+      found.putAll(copiesIn(folder, configuration));
     }
     return found;
   }
@@ -150,14 +149,11 @@ final class FilePlaces {
     return true;
   }
 
-  private List<FileStatus> copiesIn(Path folder, Configuration configuration) {
+  private Map<String, Long> copiesIn(Path folder, Configuration configuration) {
     try {
-      return List.of(
-          folder
-              .getFileSystem(configuration)
-              .listStatus(folder, path -> path.getName().contains(run)));
-    } catch (FileNotFoundException none) {
-      return List.of();
+      return Storages.lengths(folder.getFileSystem(configuration), folder, run);
+    } catch (FileNotFoundException | NoSuchFileException none) {
+      return Map.of();
     } catch (IOException unreachable) {
       throw UsageTrackingException.sneak(unreachable);
     }
@@ -211,8 +207,8 @@ final class FilePlaces {
 
   private void removeCopies(Path folder, Configuration configuration) {
     try {
-      for (FileStatus file : copiesIn(folder, configuration)) {
-        remove(file.getPath(), configuration);
+      for (String name : copiesIn(folder, configuration).keySet()) {
+        remove(new Path(folder, name), configuration);
       }
     } catch (RuntimeException notListed) {
       LOG.warn("Copies in {} stay until VACUUM: {}", folder, notListed.toString());

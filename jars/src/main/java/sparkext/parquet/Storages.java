@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
@@ -55,6 +56,19 @@ public final class Storages {
       found.put(root, storage);
     }
     return storage;
+  }
+
+  /** The files of a folder whose names have a part in common, with their lengths. */
+  public static Map<String, Long> lengths(FileSystem storage, Path folder, String inName)
+      throws IOException {
+    if (LocalDisk.has(storage)) {
+      return LocalDisk.lengths(storage, folder, inName);
+    }
+    Map<String, Long> found = new HashMap<>();
+    for (FileStatus file : storage.listStatus(folder, path -> path.getName().contains(inName))) {
+      found.put(file.getPath().getName(), file.getLen());
+    }
+    return found;
   }
 
   /** Those of a new file, as Hadoop gives them. */
