@@ -9,20 +9,24 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from shutil import copytree
 from urllib.parse import unquote
 
 import pytest
 from custom_sessions import our_jar, resolved_jars
 from delta_table import Table, refusal
 from driver_processes import READY, hold_at_every_stop, hold_while_copying, wait_until
-from held_statement import PATIENCE
+from held_statement import PATIENCE, Step
 from odd_disk import odd_jar
 from pyspark.sql import SparkSession
+from removal import data_files
 from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
 from statements import DISABLE_MAPPING, Tables, create_as_select
 from stops import CREATES, DROPS, STOPS, USED, Stop, drivers
 
 pytestmark = pytest.mark.matrix  # each driver is a JVM
+
+SetConf = Callable[[str, str], None]
 
 ONE_COMMIT = [stop for stop in STOPS if stop not in (*CREATES, *DROPS)]
 BEFORE = [stop for stop in ONE_COMMIT if stop.is_before_the_log_entry]
@@ -169,28 +173,67 @@ def test_the_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed
     assert table.log.version == version + len(DROPS)
 
 
-def test_a_driver_killed_while_it_copies_leaves_the_table_as_it_was(
-    spark: SparkSession, tables: Tables, tmp_path: Path
-) -> None:
-    stop = Stop(DISABLE_MAPPING, None, USED)
-    original = tables.copy(USED, tmp_path / "t")
-    version = original.log.version
-    jars = [*resolved_jars(spark), our_jar(), str(odd_jar(tmp_path))]
-    process = started(hold_while_copying, tmp_path, jars)
+@pytest.fixture(scope="module")
+def killed_while_it_copies(
+    spark: SparkSession, tables: Tables, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A table of which a copy was begun."""
+    home = tmp_path_factory.mktemp("copies")
+    table = tables.copy(USED, home / "t")
+    jars = [*resolved_jars(spark), our_jar(), str(odd_jar(home))]
+    process = started(hold_while_copying, home, jars)
     try:
-        kill_when_ready(process, tmp_path)
+        kill_when_ready(process, home)
     finally:
         process.kill()
         process.join()
-    table = open_table(spark, tmp_path / "t")
+    return table.path
 
-    assert table.log.version == version
+
+def test_a_driver_killed_while_it_copies_leaves_the_table_as_it_was(
+    spark: SparkSession, tables: Tables, tmp_path: Path, killed_while_it_copies: Path
+) -> None:
+    stop = Stop(DISABLE_MAPPING, None, USED)
+    untouched = tables.copy(USED, tmp_path / "untouched")
+    table = open_table(spark, copytree(killed_while_it_copies, tmp_path / "t"))
+
+    assert table.log.commits == untouched.log.commits
     assert orphans(table)
     assert rows_in_files(table.log) == in_order(USED.state.rows)
 
     DISABLE_MAPPING.run(table, True)
 
     assert_is_after(table, stop)
+
+
+def test_what_a_driver_killed_while_it_copies_had_begun_is_removed_by_vacuum(
+    spark: SparkSession, tmp_path: Path, killed_while_it_copies: Path, conf: SetConf
+) -> None:
+    table = open_table(spark, copytree(killed_while_it_copies, tmp_path / "t"))
+
+    assert_vacuum_removes_the_copies(table, conf)
+
+
+@pytest.mark.parametrize("stop", [Stop(DISABLE_MAPPING, Step.COMMIT, USED)], ids=str)
+def test_the_copies_of_a_driver_killed_before_the_log_entry_are_removed_by_vacuum(
+    spark: SparkSession, tmp_path: Path, killed: dict[Stop, Path], stop: Stop, conf: SetConf
+) -> None:
+    table = open_table(spark, copytree(killed[stop], tmp_path / "t"))
+
+    assert_vacuum_removes_the_copies(table, conf)
+
+
+def assert_vacuum_removes_the_copies(table: Table, conf: SetConf) -> None:
+    assert orphans(table)
+    conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+
+    table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+
+    live = {table.path / unquote(file) for file in table.log.live_files}
+    checksums = {file.with_name(f".{file.name}.crc") for file in live}  # Hadoop's
+    assert live <= data_files(table.path) <= live | checksums
+    assert rows_in_files(table.log) == in_order(USED.state.rows)
+    assert table.log.operation == "VACUUM END"
 
 
 def assert_is_after(table: Table, stop: Stop) -> None:

@@ -6,8 +6,10 @@ Each writer comes between the copies and their commit, where Delta's conflict ch
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from delta_table import NAME_MODE, TRACKED, Table, refusal
@@ -15,14 +17,21 @@ from held_statement import HeldStatement, Step, overtaken
 from removal import (
     NONE_MODE,
     OPERATION,
+    Action,
     assert_checksum_holds,
     assert_names_of_the_table,
     data_files,
+    in_matrix,
+    live,
+    local,
     metrics,
     newest_adds,
+    pairs,
     setting,
+    untouched,
 )
 from statements import named_condition
+from table_log import TableLog
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 NO_VECTORS = "'delta.enableDeletionVectors' = 'false'"
@@ -75,6 +84,24 @@ def restore(table: Table) -> None:
     table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {table.log.version - 1}")
 
 
+def stream(table: Table) -> None:
+    """A streaming sink writes a batch."""
+    source = Table(table.spark, table.path.with_name("source")).create("a INT, c STRING, d INT")
+    source.insert("(50, 'z', 1)")
+    rows = table.spark.readStream.format("delta").load(str(source.path)).writeStream
+    checkpoint = str(table.path.with_name("checkpoint"))
+    writer = rows.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+    writer.format("delta").start(str(table.path)).awaitTermination()
+
+
+def purge(table: Table) -> None:
+    """Gives a file a vector, and writes it without the row."""
+    WRITERS["delete"](table)
+    with table.one_commit():
+        table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    assert table.log.actions("remove")[0]["deletionVector"]["cardinality"] == 1
+
+
 def assert_left(table: Table, rows: Rows) -> None:
     """What is true of the table after every removal; nothing lies about that nobody needs."""
     log = table.log
@@ -82,8 +109,23 @@ def assert_left(table: Table, rows: Rows) -> None:
     assert set(log.physical_names.values()) == {None}
     assert_names_of_the_table(log, with_ids=True)
     assert_checksum_holds(log)
+    assert_other_metadata_stays(log)
     assert table.rows() == rows
     assert not copies(table) - named(table)
+
+
+def assert_other_metadata_stays(log: TableLog) -> None:
+    """What came just before the removal has no part of it taken back."""
+
+    def other(found: dict[str, Any]) -> dict[str, Any]:
+        return {key: told for key, told in found.items() if "columnMapping" not in key}
+
+    before = log.at(log.version - 1)
+    assert other(log.configuration) == other(before.configuration)
+    assert log.protocol == before.protocol
+    assert list(log.fields) == list(before.fields)
+    for name, field in log.fields.items():
+        assert other(field.metadata) == other(before.fields[name].metadata)
 
 
 def parquet_files(table: Table) -> set[Path]:
@@ -105,6 +147,7 @@ MERGE = (
 )
 WRITERS: dict[str, Callable[[Table], object]] = {
     "append": sql("INSERT INTO {t} VALUES (50, 'z', 1)"),
+    "stream": stream,
     "delete": sql("DELETE FROM {t} WHERE a = 1"),
     "delete of a file": sql("DELETE FROM {t} WHERE a < 2"),
     "update": sql("UPDATE {t} SET d = 9, c = 'u' WHERE a IN (1, 4)"),
@@ -134,6 +177,37 @@ def test_it_goes_on_when_a_writer_overtakes_it(table: Table, writer: str) -> Non
 @pytest.mark.parametrize("writer", WRITERS)
 def test_it_goes_on_beside_a_writer_that_makes_no_vectors(table: Table, writer: str) -> None:
     goes_on_beside(used(table, NO_VECTORS), WRITERS[writer])
+
+
+def test_it_goes_on_beside_a_purge_of_vectors(table: Table) -> None:
+    goes_on_beside(used(table), purge)
+
+    assert metrics(table.log)["numDiscardedFiles"] == 1
+
+
+def test_it_goes_on_beside_an_auto_compaction(table: Table, conf: SetConf) -> None:
+    used(table, VECTORS, "'delta.autoOptimize.autoCompact' = 'true'")
+    conf("spark.databricks.delta.autoCompact.minNumFiles", "2")
+
+    goes_on_beside(table, WRITERS["append"])
+
+    [append, compaction] = [table.log.at(table.log.version - before) for before in (2, 1)]
+    assert (append.operation, compaction.operation) == ("WRITE", "OPTIMIZE")
+    assert compaction.actions("commitInfo")[0]["operationParameters"]["auto"] is True
+    assert metrics(table.log)["numDiscardedFiles"] == 4
+
+
+def test_it_goes_on_beside_an_append_that_counts_identities(table: Table) -> None:
+    table.create("i BIGINT GENERATED ALWAYS AS IDENTITY, b STRING", TRACKED, NAME_MODE)
+    insert = f"INSERT INTO {table.name} ({{b}}) VALUES ('{{value}}')"
+    table.spark.sql(insert.format(b="b", value="x"))
+    table.alter("RENAME COLUMN b TO c")
+
+    goes_on_beside(table, sql(insert.format(b="c", value="y")))
+
+    assert table.log.fields["i"].metadata["delta.identity.highWaterMark"] == 2
+    table.spark.sql(insert.format(b="c", value="z"))
+    assert table.rows() == [(1, "x"), (2, "y"), (3, "z")]
 
 
 def test_it_is_overtaken_as_often_as_it_takes(table: Table) -> None:
@@ -184,6 +258,151 @@ def test_restored_files_take_the_copies_that_were_made_of_them(table: Table) -> 
 
     assert metrics(table.log)["numRounds"] == 1
     assert_left(table, rows)
+
+
+# Features that are enabled meanwhile, and may be used at once.
+
+FEATURES = {
+    "change data feed": ("delta.enableChangeDataFeed", WRITERS["update"]),
+    "deletion vectors": ("delta.enableDeletionVectors", WRITERS["delete"]),
+    "type widening": (
+        "delta.enableTypeWidening",
+        sql("ALTER TABLE {t} ALTER COLUMN d TYPE BIGINT"),
+    ),
+    "in-commit timestamps": ("delta.enableInCommitTimestamps", WRITERS["append"]),
+    "row tracking": ("delta.enableRowTracking", WRITERS["update"]),
+}
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("is_used", [False, *in_matrix(True)])
+@pytest.mark.parametrize("feature", FEATURES)
+def test_it_goes_on_when_a_feature_is_enabled_meanwhile(
+    table: Table, feature: str, is_used: bool
+) -> None:
+    key, use = FEATURES[feature]
+    enable = f"SET TBLPROPERTIES ('{key}' = 'true')"
+
+    goes_on_beside(
+        used(table, NO_VECTORS), lambda _: (table.alter(enable), use(table) if is_used else None)
+    )
+
+    assert table.log.configuration[key] == "true"
+    if feature == "in-commit timestamps":
+        times = [log.actions("commitInfo")[0]["inCommitTimestamp"] for log in last(table, 2)]
+        assert times == sorted(set(times))
+
+
+def last(table: Table, commits: int) -> list[TableLog]:
+    """The newest versions, in their order."""
+    newest = table.log.version
+    return [table.log.at(version) for version in range(newest - commits + 1, newest + 1)]
+
+
+def test_values_of_a_type_that_is_widened_meanwhile_are_wide_in_what_came_after(
+    table: Table,
+) -> None:
+    used(table, NO_VECTORS, "'delta.enableTypeWidening' = 'true'")
+
+    goes_on_beside(
+        table,
+        lambda _: (
+            table.alter("ALTER COLUMN d TYPE BIGINT"),
+            table.insert(f"(50, 'z', {2**40})"),
+        ),
+    )
+
+    assert table.log.fields["d"].type == "long"
+    [change] = table.log.fields["d"].metadata["delta.typeChanges"]
+    assert (change["fromType"], change["toType"]) == ("integer", "long")
+    assert table.rows("d")[-1] == (2**40,)
+    assert table.frame().where("d = 0").count() == 8
+
+
+# What the log says of a file by then.
+
+
+def test_copies_have_what_the_log_says_last_of_their_sources(table: Table) -> None:
+    """Of each file it has another statistic, another row id and another tag than when copied."""
+    used(table, NO_VECTORS, "'delta.dataSkippingNumIndexedCols' = '0'")
+    early = live(table.log)
+
+    error = leave_beside(
+        table,
+        WRITERS["row tracking"],
+        recompute_statistics,
+        tag,
+        lambda _: (table.alter(f"SET TBLPROPERTIES ({VECTORS})"), WRITERS["delete"](table)),
+    )
+
+    assert error is None
+    assert len(pairs(table.log)) == len(early) == 4
+    for old, new in pairs(table.log):
+        first = early[old["path"]]
+        assert "baseRowId" not in first
+        assert "maxValues" not in json.loads(first["stats"])
+        assert json.loads(new["stats"]) == under_names_of_the_table(old)
+        assert json.loads(new["stats"])["maxValues"].keys() == {"a", "c", "d"}
+        assert new["tags"] == old["tags"] == {"of": old["path"]}
+        for key in ("baseRowId", "defaultRowCommitVersion", "deletionVector"):
+            assert new.get(key) == old.get(key)
+        assert new["baseRowId"] >= 0
+    assert sum("deletionVector" in add for add in table.log.actions("add")) == 1
+    assert_left(table, table.rows())
+
+
+@pytest.mark.parametrize("writer", ["append", "update", "merge", "optimize", "delete", "restore"])
+def test_rows_keep_the_ids_that_they_have_by_then(table: Table, writer: str) -> None:
+    used(table, VECTORS, "'delta.enableRowTracking' = 'true'")
+    seen: list[Rows] = []
+
+    def ids() -> Rows:
+        return table.rows("*, _metadata.row_id, _metadata.row_commit_version")
+
+    error = leave_beside(table, lambda _: (WRITERS[writer](table), seen.append(ids())))
+
+    assert error is None
+    assert ids() == seen[0]
+    assert_left(table, table.rows())
+    table.insert("(70, 'new', 1)")
+    assert len({row[-2] for row in ids()}) == len(seen[0]) + 1
+
+
+def recompute_statistics(table: Table) -> None:
+    """By the function that Delta has for it, and no statement."""
+    table.alter("SET TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '9')")
+    jvm: Any = table.spark._jvm
+    delta = jvm.org.apache.spark.sql.delta
+    session = table.spark._jsparkSession
+    collection = delta.stats.StatisticsCollection
+    with table.one_commit():
+        collection.recompute(
+            session,
+            delta.DeltaLog.forTable(session, str(table.path)),
+            getattr(jvm, "scala.None$").__getattr__("MODULE$"),
+            getattr(collection, "recompute$default$4")(),
+            getattr(collection, "recompute$default$5")(),
+        )
+
+
+def tag(table: Table) -> None:
+    """Says every file's action again with a tag of its own, as another engine would."""
+    table.log.append_foreign(
+        *(
+            {"add": {**add, "tags": {"of": path}, "dataChange": False}}
+            for path, add in live(table.log).items()
+        )
+    )
+
+
+def under_names_of_the_table(add: Action) -> Any:
+    """The statistics of a file in which `c` is still `b`."""
+    return {
+        key: {"c" if name == "b" else name: told for name, told in value.items()}
+        if isinstance(value, dict)
+        else value
+        for key, value in json.loads(add["stats"]).items()
+    }
 
 
 # Names that change meanwhile.
@@ -278,6 +497,26 @@ def test_columns_that_cluster_the_table_meanwhile_have_the_names_of_the_table(ta
     assert table.rows() == [(1, "x")]
 
 
+# Files of another table.
+
+
+@pytest.mark.parametrize(
+    "writer", ["append", "stream", "delete", "delete of a file", "merge", "optimize", "restore"]
+)
+def test_a_shallow_clone_goes_on_and_leaves_the_files_of_its_source_alone(
+    table: Table, tmp_path: Path, writer: str
+) -> None:
+    source = used(Table(table.spark, tmp_path / "original"))
+    table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
+    table.insert("(9, 'w', 0)")
+
+    with untouched(source):
+        goes_on_beside(table, WRITERS[writer])
+
+    assert {local(table.path, path).parent for path in table.log.live_files} == {table.path}
+    assert source.rows() == [(a, f"{'xy'[a % 2]}{a // 2}", 0) for a in range(8)]
+
+
 # It comes to an end.
 
 
@@ -297,6 +536,80 @@ def test_it_gives_up_after_its_time_and_leaves_nothing(table: Table, conf: SetCo
     assert refused.value.getSqlState() == "40001"
     assert table.log.operation == "WRITE"
     assert len(parquet_files(table) - files) == 1
+
+
+@pytest.mark.broken_table("file_unreadable")
+def test_a_file_of_the_second_round_that_nobody_can_read_leaves_nothing(table: Table) -> None:
+    used(table)
+    seen: list[set[Path]] = []
+
+    def append_garbage(_: Table) -> None:
+        WRITERS["append"](table)
+        [add] = table.log.actions("add")
+        assert len(copies(table)) == 4
+        (table.path / add["path"]).write_bytes(b"x" * add["size"])
+        seen.append(data_files(table.path) - copies(table))
+
+    error = leave_beside(table, append_garbage)
+
+    assert error is not None
+    assert named_condition(error) == "USAGE_TRACKING_UNREADABLE_DATA_FILE"
+    assert table.log.operation == "WRITE"
+    assert data_files(table.path) == seen[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "condition"),
+    [
+        ("RENAME COLUMN c TO `c c`", "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"),
+        (
+            "SET TBLPROPERTIES ('delta.enableIcebergCompatV1' = 'true')",
+            "DELTA_ICEBERG_COMPAT_VIOLATION",
+        ),
+    ],
+)
+def test_what_delta_refuses_of_what_came_meanwhile_leaves_nothing(
+    table: Table, change: str, condition: str
+) -> None:
+    used(table, NO_VECTORS)
+    before = data_files(table.path)
+
+    def alter(_: Table) -> None:
+        assert len(copies(table)) == 4
+        table.alter(change)
+
+    error = leave_beside(table, alter)
+
+    assert error is not None
+    assert named_condition(error) == condition
+    assert table.log.operation != OPERATION
+    assert data_files(table.path) == before
+
+
+@pytest.mark.parametrize("step", [Step.COMMIT, Step.PREPARE])
+@pytest.mark.parametrize("is_overtaken", [False, True])
+def test_a_cancel_before_the_log_entry_is_written_leaves_nothing(
+    table: Table, step: Step, is_overtaken: bool
+) -> None:
+    used(table)
+    threads: list[Any] = []
+
+    def leave_on_a_known_thread() -> None:
+        jvm: Any = table.spark._jvm
+        threads.append(jvm.java.lang.Thread.currentThread())
+        leave(table)
+
+    with HeldStatement(table.spark, leave_on_a_known_thread, step) as held:
+        assert len(copies(table)) == 4
+        if is_overtaken:
+            WRITERS["append"](table)
+        before = data_files(table.path) - copies(table)
+        threads[0].interrupt()
+        with table.no_commit():
+            error = held.release()
+
+    assert "InterruptedException" in str(error)
+    assert data_files(table.path) == before
 
 
 @pytest.mark.parametrize("value", ["soon", "-1s"])
@@ -362,6 +675,25 @@ def test_copies_that_vacuum_removed_are_made_again(table: Table, conf: SetConf) 
     assert error is None
     assert metrics(table.log)["numRounds"] == 2
     assert_left(table, sorted([*rows, (50, "z", 1)], key=repr))
+
+
+@pytest.mark.parametrize("writer", ["delete", "append", "properties"])
+def test_copies_that_an_unlogged_vacuum_removed_are_made_again(
+    table: Table, conf: SetConf, writer: str
+) -> None:
+    """Delta logs it or not by this setting, and by the storage where nobody sets it."""
+    used(table)
+    conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    conf("spark.databricks.delta.vacuum.logging.enabled", "false")
+
+    def vacuum(_: Table) -> None:
+        assert copies(table)
+        with table.no_commit():
+            table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+        assert not copies(table)
+        WRITERS[writer](table)
+
+    goes_on_beside(table, vacuum)
 
 
 @pytest.mark.broken_table("file_missing")

@@ -7,21 +7,27 @@ says to run it again, and is right then.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from delta.tables import DeltaTable
 from delta_table import NAME_MODE, TRACKED, Table, refusal
 from deltalake_readers import read_by_datafusion, read_by_pyarrow
+from driver_processes import wait_until
 from held_statement import HeldStatement, Step, overtaken
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.functions import col, udf
 from pyspark.sql.streaming import DataStreamWriter
-from removal import NONE_MODE
+from removal import NONE_MODE, OPERATION, insert_one_file
 from statements import named_condition
 
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
+STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 OTHER_STREAM = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
 OTHER_CHANGES = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA"
 
@@ -49,6 +55,7 @@ def refused_once(table: Table, write: Callable[[], object]) -> None:
 
     assert error is not None
     assert named_condition(error) == METADATA_CHANGED
+    assert table.log.operation == OPERATION
     write()
 
 
@@ -70,18 +77,34 @@ def test_a_merge_fails_once(used: Table) -> None:
     assert used.rows() == [(1, "m")]
 
 
-def test_an_update_and_a_delete_fail_once(used: Table) -> None:
+def test_an_update_fails_once(used: Table) -> None:
     refused_once(used, lambda: used.spark.sql(f"UPDATE {used.name} SET c = 'u' WHERE a = 1"))
 
     assert used.rows() == [(1, "u")]
+
+
+@pytest.mark.parametrize("vectors", ["false", "true"])
+def test_a_delete_fails_once(used: Table, vectors: str) -> None:
+    used.alter(f"SET TBLPROPERTIES ('delta.enableDeletionVectors' = '{vectors}')")
+    insert_one_file(used, "(2, 'y'), (3, 'z')")
+
+    refused_once(used, lambda: used.spark.sql(f"DELETE FROM {used.name} WHERE a = 3"))
+
+    assert used.rows() == [(1, "x"), (2, "y")]
 
 
 def source_of(table: Table) -> Table:
     return Table(table.spark, table.path.with_name("source")).create("a INT, c STRING")
 
 
-def written(table: Table, source: Table, checkpoint: Path) -> DataStreamWriter:
-    rows = table.spark.readStream.format("delta").load(str(source.path))
+def written(
+    table: Table, source: Table, checkpoint: Path, held: Column | None = None
+) -> DataStreamWriter:
+    """A stream of the source's files, each a batch; `held` takes the place of its `c`."""
+    stream = table.spark.readStream.format("delta").option("maxFilesPerTrigger", 1)
+    rows = stream.load(str(source.path))
+    if held is not None:
+        rows = rows.withColumn("c", held)
     return rows.writeStream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
 
 
@@ -93,43 +116,90 @@ def run(writer: DataStreamWriter, target: Path | None = None) -> None:
 def condition_of(writer: DataStreamWriter, target: Path | None = None) -> str:
     with pytest.raises(StreamingQueryException) as stopped:
         run(writer, target)
-    [condition, *_] = re.findall(r"\[(DELTA_[A-Z_]+)", str(stopped.value))
+    return named_in(stopped.value)
+
+
+def named_in(error: StreamingQueryException) -> str:
+    [condition, *_] = re.findall(r"\[(DELTA_[A-Z_]+)", str(error))
     return condition
 
 
-def test_a_streaming_sink_ends_once_and_loses_nothing_when_it_is_started_again(
-    used: Table, tmp_path: Path
+class Gate:
+    """Holds the row that a task computes: a pipe that it reads has no end before it is opened."""
+
+    def __init__(self, pipe: Path) -> None:
+        os.mkfifo(pipe)
+        self._pipe = str(pipe)
+        self._end = -1
+
+    def hold(self, column: str) -> Column:
+        pipe = self._pipe
+        return udf(lambda value: open(pipe).read() or value)(col(column))
+
+    @property
+    def is_reached(self) -> bool:
+        try:
+            self._end = os.open(self._pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return False  # nobody reads it
+        return True
+
+    def open(self) -> None:
+        os.close(self._end)
+
+
+def test_a_streaming_sink_fails_once_and_its_batch_is_written_once(
+    used: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The transaction is on a thread of the stream's, so that its task is what is held."""
+    monkeypatch.setattr(used.spark.sparkContext, "pythonExec", sys.executable)
     source = source_of(used)
     source.insert("(2, 'y')")
-    is_left = False
-
-    # The sink's own transaction is on a thread of the stream's, which nobody can hold: the table is
-    # left while the batch is computed, and its plan is older than the names.
-    def batch(rows: DataFrame, number: int) -> None:
-        nonlocal is_left
-        late = [] if is_left else [lambda: leave(used)]
-        is_left = True
-        error = overtaken(
-            used.spark,
-            lambda: (
-                rows.write.format("delta")
-                .mode("append")
-                .option("txnAppId", "sink")
-                .option("txnVersion", number)
-                .save(str(used.path))
-            ),
-            Step.COMMIT,
-            late,
-        )
-        if error:
-            raise error
-
     checkpoint = tmp_path / "checkpoint"
-    assert condition_of(written(used, source, checkpoint).foreachBatch(batch)) == METADATA_CHANGED
-    run(written(used, source, checkpoint).foreachBatch(batch))
+    gate = Gate(tmp_path / "gate")
 
+    query = written(used, source, checkpoint, gate.hold("c")).format("delta").start(str(used.path))
+    wait_until(lambda: gate.is_reached, "a batch that is computed")
+    leave(used)
+    gate.open()
+
+    with pytest.raises(StreamingQueryException) as stopped:
+        query.awaitTermination()
+    assert named_in(stopped.value) == METADATA_CHANGED
+    assert used.log.operation == OPERATION
+    with used.one_commit():
+        run(written(used, source, checkpoint), used.path)
+    with used.no_commit():
+        run(written(used, source, checkpoint), used.path)
+    assert used.log.operation == "STREAMING UPDATE"
+    assert [transaction["version"] for transaction in used.log.actions("txn")] == [0]
     assert used.rows() == [(1, "x"), (2, "y")]
+
+
+def test_foreach_batch_is_started_again_with_a_new_delta_table(used: Table, tmp_path: Path) -> None:
+    source = source_of(used)
+    source.insert("(1, 'm')")
+    source.insert("(2, 'y')")
+    batches: list[int] = []
+
+    def merge_into(target: DeltaTable) -> DataStreamWriter:
+        def merge(rows: DataFrame, number: int) -> None:
+            batches.append(number)
+            if batches == [0, 1]:
+                leave(used)
+            into = target.alias("t").merge(rows.alias("s"), "t.a = s.a")
+            into.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+
+        return written(used, source, tmp_path / "checkpoint").foreachBatch(merge)
+
+    before = DeltaTable.forPath(used.spark, str(used.path))
+    assert condition_of(merge_into(before)) == STALE
+    assert used.log.operation == OPERATION
+    assert used.rows() == [(1, "m")]
+    run(merge_into(DeltaTable.forPath(used.spark, str(used.path))))
+
+    assert batches == [0, 1, 1]
+    assert used.rows() == [(1, "m"), (2, "y")]
 
 
 def test_a_sink_that_is_started_after_it_goes_on(used: Table, tmp_path: Path) -> None:
@@ -147,8 +217,8 @@ def test_a_sink_that_is_started_after_it_goes_on(used: Table, tmp_path: Path) ->
 # Readers.
 
 
-def stream_from(table: Table, target: Path, checkpoint: Path) -> DataStreamWriter:
-    rows = table.spark.readStream.format("delta").load(str(table.path))
+def stream_from(table: Table, checkpoint: Path, **options: int) -> DataStreamWriter:
+    rows = table.spark.readStream.format("delta").options(**options).load(str(table.path))
     return rows.writeStream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
 
 
@@ -156,17 +226,31 @@ def test_a_stream_from_the_table_ends_and_is_started_with_a_new_checkpoint(
     used: Table, tmp_path: Path
 ) -> None:
     target, checkpoint = tmp_path / "target", tmp_path / "checkpoint"
-    run(stream_from(used, target, checkpoint), target)
+    run(stream_from(used, checkpoint), target)
     leave(used)
     used.insert("(2, 'y')")
 
-    condition = condition_of(stream_from(used, target, checkpoint), target)
+    condition = condition_of(stream_from(used, checkpoint), target)
 
     assert condition == OTHER_STREAM
     assert Table(used.spark, target).rows() == [(1, "x")]
-    fresh = stream_from(used, target, tmp_path / "fresh")
-    run(fresh, tmp_path / "whole")
+    run(stream_from(used, tmp_path / "fresh"), tmp_path / "whole")
     assert Table(used.spark, tmp_path / "whole").rows() == [(1, "x"), (2, "y")]
+
+
+def test_a_new_checkpoint_with_a_starting_version_reads_what_came_after(
+    used: Table, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    run(stream_from(used, tmp_path / "checkpoint"), target)
+    leave(used)
+    left = used.log.version
+    used.insert("(2, 'y')")
+    used.insert("(3, 'z')")
+
+    run(stream_from(used, tmp_path / "fresh", startingVersion=left + 1), target)
+
+    assert Table(used.spark, target).rows() == [(1, "x"), (2, "y"), (3, "z")]
 
 
 def test_a_change_feed_is_read_in_two_parts(used: Table) -> None:
@@ -196,7 +280,7 @@ def test_a_query_that_runs_reads_the_version_that_it_began_with(used: Table) -> 
     leave(used)
 
     assert [row.get(0) for row in planned.executeCollectPublic()] == [1]
-    with refusal("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"):
+    with refusal(STALE):
         used.spark.read.format("delta").load(str(used.path)).join(rows, "a").collect()
 
 

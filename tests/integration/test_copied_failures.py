@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from custom_sessions import our_jar, resolved_jars, session, stop
 from delta_table import NAME_MODE, TRACKED, Table, refusal
+from held_statement import HeldStatement, Step
 from odd_disk import OddDisk, make_known, odd_jar, wait_until, with_odd_disk
 from processes import in_new_process
 from py4j.protocol import Py4JError
@@ -352,6 +353,56 @@ def test_a_cancelled_statement_leaves_no_copies_though_they_were_complete(
         assert job.status == "FAILED"
 
     assert counts(disable(odd_table)) == (0, 2, 0)
+
+
+def cancel_the_group(spark: SparkSession) -> None:
+    spark.sparkContext.cancelJobGroup("round two")
+
+
+def interrupt_all(spark: SparkSession) -> None:
+    assert spark.interruptAll()
+
+
+@pytest.mark.parametrize("cancel", [cancel_the_group, interrupt_all])
+def test_a_statement_that_is_cancelled_in_its_second_round_leaves_no_copy_of_the_first(
+    odd_table: Table, disk: OddDisk, cancel: Callable[[SparkSession], object]
+) -> None:
+    """Its copies are complete when it is overtaken, and that of what was appended is held."""
+    spark = odd_table.spark
+    other = Table(spark, odd_table.path)
+
+    def leave_in_a_group() -> None:
+        spark.sparkContext.setJobGroup("round two", "of the test", interruptOnCancel=False)
+        leave(odd_table)
+
+    def cancel_once_it_copies() -> None:
+        wait_until(lambda: disk.is_waiting, "a copy")
+        cancel(spark)
+        wait_until(lambda: "FAILED" in statuses(spark, "round two"), "a job that failed")
+        disk.release()
+
+    with HeldStatement(spark, leave_in_a_group, Step.COMMIT) as held:
+        first_round = orphans(other)
+        insert_one_file(other, "(9, 'z')")
+        before = data_files(other.path) - first_round
+        disk.hold()
+        canceller = InheritableThread(target=cancel_once_it_copies)
+        canceller.start()
+        with other.no_commit():
+            error = held.release()
+        canceller.join()
+
+    assert len(first_round) == 2
+    assert "SPARK_JOB_CANCELLED" in str(error)
+    assert data_files(other.path) == before
+    assert other.rows() == [(0, "x"), (1, "x"), (9, "z")]
+    assert counts(disable(odd_table)) == (0, 3, 0)
+
+
+def statuses(spark: SparkSession, group: str) -> set[str]:
+    tracker = spark.sparkContext.statusTracker()
+    jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
+    return {job.status for job in jobs if job}
 
 
 @MATRIX
