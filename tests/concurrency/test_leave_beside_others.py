@@ -23,14 +23,12 @@ from test_leave_beside_writers import (
     leave,
     leave_beside,
     restore,
-    sql,
     used,
     with_rewrites,
 )
 
 CHANGED = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 ROW_TRACKING = "'delta.feature.rowTracking' = 'supported'"
-PROPERTY = sql("ALTER TABLE {t} SET TBLPROPERTIES ('a' = 'b')")
 
 
 @pytest.mark.every_variant
@@ -125,20 +123,6 @@ def test_a_file_that_is_removed_under_another_spelling_does_not_come_back(table:
     assert error is None
     assert len(table.rows()) == len(rows) - 2
     assert metrics(table.log)["numCopiedFiles"] == 3
-
-
-def test_copies_are_looked_for_where_vacuum_is_in_no_log(table: Table, conf: SetConf) -> None:
-    used(table)
-    rows = table.rows()
-    conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    conf("spark.databricks.delta.vacuum.logging.enabled", "false")
-
-    vacuum = sql("VACUUM {t} RETAIN 0 HOURS")
-    error = leave_beside(table, lambda _: (vacuum(table), PROPERTY(table)))
-
-    assert error is None
-    assert metrics(table.log)["numRounds"] == 2
-    assert_left(table, rows)
 
 
 @pytest.mark.broken_table("file_missing")

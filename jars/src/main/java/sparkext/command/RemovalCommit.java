@@ -23,6 +23,8 @@ import scala.collection.immutable.Map$;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
+import sparkext.error.UsageTrackingException;
+import sparkext.parquet.Uninterrupted;
 
 /**
  * The one commit of a removal, tried as often as it takes.
@@ -108,8 +110,11 @@ final class RemovalCommit {
     } catch (ConcurrentModificationException overtaken) {
       return isInLog(transaction, overtaken) ? Optional.empty() : Optional.of(overtaken);
     } catch (Throwable failure) {
-      // Delta sets it once all is prepared, just before it writes.
-      mayStand = transaction.getCommitInfo() != null;
+      // Delta sets it once all is prepared, just before it writes. Who is interrupted while Delta
+      // waits has written before, or never will; a storage that fails may write later.
+      mayStand =
+          transaction.getCommitInfo() != null
+              && !(isInterrupt(failure) && !isInLog(transaction, failure));
       throw failure;
     }
   }
@@ -125,8 +130,13 @@ final class RemovalCommit {
   }
 
   /** Whether a winner is this very commit, or a try before it, of which the answer was lost. */
-  private boolean isInLog(
-      OptimisticTransaction transaction, ConcurrentModificationException overtaken) {
+  private boolean isInLog(OptimisticTransaction transaction, Throwable failure) {
+    boolean[] found = {false};
+    Uninterrupted.run(() -> found[0] = findInLog(transaction, failure));
+    return found[0];
+  }
+
+  private boolean findInLog(OptimisticTransaction transaction, Throwable failure) {
     try {
       Iterator<Tuple2<Object, Seq<Action>>> commits =
           log().getChanges(firstTried, command.catalogOpt(), /* failOnDataLoss= */ true);
@@ -141,9 +151,14 @@ final class RemovalCommit {
       return false;
     } catch (Exception unknown) { // Scala declares no checked exception: the storage's are some
       mayStand = true;
-      overtaken.addSuppressed(unknown);
-      throw overtaken;
+      failure.addSuppressed(unknown);
+      throw UsageTrackingException.sneak(failure);
     }
+  }
+
+  /** By Java's own exception: a storage that is interrupted has others. */
+  private static boolean isInterrupt(Throwable failure) {
+    return failure.getClass() == InterruptedException.class;
   }
 
   private DeltaLog log() {
