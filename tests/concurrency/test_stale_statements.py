@@ -223,3 +223,41 @@ def test_an_insert_that_mapping_overtakes_is_in_the_table(table: Table) -> None:
 
     assert error is None
     assert table.rows() == [*ROWS, (3, "z", "r")]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("step", [Step.PREPARE, Step.COMMIT])
+@pytest.mark.parametrize("change", [swap, drop_and_add])
+def test_an_insert_that_a_restore_of_other_columns_overtakes_loses(
+    table: Table, change: Change, step: Step
+) -> None:
+    create(table)
+    version = table.log.version
+    change(table)
+    table.alter("ALTER COLUMN b AFTER a")  # else Delta sees that columns changed places
+    leave(table)
+    rows = table.rows("a")
+
+    with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), step) as held:
+        table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
+        error = held.release()
+
+    assert error is not None
+    assert named_condition(error) == METADATA_CHANGED
+    assert table.rows("a") == rows
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_a_restore_to_before_mapping_brings_back_other_columns(
+    table: Table, is_tracked: bool
+) -> None:
+    table.create("a INT, b STRING, d STRING", *([TRACKED] if is_tracked else []))
+    table.insert("(1, 'x', 'p'), (2, 'y', 'q')")
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    swap(table)
+
+    restore = f"RESTORE TABLE {table.name} TO VERSION AS OF 1"
+    assert_refused(run_late(table, INSERTS["INSERT VALUES"], lambda t: t.spark.sql(restore)))
+
+    assert table.rows() == ROWS

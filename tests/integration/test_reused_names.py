@@ -7,6 +7,7 @@ one schema, and would show the dropped values as the later column's.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -282,6 +283,172 @@ def test_a_flag_that_was_left_behind_by_the_feature_is_not_believed(table: Table
     table.log.append_foreign({"metaData": stale})
     leave(table)
     table.alter("ADD COLUMN b INT")
+    map_again(table)
+
+    with table.refusal(OTHER_SCHEMA):
+        changes(table, 0)
+
+
+# Columns that are lost where Delta, which goes by ids, does not look.
+
+
+def overwrite(table: Table) -> None:
+    rows = table.spark.sql("SELECT 9 AS a").write.format("delta").mode("overwrite")
+    rows.option("overwriteSchema", "true").save(str(table.path))
+
+
+def restore(table: Table, version: int) -> None:
+    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
+
+
+def lost_before_mapping(table: Table) -> int:
+    table.create("a INT", TRACKED, CHANGES)
+    table.alter("ADD COLUMN b INT")
+    table.insert("(1, 111)")
+    overwrite(table)
+    map_again(table)
+    return 1
+
+
+def lost_by_the_restore_that_leaves(table: Table) -> int:
+    table.create("a INT", TRACKED, CHANGES)
+    table.insert("(1)")
+    map_again(table)
+    table.alter("ADD COLUMN b INT")
+    table.insert("(2, 222)")
+    start = table.log.version
+    restore(table, 1)
+    return start
+
+
+def lost_after_the_free_exit(table: Table) -> int:
+    table.create("a INT", TRACKED, NAME_MODE, CHANGES)
+    table.alter("ADD COLUMN b INT")
+    table.insert("(2, 222)")
+    start = table.log.version
+    leave(table)
+    overwrite(table)
+    return start
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    "lose", [lost_before_mapping, lost_by_the_restore_that_leaves, lost_after_the_free_exit]
+)
+def test_a_column_that_was_lost_without_mapping_shows_no_value_again(
+    table: Table, tmp_path: Path, lose: Callable[[Table], int]
+) -> None:
+    start = lose(table)
+    table.alter("ADD COLUMN b INT")
+    table.insert("(3, 333)")
+    map_again(table)
+
+    with table.refusal(OTHER_SCHEMA):
+        changes(table, start)
+    assert_stream_refused(
+        table, tmp_path / "c1", startingVersion=str(start), skipChangeCommits="true"
+    )
+
+
+def left_with_another_column(table: Table) -> int:
+    """Unmapped `b` before, unmapped another `b` now; the version to which RESTORE goes."""
+    table.create("a INT, b INT", TRACKED, CHANGES)
+    table.insert("(1, 111)")
+    map_again(table)
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b INT")
+    leave(table)
+    table.insert("(2, 222)")
+    return 1
+
+
+@pytest.mark.every_variant
+def test_a_restore_to_before_mapping_shows_no_later_value_as_the_earlier_columns(
+    table: Table, tmp_path: Path
+) -> None:
+    good = left_with_another_column(table)
+    start = table.log.version
+    restore(table, good)
+
+    with table.refusal(OTHER_SCHEMA):
+        changes(table, start)
+    assert_stream_refused(
+        table, tmp_path / "c1", startingVersion=str(start), skipChangeCommits="true"
+    )
+
+
+def mapped_then_left(table: Table) -> int:
+    table.create("a INT, b INT", TRACKED, NAME_MODE, CHANGES)
+    table.insert("(1, 111)")
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b INT")
+    leave(table)
+    table.insert("(2, 222)")
+    return 1
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("make", [left_with_another_column, mapped_then_left])
+def test_a_feed_that_was_made_before_a_restore_is_refused(
+    table: Table, make: Callable[[Table], int]
+) -> None:
+    good = make(table)
+    reader = table.spark.read.format("delta").option("readChangeFeed", "true")
+    held = reader.option("startingVersion", table.log.version).load(str(table.path))
+    restore(table, good)
+
+    with table.refusal(OTHER_SCHEMA):
+        held.collect()
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("make", [left_with_another_column, mapped_then_left])
+@pytest.mark.parametrize("option", ["skipChangeCommits", "readChangeFeed"])
+def test_a_running_stream_stops_at_a_restore(
+    table: Table, tmp_path: Path, make: Callable[[Table], int], option: str
+) -> None:
+    good = make(table)
+    query = (
+        table.spark.readStream.format("delta")
+        .option(option, "true")
+        .load(str(table.path))
+        .writeStream.format("memory")
+        .queryName(f"{make.__name__}_{option}")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        query.processAllAvailable()
+        restore(table, good)
+        table.insert("(5, 555)")
+        with pytest.raises(StreamingQueryException) as stopped:
+            query.processAllAvailable()
+    finally:
+        query.stop()
+
+    assert OTHER_STREAM in str(stopped.value)
+    rows = table.spark.table(f"{make.__name__}_{option}").select("b").collect()
+    assert (555,) not in rows
+
+
+@pytest.mark.every_variant
+def test_a_feed_of_a_table_that_was_put_back_reads_its_own_commits(
+    table: Table, tmp_path: Path
+) -> None:
+    table.create("a INT, b INT", TRACKED, NAME_MODE, CHANGES)
+    table.insert("(1, 111)")
+    shutil.copytree(table.path, tmp_path / "copy")
+    for value in "uvwxyz":
+        table.alter(f"SET TBLPROPERTIES ('a' = '{value}')")
+    leave(table)
+    map_again(table)
+    changes(table, 0)
+    shutil.rmtree(table.path)
+    shutil.copytree(tmp_path / "copy", table.path)
+    table.alter("DROP COLUMN b")
+    leave(table)
+    table.alter("ADD COLUMN b INT")
+    table.insert("(3, 333)")
     map_again(table)
 
     with table.refusal(OTHER_SCHEMA):

@@ -7,6 +7,7 @@ uses it is refused and the table stays as it was.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from name_changes import (
 )
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import lit
+from pyspark.sql.functions import expr, lit
 from removal import NONE_MODE
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
@@ -332,6 +333,115 @@ def test_versions_that_were_in_between_and_are_gone_refuse_what_they_would_have_
 
     with table.refusal(STALE):
         held.frame.collect()
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("change", [swap, drop_and_add], ids=["swapped", "dropped and added"])
+def test_what_restore_brings_back_without_mapping_is_another_column(
+    table: Table, change: Change
+) -> None:
+    table.create(COLUMNS, TRACKED, VECTORS.format("false"))
+    table.insert(ROWS)
+    map_again(table)
+    change(table)
+    leave(table)
+    held = Held(table)
+    restore(1)(table)
+
+    for use in ("update", "delete", "merge into", "append", "insert from a view", "read"):
+        with table.refusal(STALE):
+            USES[use](held)
+    with table.refusal(STALE):
+        table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
+
+    assert table.rows() == [(1, "x", "p"), (2, "y", "q")]
+
+
+def test_a_table_that_is_replaced_without_mapping_is_read_by_name(table: Table) -> None:
+    tracked(table)
+    leave(table)
+    held = Held(table)
+    table.spark.sql(
+        f"CREATE OR REPLACE TABLE {table.name} USING delta AS SELECT 7 AS a, 'r' AS b, 's' AS d"
+    )
+
+    update(held)
+
+    assert table.rows() == [(8, "r", "s")]
+
+
+@pytest.mark.every_variant
+def test_mapping_that_came_and_went_with_its_history_is_not_forgotten(table: Table) -> None:
+    no_time = "'{}' = 'interval 0 hours'"
+    table.create(
+        COLUMNS,
+        no_time.format("delta.dropFeatureTruncateHistory.retentionDuration"),
+        no_time.format("delta.logRetentionDuration"),
+        no_time.format("delta.deletedFileRetentionDuration"),
+    )
+    table.insert(ROWS)
+    held = Held(table)
+    map_again(table)
+    swap(table)
+    leave(table)
+    table.alter("DROP FEATURE columnMapping")
+    table.age_log()
+    table.alter("DROP FEATURE checkpointProtection TRUNCATE HISTORY")
+    assert "columnMapping" not in table.log.protocol.get("writerFeatures", [])
+
+    for use in ("update", "read"):
+        with table.refusal(STALE):
+            USES[use](held)
+    with table.refusal(STALE):
+        table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
+
+
+@pytest.mark.every_variant
+def test_a_table_that_was_put_back_from_a_copy_has_a_history_of_its_own(
+    table: Table, tmp_path: Path
+) -> None:
+    tracked(table)
+    shutil.copytree(table.path, tmp_path / "copy")
+    held = Held(table)
+    for value in "xyz":
+        table.alter(f"SET TBLPROPERTIES ('a' = '{value}')")
+    leave(table)
+    update(held)
+    shutil.rmtree(table.path)
+    shutil.copytree(tmp_path / "copy", table.path)
+    held = Held(table)
+    swap(table)
+    leave(table)
+
+    with table.refusal(STALE):
+        update(held)
+    with table.refusal(STALE):
+        table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
+
+
+def test_no_setting_of_delta_lets_a_streaming_sink_pass(
+    table: Table, tmp_path: Path, conf: Callable[[str, str], None]
+) -> None:
+    tracked(table)
+    rename(table)
+    held = Held(table)
+    leave_and_add(table)
+    source = Table(table.spark, tmp_path / "source").create("k INT")
+    source.insert("(1)")
+    conf(CHECKED, "false")
+
+    stream = table.spark.readStream.format("delta").load(str(source.path))
+    query = (
+        stream.join(held.frame, expr("k = a"))
+        .selectExpr("a", "c", "d")
+        .writeStream.format("delta")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+    )
+    with table.no_commit(), pytest.raises(StreamingQueryException) as stopped:
+        query.start(str(table.path)).awaitTermination()
+
+    assert STALE in str(stopped.value)
 
 
 # What else is found by name.

@@ -46,6 +46,7 @@ public final class DeltaHooks {
           new RebasedNamesHook(),
           new ChangeFeedHook(),
           new StreamStartHook(),
+          new StreamChangeHook(),
           new InsertHook(),
           new ViewInsertHook(),
           new PartitionInsertHook(),
@@ -157,6 +158,7 @@ public final class DeltaHooks {
     BiPredicate<Object, Object> rebased = RebasedNames::fit;
     Consumer<Object[]> changesChecked = ReusedNames::refuseChanges;
     BiConsumer<Object, Object[]> streamChecked = ReusedNames::refuseStream;
+    BiConsumer<Object, Object[]> streamChanged = ReusedNames::refuseStreamed;
     BinaryOperator<Object> insertBuilt = StaleInsert::remembering;
     Consumer<Object> insertBegun = StaleInsert::begin;
     Runnable insertEnded = StaleInsert::end;
@@ -174,6 +176,7 @@ public final class DeltaHooks {
             entry("rebased", rebased),
             entry("changesChecked", changesChecked),
             entry("streamChecked", streamChecked),
+            entry("streamChanged", streamChanged),
             entry("insertBuilt", insertBuilt),
             entry("insertBegun", insertBegun),
             entry("insertEnded", insertEnded),

@@ -8,12 +8,13 @@ import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.implementation.bytecode.assign.Assigner;
 import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
  * Makes a transaction conflict with one that switched column mapping on under other names than the
- * columns' own, as RESTORE does: its files have the columns' own names.
+ * columns' own, or for other columns, as RESTORE does: its files have the columns' own names.
  *
  * <p>Why here: Delta rebases a transaction on a winner that switched column mapping on after this
  * method alone.
@@ -58,8 +59,11 @@ final class RebasedNamesHook implements DeltaHook {
     @Advice.AssignReturned.AsScalar(skipOnDefaultValue = false) // false is an answer
     @Advice.AssignReturned.ToReturned
     static boolean onExit(
-        @Advice.AllArguments Object[] arguments, @Advice.Return boolean isConflictFree) {
-      return isConflictFree && UsageTrackingBridge.rebased.test(arguments[0], arguments[1]);
+        @Advice.FieldValue(value = "winningCommitSummary", typing = Assigner.Typing.DYNAMIC)
+            Object winner,
+        @Advice.AllArguments Object[] arguments,
+        @Advice.Return boolean isConflictFree) {
+      return isConflictFree && UsageTrackingBridge.rebased.test(winner, arguments[1]);
     }
   }
 }

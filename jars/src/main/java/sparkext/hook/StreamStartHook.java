@@ -15,7 +15,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  * As {@link ChangeFeedHook}, for streams from a table.
  *
  * <p>Why here: a stream reads all versions with the schema of its start, and compares it with that
- * of the first version once, before it reads a file. Later changes stop it.
+ * of the first version once, before it reads a file.
  *
  * <p>If it is missing: a stream from an early version shows the values of a dropped column as those
  * of a later one of its name.

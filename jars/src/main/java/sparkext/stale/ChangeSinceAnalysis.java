@@ -9,7 +9,6 @@ import org.apache.spark.sql.delta.DeltaIllegalStateException;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
 import sparkext.error.UsageTrackingException;
-import sparkext.stale.NameHistory.State;
 
 /** A table as it was when a statement was analysed, and as it is where the statement runs. */
 record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newest) {
@@ -96,15 +95,16 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
 
   /** Whether no version in between gave a column's name to another one. */
   private boolean columnsWereKept(ColumnNames then) {
-    if (newest.version() <= analysed.version()
-        || !(NameHistories.mayHaveLeft(analysed.protocol())
-            || NameHistories.mayHaveLeft(newest.protocol()))) {
+    if (newest.version() <= analysed.version()) {
       return true;
     }
-    State start = new State(analysed.version(), "", analysed.protocol(), analysed.metadata());
+    if (!NameHistories.mayHaveLeft(analysed.protocol())
+        && !NameHistories.mayHaveLeft(newest.protocol())) {
+      // What left in between, and dropped the feature, did so together with its history.
+      return NameHistories.hasNext(newest.deltaLog(), analysed.version());
+    }
     try {
-      return NameHistories.since(
-              newest.deltaLog(), analysed.version(), newest.version(), () -> start)
+      return NameHistories.between(analysed, newest)
           .map(history -> history.keeps(then))
           .orElse(true);
     } catch (DeltaIllegalStateException commitsAreMissing) {

@@ -80,6 +80,14 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
                     && (!haveIds || Objects.equals(id(then.get(path)), id(now.get(path)))));
   }
 
+  /** Whether one version has a column of these names that a later one has not. */
+  boolean loseSome(ColumnNames before, ColumnNames after) {
+    Map<Seq<String>, StructField> then = before.byPath();
+    Map<Seq<String>, StructField> now = after.byPath();
+    return byPath().keySet().stream()
+        .anyMatch(path -> then.containsKey(path) && !now.containsKey(path));
+  }
+
   private Map<Seq<String>, StructField> byPath() {
     Map<Seq<String>, StructField> fields = new HashMap<>();
     CollectionConverters.asJava(SchemaMergingUtils$.MODULE$.explode(schema))

@@ -14,6 +14,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.ColumnMappingTableFeature$;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -97,12 +98,53 @@ final class NameHistories {
   /**
    * The history from a version that is known on to a later one.
    *
+   * @param end the metadata of the later one; nothing where it is not known
    * @param start what the table was then; asked only if it changed since
    * @return nothing where it did not change
    * @throws org.apache.spark.sql.delta.DeltaIllegalStateException a commit is missing
    * @throws UsageTrackingException a failure of the storage
    */
-  static Optional<NameHistory> since(DeltaLog log, long version, long last, Supplier<State> start) {
+  static Optional<NameHistory> since(
+      DeltaLog log, long version, long last, Optional<Metadata> end, Supplier<State> start) {
+    Optional<NameHistory> history = remembered(log, version, last, start);
+    if (history.isPresent() && end.isPresent() && !history.get().metadata().equals(end.get())) {
+      // Who puts the folder of a table back has given it other commits.
+      forget(log);
+      return remembered(log, version, last, start);
+    }
+    return history;
+  }
+
+  /** Likewise, to the newest version from one that had other metadata. */
+  static Optional<NameHistory> between(SnapshotDescriptor analysed, SnapshotDescriptor newest) {
+    DeltaLog log = newest.deltaLog();
+    State start = new State(analysed.version(), "", analysed.protocol(), analysed.metadata());
+    Optional<NameHistory> history =
+        since(
+            log, analysed.version(), newest.version(), Optional.of(newest.metadata()), () -> start);
+    if (history.isEmpty()) {
+      forget(log);
+      return remembered(log, analysed.version(), newest.version(), () -> start);
+    }
+    return history;
+  }
+
+  /** Whether the log has the commit after a version. */
+  static boolean hasNext(DeltaLog log, long version) {
+    Iterator<Tuple2<Object, FileStatus>> commits =
+        log.getChangeLogFiles(
+            version + 1, log.getInitialCatalogTable(), /* failOnDataLoss= */ false);
+    return commits.hasNext() && (long) commits.next()._1() == version + 1;
+  }
+
+  private static void forget(DeltaLog log) {
+    synchronized (KNOWN) {
+      KNOWN.remove(log.compositeId());
+    }
+  }
+
+  private static Optional<NameHistory> remembered(
+      DeltaLog log, long version, long last, Supplier<State> start) {
     List<Change> changes = changes(log, version + 1, last);
     if (changes.isEmpty()) {
       return Optional.empty();

@@ -15,10 +15,12 @@ import sparkext.feature.UsageTrackingFeature;
  * one: while it is on, a name in files is never given again, and ids tell columns apart.
  */
 final class NameHistory {
+  private static final String RESTORE = "RESTORE";
+
   /** Operations that bring metadata of another version or table, and all rows with it. */
   private static final Set<String> BRINGING =
       Set.of(
-          "RESTORE",
+          RESTORE,
           "CLONE",
           "REPLACE TABLE",
           "CREATE OR REPLACE TABLE",
@@ -59,14 +61,24 @@ final class NameHistory {
     }
   }
 
+  /** Whether an operation brings metadata of another version or table. */
+  static boolean isBringing(String operation) {
+    return BRINGING.contains(operation);
+  }
+
+  /** The metadata of the last version. */
+  Metadata metadata() {
+    return states.get(states.size() - 1).metadata();
+  }
+
   /**
    * Whether these columns of the first version are those of the same names in the last, as far as
    * the names in files do not tell: that is, at each step of a way on which column mapping was
-   * switched on or off.
+   * switched on or off, or columns came back without it.
    */
   boolean keeps(ColumnNames columns) {
     for (int i = 1; i < states.size(); i++) {
-      if (states.get(i - 1).isMapped() != states.get(i).isMapped()) {
+      if (states.get(i - 1).isMapped() != states.get(i).isMapped() || isBroughtBack(i)) {
         return areKeptAtEachStep(columns);
       }
     }
@@ -88,10 +100,15 @@ final class NameHistory {
    * one, if there is any.
    *
    * <p>The columns that were there just before column mapping was switched off, and still have the
-   * same names, are the same. What else there is may have the name of one that was dropped before.
+   * same names, are the same. What else there is may have the name of one that was dropped before,
+   * with column mapping or, by overwriting the schema, without it.
    */
   OptionalLong misleads(ColumnNames readers) {
+    boolean wasMapped = states.stream().anyMatch(State::isMapped);
     for (int i = 1; i < states.size(); i++) {
+      if (wasMapped && isLostUnseen(i, readers)) {
+        return OptionalLong.of(states.get(i).version());
+      }
       if (isLeft(i)
           && !states.get(i - 1).isUnused()
           && !readers.areIn(states.get(i - 1).columns())) {
@@ -120,10 +137,22 @@ final class NameHistory {
     return states.get(i - 1).isMapped() && !states.get(i).isMapped();
   }
 
-  /** Whether it came back with the columns of another version. */
+  /** Whether one of these columns went where Delta, which goes by ids, does not see it. */
+  private boolean isLostUnseen(int i, ColumnNames columns) {
+    State before = states.get(i - 1);
+    State after = states.get(i);
+    return !(before.isMapped() && after.isMapped())
+        && columns.loseSome(before.columns(), after.columns());
+  }
+
+  /**
+   * Whether columns of another version came of which no id tells whether they are the same. What
+   * replaces a table without column mapping means names, and is no return.
+   */
   private boolean isBroughtBack(int i) {
-    return !states.get(i - 1).isMapped()
-        && states.get(i).isMapped()
-        && BRINGING.contains(states.get(i).operation());
+    State before = states.get(i - 1);
+    State after = states.get(i);
+    return !before.isMapped() && after.isMapped() && isBringing(after.operation())
+        || !(before.isMapped() && after.isMapped()) && after.operation().equals(RESTORE);
   }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaStreamingNonAdditiveSchemaIncompatibleException;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
@@ -57,6 +59,9 @@ public final class ReusedNames {
       CHECKED.set(changes);
       return;
     }
+    if (changes.end > reader.version() && !isKept(reader, changes.end, Optional.empty())) {
+      refuse(changes, changes.end);
+    }
     boolean mayMislead = changes.isBeingChecked() || changes.end < reader.version();
     CHECKED.remove();
     if (mayMislead) {
@@ -87,23 +92,53 @@ public final class ReusedNames {
     DeltaSource stream = (DeltaSource) source;
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
     long start = (long) arguments[0];
-    if (stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
-        || stream.trackingMetadataChange()
-        || Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"))) {
-      return;
+    if (!stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
+        && isWanted(stream)
+        && misleads(reader, start).isPresent()) {
+      refuse(reader);
     }
-    misleads(reader, start)
-        .ifPresent(
-            version -> {
-              StructType schema = reader.metadata().schema();
-              throw UsageTrackingException.sneak(
-                  new DeltaStreamingNonAdditiveSchemaIncompatibleException(
-                      schema,
-                      schema,
-                      "-",
-                      /* enableNonAdditiveSchemaEvolution= */ true,
-                      Map$.MODULE$.empty()));
-            });
+  }
+
+  /**
+   * Likewise, before a stream reads what came after a change of metadata.
+   *
+   * @param source a {@code DeltaSource}
+   * @param arguments those of {@code checkReadIncompatibleSchemaChanges}
+   */
+  public static void refuseStreamed(Object source, Object[] arguments) {
+    DeltaSource stream = (DeltaSource) source;
+    SnapshotDescriptor reader = stream.snapshotAtSourceInit();
+    Metadata changed = (Metadata) arguments[0];
+    long version = (long) arguments[1];
+    if (version > reader.version()
+        && isWanted(stream)
+        && !isKept(reader, version, Optional.of(changed))) {
+      refuse(reader);
+    }
+  }
+
+  private static boolean isWanted(DeltaSource stream) {
+    return !stream.trackingMetadataChange()
+        && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
+  }
+
+  private static void refuse(SnapshotDescriptor reader) {
+    StructType schema = reader.metadata().schema();
+    throw UsageTrackingException.sneak(
+        new DeltaStreamingNonAdditiveSchemaIncompatibleException(
+            schema,
+            schema,
+            "-",
+            /* enableNonAdditiveSchemaEvolution= */ true,
+            Map$.MODULE$.empty()));
+  }
+
+  /** Whether a reader's columns are those of the same names in a later version. */
+  private static boolean isKept(SnapshotDescriptor reader, long last, Optional<Metadata> end) {
+    State start = new State(reader.version(), "", reader.protocol(), reader.metadata());
+    return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start)
+        .map(history -> history.keeps(ColumnNames.of(reader.metadata())))
+        .orElse(true);
   }
 
   private static OptionalLong misleads(SnapshotDescriptor reader, long start) {
@@ -111,7 +146,11 @@ public final class ReusedNames {
       return OptionalLong.empty();
     }
     return NameHistories.since(
-            reader.deltaLog(), start, reader.version(), () -> stateAt(reader.deltaLog(), start))
+            reader.deltaLog(),
+            start,
+            reader.version(),
+            Optional.of(reader.metadata()),
+            () -> stateAt(reader.deltaLog(), start))
         .map(history -> history.misleads(ColumnNames.of(reader.metadata())))
         .orElse(OptionalLong.empty());
   }

@@ -33,6 +33,9 @@ public final class StalePlan {
   /** Delta's own, by which a session reads outside of transactions at its own risk. */
   private static final String CHECKED = "spark.databricks.delta.checkLatestSchemaOnRead";
 
+  /** Source: Spark, StreamExecution.scala, {@code QUERY_ID_KEY}. */
+  private static final String STREAM = "sql.streaming.queryId";
+
   private StalePlan() {}
 
   /**
@@ -69,6 +72,8 @@ public final class StalePlan {
 
   private static boolean areReadsChecked() {
     return OptimisticTransaction.getActive().isDefined()
+        // A sink's batch is planned before its transaction.
+        || SparkSession.active().sparkContext().getLocalProperty(STREAM) != null
         || Boolean.parseBoolean(SparkSession.active().conf().get(CHECKED, "true"));
   }
 

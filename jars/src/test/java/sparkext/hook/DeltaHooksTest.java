@@ -42,6 +42,7 @@ class DeltaHooksTest {
             "org.apache.spark.sql.delta.ConflictChecker",
             "org.apache.spark.sql.delta.commands.cdc.CDCReaderBase",
             "org.apache.spark.sql.delta.sources.DeltaSourceBase",
+            "org.apache.spark.sql.delta.sources.DeltaSourceBase",
             "org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder",
             "org.apache.spark.sql.delta.DeltaLog$$anon$2",
             "org.apache.spark.sql.delta.DeltaDynamicPartitionOverwriteCommand",

@@ -41,14 +41,17 @@ public final class UsageTrackingBridge {
   /** Likewise from a DELETE or an UPDATE and its transaction. */
   public static volatile BiConsumer<Object, Object> searched = (command, transaction) -> {};
 
-  /** From a transaction's metadata and the winner's to whether files fit both. */
-  public static volatile BiPredicate<Object, Object> rebased = (current, winning) -> true;
+  /** From the commit of a winner and its metadata to whether the loser's files fit it. */
+  public static volatile BiPredicate<Object, Object> rebased = (winner, metadata) -> true;
 
   /** From the arguments of a check of a change feed to an error where names were used again. */
   public static volatile Consumer<Object[]> changesChecked = arguments -> {};
 
   /** Likewise from a stream's source, and the arguments of the check at its start. */
   public static volatile BiConsumer<Object, Object[]> streamChecked = (source, arguments) -> {};
+
+  /** Likewise, and the arguments of the check at a later change of metadata. */
+  public static volatile BiConsumer<Object, Object[]> streamChanged = (source, arguments) -> {};
 
   /** From the builder of a write, and the write, to the write that Delta goes on with. */
   public static volatile BinaryOperator<Object> insertBuilt = (builder, write) -> write;
