@@ -261,3 +261,35 @@ def test_a_restore_to_before_mapping_brings_back_other_columns(
     assert_refused(run_late(table, INSERTS["INSERT VALUES"], lambda t: t.spark.sql(restore)))
 
     assert table.rows() == ROWS
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("change", [swap, rename_and_add], ids=["swapped", "given anew"])
+@pytest.mark.parametrize(
+    "alter",
+    [
+        "DROP COLUMN b",
+        "RENAME COLUMN b TO e",
+        "ALTER COLUMN b COMMENT 'what it was'",
+        "REPLACE COLUMNS (a INT, b STRING COMMENT 'what it was', d STRING)",
+    ],
+)
+def test_an_alter_of_a_column_that_became_another_is_refused(
+    table: Table, alter: str, change: Change
+) -> None:
+    create(table)
+
+    error = run_late(table, f"ALTER TABLE {{t}} {alter}", change)
+
+    assert_refused(error)
+    assert "what it was" not in table.log.metadata["schemaString"]
+    assert "b" in table.log.fields
+
+
+def test_an_alter_beside_a_column_that_was_added_is_right(table: Table) -> None:
+    create(table)
+
+    error = run_late(table, "ALTER TABLE {t} DROP COLUMN b", lambda t: t.alter("ADD COLUMN e INT"))
+
+    assert error is None
+    assert list(table.log.fields) == ["a", "d", "e"]

@@ -51,6 +51,9 @@ public final class DeltaHooks {
           new ViewInsertHook(),
           new PartitionInsertHook(),
           new MergeInsertHook(),
+          new AlteredColumnHook("AlterTableDropColumnsDeltaCommand"),
+          new AlteredColumnHook("AlterTableChangeColumnDeltaCommand"),
+          new AlteredColumnHook("AlterTableReplaceColumnsDeltaCommand"),
           new TransactionStartHook());
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";

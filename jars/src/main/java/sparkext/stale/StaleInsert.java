@@ -10,6 +10,7 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder;
+import org.apache.spark.sql.delta.commands.AlterDeltaTableCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -18,10 +19,11 @@ import org.apache.spark.sql.sources.InsertableRelation;
 /**
  * Refuses an INSERT, or a MERGE that inserts, of which the analysis gave values to columns that
  * have become others, before its transaction began: Delta writes by name whatever was meant by
- * position, and in a MERGE the other way round.
+ * position, and in a MERGE the other way round. Likewise an ALTER TABLE of columns, which goes by
+ * name.
  */
 public final class StaleInsert {
-  /** What the INSERT or MERGE in this thread was analysed with. */
+  /** What the statement in this thread was analysed with. */
   private static final ThreadLocal<Target> TARGET = new ThreadLocal<>();
 
   private StaleInsert() {}
@@ -68,14 +70,16 @@ public final class StaleInsert {
   }
 
   /**
-   * Remembers the table of an INSERT or MERGE that begins in this thread.
+   * Remembers the table of a statement that begins in this thread.
    *
-   * @param insert a {@code DeltaDynamicPartitionOverwriteCommand}, a {@code MergeIntoCommand}, or
-   *     the {@code HadoopFsRelation} that is written
+   * @param insert a {@code DeltaDynamicPartitionOverwriteCommand}, a {@code MergeIntoCommand}, an
+   *     {@code AlterDeltaTableCommand}, or the {@code HadoopFsRelation} that is written
    */
   public static void begin(Object insert) {
     if (insert instanceof DeltaDynamicPartitionOverwriteCommand command) {
       TARGET.set(Target.ofInsert(command.deltaTable().initialSnapshot()));
+    } else if (insert instanceof AlterDeltaTableCommand alter) {
+      TARGET.set(Target.ofInsert(alter.table().initialSnapshot()));
     } else if (insert instanceof MergeIntoCommand merge
         && merge.targetFileIndex() instanceof TahoeLogFileIndex index) {
       // Delta may find no file to look into, where else the two would be compared.

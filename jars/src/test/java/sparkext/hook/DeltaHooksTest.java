@@ -47,6 +47,9 @@ class DeltaHooksTest {
             "org.apache.spark.sql.delta.DeltaLog$$anon$2",
             "org.apache.spark.sql.delta.DeltaDynamicPartitionOverwriteCommand",
             "org.apache.spark.sql.delta.commands.MergeIntoCommand",
+            "org.apache.spark.sql.delta.commands.AlterTableDropColumnsDeltaCommand",
+            "org.apache.spark.sql.delta.commands.AlterTableChangeColumnDeltaCommand",
+            "org.apache.spark.sql.delta.commands.AlterTableReplaceColumnsDeltaCommand",
             "org.apache.spark.sql.delta.DeltaLog");
   }
 
