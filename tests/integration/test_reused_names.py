@@ -453,3 +453,19 @@ def test_a_feed_of_a_table_that_was_put_back_reads_its_own_commits(
 
     with table.refusal(OTHER_SCHEMA):
         changes(table, 0)
+
+
+def test_commits_that_nobody_needs_may_be_gone(table: Table, tmp_path: Path) -> None:
+    table.create("a INT, b INT", TRACKED, NAME_MODE, CHANGES)
+    table.insert("(1, 11)")
+    table.alter("SET TBLPROPERTIES ('a' = 'b')")
+    assert changes(table, 1) == [(1, 11, "insert")]  # which makes the driver remember commits
+    table.insert("(2, 22)")
+    table.insert("(3, 33)")
+    start = table.log.version
+    table.cut_log(start)
+    table.alter("SET TBLPROPERTIES ('a' = 'c')")
+    table.insert("(4, 44)")
+
+    assert changes(table, start) == [(3, 33, "insert"), (4, 44, "insert")]
+    assert streamed(table, tmp_path, startingVersion=str(start)) == [(3, 33), (4, 44)]

@@ -163,6 +163,15 @@ final class NameHistories {
       known = KNOWN.computeIfAbsent(log.compositeId(), id -> new Known(first));
     }
     synchronized (known) {
+      if (last < known.first - 1) {
+        return read(log, first, last);
+      }
+      if (first > known.last + 1) {
+        // Nobody needs the commits in between, which may be gone.
+        known.changes.clear();
+        known.first = first;
+        known.last = first - 1;
+      }
       if (first < known.first) {
         known.changes.addAll(0, read(log, first, known.first - 1));
         known.first = first;
