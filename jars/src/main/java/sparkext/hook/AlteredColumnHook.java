@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
-import static net.bytebuddy.matcher.ElementMatchers.named;
-import static net.bytebuddy.matcher.ElementMatchers.returns;
-import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
-import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
-
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
 
@@ -46,10 +41,7 @@ final class AlteredColumnHook implements DeltaHook {
 
   @Override
   public ElementMatcher.Junction<MethodDescription> method() {
-    return named("run")
-        .and(takesArguments(1))
-        .and(takesArgument(0, named("org.apache.spark.sql.SparkSession")))
-        .and(returns(named("scala.collection.immutable.Seq")));
+    return DeltaHook.ofCommand("run");
   }
 
   @Override

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
+import static net.bytebuddy.matcher.ElementMatchers.named;
+import static net.bytebuddy.matcher.ElementMatchers.returns;
+import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
+import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
+
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
 
@@ -26,4 +31,12 @@ interface DeltaHook {
 
   /** The binary name of the nested advice class. */
   String adviceName();
+
+  /** The method of that name by which a command of Delta's runs. */
+  static ElementMatcher.Junction<MethodDescription> ofCommand(String name) {
+    return named(name)
+        .and(takesArguments(1))
+        .and(takesArgument(0, named("org.apache.spark.sql.SparkSession")))
+        .and(returns(named("scala.collection.immutable.Seq")));
+  }
 }
