@@ -286,10 +286,78 @@ def test_an_alter_of_a_column_that_became_another_is_refused(
     assert "b" in table.log.fields
 
 
-def test_an_alter_beside_a_column_that_was_added_is_right(table: Table) -> None:
+@pytest.mark.every_variant
+@pytest.mark.parametrize("alter", ["DROP COLUMN B", "RENAME COLUMN B TO e"])
+def test_an_alter_finds_the_column_that_it_means_in_any_case(table: Table, alter: str) -> None:
     create(table)
 
-    error = run_late(table, "ALTER TABLE {t} DROP COLUMN b", lambda t: t.alter("ADD COLUMN e INT"))
+    assert_refused(run_late(table, f"ALTER TABLE {{t}} {alter}", drop_and_add))
+
+    assert list(table.log.fields) == ["a", "d", "b"]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("overtaking", "columns"),
+    [
+        ("ADD COLUMN e INT", ["a", "d", "e"]),
+        ("RENAME COLUMN d TO e", ["a", "e"]),
+        ("DROP COLUMN d", ["a"]),
+        ("ALTER COLUMN d FIRST", ["d", "a"]),
+    ],
+)
+def test_a_drop_beside_a_change_of_other_columns_is_right(
+    table: Table, overtaking: str, columns: list[str]
+) -> None:
+    create(table)
+
+    error = run_late(table, "ALTER TABLE {t} DROP COLUMN b", lambda t: t.alter(overtaking))
 
     assert error is None
-    assert list(table.log.fields) == ["a", "d", "e"]
+    assert list(table.log.fields) == columns
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("overtaking", ["RENAME COLUMN d TO e", "DROP COLUMN d"])
+def test_a_rename_beside_a_change_of_other_columns_is_right(table: Table, overtaking: str) -> None:
+    create(table)
+
+    error = run_late(table, "ALTER TABLE {t} RENAME COLUMN b TO c", lambda t: t.alter(overtaking))
+
+    assert error is None
+    assert table.rows("a, c") == [(1, "x"), (2, "y")]
+
+
+NESTED = "a INT, s STRUCT<x INT, y INT>, l ARRAY<STRUCT<x INT, y INT>>"
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("alter", ["DROP COLUMN {c}.x", "RENAME COLUMN {c}.x TO z"])
+@pytest.mark.parametrize("column", ["s", "l.element"])
+def test_an_alter_of_a_field_means_what_it_is_in_and_no_neighbour(
+    table: Table, alter: str, column: str
+) -> None:
+    table.create(NESTED, NAME_MODE, TRACKED)
+    statement = f"ALTER TABLE {{t}} {alter.format(c=column)}"
+
+    def make_anew(changed: Table) -> None:
+        changed.alter(f"DROP COLUMN {column}.x")
+        changed.alter(f"ADD COLUMN {column}.x INT")
+
+    assert_refused(run_late(table, statement, make_anew))
+    beside = f"RENAME COLUMN {column}.y TO w"
+    assert run_late(table, statement, lambda t: t.alter(beside)) is None
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("alter", ["ALTER COLUMN s COMMENT 'of then'", "RENAME COLUMN s TO z"])
+def test_a_change_of_a_struct_means_the_fields_that_it_had(table: Table, alter: str) -> None:
+    table.create(NESTED, NAME_MODE, TRACKED)
+
+    def make_anew(changed: Table) -> None:
+        changed.alter("DROP COLUMN s.x")
+        changed.alter("ADD COLUMN s.x INT")
+
+    assert_refused(run_late(table, f"ALTER TABLE {{t}} {alter}", make_anew))
+
+    assert table.log.operation == "ADD COLUMNS"

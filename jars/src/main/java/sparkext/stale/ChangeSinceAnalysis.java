@@ -4,10 +4,12 @@ package sparkext.stale;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaIllegalStateException;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
+import scala.collection.immutable.Seq;
 import sparkext.error.UsageTrackingException;
 
 /** A table as it was when a statement was analysed, and as it is where the statement runs. */
@@ -30,7 +32,12 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
 
   /** Likewise, where a column of then is gone, or another one has its name. */
   void requireInsertable() {
-    require(haveSameMetadata() || (columnsAreThere() && columnsWereKept(columns(analysed))));
+    requireColumns(columns(analysed).paths());
+  }
+
+  /** Likewise for columns at these paths only. */
+  void requireColumns(Set<Seq<String>> paths) {
+    require(haveSameMetadata() || (columnsAreThere(paths) && columnsWereKept(paths)));
   }
 
   /** All of that, or where the columns are in another order: MERGE inserts by position. */
@@ -39,7 +46,7 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
         haveSameMetadata()
             || (Arrays.equals(
                     analysed.metadata().schema().names(), newest.metadata().schema().names())
-                && columnsAreThere()
+                && columnsAreThere(columns(analysed).paths())
                 && isReadable()));
   }
 
@@ -65,7 +72,7 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     ColumnNames then = columns(analysed);
     return analysed.metadata().partitionColumns().equals(newest.metadata().partitionColumns())
         && (haveSameSchema() || then.readFilesOf(columns(newest)))
-        && columnsWereKept(then);
+        && columnsWereKept(then.paths());
   }
 
   private boolean haveSameSchema() {
@@ -75,9 +82,8 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
         && then.columnMappingMode().equals(now.columnMappingMode());
   }
 
-  private boolean columnsAreThere() {
-    ColumnNames then = columns(analysed);
-    return then.areStillIn(then, columns(newest));
+  private boolean columnsAreThere(Set<Seq<String>> paths) {
+    return ColumnNames.areKept(paths, columns(analysed), columns(newest));
   }
 
   private boolean columnsWereAdded() {
@@ -94,7 +100,7 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
   }
 
   /** Whether no version in between gave a column's name to another one. */
-  private boolean columnsWereKept(ColumnNames then) {
+  private boolean columnsWereKept(Set<Seq<String>> paths) {
     if (newest.version() <= analysed.version()) {
       return true;
     }
@@ -105,7 +111,7 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     }
     try {
       return NameHistories.between(analysed, newest)
-          .map(history -> history.keeps(then))
+          .map(history -> history.keeps(paths))
           .orElse(true);
     } catch (DeltaIllegalStateException commitsAreMissing) {
       return false;

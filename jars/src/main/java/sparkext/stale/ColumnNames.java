@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiPredicate;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
 import org.apache.spark.sql.delta.DeltaColumnMappingMode;
@@ -64,15 +65,20 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
         ANY_TYPES);
   }
 
+  /** The path of each column, in arrays and maps as Delta writes it. */
+  Set<Seq<String>> paths() {
+    return byPath().keySet();
+  }
+
   /**
-   * Whether two versions have columns of these names, and these are the same in both: by their ids;
+   * Whether two versions have columns at these paths, and these are the same in both: by their ids;
    * where column mapping was switched on or off in between, by their names.
    */
-  boolean areStillIn(ColumnNames before, ColumnNames after) {
+  static boolean areKept(Set<Seq<String>> paths, ColumnNames before, ColumnNames after) {
     boolean haveIds = before.areMapped() && after.areMapped();
     Map<Seq<String>, StructField> then = before.byPath();
     Map<Seq<String>, StructField> now = after.byPath();
-    return byPath().keySet().stream()
+    return paths.stream()
         .allMatch(
             path ->
                 then.containsKey(path)
@@ -84,8 +90,7 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   boolean loseSome(ColumnNames before, ColumnNames after) {
     Map<Seq<String>, StructField> then = before.byPath();
     Map<Seq<String>, StructField> now = after.byPath();
-    return byPath().keySet().stream()
-        .anyMatch(path -> then.containsKey(path) && !now.containsKey(path));
+    return paths().stream().anyMatch(path -> then.containsKey(path) && !now.containsKey(path));
   }
 
   private Map<Seq<String>, StructField> byPath() {

@@ -6,6 +6,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
+import scala.collection.immutable.Seq;
 import sparkext.feature.UsageTrackingFeature;
 
 /**
@@ -72,23 +73,23 @@ final class NameHistory {
   }
 
   /**
-   * Whether these columns of the first version are those of the same names in the last, as far as
-   * the names in files do not tell: that is, at each step of a way on which column mapping was
-   * switched on or off, or columns came back without it.
+   * Whether the columns at these paths of the first version are those of the same names in the
+   * last, as far as the names in files do not tell: that is, at each step of a way on which column
+   * mapping was switched on or off, or columns came back without it.
    */
-  boolean keeps(ColumnNames columns) {
+  boolean keeps(Set<Seq<String>> paths) {
     for (int i = 1; i < states.size(); i++) {
       if (states.get(i - 1).isMapped() != states.get(i).isMapped() || isBroughtBack(i)) {
-        return areKeptAtEachStep(columns);
+        return areKeptAtEachStep(paths);
       }
     }
     return true;
   }
 
-  private boolean areKeptAtEachStep(ColumnNames columns) {
+  private boolean areKeptAtEachStep(Set<Seq<String>> paths) {
     for (int i = 1; i < states.size(); i++) {
       if (isBroughtBack(i)
-          || !columns.areStillIn(states.get(i - 1).columns(), states.get(i).columns())) {
+          || !ColumnNames.areKept(paths, states.get(i - 1).columns(), states.get(i).columns())) {
         return false;
       }
     }

@@ -137,7 +137,7 @@ public final class ReusedNames {
   private static boolean isKept(SnapshotDescriptor reader, long last, Optional<Metadata> end) {
     State start = new State(reader.version(), "", reader.protocol(), reader.metadata());
     return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start)
-        .map(history -> history.keeps(ColumnNames.of(reader.metadata())))
+        .map(history -> history.keeps(ColumnNames.of(reader.metadata()).paths()))
         .orElse(true);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
+import java.util.Set;
 import java.util.function.Consumer;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -15,12 +16,13 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
+import scala.collection.immutable.Seq;
 
 /**
  * Refuses an INSERT, or a MERGE that inserts, of which the analysis gave values to columns that
  * have become others, before its transaction began: Delta writes by name whatever was meant by
- * position, and in a MERGE the other way round. Likewise an ALTER TABLE of columns, which goes by
- * name.
+ * position, and in a MERGE the other way round. Likewise an ALTER TABLE of columns that became
+ * others, which goes by name.
  */
 public final class StaleInsert {
   /** What the statement in this thread was analysed with. */
@@ -79,7 +81,10 @@ public final class StaleInsert {
     if (insert instanceof DeltaDynamicPartitionOverwriteCommand command) {
       TARGET.set(Target.ofInsert(command.deltaTable().initialSnapshot()));
     } else if (insert instanceof AlterDeltaTableCommand alter) {
-      TARGET.set(Target.ofInsert(alter.table().initialSnapshot()));
+      SnapshotDescriptor table = alter.table().initialSnapshot();
+      Set<Seq<String>> columns =
+          AlteredColumns.of(alter).among(ColumnNames.of(table.metadata()).paths());
+      TARGET.set(new Target(table, change -> change.requireColumns(columns)));
     } else if (insert instanceof MergeIntoCommand merge
         && merge.targetFileIndex() instanceof TahoeLogFileIndex index) {
       // Delta may find no file to look into, where else the two would be compared.
