@@ -158,7 +158,8 @@ public final class CopyJob {
   private List<List<Order>> tasks(List<Order> orders) {
     record Load(List<Order> files, long cost) {}
     PriorityQueue<Load> loads = new PriorityQueue<>(Comparator.comparingLong(Load::cost));
-    for (int i = 0; i < count(orders); i++) {
+    int count = count(orders);
+    for (int i = 0; i < count; i++) {
       loads.add(new Load(new ArrayList<>(), 0));
     }
     List<Order> largestFirst = new ArrayList<>(orders);
