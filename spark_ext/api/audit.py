@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from spark_ext.api.audit_result import AuditResult, finding_of
 from spark_ext.api.functions import answer, is_path, literal
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.session import is_remote
 from spark_ext.errors import SessionWithoutExtensionError
+from spark_ext.launch.session import is_remote
 from spark_ext.model.schema import backticked
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _rows_without_extension(spark: SparkSession, name: str, sample: int | None) 
     """The same rows from the jar's class alone: no statement of this session changes."""
     from pyspark.sql import DataFrame
 
-    from spark_ext.api.attach import add_jar
+    from spark_ext.launch.attach import add_jar
 
     jvm = add_jar(spark)
     wanted = _ALL_FILES if sample is None else sample

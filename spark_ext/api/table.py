@@ -13,10 +13,10 @@ from spark_ext.api.answers import exit_of, status_of
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.api.functions import answer, literal
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.releases import require_version
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.status import ColumnMappingStatus
 from spark_ext.errors import MalformedMessageError
+from spark_ext.launch.releases import require_version
 from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,

@@ -13,8 +13,8 @@ from typing import Any
 from spark_ext.api.survey_result import Survey, obstacles_in_words
 from spark_ext.cli.session import own_session, told
 from spark_ext.leave.survey import SurveyedTable
-from spark_ext.model.rows import as_row
 from spark_ext.model.schema import backticked
+from spark_ext.wire.rows import as_row
 
 DONE, UNREADABLE, FAILED = 0, 1, 2
 

@@ -10,6 +10,8 @@ from spark_ext.doctor import installation, settings
 from spark_ext.doctor.findings import PROBLEM, Finding
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import session
+from spark_ext.launch.spark_defaults import defaults_file
+from spark_ext.launch.spark_home import module, spark_home
 
 
 def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Finding]:
@@ -19,8 +21,8 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Finding]:
         environ: The environment that a session would be started in.
         with_session: Whether to start one, which takes half a minute.
     """
-    home = installation.home_of_spark(environ)
-    file = settings.defaults_file(environ, home)
+    home = spark_home(environ)
+    file = defaults_file(environ, home)
     defaults, found = settings.defaults_and_finding(file)
     checks: dict[str, Callable[[], Finding]] = {
         "python": installation.python,
@@ -35,7 +37,7 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Finding]:
         "catalogs": lambda: settings.catalogs(file, defaults),
         "rule process": lambda: rule_process(environ, defaults),
     }
-    if home is None and not isinstance(installation.module("pyspark"), str):
+    if home is None and not isinstance(module("pyspark"), str):
         # A client of Spark Connect: what a session needs is on its server.
         checks = {name: checks[name] for name in ("python", "spark", "jar")}
     elif with_session:

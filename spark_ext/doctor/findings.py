@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from spark_ext import __version__
+from spark_ext.version import __version__
 
 # A note is no fault, and may explain one; what was skipped cannot be asked until a problem is gone.
 STATUSES = OK, NOTE, PROBLEM, SKIPPED = "ok", "note", "problem", "skipped"

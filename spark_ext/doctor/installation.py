@@ -7,19 +7,17 @@ import re
 import shutil
 import subprocess
 import sys
-import traceback
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
-from spark_ext import __version__
-from spark_ext.api import session
-from spark_ext.api.releases import launched_spark, require_pair
-from spark_ext.api.session import PACKAGES, entries
 from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
 from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
+from spark_ext.launch import session
+from spark_ext.launch.releases import launched_spark, require_pair
+from spark_ext.launch.session import PACKAGES, entries
+from spark_ext.launch.spark_home import module, spark_home
+from spark_ext.version import __version__
 
 OLDEST_JAVA = 17
 OLDEST_PYTHON = (3, 10)
@@ -65,26 +63,6 @@ def java_version(program: str) -> tuple[str, int]:
     return (told[1], int(told[2])) if told else ((done.stderr + done.stdout).strip()[:200], 0)
 
 
-def module(name: str) -> ModuleType | str:
-    """A module, or how its import failed: in whatever way a broken package does."""
-    try:
-        return import_module(name)
-    except Exception as broken:
-        return traceback.format_exception_only(broken)[-1].strip()
-
-
-def home_of_spark(environ: Mapping[str, str]) -> Path | None:
-    """The Spark that a session of this Python starts, if there is one."""
-    if environ.get("SPARK_HOME"):
-        return Path(environ["SPARK_HOME"])
-    pyspark = module("pyspark")
-    if isinstance(pyspark, str) or pyspark.__file__ is None:
-        return None
-    home = Path(pyspark.__file__).parent
-    # That of `pyspark-client` has no jars.
-    return home if (home / "jars").is_dir() else None
-
-
 def spark(environ: Mapping[str, str]) -> Finding:
     """The package pyspark, and the Spark that it starts."""
     pyspark = module("pyspark")
@@ -92,7 +70,7 @@ def spark(environ: Mapping[str, str]) -> Finding:
         advice = "Install pyspark, in the version that delta-spark wants."
         return Finding("spark", PROBLEM, "none", f"pyspark cannot be imported: {pyspark}", advice)
     version = pyspark.__version__
-    home = home_of_spark(environ)
+    home = spark_home(environ)
     if home is None:
         advice = "Nothing to do for a client of Spark Connect; for sessions here install pyspark."
         found = f"the client of pyspark {version}"
@@ -121,7 +99,7 @@ def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Finding:
         return Finding("delta", SKIPPED, "not asked: the jar of spark-ext is missing")
     _, name, version = artifact.split(":")
     file = f"{name}-{version}.jar"
-    home = home_of_spark(environ)
+    home = spark_home(environ)
     there = [] if home is None else sorted((home / "jars").glob("delta-spark_*.jar"))
     if there:
         found = f"{artifact}, {there[0]}"
@@ -146,7 +124,7 @@ def ivy(environ: Mapping[str, str], settings: Mapping[str, str]) -> Path:
 
 def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, str]) -> Finding:
     """Whether that Spark works with the Delta of `configure`, and with that of the defaults."""
-    home, pyspark = home_of_spark(environ), module("pyspark")
+    home, pyspark = spark_home(environ), module("pyspark")
     if home is None or isinstance(pyspark, str) or isinstance(module("delta"), str):
         return Finding("pair", SKIPPED, "not asked: Spark or Delta is missing")
     try:

@@ -2,7 +2,7 @@
 """The rule process, started and asked as the JVM does it.
 
 Source:
-    `sparkext.python.RuleWorker` and `WorkerSettings`; py4j's wire format, `py4j.protocol`.
+    `sparkext.process.RuleProcess` and `ProcessSettings`; py4j's wire format, `py4j.protocol`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from spark_ext.api import session
-from spark_ext.api.session import DRIVER_PYTHON
 from spark_ext.doctor.findings import OK, PROBLEM, SKIPPED, Finding
 from spark_ext.errors import ExtensionJarMissingError
+from spark_ext.launch import session
+from spark_ext.launch.session import DRIVER_PYTHON
 
 _SETTINGS = ("spark.sparkext.worker.python", DRIVER_PYTHON, "spark.pyspark.python")
 _VARIABLES = ("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON")

@@ -3,51 +3,23 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeGuard
 from urllib.parse import unquote, urlsplit
 
-from spark_ext.api import session
-from spark_ext.api.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
-from spark_ext.api.session import CATALOG, DELTA_CATALOG, EXTENSIONS, JARS
 from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
 from spark_ext.doctor.jars import are_alike, jar_version
 from spark_ext.errors import ExtensionJarMissingError
+from spark_ext.launch import session
+from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
+from spark_ext.launch.session import CATALOG, DELTA_CATALOG, EXTENSIONS, JARS
+from spark_ext.launch.spark_defaults import defaults, is_there
 
 CATALOG_IMPLEMENTATION = "spark.sql.catalogImplementation"
 DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 
-_LINE = re.compile(r"\s*([^\s=:#!][^\s=:]*)(?:\s*[=:]\s*|\s+)(.*?)\s*")
 # Catalogs that are none of Delta's; one of somebody's own may extend it.
 _NO_DELTA_CATALOG = ("org.apache.", "io.delta.")
-
-
-def defaults_file(environ: Mapping[str, str], spark_home: Path | None) -> Path | None:
-    """Where Spark looks for its defaults."""
-    folder = environ.get("SPARK_CONF_DIR")
-    if folder:
-        return Path(folder) / "spark-defaults.conf"
-    return None if spark_home is None else spark_home / "conf" / "spark-defaults.conf"
-
-
-def defaults(file: Path | None) -> dict[str, str]:
-    """The settings of such a file; none where there is none.
-
-    Raises:
-        OSError: It is there and cannot be read, so that no session starts.
-
-    Source:
-        Spark 4.2, `Utils.getPropertiesFromFile` and the launcher's `loadPropertiesFile`: UTF-8, in
-        which a byte that is none becomes U+FFFD; what is no file is passed over.
-    """
-    if not _is_there(file):
-        return {}
-    text = file.read_text(encoding="utf-8", errors="replace")
-    lines = map(_LINE.fullmatch, text.splitlines())
-    return {line[1]: line[2] for line in lines if line}
 
 
 def defaults_and_finding(file: Path | None) -> tuple[dict[str, str], Finding]:
@@ -59,7 +31,7 @@ def defaults_and_finding(file: Path | None) -> tuple[dict[str, str], Finding]:
         problem = f"It cannot be read: {unreadable}"
         return {}, Finding("defaults", PROBLEM, str(file), problem, advice)
     # Not the values: some are passwords.
-    found = f"{len(settings)} settings in {file}" if _is_there(file) else _none(file)
+    found = f"{len(settings)} settings in {file}" if is_there(file) else _none(file)
     return settings, Finding("defaults", OK, found)
 
 
@@ -127,17 +99,12 @@ def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Finding:
     return Finding("class path", OK, found)
 
 
-def _is_there(file: Path | None) -> TypeGuard[Path]:
-    # As Java asks it: what lies behind a locked folder is not there.
-    return file is not None and os.path.isfile(file)
-
-
 def _none(file: Path | None) -> str:
     return f"no {file or 'spark-defaults.conf'}"
 
 
 def _shown(file: Path | None, settings: Mapping[str, str], *keys: str) -> str:
-    if not _is_there(file):
+    if not is_there(file):
         return _none(file)
     named = [f"{key}={settings[key]}" for key in keys if key in settings]
     return f"{', '.join(named) or 'nothing'} in {file}"

@@ -55,7 +55,7 @@ def track_a_table(folder: Path) -> None:
     """Creates a tracked table, adds a column, renames another."""
     from pyspark.sql import SparkSession
 
-    from spark_ext.api.session import configure
+    from spark_ext.launch.session import configure
 
     builder = (
         SparkSession.builder.master("local[1]")

@@ -30,7 +30,7 @@ WORKER = """
 import sys, threading
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from spark_ext.worker import __main__ as worker
+from spark_ext.process import __main__ as worker
 
 def stand_still(self, question, request):
     Path({reached!r}).touch()

@@ -70,7 +70,7 @@ def rules(tmp_path: Path, interpreter: Callable[[str], str]) -> Callable[..., st
         program.write_text(
             "import os, sys, threading\n"
             "sys.path.insert(0, sys.argv[2])\n"
-            "from spark_ext.worker import __main__ as worker\n"
+            "from spark_ext.process import __main__ as worker\n"
             f"{dedent(setup)}\n"
             "class Rules(worker.RuleService):\n"
             "    def ask(self, question, request):\n"

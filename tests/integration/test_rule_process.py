@@ -137,14 +137,14 @@ def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     )
     appender.start()
     context = log4j.LogManager.getContext(False)
-    logger = log4j.core.config.LoggerConfig("sparkext.python", log4j.Level.INFO, False)
+    logger = log4j.core.config.LoggerConfig("sparkext.process", log4j.Level.INFO, False)
     logger.addAppender(appender, None, None)
-    context.getConfiguration().addLogger("sparkext.python", logger)
+    context.getConfiguration().addLogger("sparkext.process", logger)
     context.updateLoggers()
     for worker in rule_workers(jvm_pid(spark)):
         kill(worker)
     yield lambda: written.toString().splitlines()
-    context.getConfiguration().removeLogger("sparkext.python")
+    context.getConfiguration().removeLogger("sparkext.process")
     context.updateLoggers()
 
 

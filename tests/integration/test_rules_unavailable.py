@@ -347,7 +347,7 @@ def test_an_exit_that_is_missing_is_no_exit_that_is_reached(
 ) -> None:
     rules(
         setup="""
-            from spark_ext.worker import table_functions
+            from spark_ext.process import table_functions
             every = table_functions.exits
             table_functions.exits = lambda facts: every(facts)[1:]
             """
@@ -392,7 +392,7 @@ def test_a_rule_that_raises_is_named_with_its_traceback(
 ) -> None:
     rules(
         setup="""
-            from spark_ext.worker import questions
+            from spark_ext.process import questions
             def broken_rule(*, old, new, commit):
                 raise ZeroDivisionError("in a rule")
             questions.next_metadata = broken_rule

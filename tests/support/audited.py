@@ -11,7 +11,7 @@ import log_request
 import pytest
 
 from spark_ext.auditing import Finding, audit
-from spark_ext.worker.log_wire import parse_log
+from spark_ext.wire.logs import parse_log
 
 
 def findings(table: Path) -> tuple[Finding, ...]:

@@ -21,7 +21,7 @@ from spark_ext.auditing import checks as room
 from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, TableLog
 from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
 
 UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
 UUID_2 = "col-00000000-8c3f-4d55-9d8e-0c7e4a3b2f10"

@@ -19,8 +19,8 @@ from tables import columns, table, wire
 
 from spark_ext.model.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
 from spark_ext.model.metadata import TableMetadata
+from spark_ext.process.questions import ask
 from spark_ext.rules import RULES
-from spark_ext.worker.questions import ask
 
 CASES = Path(__file__).parent / "cases"
 FILES = sorted(CASES.glob("*/*.json"))

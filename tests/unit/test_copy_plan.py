@@ -17,7 +17,7 @@ from spark_ext.model.column_mapping import column_id, physical_name
 from spark_ext.model.keys import COLUMN_ID, PHYSICAL_NAME
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import map_fields, walk
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
 
 ROW_ID = "delta.rowTracking.materializedRowIdColumnName"
 ROW_COMMIT_VERSION = "delta.rowTracking.materializedRowCommitVersionColumnName"

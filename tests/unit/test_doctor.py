@@ -15,12 +15,12 @@ import pyspark
 import pytest
 
 import spark_ext
-from spark_ext.api import session
 from spark_ext.doctor import installation, settings
 from spark_ext.doctor.examination import examine
 from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding, as_text, is_sound
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import fault
+from spark_ext.launch import session, spark_defaults
 
 PACKAGE = Path(spark_ext.__file__).parent
 START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
@@ -320,9 +320,9 @@ def test_an_extension_without_its_jar_is_found(jar: Path) -> None:
 
 def read_defaults(folder: Path, text: str) -> tuple[Path, Mapping[str, str]]:
     (folder / "spark-defaults.conf").write_text(text)
-    file = settings.defaults_file({"SPARK_CONF_DIR": str(folder)}, None)
+    file = spark_defaults.defaults_file({"SPARK_CONF_DIR": str(folder)}, None)
     assert file is not None
-    return file, settings.defaults(file)
+    return file, spark_defaults.defaults(file)
 
 
 @pytest.mark.parametrize("between", [" ", "   ", "\t", "=", " = ", ": "])
@@ -339,11 +339,31 @@ def test_the_defaults_are_utf_8_whatever_is_in_them(
     file = tmp_path / "spark-defaults.conf"
     file.write_bytes("spark.a ü\nspark.b c\n".encode(encoding))
 
-    assert settings.defaults(file) == {"spark.a": read, "spark.b": "c"}
+    assert spark_defaults.defaults(file) == {"spark.a": read, "spark.b": "c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("spark.a x,\\\n  y\nspark.b z", {"spark.a": "x,y", "spark.b": "z"}),
+        ("spark.a x\\\\\nspark.b z", {"spark.a": "x\\", "spark.b": "z"}),
+        ("spark.a x\\\n# y", {"spark.a": "x# y"}),
+        ("spark.a C:\\\\x\\ty\\u00fc\\q", {"spark.a": "C:\\x\tyüq"}),
+        ("spark\\=a\\:\\ b c", {"spark=a: b": "c"}),
+        ("spark.a", {"spark.a": ""}),
+        ("spark.a = = x", {"spark.a": "= x"}),
+        ("! x\nspark.a x\rspark.b y\\", {"spark.a": "x", "spark.b": "y"}),
+        ("spark.a x\nspark.a y", {"spark.a": "y"}),
+    ],
+)
+def test_the_defaults_are_properties_of_java(
+    tmp_path: Path, text: str, read: dict[str, str]
+) -> None:
+    assert read_defaults(tmp_path, text)[1] == read
 
 
 def test_a_folder_is_no_defaults_file(tmp_path: Path) -> None:
-    assert settings.defaults(tmp_path) == {}
+    assert spark_defaults.defaults(tmp_path) == {}
 
 
 def test_defaults_that_cannot_be_read_are_a_problem_and_the_others_go_on(
@@ -374,7 +394,7 @@ def test_no_value_of_the_defaults_is_told(tmp_path: Path, jar: Path) -> None:
 
 
 def test_without_spark_conf_dir_sparks_own_folder_counts(tmp_path: Path) -> None:
-    assert settings.defaults_file({}, tmp_path) == tmp_path / "conf" / "spark-defaults.conf"
+    assert spark_defaults.defaults_file({}, tmp_path) == tmp_path / "conf" / "spark-defaults.conf"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tables import table, wire
 from spark_ext.api.table import Until
 from spark_ext.leave.exits import EXITS
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
 
 TRACKING = "columnMappingUsageTracking"
 MAPPED_FEATURES = ("appendOnly", "invariants", "columnMapping", TRACKING)

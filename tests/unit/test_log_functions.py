@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tables import struct, table, wire
 
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
 
 PROTOCOL = {
     "minReaderVersion": 3,

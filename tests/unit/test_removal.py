@@ -12,7 +12,7 @@ from tables import TRACKED, protocol, table, wire
 
 from spark_ext.leave.removal import RewriteReason, removal
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
 
 NAMES_AGREE: dict[str, Any] = {
     "a": "1 a",

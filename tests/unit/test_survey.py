@@ -24,7 +24,7 @@ from spark_ext.cli.survey import as_json_lines, write_csv
 from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.survey_sums import sums
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
 
 TRACKED = ["columnMapping", "columnMappingUsageTracking"]
 COSTS = ["NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"]

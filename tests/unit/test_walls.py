@@ -27,19 +27,21 @@ ROOMS: Mapping[str, set[str]] = {
     "log": {"model"},
     "history": {"log", "model"},
     "auditing": {"log", "model"},
-    "worker": {"errors", "model", "rules", "leave", "log", "history", "auditing"},
-    # `__init__` has the version.
-    "api": {"errors", "show", "model", "leave", "auditing", "__init__"},
-    "doctor": {"errors", "model", "api", "__init__"},
-    # The doctor knows where a user's settings are.
-    "cli": {"errors", "model", "leave", "api", "doctor"},
-    "__init__": {"errors", "leave", "auditing", "api"},
-    "__main__": {"errors", "show", "api", "cli", "doctor"},
+    "wire": {"errors", "model", "leave", "log"},
+    "process": {"errors", "model", "rules", "leave", "log", "history", "auditing", "wire"},
+    "version": set(),
+    "launch": {"errors", "version"},
+    "api": {"errors", "show", "model", "leave", "auditing", "launch"},
+    "doctor": {"errors", "model", "launch", "version"},
+    "cli": {"errors", "model", "leave", "wire", "launch", "api"},
+    "__init__": {"errors", "leave", "auditing", "launch", "api", "version"},
+    "__main__": {"errors", "show", "launch", "api", "cli", "doctor"},
 }
 # What it may import of others, besides the standard library.
 LIBRARIES: Mapping[str, set[str]] = {
-    "worker": {"py4j"},
-    "api": {"pyspark", "delta", "py4j"},
+    "process": {"py4j"},
+    "launch": {"pyspark", "delta", "py4j"},
+    "api": {"pyspark", "py4j"},
     "doctor": {"pyspark"},
     "cli": {"pyspark"},
 }
@@ -49,26 +51,26 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "parquet": set(),
     "error": {"feature"},
     "release": {"error"},
-    "python": {"error"},
+    "process": {"error"},
     "copy": {"error", "parquet"},
     "log": {"error", "parquet"},
-    "rule": {"error", "feature", "python", "parquet"},
-    "command": {"copy", "error", "feature", "parquet", "rule"},
+    "wire": {"error", "feature", "process", "parquet"},
+    "command": {"copy", "error", "feature", "parquet", "wire"},
     "stale": {"error", "feature", "log"},
-    "hook": {"error", "feature", "release", "rule", "command", "stale"},
-    "sql": {"error", "feature", "log", "release", "rule", "command"},
-    "": {"hook", "python", "release", "sql", "stale", "error"},
+    "hook": {"error", "feature", "release", "wire", "command", "stale"},
+    "sql": {"error", "feature", "log", "release", "wire", "command"},
+    "": {"hook", "process", "release", "sql", "stale", "error"},
 }
 # The process knows neither the tables nor what weaves them.
 FORBIDDEN_IN_JAVA = {
-    "python": ("org.apache.spark.sql.delta", "net.bytebuddy"),
+    "process": ("org.apache.spark.sql.delta", "net.bytebuddy"),
     "parquet": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     # What foreign writers left may be nothing that Delta opens.
     "log": ("org.apache.spark.sql.delta", "io.delta", "net.bytebuddy", "py4j"),
     "copy": ("org.apache.spark.sql", "io.delta", "net.bytebuddy", "py4j"),
     # What it asks about may not fit.
     "release": ("import org.apache.spark", "import scala", "py4j"),
-    "rule": ("net.bytebuddy", "py4j"),
+    "wire": ("net.bytebuddy", "py4j"),
     "stale": ("net.bytebuddy", "py4j"),
     "sql": ("net.bytebuddy", "py4j"),
 }
@@ -138,8 +140,8 @@ def test_imports_have_no_circle() -> None:
     [
         ("import spark_ext", set()),
         ("import spark_ext.model.physical_schema, spark_ext.rules, spark_ext.leave.exits", set()),
-        ("import spark_ext.worker.questions", set()),
-        ("import spark_ext.worker.__main__", {"py4j"}),
+        ("import spark_ext.process.questions", set()),
+        ("import spark_ext.process.__main__", {"py4j"}),
     ],
 )
 def test_what_a_side_loads(statement: str, expected: set[str]) -> None:

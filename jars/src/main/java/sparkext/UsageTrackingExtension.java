@@ -7,7 +7,7 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.hook.DeltaHooks;
-import sparkext.python.WorkerSettings;
+import sparkext.process.ProcessSettings;
 import sparkext.release.DeltaBuild;
 import sparkext.release.JarCopies;
 import sparkext.release.SparkRelease;
@@ -48,7 +48,7 @@ public final class UsageTrackingExtension
     }
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     ExecutorJars.complete();
-    WorkerSettings.refuseInSessions();
+    ProcessSettings.refuseInSessions();
     inject(extensions);
     DeltaHooks.install();
   }

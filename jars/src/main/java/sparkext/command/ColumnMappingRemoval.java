@@ -15,10 +15,10 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.parquet.ColumnPlan;
-import sparkext.rule.CountedFiles;
-import sparkext.rule.CountedFiles.Count;
-import sparkext.rule.MetadataRules;
-import sparkext.rule.Removal;
+import sparkext.wire.CountedFiles;
+import sparkext.wire.CountedFiles.Count;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Removal;
 
 /**
  * Delta's removal of column mapping without its rewrite: one commit, for which files are copied

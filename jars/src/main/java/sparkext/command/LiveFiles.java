@@ -19,7 +19,7 @@ import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import scala.Option;
 import scala.collection.immutable.Set;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.rule.CountedFiles;
+import sparkext.wire.CountedFiles;
 
 /**
  * The data files of a table's version, without a Spark job where that can be.

@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
-import sparkext.rule.Removal;
+import sparkext.wire.Removal;
 
 /**
  * A removal of column mapping beside other writers: it copies what the newest version has, looks

@@ -24,7 +24,7 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Versions;
-import sparkext.rule.MetadataRules;
+import sparkext.wire.MetadataRules;
 import sparkext.stale.RebasedNames;
 import sparkext.stale.ReusedNames;
 import sparkext.stale.StaleInsert;

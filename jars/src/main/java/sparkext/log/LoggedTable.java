@@ -20,7 +20,7 @@ import sparkext.error.UsageTrackingException;
  * A table's log as the rule process is told it, read in Spark jobs without Delta: what a foreign
  * writer left there may be nothing that Delta opens.
  *
- * <p>{@code spark_ext/worker/log_wire.py} describes the shape.
+ * <p>{@code spark_ext/wire/logs.py} describes the shape.
  */
 public final class LoggedTable {
   private static final JsonFactory FACTORY = new JsonFactory();

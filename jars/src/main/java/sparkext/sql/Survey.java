@@ -13,10 +13,10 @@ import org.apache.spark.sql.types.StructType;
 import sparkext.command.LiveFiles;
 import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
-import sparkext.rule.MetadataRules;
-import sparkext.rule.Relation;
-import sparkext.rule.RequestJson;
-import sparkext.rule.SurveyedTable;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Relation;
+import sparkext.wire.RequestJson;
+import sparkext.wire.SurveyedTable;
 
 /**
  * What leaving column mapping costs for many tables.

@@ -18,7 +18,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
-import sparkext.rule.Relation;
+import sparkext.wire.Relation;
 
 /**
  * A table function over many tables: {@code SELECT * FROM column_mapping_survey('schema')}.

@@ -10,9 +10,9 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
 import sparkext.log.LoggedTable;
-import sparkext.rule.MetadataRules;
-import sparkext.rule.Relation;
-import sparkext.rule.RequestJson;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Relation;
+import sparkext.wire.RequestJson;
 
 /** What is wrong with a table, by what lies there, which Delta may not be able to open. */
 public final class TableAudit {

@@ -38,16 +38,16 @@ import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.log.LoggedTable;
 import sparkext.release.Versions;
-import sparkext.rule.MetadataRules;
-import sparkext.rule.Relation;
-import sparkext.rule.RequestJson;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Relation;
+import sparkext.wire.RequestJson;
 
 /**
  * A table function whose first argument is the name of a table: {@code SELECT * FROM
  * column_mapping('db.t')}.
  *
  * <p>The table is read while the query is analyzed. What is said about column mapping is decided in
- * {@code spark_ext/worker/table_functions.py}; which table a name leads to, here.
+ * {@code spark_ext/process/table_functions.py}; which table a name leads to, here.
  */
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
   private static final List<TableFunction> ALL =
