@@ -99,7 +99,7 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [
-        (["sql/StatementCheck"], "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
+        (["check/StatementCheck"], "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
         pytest.param(
             ["sql/TableFunction"],
             "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]",

@@ -55,11 +55,12 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "copy": {"error", "parquet"},
     "log": {"error", "parquet"},
     "wire": {"error", "feature", "process", "parquet"},
+    "check": {"error", "feature"},
     "command": {"copy", "error", "feature", "parquet", "wire"},
     "stale": {"error", "feature", "log"},
     "hook": {"error", "feature", "release", "wire", "command", "stale"},
     "sql": {"error", "feature", "log", "release", "wire", "command"},
-    "": {"hook", "process", "release", "sql", "stale", "error"},
+    "": {"check", "hook", "process", "release", "sql", "stale", "error"},
 }
 # The process knows neither the tables nor what weaves them.
 FORBIDDEN_IN_JAVA = {
@@ -72,6 +73,7 @@ FORBIDDEN_IN_JAVA = {
     "release": ("import org.apache.spark", "import scala", "py4j"),
     "wire": ("net.bytebuddy", "py4j"),
     "stale": ("net.bytebuddy", "py4j"),
+    "check": ("net.bytebuddy", "py4j"),
     "sql": ("net.bytebuddy", "py4j"),
 }
 

@@ -6,7 +6,6 @@ import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
 import sparkext.hook.DeltaHooks;
 import sparkext.process.ProcessSettings;
-import sparkext.sql.RunningSession;
 
 /** The other entry point: for a session that runs already, {@code spark_ext/launch/attach.py}. */
 public final class SessionAttachment {

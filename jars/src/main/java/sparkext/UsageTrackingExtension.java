@@ -5,6 +5,9 @@ import java.io.IOException;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
+import sparkext.check.CheckedParser;
+import sparkext.check.DeltaConfiguration;
+import sparkext.check.StatementCheck;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.hook.DeltaHooks;
 import sparkext.process.ProcessSettings;
@@ -12,8 +15,6 @@ import sparkext.release.DeltaBuild;
 import sparkext.release.JarCopies;
 import sparkext.release.SparkRelease;
 import sparkext.release.Versions;
-import sparkext.sql.DeltaConfiguration;
-import sparkext.sql.StatementCheck;
 import sparkext.sql.TableFunction;
 import sparkext.stale.StaleAggregate;
 
@@ -55,6 +56,7 @@ public final class UsageTrackingExtension
 
   /** What a session gets by Spark's own means. */
   static void inject(SparkSessionExtensions extensions) {
+    CheckedParser.inject(extensions);
     StatementCheck.inject(extensions);
     TableFunction.inject(extensions);
     StaleAggregate.inject(extensions);

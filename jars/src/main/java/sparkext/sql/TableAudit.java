@@ -37,12 +37,13 @@ public final class TableAudit {
   }
 
   /**
-   * The same for a session that has our jar and not our extension, {@code spark_ext/api/audit.py}.
+   * The findings for a session that has our jar and not our extension, {@code
+   * spark_ext/api/audit.py}.
    *
    * @param sample negative for all
    */
   public static Dataset<Row> rows(SparkSession session, String name, int sample) {
     return Dataset$.MODULE$.ofRows(
-        session, TableFunction.plan(() -> of(session, name, sample < 0 ? null : sample)));
+        session, AnswerPlan.of(() -> of(session, name, sample < 0 ? null : sample)));
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.sql;
+package sparkext;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.InaccessibleObjectException;
@@ -15,6 +15,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaAnalysis;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.check.StatementCheck;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
@@ -28,7 +29,7 @@ import sparkext.error.UsageTrackingException;
  * <p>Source: Spark 4.0 to 4.2, BaseSessionStateBuilder.scala, {@code analyzer}; Analyzer.scala,
  * {@code batches}.
  */
-public final class RunningSession {
+final class RunningSession {
   private static final String RULES = "extendedResolutionRules";
 
   /** Whose next sessions have all: sessions of one origin share them, and each may be attached. */
@@ -45,7 +46,7 @@ public final class RunningSession {
    * @throws UsageTrackingException USAGE_TRACKING_SESSION_NOT_ATTACHABLE;
    *     DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG
    */
-  public RunningSession(SparkSession session) throws UsageTrackingException {
+  RunningSession(SparkSession session) throws UsageTrackingException {
     this.session = session;
     this.analyzer = session.sessionState().analyzer();
     if (!has(DeltaAnalysis.class)) {
@@ -55,7 +56,7 @@ public final class RunningSession {
   }
 
   /** Whether the session has our extension, from its start or since. */
-  public boolean isWhole() {
+  boolean isWhole() {
     return has(StatementCheck.class);
   }
 
@@ -64,7 +65,7 @@ public final class RunningSession {
    *
    * @param inject what gives a session all that is ours
    */
-  public void complete(Consumer<SparkSessionExtensions> inject) throws UsageTrackingException {
+  void complete(Consumer<SparkSessionExtensions> inject) throws UsageTrackingException {
     SparkSessionExtensions extensions = session.extensions();
     if (COMPLETE.add(extensions)) {
       inject.accept(extensions);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.sql;
+package sparkext.check;
 
 import java.util.List;
 import java.util.stream.Stream;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.check;
 
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,14 +41,14 @@ import sparkext.feature.UsageTrackingFeature;
  * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code
  * AlterTableSetPropertiesDeltaCommand.run}.
  */
-public final class CheckedRemoval {
+final class CheckedRemoval {
   private static final String MODE = "delta.columnMapping.mode";
   private static final TableFeature CLUSTERING = ClusteringTableFeature$.MODULE$;
 
   private CheckedRemoval() {}
 
   /** Throws what Delta would throw after it had removed column mapping. */
-  public static void refuse(LogicalPlan plan) {
+  static void refuse(LogicalPlan plan) {
     if (plan instanceof SetTableProperties set
         && set.table() instanceof ResolvedTable found
         && found.table() instanceof DeltaTableV2 table) {

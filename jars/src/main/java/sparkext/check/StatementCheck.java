@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.sql;
+package sparkext.check;
 
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.delta.DeltaAnalysis;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.command.CheckedRemoval;
 
 /**
  * Refuses what may not be asked for, of every plan, before Delta's rules hide what the user wrote:
@@ -29,13 +28,12 @@ public final class StatementCheck extends Rule<LogicalPlan> {
   }
 
   /** The check of a session that runs already. */
-  static Rule<LogicalPlan> of(SparkSession session) {
+  public static Rule<LogicalPlan> of(SparkSession session) {
     return new StatementCheck(session);
   }
 
   /** Adds the check to a session. */
   public static void inject(SparkSessionExtensions extensions) {
-    extensions.injectParser(CheckedParser::new);
     extensions.injectResolutionRule(StatementCheck::new);
   }
 

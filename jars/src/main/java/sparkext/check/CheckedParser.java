@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.sql;
+package sparkext.check;
 
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -21,16 +22,21 @@ import scala.collection.immutable.Seq;
  * <p>Overrides what is abstract from Spark 4.0 to 4.2. What 4.1 added calls {@code parsePlan}, as
  * it does in Delta's parser.
  */
-final class CheckedParser implements ParserInterface {
+public final class CheckedParser implements ParserInterface {
   private final SparkSession session;
   private final ParserInterface parser;
 
   /** Null until the first statement: the session's rules do not exist before its parser. */
   private volatile Boolean refuses;
 
-  CheckedParser(SparkSession session, ParserInterface parser) {
+  private CheckedParser(SparkSession session, ParserInterface parser) {
     this.session = session;
     this.parser = parser;
+  }
+
+  /** Puts it before a session's parser. */
+  public static void inject(SparkSessionExtensions extensions) {
+    extensions.injectParser(CheckedParser::new);
   }
 
   @Override
