@@ -19,16 +19,15 @@ import org.apache.spark.sql.sources.InsertableRelation;
 import scala.collection.immutable.Seq;
 
 /**
- * Refuses an INSERT, or a MERGE that inserts, of which the analysis gave values to columns that
- * have become others, before its transaction began: Delta writes by name whatever was meant by
- * position, and in a MERGE the other way round. Likewise an ALTER TABLE of columns that became
- * others, which goes by name.
+ * Refuses a statement whose columns have become others between its analysis and its transaction: an
+ * INSERT, which Delta writes by name whatever was meant by position, a MERGE, where it is the other
+ * way round, and an ALTER TABLE, which goes by name.
  */
-public final class StaleInsert {
+public final class StaleStatement {
   /** What the statement in this thread was analysed with. */
   private static final ThreadLocal<Target> TARGET = new ThreadLocal<>();
 
-  private StaleInsert() {}
+  private StaleStatement() {}
 
   /** A table as it was analysed. */
   private record Target(SnapshotDescriptor table, Consumer<ChangeSinceAnalysis> check) {
@@ -37,7 +36,7 @@ public final class StaleInsert {
     }
   }
 
-  /** Delta's write, which tells its table while it runs. */
+  /** Delta's write, whose table is remembered while it runs. */
   private record Write(SnapshotDescriptor target, V1Write delta) implements V1Write {
     @Override
     public InsertableRelation toInsertableRelation() {
@@ -74,18 +73,18 @@ public final class StaleInsert {
   /**
    * Remembers the table of a statement that begins in this thread.
    *
-   * @param insert a {@code DeltaDynamicPartitionOverwriteCommand}, a {@code MergeIntoCommand}, an
-   *     {@code AlterDeltaTableCommand}, or the {@code HadoopFsRelation} that is written
+   * @param statement a {@code DeltaDynamicPartitionOverwriteCommand}, a {@code MergeIntoCommand},
+   *     an {@code AlterDeltaTableCommand}, or the {@code HadoopFsRelation} that is written
    */
-  public static void begin(Object insert) {
-    if (insert instanceof DeltaDynamicPartitionOverwriteCommand command) {
+  public static void begin(Object statement) {
+    if (statement instanceof DeltaDynamicPartitionOverwriteCommand command) {
       TARGET.set(Target.ofInsert(command.deltaTable().initialSnapshot()));
-    } else if (insert instanceof AlterDeltaTableCommand alter) {
+    } else if (statement instanceof AlterDeltaTableCommand alter) {
       SnapshotDescriptor table = alter.table().initialSnapshot();
       Set<Seq<String>> columns =
           AlteredColumns.of(alter).among(ColumnNames.of(table.metadata()).paths());
       TARGET.set(new Target(table, change -> change.requireColumns(columns)));
-    } else if (insert instanceof MergeIntoCommand merge
+    } else if (statement instanceof MergeIntoCommand merge
         && merge.targetFileIndex() instanceof TahoeLogFileIndex index) {
       // Delta may find no file to look into, where else the two would be compared.
       TARGET.set(
@@ -94,13 +93,13 @@ public final class StaleInsert {
               merge.notMatchedClauses().isEmpty()
                   ? ChangeSinceAnalysis::requireReadable
                   : ChangeSinceAnalysis::requireMergeable));
-    } else if (insert instanceof HadoopFsRelation relation
+    } else if (statement instanceof HadoopFsRelation relation
         && relation.location() instanceof TahoeLogFileIndex index) {
       TARGET.set(Target.ofInsert(index.snapshotAtAnalysis()));
     }
   }
 
-  /** Forgets it, where the INSERT began no transaction. */
+  /** Forgets it, where the statement began no transaction. */
   public static void end() {
     TARGET.remove();
   }
