@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 Plan = dict[str, Any]
@@ -25,12 +24,8 @@ class Outcome:
     reason: str | None
 
 
-# A missing file has a class of its own below the other.
-NOT_PARQUET = {"NotParquetException", "MissingFileException"}
-
-
 class NotParquetError(Exception):
-    """Of `sparkext.parquet.NotParquetException`: its reason."""
+    """Why nobody can read a file."""
 
 
 class Renamer:
@@ -83,12 +78,9 @@ class Renamer:
 
     @staticmethod
     def outcome(call: Callable[..., Any], *arguments: Any) -> Outcome:
-        try:
-            java = call(*arguments)
-        except Py4JJavaError as error:
-            if error.java_exception.getClass().getSimpleName() in NOT_PARQUET:
-                raise NotParquetError(error.java_exception.getMessage()) from None
-            raise
+        java = call(*arguments)
+        if java.way().name() == "UNREADABLE":
+            raise NotParquetError(java.reason())
         return Outcome(java.way().name(), java.length(), java.reason())
 
 

@@ -7,17 +7,13 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.actions.Metadata;
-import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import sparkext.copy.CopyProgress;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
-import sparkext.feature.UsageTrackingFeature;
 import sparkext.parquet.ColumnPlan;
 import sparkext.wire.CountedFiles;
 import sparkext.wire.CountedFiles.Count;
-import sparkext.wire.MetadataRules;
 import sparkext.wire.Removal;
 
 /**
@@ -57,7 +53,8 @@ public final class ColumnMappingRemoval {
    */
   public static CountedFiles count(SparkSession session, Snapshot snapshot) {
     Optional<ColumnPlan> plan =
-        allowed(RemovalSetting.of(session), snapshot.protocol(), snapshot.metadata())
+        RemovalSetting.of(session)
+            .allowed(snapshot.protocol(), snapshot.metadata())
             .flatMap(Removal::plan);
     if (plan.isEmpty()) {
       return null;
@@ -65,7 +62,7 @@ public final class ColumnMappingRemoval {
     Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
     FilePlaces places = new FilePlaces(snapshot.deltaLog().dataPath(), snapshot.metadata());
     FilePlan files = new FilePlan(plan.get(), snapshot, places);
-    FileJob job = new FileJob(session, configuration, plan.get(), files, places.table());
+    FileJob job = new FileJob(session, configuration, files, places.table());
     List<AddFile> live = LiveFiles.of(snapshot);
     Count kept = Count.ZERO;
     Count copied = Count.ZERO;
@@ -77,7 +74,7 @@ public final class ColumnMappingRemoval {
             "reads " + live.size() + " footers",
             CopyProgress.in(session.sparkContext()))) {
       AddFile file = done.looked().file();
-      switch (done.result().kind()) {
+      switch (done.result().way()) {
         case KEPT -> kept = kept.plus(file.size());
         case COPIED -> copied = copied.plus(file.size());
         case TO_REWRITE -> rewritten = rewritten.plus(file.size());
@@ -88,15 +85,5 @@ public final class ColumnMappingRemoval {
       }
     }
     return new CountedFiles(kept, copied, rewritten);
-  }
-
-  /** How a removal may go on; nothing where it is Delta's. */
-  static Optional<Removal> allowed(RemovalSetting setting, Protocol protocol, Metadata metadata) {
-    boolean isTracked = UsageTrackingFeature.isSupportedBy(protocol);
-    if (setting == RemovalSetting.REWRITE || (setting == RemovalSetting.UNSET && !isTracked)) {
-      return Optional.empty();
-    }
-    Removal removal = MetadataRules.removal(protocol, metadata);
-    return removal.isFree() || removal.plan().isPresent() ? Optional.of(removal) : Optional.empty();
   }
 }

@@ -15,11 +15,9 @@ import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.actions.Metadata;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.copy.FileResult;
@@ -39,8 +37,6 @@ final class Copies {
 
   private static final String CANCELLED = "SPARK_JOB_CANCELLED";
 
-  private static final String MAX_COLUMN_ID = "delta.columnMapping.maxColumnId";
-
   private final SparkSession session;
   private final Configuration configuration;
   private final FilePlaces places;
@@ -53,33 +49,8 @@ final class Copies {
   /** What was made for nothing, by its path in the log, with its size. */
   private final Map<String, Long> discarded = new LinkedHashMap<>();
 
-  private ColumnPlan plan;
-  private long maxColumnId;
-  private boolean tracksRowsAlready;
-  private FilePlan files;
+  private FilePlan plan;
   private int numFiles;
-
-  /**
-   * What was made of a file.
-   *
-   * @param looked what the log said of it
-   * @param added what it will say of the copy; null without one
-   * @param rewrite with which its rows were written anew; null otherwise
-   */
-  private record Made(
-      FilePlan.Looked looked, FileResult result, AddFile added, Rewrites.Rewrite rewrite) {
-    /** What was written for it. */
-    List<AddFile> files() {
-      if (rewrite != null) {
-        return rewrite.written();
-      }
-      return added == null ? List.of() : List.of(added);
-    }
-
-    boolean isOf(AddFile file) {
-      return looked.file() == file || looked.file().equals(file);
-    }
-  }
 
   Copies(
       SparkSession session,
@@ -95,26 +66,14 @@ final class Copies {
   }
 
   /** Goes by this plan from now on. What was made by another one stays, if it is right by this. */
-  void follow(ColumnPlan newPlan, Snapshot snapshot) {
-    boolean tracksRows = RowTracking$.MODULE$.isEnabled(snapshot.protocol(), snapshot.metadata());
-    if (plan != null && !newPlan.continues(plan, maxColumnId)) {
+  void follow(ColumnPlan columns, Snapshot snapshot) {
+    FilePlan next = new FilePlan(columns, snapshot, places);
+    if (plan != null && !next.continues(plan)) {
       forgetIf(known -> true);
-    } else if (tracksRows != tracksRowsAlready) {
+    } else if (plan != null && next.tracksRows() != plan.tracksRows()) {
       forgetIf(known -> known.rewrite() != null); // has the rows without their ids
     }
-    tracksRowsAlready = tracksRows;
-    plan = newPlan;
-    maxColumnId = maxColumnId(snapshot.metadata());
-    files = new FilePlan(plan, snapshot, places);
-  }
-
-  /** Without the property no column can be told to be a new one. */
-  private static long maxColumnId(Metadata metadata) {
-    return metadata
-        .configuration()
-        .get(MAX_COLUMN_ID)
-        .map(Long::parseLong)
-        .getOrElse(() -> Long.MAX_VALUE);
+    plan = next;
   }
 
   /** The live files that nothing is made of yet, or nothing that is right for them by now. */
@@ -132,16 +91,10 @@ final class Copies {
 
   /** Whether what was made of a file is right, by all that the log says of it now. */
   private boolean isUpdated(Made known, AddFile file) {
-    FilePlan.Looked looked = files.look(file);
-    FileResult result = known.result();
-    boolean isRight =
-        switch (result.kind()) {
-          case KEPT -> looked.mayStay();
-          case COPIED -> looked.reason() == null;
-          default -> false;
-        };
+    FilePlan.Looked looked = plan.look(file);
+    boolean isRight = known.isRightFor(looked);
     if (isRight) {
-      made.put(file.path(), made(looked, result));
+      made.put(file.path(), Made.of(looked, known.result(), places));
     } else {
       discard(made.remove(file.path()).files());
     }
@@ -204,13 +157,13 @@ final class Copies {
                 progress.begin(round, missing.size(), size))) {
       AddFile file = done.looked().file();
       FileResult result = done.result();
-      switch (result.kind()) {
+      switch (result.way()) {
         case UNREADABLE -> unreadable.put(file.path(), result.reason());
         case TO_REWRITE -> {
           LOG.info("{} is rewritten: {}", file.path(), result.reason());
           toRewrite.add(done.looked());
         }
-        default -> made.put(file.path(), made(done.looked(), result));
+        default -> made.put(file.path(), Made.of(done.looked(), result, places));
       }
     }
     try {
@@ -238,17 +191,8 @@ final class Copies {
     Rewrites.Rewrite rewrite =
         rewrites.write(toRewrite.stream().map(FilePlan.Looked::file).toList(), snapshot);
     for (FilePlan.Looked looked : toRewrite) {
-      FileResult result = FileResult.toRewrite(0, looked.reason());
-      made.put(looked.file().path(), new Made(looked, result, null, rewrite));
+      made.put(looked.file().path(), Made.rewritten(looked, rewrite));
     }
-  }
-
-  private Made made(FilePlan.Looked looked, FileResult result) {
-    AddFile added =
-        result.kind() == FileResult.Kind.COPIED
-            ? RenamedActions.added(looked, places.relative(result.target()), result.size())
-            : null;
-    return new Made(looked, result, added, null);
   }
 
   /** Forgets what is gone from the storage, such as by VACUUM. */
@@ -303,7 +247,7 @@ final class Copies {
       }
     }
     unused(table.files()).forEach((path, size) -> counts.discarded(size));
-    RenamedActions.clustering(table, files.keys()).ifPresent(actions::add);
+    RenamedActions.clustering(table, plan.keys()).ifPresent(actions::add);
     return actions;
   }
 
@@ -336,7 +280,7 @@ final class Copies {
   }
 
   private FileJob job() {
-    return new FileJob(session, configuration, plan, files, places.table());
+    return new FileJob(session, configuration, plan, places.table());
   }
 
   /** Where a file of the log is. */

@@ -12,13 +12,11 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileResult;
-import sparkext.parquet.ColumnPlan;
 
 /** Looks at the footers of files in a Spark job, and copies those that need it. */
 final class FileJob {
   private final SparkSession session;
   private final Configuration configuration;
-  private final ColumnPlan plan;
   private final FilePlan files;
   private final Path table;
 
@@ -35,15 +33,9 @@ final class FileJob {
     String of(int number, Map<String, String> partitionValues);
   }
 
-  FileJob(
-      SparkSession session,
-      Configuration configuration,
-      ColumnPlan plan,
-      FilePlan files,
-      Path table) {
+  FileJob(SparkSession session, Configuration configuration, FilePlan files, Path table) {
     this.session = session;
     this.configuration = configuration;
-    this.plan = plan;
     this.files = files;
     this.table = table;
   }
@@ -65,7 +57,7 @@ final class FileJob {
         ordered.put(number, looked);
       }
     }
-    CopyJob job = new CopyJob(session.sparkContext(), configuration, plan, progress);
+    CopyJob job = new CopyJob(session.sparkContext(), configuration, files.columns(), progress);
     for (FileResult result : job.run(orders, "Column mapping of " + table + ": " + doing)) {
       done.add(new Done(ordered.get(result.number()), result));
     }

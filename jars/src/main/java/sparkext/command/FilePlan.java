@@ -4,14 +4,22 @@ package sparkext.command;
 import java.io.UncheckedIOException;
 import java.util.Map;
 import org.apache.spark.sql.delta.RowId$;
+import org.apache.spark.sql.delta.RowTracking$;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.CopyJob;
 import sparkext.parquet.ColumnPlan;
 
-/** What leaving column mapping does to one file of a table, as far as the log tells. */
+/** What leaving column mapping does to each file of a table's version, as far as the log says. */
 final class FilePlan {
+  private static final String MAX_COLUMN_ID = "delta.columnMapping.maxColumnId";
+
+  private final ColumnPlan columns;
+  private final Protocol protocol;
+  private final Metadata metadata;
   private final FilePlaces places;
   private final RenamedKeys keys;
   private final boolean haveRowIds;
@@ -20,7 +28,7 @@ final class FilePlan {
    * What becomes of a file.
    *
    * @param statistics under the new names; null where it has none
-   * @param partitionValues likewise
+   * @param partitionValues under the new names
    * @param mayStay whether nothing new has to be said of it, where its names are right
    * @param reason why it has to be rewritten, whatever is in it; else null
    */
@@ -32,10 +40,36 @@ final class FilePlan {
       String reason) {}
 
   /** The files of a table, with column mapping or without it already. */
-  FilePlan(ColumnPlan plan, SnapshotDescriptor table, FilePlaces places) {
+  FilePlan(ColumnPlan columns, SnapshotDescriptor table, FilePlaces places) {
+    this.columns = columns;
+    this.protocol = table.protocol();
+    this.metadata = table.metadata();
     this.places = places;
-    this.keys = RenamedKeys.of(plan, table.metadata());
-    this.haveRowIds = RowId$.MODULE$.isSupported(table.protocol());
+    this.keys = RenamedKeys.of(columns, metadata);
+    this.haveRowIds = RowId$.MODULE$.isSupported(protocol);
+  }
+
+  ColumnPlan columns() {
+    return columns;
+  }
+
+  /** Whether what an earlier plan made of a file is what this one would make of it. */
+  boolean continues(FilePlan earlier) {
+    return columns.continues(earlier.columns, earlier.maxColumnId());
+  }
+
+  /** Without the property no column can be told to be a new one. */
+  private long maxColumnId() {
+    return metadata
+        .configuration()
+        .get(MAX_COLUMN_ID)
+        .map(Long::parseLong)
+        .getOrElse(() -> Long.MAX_VALUE);
+  }
+
+  /** Whether rows keep their ids where Delta writes them anew. */
+  boolean tracksRows() {
+    return RowTracking$.MODULE$.isEnabled(protocol, metadata);
   }
 
   /** The keys of the log by which they are known. */

@@ -94,7 +94,7 @@ final class RemovalRounds {
   /** How column mapping may be removed from the version that was followed. */
   private void ask() {
     Snapshot snapshot = table.snapshot();
-    allowed = ColumnMappingRemoval.allowed(setting, snapshot.protocol(), snapshot.metadata());
+    allowed = setting.allowed(snapshot.protocol(), snapshot.metadata());
     if (needsCopies()) {
       commit.refuseEarly(snapshot);
       copies.follow(allowed.get().plan().get(), snapshot);

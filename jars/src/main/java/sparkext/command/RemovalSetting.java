@@ -2,9 +2,15 @@
 package sparkext.command;
 
 import java.util.Locale;
+import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
 import scala.Option;
 import sparkext.error.UsageTrackingErrors;
+import sparkext.feature.UsageTrackingFeature;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Removal;
 
 /**
  * How a session wants column mapping to be removed: {@code spark.sparkext.columnMapping.removal}.
@@ -40,5 +46,15 @@ public enum RemovalSetting {
       default ->
           throw UsageTrackingErrors.invalidSetting(KEY, value.get(), "copy or rewrite").sneak();
     };
+  }
+
+  /** How column mapping may be removed from a table; nothing where that is left to Delta. */
+  Optional<Removal> allowed(Protocol protocol, Metadata metadata) {
+    boolean isTracked = UsageTrackingFeature.isSupportedBy(protocol);
+    if (this == REWRITE || (this == UNSET && !isTracked)) {
+      return Optional.empty();
+    }
+    Removal removal = MetadataRules.removal(protocol, metadata);
+    return removal.isFree() || removal.plan().isPresent() ? Optional.of(removal) : Optional.empty();
   }
 }
