@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -77,6 +77,14 @@ FORBIDDEN_IN_JAVA = {
     "sql": ("net.bytebuddy", "py4j"),
 }
 
+# Mended beside this test; to become empty.
+KNOWN_CIRCLES = {frozenset({"parquet.ColumnPlan", "parquet.Columns"})}
+
+# Comments, text blocks, strings, characters.
+NO_CODE = re.compile(
+    r"""/\*.*?\*/|//[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])+'""", re.S
+)
+
 
 def modules() -> dict[str, Path]:
     return {module_name(path): path for path in PACKAGE.rglob("*.py")}
@@ -128,13 +136,21 @@ def test_a_room_imports_only_what_it_may(module: str) -> None:
             assert top in sys.stdlib_module_names | LIBRARIES.get(here, set()), name
 
 
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def test_imports_have_no_circle() -> None:
     graph = {
         module: {name for name in imports(path) if name in modules() and name != module}
         for module, path in modules().items()
     }
 
-    assert len(list(TopologicalSorter(graph).static_order())) >= len(graph)
+    assert circle(graph) == []
 
 
 @pytest.mark.parametrize(
@@ -175,7 +191,34 @@ def test_a_java_package_imports_only_what_it_may(file: Path) -> None:
 
 
 def test_java_packages_have_no_circle() -> None:
-    assert len(list(TopologicalSorter(JAVA_ROOMS).static_order())) == len(JAVA_ROOMS)
+    assert circle(JAVA_ROOMS) == []
     assert {
         "" if file.parent == Path() else file.parent.as_posix() for file in java_files()
     } == set(JAVA_ROOMS)
+
+
+def java_names(file: Path, text: str, neighbours: set[str]) -> set[str]:
+    """The files that one names: those of its package by their classes, others by imports."""
+    code = NO_CODE.sub(" ", text)
+    imported = set(re.findall(r"^import (?:static )?sparkext\.((?:\w+\.)?[A-Z]\w*)", code, re.M))
+    named = set(re.findall(r"(?<![\w.])[A-Z]\w*", re.sub(r"^import .*", "", code, flags=re.M)))
+    return imported | {java_name(file.with_stem(name)) for name in named & neighbours}
+
+
+def java_name(file: Path) -> str:
+    return ".".join(file.with_suffix("").parts)
+
+
+def test_java_files_have_no_circle() -> None:
+    files = java_files()
+    graph = {
+        java_name(file): {
+            name
+            for name in java_names(file, text, {f.stem for f in files if f.parent == file.parent})
+            if name != java_name(file) and {name, java_name(file)} not in KNOWN_CIRCLES
+        }
+        for file, text in files.items()
+    }
+
+    assert circle(graph) == []
+    assert set().union(*graph.values()) <= set(graph)
