@@ -25,17 +25,11 @@ import sparkext.feature.UsageTrackingFeature;
 /**
  * Refuses statements and builders that name the flag, and CREATE TABLE LIKE that names the feature.
  *
- * <p>At the statement, because the metadata change cannot tell: RESTORE, CLONE and CREATE TABLE
- * LIKE rightly bring other values of the flag. So what is looked at is what the user wrote, and of
- * Delta's commands only what they hold of that.
+ * <p>At the statement, because the metadata change does not show it: RESTORE, CLONE and CREATE
+ * TABLE LIKE rightly bring other values of the flag. So what is looked at is what the user wrote,
+ * and of Delta's commands only what they hold of that.
  */
 final class PropertyCheck {
-  private static final String DEFAULTS = "spark.databricks.delta.properties.defaults.";
-  private static final String SESSION_DEFAULT =
-      DEFAULTS + UsageTrackingFeature.FLAG.substring("delta.".length());
-
-  private static final String FEATURE_PROPERTY = "delta.feature." + UsageTrackingFeature.NAME;
-
   /** CREATE TABLE LIKE in Spark 4.2, and before; by name, since neither release has both. */
   private static final Set<String> TABLE_LIKE = Set.of("CreateTableLike", "CreateTableLikeCommand");
 
@@ -81,7 +75,8 @@ final class PropertyCheck {
    * statement names after the rules gave the table its flag.
    */
   private static void refuseFeatureOfTableLike(LogicalPlan node) {
-    if (isTableLike(node) && namedKeys(node).anyMatch(FEATURE_PROPERTY::equalsIgnoreCase)) {
+    if (isTableLike(node)
+        && namedKeys(node).anyMatch(UsageTrackingFeature.PROPERTY::equalsIgnoreCase)) {
       throw UsageTrackingErrors.featureOfTableLike().sneak();
     }
   }
@@ -148,7 +143,7 @@ final class PropertyCheck {
     Option<Tuple2<String, Option<String>>> assignment = set.kv();
     if (assignment.isDefined()
         && assignment.get()._2().isDefined()
-        && assignment.get()._1().equalsIgnoreCase(SESSION_DEFAULT)) {
+        && assignment.get()._1().equalsIgnoreCase(UsageTrackingFeature.FLAG_DEFAULT)) {
       throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
     }
   }

@@ -58,7 +58,7 @@ final class FilePlan {
     return columns.continues(earlier.columns, earlier.maxColumnId());
   }
 
-  /** Without the property no column can be told to be a new one. */
+  /** Without the property no column is known to be a new one. */
   private long maxColumnId() {
     return metadata
         .configuration()

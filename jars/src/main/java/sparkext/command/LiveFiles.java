@@ -70,7 +70,7 @@ public final class LiveFiles {
     return new CountedFiles.Count(files.size(), files.stream().mapToLong(AddFile::size).sum());
   }
 
-  /** What the commits alone tell; nothing where there is more, or too much of them. */
+  /** What the commits alone say; nothing where there is more, or too much of them. */
   private static Optional<List<AddFile>> replayed(Snapshot snapshot) {
     LogSegment log = snapshot.logSegment();
     List<FileStatus> commits = CollectionConverters.asJava(log.deltas());

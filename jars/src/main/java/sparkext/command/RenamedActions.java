@@ -41,7 +41,7 @@ final class RenamedActions {
     return file.removeWithTimestamp(System.currentTimeMillis(), /* dataChange= */ false);
   }
 
-  /** The same rows in a file under new names. All else that the log says of it stays. */
+  /** Adds a file's rows under new names. All else that the log says of it stays. */
   static AddFile added(FilePlan.Looked looked, String path, long size) {
     AddFile file = looked.file();
     Object[] values = new Object[file.productArity()];

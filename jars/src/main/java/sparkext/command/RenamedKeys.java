@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.stats.DeltaStatistics;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.ColumnPlan.Column;
@@ -30,7 +31,8 @@ final class RenamedKeys {
   private static final JsonFactory FACTORY = new JsonFactory();
 
   /** Statistics that are objects of columns; those of the file itself stay. */
-  private static final Set<String> BY_COLUMN = Set.of("minValues", "maxValues", "nullCount");
+  private static final Set<String> BY_COLUMN =
+      Set.of(DeltaStatistics.MIN(), DeltaStatistics.MAX(), DeltaStatistics.NULL_COUNT());
 
   private final Columns columns;
 
@@ -62,7 +64,7 @@ final class RenamedKeys {
   /**
    * A file's statistics, numbers as they are written, without those of dropped columns.
    *
-   * @throws UncheckedIOException they are no JSON object
+   * @throws UncheckedIOException they are not a JSON object
    */
   Statistics statistics(String json) {
     if (json == null || json.isBlank()) {

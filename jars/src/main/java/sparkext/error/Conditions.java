@@ -24,7 +24,7 @@ final class Conditions {
 
   private Conditions() {}
 
-  /** What an error tells, whatever its class. */
+  /** What an error says, whatever its class. */
   record Error(String condition, String sqlState, Map<String, String> parameters, String text) {
     String message() {
       return "[" + condition + "] " + text + " SQLSTATE: " + sqlState;
@@ -38,7 +38,7 @@ final class Conditions {
         error.condition(), error.sqlState(), error.parameters(), error.text(), cause);
   }
 
-  /** Likewise, as data: what its class would have to fit is not asked. */
+  /** What the error of a condition says: its class may not fit this Spark. */
   static Error described(String condition, String... namesAndValues) {
     Map<String, String> parameters = new LinkedHashMap<>();
     for (int i = 0; i < namesAndValues.length; i += 2) {

@@ -157,7 +157,7 @@ public final class UsageTrackingErrors {
         "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME", null, "name", name, "one", one, "other", other);
   }
 
-  /** Delta's refusal of what is no Delta table. */
+  /** Delta's refusal of what is not a Delta table. */
   public static UsageTrackingException missingDeltaTable(DeltaTableIdentifier missing) {
     return ofDelta(DeltaErrors.notADeltaTableException(missing));
   }

@@ -17,7 +17,7 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
 /**
- * A table's log as the rule process is told it, read in Spark jobs without Delta: what a foreign
+ * A table's log as the rule process gets it, read in Spark jobs without Delta: what a foreign
  * writer left there may be nothing that Delta opens.
  *
  * <p>{@code spark_ext/wire/logs.py} describes the shape.
@@ -31,7 +31,7 @@ public final class LoggedTable {
   private final SparkSession session;
   private final Configuration configuration;
   private final Path table;
-  private final LogFiles log;
+  private final LogListing log;
 
   /**
    * @param table its absolute path
@@ -41,7 +41,7 @@ public final class LoggedTable {
     this.session = session;
     this.configuration = configuration;
     this.table = table;
-    this.log = LogFiles.of(table, configuration);
+    this.log = LogListing.of(table, configuration);
   }
 
   /** Whether there is neither a commit nor a checkpoint. */
@@ -55,7 +55,7 @@ public final class LoggedTable {
   }
 
   /**
-   * This and what the data files are, as JSON.
+   * What changed the table's metadata, and what its data files are, as JSON.
    *
    * @param sample of so many files the footers are read; null for all
    */
@@ -83,11 +83,11 @@ public final class LoggedTable {
   /** What Spark says of a file that it cannot read, in our words. */
   private static RuntimeException asUnreadable(Exception failed) {
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
-      if (cause instanceof SparkThrowable told
-          && told.getCondition() != null
-          && told.getCondition().startsWith("FAILED_READ_FILE")) {
+      if (cause instanceof SparkThrowable known
+          && known.getCondition() != null
+          && known.getCondition().startsWith("FAILED_READ_FILE")) {
         Throwable reason = cause.getCause() == null ? cause : cause.getCause();
-        String path = told.getMessageParameters().get("path");
+        String path = known.getMessageParameters().get("path");
         return UsageTrackingErrors.unreadableLog(path, firstLine(reason)).sneak();
       }
     }
@@ -99,7 +99,7 @@ public final class LoggedTable {
   }
 
   private String json(boolean withFiles, Integer sample) throws IOException {
-    LogFiles read = withFiles ? log : log.forMetadata();
+    LogListing read = withFiles ? log : log.forMetadata();
     Actions found = Actions.of(session, configuration, read);
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {
@@ -111,7 +111,8 @@ public final class LoggedTable {
       writeSummaries(json, read, found);
       json.writeFieldName("files");
       if (withFiles) {
-        json.writeRawValue(new DataFiles(session, configuration, table, log, changes).json(sample));
+        json.writeRawValue(
+            new AuditedFiles(session, configuration, table, log, changes).json(sample));
       } else {
         json.writeNull();
       }
@@ -124,7 +125,7 @@ public final class LoggedTable {
   private List<Long> writeCommits(JsonGenerator json, Actions found) throws IOException {
     List<Long> changes = new ArrayList<>();
     json.writeArrayFieldStart("commits");
-    for (LogFiles.Commit commit : log.commits()) {
+    for (LogListing.Commit commit : log.commits()) {
       List<JsonNode> actions = found.in(List.of(commit.path()));
       boolean isChange = Actions.has(actions, "metaData");
       if (isChange) {
@@ -142,10 +143,10 @@ public final class LoggedTable {
     return changes;
   }
 
-  private static void writeSummaries(JsonGenerator json, LogFiles log, Actions found)
+  private static void writeSummaries(JsonGenerator json, LogListing log, Actions found)
       throws IOException {
     json.writeArrayFieldStart("summaries");
-    for (LogFiles.Checkpoint checkpoint : log.checkpoints()) {
+    for (LogListing.Checkpoint checkpoint : log.checkpoints()) {
       writeSummary(
           json,
           checkpoint.parts().get(0),
@@ -153,7 +154,7 @@ public final class LoggedTable {
           null,
           found.in(checkpoint.parts()));
     }
-    for (LogFiles.Compaction compaction : log.compactions()) {
+    for (LogListing.Compaction compaction : log.compactions()) {
       writeSummary(
           json,
           compaction.path(),
@@ -191,7 +192,7 @@ public final class LoggedTable {
     }
   }
 
-  private static Long first(List<LogFiles.Commit> commits) {
+  private static Long first(List<LogListing.Commit> commits) {
     return commits.isEmpty() ? null : commits.get(0).version();
   }
 

@@ -95,7 +95,7 @@ final class KeyValues {
     metadata.setKey_value_metadata(staying);
   }
 
-  /** Nothing where it is no schema that the plan fits: readers then take Parquet's own. */
+  /** Nothing where the plan does not fit it: readers then take Parquet's own. */
   private Optional<String> renamed(String json) {
     try {
       if (plan.byId()

@@ -30,7 +30,9 @@ public final class RuleProcesses {
   /** The process that gave the last answer. Guarded by {@link #turn}. */
   private RuleProcess process;
 
-  /** Which process is no longer asked, and why, until another is started. Likewise guarded. */
+  /**
+   * Which process is no longer asked, and why, until another is started. Guarded by {@link #turn}.
+   */
   private String retired;
 
   /**

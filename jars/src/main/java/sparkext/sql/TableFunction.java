@@ -82,7 +82,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new Option(name, DataTypes.BooleanType, false);
   }
 
-  /** A function that is told what changed a table's metadata. */
+  /** A function of what changed a table's metadata. */
   private static TableFunction logged(String function) {
     return new TableFunction(
         function,

@@ -18,12 +18,8 @@ import sparkext.process.RuleProcesses;
  */
 public final class MetadataRules {
   private static final String ENABLED_BY_DEFAULT = "spark.sparkext.usageTracking.enabledByDefault";
-  private static final String DELTA_DEFAULTS = "spark.databricks.delta.properties.defaults.";
-  private static final String FEATURE_DEFAULT =
-      DELTA_DEFAULTS + "feature." + UsageTrackingFeature.NAME;
-  private static final String FLAG_DEFAULT = DELTA_DEFAULTS + "columnMapping.hasDroppedOrRenamed";
   private static final String FEATURE_PROPERTY =
-      ("delta.feature." + UsageTrackingFeature.NAME).toLowerCase(Locale.ROOT);
+      UsageTrackingFeature.PROPERTY.toLowerCase(Locale.ROOT);
 
   private MetadataRules() {}
 
@@ -44,8 +40,8 @@ public final class MetadataRules {
             (Metadata) assigned,
             (boolean) arguments[5],
             (boolean) arguments[5] && isTrue(session.conf(), ENABLED_BY_DEFAULT),
-            isNamed(session.conf(), FEATURE_DEFAULT),
-            session.conf().getOption(FLAG_DEFAULT).isDefined());
+            isNamed(session.conf(), UsageTrackingFeature.PROPERTY_DEFAULT),
+            session.conf().getOption(UsageTrackingFeature.FLAG_DEFAULT).isDefined());
     if (!concernsTracking(change)) {
       return assigned;
     }

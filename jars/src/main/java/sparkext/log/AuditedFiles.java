@@ -34,7 +34,7 @@ import org.apache.spark.util.SerializableConfiguration;
  *
  * <p>Source: Protocol, "Action Reconciliation".
  */
-final class DataFiles {
+final class AuditedFiles {
   private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int TASKS_PER_CORE = 8;
   private static final String VECTOR =
@@ -49,17 +49,17 @@ final class DataFiles {
   private final SparkSession session;
   private final Configuration configuration;
   private final Path table;
-  private final LogFiles log;
+  private final LogListing log;
   private final List<Long> changes;
 
   /**
    * @param changes the versions that change the table's metadata, oldest first
    */
-  DataFiles(
+  AuditedFiles(
       SparkSession session,
       Configuration configuration,
       Path table,
-      LogFiles log,
+      LogListing log,
       List<Long> changes) {
     this.session = session;
     this.configuration = configuration;
@@ -109,7 +109,7 @@ final class DataFiles {
 
   /** One row a file: path, size, partition columns, statistics, and the version that added it. */
   private Dataset<Row> live() {
-    LogFiles.Checkpoint checkpoint = log.newestCheckpoint();
+    LogListing.Checkpoint checkpoint = log.newestCheckpoint();
     Dataset<Row> all = inCommits();
     long base = -1;
     if (checkpoint != null) {
@@ -129,7 +129,7 @@ final class DataFiles {
   }
 
   private Dataset<Row> inCommits() {
-    List<Path> files = log.commits().stream().map(LogFiles.Commit::path).toList();
+    List<Path> files = log.commits().stream().map(LogListing.Commit::path).toList();
     Dataset<Row> actions = LogReader.json(session, ADD + ", " + REMOVE, files);
     return withStatisticsPaths(
         actions
@@ -145,7 +145,7 @@ final class DataFiles {
                 col("add.stats").as("statistics")));
   }
 
-  private Dataset<Row> inCheckpoint(LogFiles.Checkpoint checkpoint) {
+  private Dataset<Row> inCheckpoint(LogListing.Checkpoint checkpoint) {
     Dataset<Row> found = adds(checkpoint, checkpoint.parts(), checkpoint.isJson());
     List<Path> sidecars = sidecars(checkpoint);
     return sidecars.isEmpty()
@@ -153,7 +153,7 @@ final class DataFiles {
         : found.unionByName(adds(checkpoint, sidecars, /* isJson= */ false));
   }
 
-  private Dataset<Row> adds(LogFiles.Checkpoint checkpoint, List<Path> files, boolean isJson) {
+  private Dataset<Row> adds(LogListing.Checkpoint checkpoint, List<Path> files, boolean isJson) {
     return withStatisticsPaths(
         read(ADD, files, isJson)
             .where("add IS NOT NULL")
@@ -168,7 +168,7 @@ final class DataFiles {
                 col("add.stats").as("statistics")));
   }
 
-  private List<Path> sidecars(LogFiles.Checkpoint checkpoint) {
+  private List<Path> sidecars(LogListing.Checkpoint checkpoint) {
     if (!checkpoint.mayHaveSidecars()) {
       return List.of();
     }
@@ -177,7 +177,7 @@ final class DataFiles {
         .where("sidecar IS NOT NULL")
         .select("sidecar.path")
         .collectAsList()
-        .forEach(row -> sidecars.add(LogFiles.sidecar(table, row.getString(0))));
+        .forEach(row -> sidecars.add(LogListing.sidecar(table, row.getString(0))));
     return sidecars;
   }
 

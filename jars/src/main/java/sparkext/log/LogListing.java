@@ -28,10 +28,9 @@ import org.apache.hadoop.fs.Path;
  * @param commits by version; those before a missing one are left out, as if it had been cleaned up
  * @param checkpoints by version; those of which every part is there
  * @param compactions log compaction files, by their last version
- * @param hintedCheckpoint the version in {@code _last_checkpoint}, -1 where that tells none; or
- *     null
+ * @param hintedCheckpoint the version in {@code _last_checkpoint}, -1 where that has none; or null
  */
-record LogFiles(
+record LogListing(
     List<Commit> commits,
     List<Checkpoint> checkpoints,
     List<Compaction> compactions,
@@ -71,7 +70,7 @@ record LogFiles(
   record Compaction(long firstVersion, long version, Path path) {}
 
   /** Lists a table's log; empty where the table has none. */
-  static LogFiles of(Path table, Configuration configuration) throws IOException {
+  static LogListing of(Path table, Configuration configuration) throws IOException {
     Path folder = new Path(table, FOLDER);
     FileSystem storage = folder.getFileSystem(configuration);
     List<Commit> commits = new ArrayList<>();
@@ -106,7 +105,7 @@ record LogFiles(
     checkpoints.sort(
         Comparator.comparingLong(Checkpoint::version).thenComparing(c -> c.parts().get(0)));
     compactions.sort(Comparator.comparingLong(Compaction::version));
-    return new LogFiles(commits, checkpoints, compactions, hint(storage, new Path(folder, HINT)));
+    return new LogListing(commits, checkpoints, compactions, hint(storage, new Path(folder, HINT)));
   }
 
   boolean isEmpty() {
@@ -149,10 +148,10 @@ record LogFiles(
         : new Path(new Path(new Path(table, FOLDER), SIDECARS), given);
   }
 
-  /** Those without which no history can be told. */
-  LogFiles forMetadata() {
+  /** Those without which there is no history. */
+  LogListing forMetadata() {
     boolean isWhole = !commits.isEmpty() && commits.get(0).version() == 0;
-    return isWhole ? new LogFiles(commits, List.of(), List.of(), hintedCheckpoint) : this;
+    return isWhole ? new LogListing(commits, List.of(), List.of(), hintedCheckpoint) : this;
   }
 
   /** Where the commits begin that no other is missing between. */
