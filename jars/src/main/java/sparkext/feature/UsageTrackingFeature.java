@@ -38,7 +38,7 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
   private static final String DEFAULTS = "spark.databricks.delta.properties.defaults.";
 
   /** By which a session asks for the feature of every new table. */
-  public static final String PROPERTY_DEFAULT = DEFAULTS + "feature." + NAME;
+  public static final String FEATURE_DEFAULT = DEFAULTS + "feature." + NAME;
 
   /** By which a session would set the flag of every new table. */
   public static final String FLAG_DEFAULT = DEFAULTS + "columnMapping.hasDroppedOrRenamed";

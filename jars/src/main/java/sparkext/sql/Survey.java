@@ -144,7 +144,7 @@ final class Survey {
     return new SurveyedTable(wanted.name, null, failure.condition(), failure.message());
   }
 
-  /** One at least: of no table, too, the answer has the columns. */
+  /** One at least: of no table, too, the answer tells the columns. */
   private static List<List<SurveyedTable>> questions(List<SurveyedTable> tables) {
     List<List<SurveyedTable>> questions = new ArrayList<>(List.of(new ArrayList<>()));
     int text = 0;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.wire;
 
+import static sparkext.feature.UsageTrackingFeature.FEATURE_DEFAULT;
+import static sparkext.feature.UsageTrackingFeature.FLAG_DEFAULT;
+
 import java.util.Locale;
 import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
@@ -40,8 +43,8 @@ public final class MetadataRules {
             (Metadata) assigned,
             (boolean) arguments[5],
             (boolean) arguments[5] && isTrue(session.conf(), ENABLED_BY_DEFAULT),
-            isNamed(session.conf(), UsageTrackingFeature.PROPERTY_DEFAULT),
-            session.conf().getOption(UsageTrackingFeature.FLAG_DEFAULT).isDefined());
+            isNamed(session.conf(), FEATURE_DEFAULT),
+            session.conf().getOption(FLAG_DEFAULT).isDefined());
     if (!concernsTracking(change)) {
       return assigned;
     }
