@@ -71,6 +71,7 @@ from spark_ext.model.metadata import (
     TableMetadata,
 )
 from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
+from spark_ext.wire.rows import as_row, as_rows, ddl
 from spark_ext.wire.shapes import request_of, shaped, strings
 
 
@@ -127,14 +128,9 @@ def render_removal(*, free: bool, plan: Mapping[str, Any] | None) -> str:
     return _text({"free": free, "plan": plan})
 
 
-def render_relation(schema: str, rows: Iterable[Mapping[str, Any]]) -> str:
-    """The answer of a table function.
-
-    Args:
-        schema: The columns of the rows, as DDL.
-        rows: Each by the names of these columns.
-    """
-    return _text({"schema": schema, "rows": list(rows)})
+def render_relation(row: type, rows: Iterable[Any]) -> str:
+    """The answer of a table function, whose rows are dataclasses of one type."""
+    return _text({"schema": ddl(row), "rows": as_rows(row, rows)})
 
 
 def _by_place(schema: Schema, known: Schema) -> Schema:
@@ -155,7 +151,7 @@ def render_error(error: SparkExtError) -> str:
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    return json.dumps(message, separators=(",", ":"))
+    return json.dumps(message, separators=(",", ":"), default=as_row)
 
 
 _METADATA_CHANGE = {"old": (dict,), "proposed": (dict,), "assigned": (dict,), "commit": (dict,)}

@@ -31,7 +31,7 @@ ROOMS: Mapping[str, set[str]] = {
     "process": {"errors", "model", "rules", "leave", "log", "history", "auditing", "wire"},
     "version": set(),
     "launch": {"errors", "version"},
-    "api": {"errors", "show", "model", "leave", "auditing", "launch"},
+    "api": {"errors", "show", "model", "leave", "auditing", "wire", "launch"},
     "doctor": {"errors", "model", "launch", "version"},
     "cli": {"errors", "model", "leave", "wire", "launch", "api"},
     "__init__": {"errors", "leave", "auditing", "launch", "api", "version"},
