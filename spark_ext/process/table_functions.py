@@ -15,7 +15,7 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
 from spark_ext.history.status import Status, status
 from spark_ext.leave.exits import ColumnMappingExit, exits
-from spark_ext.leave.survey import SurveyedTable
+from spark_ext.leave.survey import SurveyedTable, surveyed
 from spark_ext.log.actions import Commit, TableLog
 from spark_ext.model.column_mapping import (
     column_id,
@@ -26,9 +26,10 @@ from spark_ext.model.column_mapping import (
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Path, quoted, type_name, walk
 from spark_ext.model.status import ColumnChange, FlagChange, HistoryRow, StatusRow
+from spark_ext.wire.failures import described
 from spark_ext.wire.logs import parse_log, parse_table_and_log
 from spark_ext.wire.messages import parse_table_facts
-from spark_ext.wire.surveys import parse_survey
+from spark_ext.wire.surveys import AskedTable, parse_survey
 
 # The dataclass of the rows, and the rows.
 Relation = tuple[type, Iterable[Any]]
@@ -93,7 +94,7 @@ def column_mapping_status(request: str) -> Relation:
 
 def column_mapping_survey(request: str) -> Relation:
     """What leaving column mapping costs, a row for each table that was asked about."""
-    return SurveyedTable, parse_survey(request)
+    return SurveyedTable, map(_surveyed, parse_survey(request))
 
 
 FUNCTIONS: dict[str, Callable[[str], Relation]] = {
@@ -122,6 +123,16 @@ def _mapped_columns(table: TableMetadata, log: TableLog) -> Iterator[MappedColum
             versions.added,
             versions.renamed,
         )
+
+
+def _surveyed(table: AskedTable) -> SurveyedTable:
+    if table.facts is None:
+        return SurveyedTable(table.name, error=table.error, message=table.message)
+    try:
+        return surveyed(parse_table_facts(table.facts))
+    except Exception as error:  # whatever is wrong with one table
+        refusal = described(error)
+        return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))
 
 
 def _status(found: Status) -> StatusRow:

@@ -27,7 +27,7 @@ ROOMS: Mapping[str, set[str]] = {
     "log": {"model"},
     "history": {"log", "model"},
     "auditing": {"log", "model"},
-    "wire": {"errors", "model", "leave", "log"},
+    "wire": {"errors", "model", "log"},
     "process": {"errors", "model", "rules", "leave", "log", "history", "auditing", "wire"},
     "version": set(),
     "launch": {"errors", "version"},

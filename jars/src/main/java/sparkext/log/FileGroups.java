@@ -117,7 +117,7 @@ record FileGroups(
       for (FileColumn column : FileColumn.of(configuration.value().value(), absolute, size)) {
         ObjectNode node = columns.addObject();
         column.path().forEach(node.putArray("path")::add);
-        node.put("id", column.fieldId());
+        node.put("fieldId", column.fieldId());
       }
       group.set("columns", columns);
     } catch (MissingFileException missing) {
