@@ -62,9 +62,10 @@ class Shape(Generic[_T]):
                 values of other types.
         """
         # An unknown key is refused: it may be a fact that would change a rule's decision.
-        if not isinstance(value, dict) or value.keys() != self.keys.keys():
-            raise MalformedMessageError(path=path, problem=f"is no object of {sorted(self.keys)}")
-        for key, (name, types, read) in self.keys.items():
+        keys = self.keys
+        if not isinstance(value, dict) or value.keys() != keys.keys():
+            raise MalformedMessageError(path=path, problem=f"is no object of {sorted(keys)}")
+        for key, (name, types, read) in keys.items():
             part = value[key]
             if type(part) not in types:
                 expected = " or ".join(accepted.__name__ for accepted in types)
@@ -109,7 +110,7 @@ class Shape(Generic[_T]):
             return lambda values, path: many(strings(values, path))
         one = self._reader(of)
         assert one is not None
-        return lambda values, path: many(one(value, path) for value in values)
+        return lambda values, path: many([one(value, path) for value in values])
 
 
 def strings(values: Iterable[Any], path: str) -> tuple[str, ...]:
@@ -119,6 +120,6 @@ def strings(values: Iterable[Any], path: str) -> tuple[str, ...]:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE.
     """
     found = tuple(values)
-    if not all(type(value) is str for value in found):
+    if not {*map(type, found)} <= {str}:
         raise MalformedMessageError(path=path, problem="has a value that is no string")
     return found
