@@ -27,7 +27,6 @@ import org.apache.spark.sql.types.TimestampType;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
-import sparkext.parquet.ColumnPlan;
 
 /** Answers from JSON; {@code spark_ext/wire/messages.py} describes the shape. */
 final class AnswerJson {
@@ -106,7 +105,7 @@ final class AnswerJson {
     try {
       return new Removal(
           answer.get("free").booleanValue(),
-          plan.isNull() ? Optional.empty() : Optional.of(ColumnPlan.of(plan)));
+          plan.isNull() ? Optional.empty() : Optional.of(PlanJson.of(plan)));
     } catch (RuntimeException noPlan) {
       throw noAnswer(text, noPlan);
     }
