@@ -54,7 +54,7 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "process": {"error"},
     "copy": {"error", "parquet"},
     "log": {"error", "parquet"},
-    "wire": {"error", "feature", "process", "parquet"},
+    "wire": {"error", "feature", "process", "parquet", "log"},
     "command": {"copy", "error", "feature", "parquet", "wire"},
     "stale": {"error", "feature", "log"},
     "hook": {"error", "feature", "release", "wire", "command", "stale"},

@@ -2,7 +2,6 @@
 package sparkext.wire;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,13 +16,11 @@ import sparkext.parquet.Columns.Type;
 
 /** A column plan from JSON; {@code spark_ext/leave/copy_plan.py} describes the shape. */
 public final class PlanJson {
-  private static final ObjectMapper MAPPER = new ObjectMapper();
-
   private PlanJson() {}
 
   /** The plan in a text. */
   public static ColumnPlan parse(String json) throws IOException {
-    return of(MAPPER.readTree(json));
+    return of(Json.read(json));
   }
 
   /** The plan in an answer. */
