@@ -1,20 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON in which the JVM tells a table's log.
+"""The JSON in which the JVM tells a table's log: a `TableLog` without its name.
 
-Shape:
-    What the actions are, `spark_ext.log.actions` says; they stand here as in the log, and no others
-    than `commitInfo`, `protocol` and `metaData`::
-
-        {"name": "db.t", "log": {
-            "lastVersion": 12, "firstCommit": 0, "hintedCheckpoint": 10,
-            "commits": [{"version": 0, "time": 1767225600000, "actions": [{"metaData": {..}}]}],
-            "summaries": [{"file": "..", "version": 10, "firstVersion": null, "actions": [..]}],
-            "files": [{"example": "part-0..", "numFiles": 4, "sizeInBytes": 4096,
-                       "addedUnder": 0, "partitionColumns": [], "folders": [],
-                       "statistics": [["a"], ["b", "x"]],
-                       "columns": [{"path": ["a"], "fieldId": 1}], "problem": null}]}}
-
-    `files` is null where nobody asked for them.
+Of its commits and summaries it has the actions as they stand in the log, and no others than
+`commitInfo`, `protocol` and `metaData`.
 """
 
 from __future__ import annotations

@@ -2,51 +2,31 @@
 """The JSON in which questions and answers travel between the two halves.
 
 Shape:
-    A request is one JSON object, and so is its answer. `M` is `{"schema": .., "configuration":
-    {..}}`, `P` a protocol::
+    A request is one JSON object, and so is its answer. Dataclasses say what is in a request
+    (`spark_ext.wire.shapes`), but for a table's metadata, of which only this is sent::
 
-        {"minReaderVersion": 1, "minWriterVersion": 7,
-         "readerFeatures": null, "writerFeatures": ["appendOnly"]}
+        {"schema": .., "configuration": {..}}
 
     A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` where it is the
     same text as that one. Among its `fields` a number stands for a column that `old` has at that
     place, since wide schemas are megabytes. A configuration is an object of the properties that
     start with `delta.`, or `"=old"` or `"=proposed"` likewise.
 
-    `next_metadata`, the metadata to commit::
-
-        {"old": M, "proposed": M, "assigned": M,
-         "commit": {"protocol": P, "creatingTable": false, "enabledByDefault": false,
-                    "featureDefault": false, "flagDefault": false}}
+    `next_metadata` is answered with the metadata to commit: the properties that `assigned` has not,
+    or has otherwise, and the schema, null where it stays as `assigned` had it; its numbers are
+    places in `assigned`::
 
         {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null}
 
-    `old` is the table before the transaction, `proposed` what the command asked for, `assigned`
-    what Delta made of it. The answer has the properties that `assigned` has not, or has otherwise;
-    its `schema` is null where it stays as `assigned` had it, and its numbers are places in
-    `assigned`. `protocol` is the transaction's, `enabledByDefault` the session's
-    `spark.sparkext.usageTracking.enabledByDefault`, false where no table is created or replaced;
-    `featureDefault` and `flagDefault` tell whether the session's defaults for new tables name the
-    feature and the flag.
-
-    `removal`, whether column mapping may be removed by metadata alone, and if not, what becomes of
-    the columns in the files (`spark_ext/leave/copy_plan.py`; null where mapping is off)::
-
-        {"table": M, "protocol": P}
+    `removal` is answered with whether column mapping may be removed by metadata alone, and if not,
+    what becomes of the columns in the files (`spark_ext/leave/copy_plan.py`; null where mapping is
+    off)::
 
         {"free": true, "plan": null}
 
-    A table function, which answers with a relation; `column_mapping` and `column_mapping_exit`::
+    A table function is answered with a relation::
 
-        {"table": M, "log": L}
-        {"table": M, "protocol": P, "name": "db.t", "files": F, "removal": null, "exact": null}
-
-        {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
-
-    `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null;
-    `exact` is null or `{"kept": F, "copied": F, "rewritten": F}`.
-
-    `L`, and what the functions are told that read the log alone: `spark_ext.wire.logs`.
+        {"schema": "`path` STRING, `id` BIGINT", "rows": [{"path": "a", "id": 1}]}
 
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 

@@ -1,14 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON in which the JVM tells the tables of a survey.
-
-Shape:
-    `facts` is the text of a request of `column_mapping_exit` (`spark_ext.wire.messages`), so that
-    one table that cannot be read as JSON spoils no other; null where the JVM could not read the
-    table, and `error` is the condition then::
-
-        {"tables": [{"name": "db.t", "facts": "{..}", "error": null, "message": null},
-                    {"name": "db.u", "facts": null, "error": "DELTA_..", "message": ".."}]}
-"""
+"""The JSON in which the JVM tells the tables of a survey."""
 
 from __future__ import annotations
 
@@ -24,7 +15,8 @@ class AskedTable:
 
     Args:
         name: Its full name.
-        facts: The text of a request of `column_mapping_exit`; None where it cannot be read.
+        facts: The text of a request of `column_mapping_exit`, so that one that is no JSON spoils
+            no other table; None where the JVM could not read it.
         error: The condition of the error then.
         message: What the error says.
     """
@@ -48,5 +40,4 @@ def _survey(tables: tuple[AskedTable, ...]) -> Sequence[AskedTable]:
     return tables
 
 
-ASKED_TABLE = Shape(AskedTable)
 SURVEY = Shape(_survey)

@@ -29,7 +29,7 @@ TOLD = ("commitInfo", "protocol", "metaData")
 
 
 def request(path: Path, name: str = "t", *, files: bool = True) -> str:
-    """The request for a table, as `spark_ext.wire.logs` describes it."""
+    """The request for a table, as `spark_ext.wire.logs` reads it."""
     return json.dumps({"name": name, "log": log(path, files=files)})
 
 
