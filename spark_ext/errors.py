@@ -112,7 +112,7 @@ class RuleFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_RUL
 class MalformedMessageError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_MALFORMED_MESSAGE"
 ):
-    """A request to the rules, or their answer, has not the shape that `spark_ext.wire` reads.
+    """A request to the rules, or their answer, has not the shape that `wire.py` describes.
 
     Of an answer it is raised in Java.
     """

@@ -74,10 +74,10 @@ class StatusRow:
         reader_features: None below reader version 3.
         writer_features: None below writer version 7.
         true_since: What made the flag true; None where it is not, or where the log no longer
-            tells (`history_from`).
+            goes back to it (`history_from`).
         dropped_or_renamed: Every column that was, oldest change first, tracked or not.
-        history_from: The oldest version of which the log still tells; what was before is in none
-            of this.
+        history_from: The oldest version that the log still has; what was before is in none of
+            this.
     """
 
     mode: str

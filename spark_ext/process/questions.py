@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every question that the JVM may ask, by its name; `spark_ext.wire` reads it and writes the answer."""
+"""Every question that the JVM may ask, by its name; `spark_ext.wire` reads and answers it."""
 
 from __future__ import annotations
 

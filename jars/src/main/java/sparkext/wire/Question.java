@@ -8,7 +8,7 @@ import sparkext.log.TableLog;
  * What the rule process is asked, as JSON, whose keys are the components of records.
  *
  * <p>{@code spark_ext/wire} makes dataclasses of it, which say what each component means; {@code
- * tests/unit/test_wire.py} holds that their fields are called as here.
+ * tests/unit/test_messages.py} holds that their fields are called as here.
  */
 public sealed interface Question {
   /** Of a metadata change of a transaction. */
