@@ -77,7 +77,8 @@ def in_camel_case(name: str) -> str:
 
 def without_none(hint: Any) -> Any:
     """`X` of the type `X | None`, and of `X`."""
-    return next((part for part in get_args(hint) if type(None) in get_args(hint)), hint)
+    parts = get_args(hint)
+    return parts[0] if type(None) in parts else hint
 
 
 @cache

@@ -17,8 +17,6 @@ import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 import sparkext.wire.Question.AskedTable;
 import sparkext.wire.Relation;
-import sparkext.wire.TableMetadata;
-import sparkext.wire.TableProtocol;
 
 /**
  * What leaving column mapping costs for many tables.
@@ -138,12 +136,7 @@ final class Survey {
     Snapshot snapshot = table.snapshot();
     Question facts =
         new Question.TableFacts(
-            TableMetadata.of(snapshot.metadata()),
-            TableProtocol.of(snapshot.protocol()),
-            name,
-            LiveFiles.count(snapshot),
-            removal,
-            /* exact= */ null);
+            name, snapshot, LiveFiles.count(snapshot), removal, /* exact= */ null);
     return new AskedTable(name, facts.json(), null, null);
   }
 

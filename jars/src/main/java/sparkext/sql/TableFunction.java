@@ -42,8 +42,6 @@ import sparkext.release.Versions;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 import sparkext.wire.Relation;
-import sparkext.wire.TableMetadata;
-import sparkext.wire.TableProtocol;
 
 /**
  * A table function whose first argument is the name of a table: {@code SELECT * FROM
@@ -150,8 +148,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
       throws UsageTrackingException, IOException {
     Snapshot snapshot = NamedTable.byName(session, name).snapshot();
     TableLog log = log(session, snapshot).metadata();
-    return MetadataRules.relation(
-        "column_mapping", new Question.TableAndLog(TableMetadata.of(snapshot.metadata()), log));
+    return MetadataRules.relation("column_mapping", new Question.TableAndLog(snapshot, log));
   }
 
   private static Relation exits(SparkSession session, String name, Object exact)
@@ -161,9 +158,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return MetadataRules.relation(
         "column_mapping_exit",
         new Question.TableFacts(
-            TableMetadata.of(snapshot.metadata()),
-            TableProtocol.of(snapshot.protocol()),
             table.sqlName(),
+            snapshot,
             LiveFiles.count(snapshot),
             RemovalSetting.of(session).value(),
             (boolean) exact ? ColumnMappingRemoval.count(session, snapshot) : null));

@@ -2,6 +2,7 @@
 package sparkext.wire;
 
 import java.util.List;
+import org.apache.spark.sql.delta.Snapshot;
 import sparkext.log.TableLog;
 
 /**
@@ -20,7 +21,12 @@ public sealed interface Question {
   record ColumnMappingRemoval(TableMetadata table, TableProtocol protocol) implements Question {}
 
   /** Of a table function that reads the schema and where it came from. */
-  record TableAndLog(TableMetadata table, TableLog log) implements Question {}
+  record TableAndLog(TableMetadata table, TableLog log) implements Question {
+    /** Of a version of a table. */
+    public TableAndLog(Snapshot snapshot, TableLog log) {
+      this(TableMetadata.of(snapshot.metadata()), log);
+    }
+  }
 
   /** Of a table function that reads the log alone. */
   record NamedLog(String name, TableLog log) implements Question {}
@@ -39,7 +45,23 @@ public sealed interface Question {
       CountedFiles.Count files,
       String removal,
       CountedFiles exact)
-      implements Question {}
+      implements Question {
+    /** Of a version of a table. */
+    public TableFacts(
+        String name,
+        Snapshot snapshot,
+        CountedFiles.Count files,
+        String removal,
+        CountedFiles exact) {
+      this(
+          TableMetadata.of(snapshot.metadata()),
+          TableProtocol.of(snapshot.protocol()),
+          name,
+          files,
+          removal,
+          exact);
+    }
+  }
 
   /** Of the tables of a survey. */
   record Survey(List<AskedTable> tables) implements Question {}

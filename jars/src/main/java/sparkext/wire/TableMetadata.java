@@ -21,13 +21,13 @@ import scala.jdk.javaapi.CollectionConverters;
  * @param schema JSON, or the name of an earlier one that has the same; null for none
  * @param configuration the properties that start with {@code delta.}, or such a name
  */
-public record TableMetadata(Object schema, Object configuration) {
+record TableMetadata(Object schema, Object configuration) {
   private static final String DELTA_PREFIX = "delta.";
   private static final String OLD = "=old";
   private static final String PROPOSED = "=proposed";
 
   /** Metadata that has no earlier. */
-  public static TableMetadata of(Metadata metadata) {
+  static TableMetadata of(Metadata metadata) {
     return of(metadata, null, null);
   }
 

@@ -7,13 +7,13 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** A table's protocol; its features are null below reader version 3 and writer version 7. */
-public record TableProtocol(
+record TableProtocol(
     int minReaderVersion,
     int minWriterVersion,
     Set<String> readerFeatures,
     Set<String> writerFeatures) {
   /** Delta's. */
-  public static TableProtocol of(Protocol protocol) {
+  static TableProtocol of(Protocol protocol) {
     return new TableProtocol(
         protocol.minReaderVersion(),
         protocol.minWriterVersion(),
