@@ -45,7 +45,7 @@ def ddl(row: type) -> str:
     """The columns of a dataclass.
 
     Example:
-        >>> from spark_ext.model.metadata import CopiedFiles, FileCount
+        >>> from spark_ext.model.metadata import FileCount
         >>> ddl(FileCount)
         '`numFiles` BIGINT, `sizeInBytes` BIGINT'
     """
@@ -59,7 +59,7 @@ def of_row(made: type[_T], row: Row) -> _T:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where an older jar lacks a column.
     """
     try:
-        return _made(made, row)
+        return _read(made, row)
     except ValueError as lacking:  # by which a Row says that it has no such column
         raise MalformedMessageError(path="answer", problem=f"has no column {lacking}") from lacking
 
@@ -102,7 +102,7 @@ def _sql_type(hint: Any) -> str:
     return _SQL_TYPES[hint.__name__]
 
 
-def _made(made: Callable[..., _T], row: Row) -> _T:
+def _read(made: Callable[..., _T], row: Row) -> _T:
     return made(*(read(row[column]) for column, read in _readers(made)))
 
 
@@ -116,5 +116,5 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         inner = _reader(get_args(hint)[0])
         return lambda values: None if values is None else tuple(map(inner, values))
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return lambda row: None if row is None else _made(hint, row)
+        return lambda row: None if row is None else _read(hint, row)
     return lambda value: value
