@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spark_ext.api.audit import audit
     from spark_ext.api.audit_result import AuditResult
     from spark_ext.api.progress import Progress
-    from spark_ext.api.status import ColumnChange, ColumnMappingStatus, FlagChange
+    from spark_ext.api.status import ColumnMappingStatus
     from spark_ext.api.survey import SurveyProgress, survey
     from spark_ext.api.survey_result import Survey
     from spark_ext.api.table import UsageTracking
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from spark_ext.leave.survey import Obstacle, SurveyedTable
     from spark_ext.leave.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
     from spark_ext.model.metadata import FileCount
+    from spark_ext.model.status import ColumnChange, FlagChange
 
 __all__ = [
     "AuditResult",
@@ -59,14 +60,14 @@ __all__ = [
 
 _MODULES = {
     "AuditResult": "spark_ext.api.audit_result",
-    "ColumnChange": "spark_ext.api.status",
+    "ColumnChange": "spark_ext.model.status",
     "ColumnMappingExit": "spark_ext.leave.exits",
     "ColumnMappingStatus": "spark_ext.api.status",
     "CostSum": "spark_ext.leave.survey_sums",
     "ErrorSum": "spark_ext.leave.survey_sums",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
-    "FlagChange": "spark_ext.api.status",
+    "FlagChange": "spark_ext.model.status",
     "Obstacle": "spark_ext.leave.survey",
     "ObstacleSum": "spark_ext.leave.survey_sums",
     "Progress": "spark_ext.api.progress",

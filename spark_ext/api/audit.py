@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.api.audit_result import AuditResult, finding_of
+from spark_ext.api.audit_result import AuditResult
 from spark_ext.api.functions import answer, is_path, literal
 from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.auditing.findings import Finding
 from spark_ext.errors import SessionWithoutExtensionError
 from spark_ext.launch.session import is_remote
 from spark_ext.model.schema import backticked
+from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,7 +62,7 @@ def audit(
         raise ValueError(f"Cannot read the footers of {sample} files: use 0 or more, or None.")
     with reported(spark, f"{_FUNCTION}({name})", progress):
         rows = _rows(spark, name, sample).collect()
-    return AuditResult(os.fspath(table), tuple(finding_of(row.asDict()) for row in rows))
+    return AuditResult(os.fspath(table), tuple(of_row(Finding, row) for row in rows))
 
 
 def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:

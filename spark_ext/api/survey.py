@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spark_ext.api.answers import surveyed_of
 from spark_ext.api.functions import answer, is_path, literal
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.survey_result import Survey
 from spark_ext.leave.survey import SurveyedTable
 from spark_ext.leave.survey_sums import sums
+from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,4 +123,5 @@ def _path(place: str | os.PathLike[str] | None) -> str | None:
 
 def _looked(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
     array = f"array({', '.join(map(literal, names))})"
-    return [surveyed_of(row) for row in answer(spark, "column_mapping_survey", array).collect()]
+    rows = answer(spark, "column_mapping_survey", array).collect()
+    return [of_row(SurveyedTable, row) for row in rows]

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.errors import PySparkException
 
-from spark_ext.api.answers import exit_of, status_of
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.api.functions import answer, literal
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.removal_setting import copying
-from spark_ext.api.status import ColumnMappingStatus
+from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
 from spark_ext.launch.releases import require_version
 from spark_ext.leave.exits import (
@@ -25,6 +24,7 @@ from spark_ext.leave.exits import (
     waiting,
 )
 from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
+from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -229,7 +229,7 @@ class UsageTracking:
     def _exits(self, *, exact: bool) -> ColumnMappingExits:
         arguments = ("true",) if exact else ()
         rows = self._of_table("column_mapping_exit", *arguments).collect()
-        exits = ColumnMappingExits(map(exit_of, rows))
+        exits = ColumnMappingExits(of_row(ColumnMappingExit, row) for row in rows)
         told = tuple(step.exit for step in exits)
         if told != EXITS:
             # One that is missing would count as reached.

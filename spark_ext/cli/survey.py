@@ -59,8 +59,8 @@ def run(chosen: argparse.Namespace) -> int:
 def as_json_lines(found: Survey) -> Iterable[str]:
     """An object for each table, and one with the sums."""
     for table in found.tables:
-        yield json.dumps(as_row(table))
-    yield json.dumps({"sums": as_row(found.sums)})
+        yield json.dumps(table, default=as_row)
+    yield json.dumps({"sums": found.sums}, default=as_row)
 
 
 def write_csv(found: Survey) -> None:

@@ -87,7 +87,7 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
         >>> surveyed(facts).unmapped
         'METADATA'
     """
-    metadata = facts.metadata
+    metadata = facts.table
     tracked = FEATURE_NAME in (facts.protocol.writer_features or ())
     fields = [field for _, field in walk(metadata.schema)]
     steps = exits(facts)

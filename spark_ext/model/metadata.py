@@ -91,7 +91,7 @@ class TableFacts:
         exact: What becomes of the files; None where nobody asked, or where that is not by copying.
     """
 
-    metadata: TableMetadata
+    table: TableMetadata
     protocol: Protocol
     name: str
     files: FileCount = field(default_factory=FileCount)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every question that the JVM may ask, by its name; `spark_ext.wire.messages` has the shapes."""
+"""Every question that the JVM may ask, by its name; `spark_ext.wire` reads and answers it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.copy_plan import copy_plan
 from spark_ext.leave.removal import is_free
 from spark_ext.model.column_mapping import is_mapped
-from spark_ext.process.table_functions import FUNCTIONS, TableFunction
+from spark_ext.process.table_functions import FUNCTIONS, Relation
 from spark_ext.rules import next_metadata
 from spark_ext.wire import messages as wire
 from spark_ext.wire.failures import described
@@ -40,8 +40,8 @@ def _removal(request: str) -> str:
     return wire.render_removal(free=free, plan=plan)
 
 
-def _relation(function: TableFunction, request: str) -> str:
-    return wire.render_relation(function.schema, function.rows(function.parse(request)))
+def _relation(function: Callable[[str], Relation], request: str) -> str:
+    return wire.render_relation(*function(request))
 
 
 QUESTIONS: dict[str, Callable[[str], str]] = {

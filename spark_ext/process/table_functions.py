@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table functions of SQL: `SELECT * FROM column_mapping('db.t')`.
 
-A function is its schema and the rows that it makes of a table. The JVM finds the table, asks by the
-function's name and turns the answer into a relation.
+The JVM finds the table, asks by the function's name and turns the answer into a relation. Here a
+function makes rows of the request; their dataclass says what the columns are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
-from spark_ext.history.status import status
-from spark_ext.leave.exits import exits
-from spark_ext.leave.survey import SurveyedTable
+from spark_ext.history.status import Status, status
+from spark_ext.leave.exits import ColumnMappingExit, exits
+from spark_ext.leave.survey import SurveyedTable, surveyed
 from spark_ext.log.actions import Commit, TableLog
 from spark_ext.model.column_mapping import (
     column_id,
@@ -23,160 +23,154 @@ from spark_ext.model.column_mapping import (
     has_physical_name,
     physical_name,
 )
-from spark_ext.model.metadata import TableFacts, TableMetadata
+from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Path, quoted, type_name, walk
+from spark_ext.model.status import ColumnChange, FlagChange, HistoryRow, StatusRow
+from spark_ext.wire.failures import described
 from spark_ext.wire.logs import parse_log, parse_table_and_log
 from spark_ext.wire.messages import parse_table_facts
-from spark_ext.wire.rows import as_row
-from spark_ext.wire.surveys import parse_survey
+from spark_ext.wire.surveys import AskedTable, parse_survey
 
-Row = Mapping[str, Any]
+# The dataclass of the rows, and the rows.
+Relation = tuple[type, Iterable[Any]]
+
+_UNKNOWN = ColumnVersions(added=None)
 
 
-@dataclass(frozen=True)
-class TableFunction:
-    """A table function.
+@dataclass  # frozen ones are made half as fast, and tables have thousands
+class MappedColumn:
+    """A column at any level of a table, parents first.
 
     Args:
-        schema: The columns of its rows, as DDL.
-        parse: From the request to what it has to know of the table.
-        rows: From that to rows, by the names of the columns.
+        path: As SQL wants it.
+        name: The last part of the path.
+        physical_name: None without column mapping, as the next one.
+        id: The column's.
+        type: As SQL has it.
+        added_version: The version that added it; None where the log no longer tells.
+        renamed_version: The last one that renamed it; None where none did that the log tells of.
     """
 
-    schema: str
-    parse: Callable[[str], Any]
-    rows: Callable[[Any], Iterable[Row]]
+    path: str
+    name: str
+    physical_name: str | None
+    id: int | None
+    type: str
+    added_version: int | None
+    renamed_version: int | None
 
 
-def _column_mapping(table_and_log: tuple[TableMetadata, TableLog]) -> Iterable[Row]:
-    table, log = table_and_log
-    known = column_history(log).columns
-    for path, field in walk(table.schema):
-        versions = known.get(path, ColumnVersions(added=None))
-        yield {
-            "path": quoted(path),
-            "name": field["name"],
-            "physicalName": physical_name(field) if has_physical_name(field) else None,
-            "id": column_id(field) if has_column_id(field) else None,
-            "type": type_name(field["type"]),
-            "addedVersion": versions.added,
-            "renamedVersion": versions.renamed,
-        }
+def column_mapping(request: str) -> Relation:
+    """Every column of a table at every level."""
+    return MappedColumn, _mapped_columns(*parse_table_and_log(request))
 
 
-def _column_mapping_history(log: TableLog) -> Iterable[Row]:
-    return map(_event, column_history(log).events)
+def column_mapping_exit(request: str) -> Relation:
+    """The three exits of a table."""
+    return ColumnMappingExit, exits(parse_table_facts(request))
 
 
-def _column_mapping_status(log: TableLog) -> Iterable[Row]:
-    found = status(log)
+def column_mapping_audit(request: str) -> Relation:
+    """What is wrong with a table."""
+    # The process mostly starts for a commit, which waits for it, and every check is a module.
+    from spark_ext.auditing import Finding, audit
+
+    return Finding, audit(parse_log(request))
+
+
+def column_mapping_history(request: str) -> Relation:
+    """What happened to the names of a table's columns, oldest first."""
+    events = column_history(parse_log(request)).events
+    return HistoryRow, (HistoryRow(*_event(event)) for event in events)
+
+
+def column_mapping_status(request: str) -> Relation:
+    """Where a table stands: one row."""
+    found = status(parse_log(request))
     if found is None:
         raise MalformedMessageError(path="log", problem="has no protocol and metadata")
-    features = found.protocol.reader_features, found.protocol.writer_features
-    yield {
-        "mode": found.mode,
-        "tracked": found.tracked,
-        "hasDroppedOrRenamed": found.has_dropped_or_renamed,
-        "minReaderVersion": found.protocol.min_reader_version,
-        "minWriterVersion": found.protocol.min_writer_version,
-        "readerFeatures": None if features[0] is None else sorted(features[0]),
-        "writerFeatures": None if features[1] is None else sorted(features[1]),
-        "trueSince": None if found.true_since is None else _commit(found.true_since),
-        "droppedOrRenamed": [_event(event) for event in found.dropped_or_renamed],
-        "historyFrom": found.history_from,
-    }
+    return StatusRow, (_status(found),)
 
 
-def _event(event: ColumnEvent) -> Row:
-    return {
-        **_commit(event.commit),
-        "change": event.change,
-        "id": event.id,
-        "oldName": _name(event.old),
-        "newName": _name(event.new),
-    }
+def column_mapping_survey(request: str) -> Relation:
+    """What leaving column mapping costs, a row for each table that was asked about."""
+    return SurveyedTable, map(_surveyed, parse_survey(request))
 
 
-def _commit(commit: Commit | None) -> Row:
-    return {
-        "version": commit and commit.version,
-        "timestamp": commit and commit.time,
-        "operation": commit and commit.operation,
-        "userName": commit and commit.user,
-    }
+FUNCTIONS: dict[str, Callable[[str], Relation]] = {
+    function.__name__: function
+    for function in (
+        column_mapping,
+        column_mapping_exit,
+        column_mapping_audit,
+        column_mapping_history,
+        column_mapping_status,
+        column_mapping_survey,
+    )
+}
+
+
+def _mapped_columns(table: TableMetadata, log: TableLog) -> Iterator[MappedColumn]:
+    known = column_history(log).columns
+    for path, field in walk(table.schema):
+        versions = known.get(path, _UNKNOWN)
+        yield MappedColumn(
+            quoted(path),
+            field["name"],
+            physical_name(field) if has_physical_name(field) else None,
+            column_id(field) if has_column_id(field) else None,
+            type_name(field["type"]),
+            versions.added,
+            versions.renamed,
+        )
+
+
+def _surveyed(table: AskedTable) -> SurveyedTable:
+    if table.facts is None:
+        return SurveyedTable(table.name, error=table.error, message=table.message)
+    try:
+        return surveyed(parse_table_facts(table.facts))
+    except Exception as error:  # whatever is wrong with one table
+        refusal = described(error)
+        return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))
+
+
+def _status(found: Status) -> StatusRow:
+    since, protocol = found.true_since, found.protocol
+    return StatusRow(
+        mode=found.mode,
+        tracked=found.tracked,
+        has_dropped_or_renamed=found.has_dropped_or_renamed,
+        min_reader_version=protocol.min_reader_version,
+        min_writer_version=protocol.min_writer_version,
+        reader_features=_sorted(protocol.reader_features),
+        writer_features=_sorted(protocol.writer_features),
+        true_since=None if since is None else FlagChange(*_commit(since)),
+        dropped_or_renamed=tuple(
+            ColumnChange(*_event(event)) for event in found.dropped_or_renamed
+        ),
+        history_from=found.history_from,
+    )
+
+
+def _event(event: ColumnEvent) -> tuple[Any, ...]:
+    return *_commit(event.commit), event.change, event.id, _name(event.old), _name(event.new)
+
+
+def _commit(commit: Commit | None) -> tuple[Any, ...]:
+    """What a row tells of a commit.
+
+    The time stays milliseconds, of which the JVM makes a timestamp: it may be any 64-bit number,
+    while Python's datetime ends with the year 9999.
+    """
+    if commit is None:
+        return None, None, None, None
+    return commit.version, commit.time, commit.operation, commit.user
 
 
 def _name(path: Path | None) -> str | None:
     return None if path is None else quoted(path)
 
 
-def _column_mapping_exit(facts: TableFacts) -> Iterable[Row]:
-    return map(as_row, exits(facts))
-
-
-def _column_mapping_audit(log: TableLog) -> Iterable[Row]:
-    # The process mostly starts for a commit, which waits for it, and every check is a module.
-    from spark_ext.auditing import audit
-
-    return (asdict(finding) for finding in audit(log))
-
-
-def _column_mapping_survey(tables: Iterable[SurveyedTable]) -> Iterable[Row]:
-    return map(as_row, tables)
-
-
-def _struct(columns: Iterable[str]) -> str:
-    """A struct of the columns."""
-    return f"STRUCT<{', '.join(column.replace(' ', ': ') for column in columns)}>"
-
-
-# As DESCRIBE HISTORY calls them.
-_COMMIT = ("version BIGINT", "timestamp TIMESTAMP", "operation STRING", "userName STRING")
-_EVENT = (*_COMMIT, "change STRING", "id BIGINT", "oldName STRING", "newName STRING")
-_FILES = "STRUCT<numFiles: BIGINT, sizeInBytes: BIGINT>"
-
-FUNCTIONS = {
-    "column_mapping": TableFunction(
-        "path STRING, name STRING, physicalName STRING, id BIGINT, type STRING,"
-        " addedVersion BIGINT, renamedVersion BIGINT",
-        parse_table_and_log,
-        _column_mapping,
-    ),
-    "column_mapping_exit": TableFunction(
-        "exit STRING, meaning STRING, reached BOOLEAN, cost STRING,"
-        " reasons ARRAY<STRUCT<reason: STRING, name: STRING, detail: STRING>>,"
-        " numFiles BIGINT, sizeInBytes BIGINT, exact BOOLEAN,"
-        f" kept {_FILES}, copied {_FILES}, rewritten {_FILES}, statements ARRAY<STRING>",
-        parse_table_facts,
-        _column_mapping_exit,
-    ),
-    "column_mapping_audit": TableFunction(
-        "version BIGINT, `check` STRING, `column` STRING, file STRING, message STRING,"
-        " remedy STRING",
-        parse_log,
-        _column_mapping_audit,
-    ),
-    "column_mapping_history": TableFunction(
-        ", ".join(_EVENT),
-        parse_log,
-        _column_mapping_history,
-    ),
-    "column_mapping_status": TableFunction(
-        "mode STRING, tracked BOOLEAN, hasDroppedOrRenamed BOOLEAN,"
-        " minReaderVersion BIGINT, minWriterVersion BIGINT,"
-        " readerFeatures ARRAY<STRING>, writerFeatures ARRAY<STRING>,"
-        f" trueSince {_struct(_COMMIT)}, droppedOrRenamed ARRAY<{_struct(_EVENT)}>,"
-        " historyFrom BIGINT",
-        parse_log,
-        _column_mapping_status,
-    ),
-    "column_mapping_survey": TableFunction(
-        "`table` STRING, mode STRING, tracked BOOLEAN, hasDroppedOrRenamed BOOLEAN,"
-        " numColumns BIGINT, numOtherNames BIGINT, numFiles BIGINT, sizeInBytes BIGINT,"
-        " unmapped STRING, readers STRING, writers STRING,"
-        " blockedBy ARRAY<STRUCT<exit: STRING, reason: STRING, name: STRING, detail: STRING>>,"
-        " error STRING, message STRING",
-        parse_survey,
-        _column_mapping_survey,
-    ),
-}
+def _sorted(features: frozenset[str] | None) -> tuple[str, ...] | None:
+    return None if features is None else tuple(sorted(features))

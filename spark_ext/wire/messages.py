@@ -2,51 +2,31 @@
 """The JSON in which questions and answers travel between the two halves.
 
 Shape:
-    A request is one JSON object, and so is its answer. `M` is `{"schema": .., "configuration":
-    {..}}`, `P` a protocol::
+    A request is one JSON object, and so is its answer. Dataclasses say what is in a request
+    (`spark_ext.wire.shapes`), but for a table's metadata, of which only this is sent::
 
-        {"minReaderVersion": 1, "minWriterVersion": 7,
-         "readerFeatures": null, "writerFeatures": ["appendOnly"]}
+        {"schema": .., "configuration": {..}}
 
     A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` where it is the
     same text as that one. Among its `fields` a number stands for a column that `old` has at that
     place, since wide schemas are megabytes. A configuration is an object of the properties that
     start with `delta.`, or `"=old"` or `"=proposed"` likewise.
 
-    `next_metadata`, the metadata to commit::
-
-        {"old": M, "proposed": M, "assigned": M,
-         "commit": {"protocol": P, "creatingTable": false, "enabledByDefault": false,
-                    "featureDefault": false, "flagDefault": false}}
+    `next_metadata` is answered with the metadata to commit: the properties that `assigned` has not,
+    or has otherwise, and the schema, null where it stays as `assigned` had it; its numbers are
+    places in `assigned`::
 
         {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null}
 
-    `old` is the table before the transaction, `proposed` what the command asked for, `assigned`
-    what Delta made of it. The answer has the properties that `assigned` has not, or has otherwise;
-    its `schema` is null where it stays as `assigned` had it, and its numbers are places in
-    `assigned`. `protocol` is the transaction's, `enabledByDefault` the session's
-    `spark.sparkext.usageTracking.enabledByDefault`, false where no table is created or replaced;
-    `featureDefault` and `flagDefault` tell whether the session's defaults for new tables name the
-    feature and the flag.
-
-    `removal`, whether column mapping may be removed by metadata alone, and if not, what becomes of
-    the columns in the files (`spark_ext/leave/copy_plan.py`; null where mapping is off)::
-
-        {"table": M, "protocol": P}
+    `removal` is answered with whether column mapping may be removed by metadata alone, and if not,
+    what becomes of the columns in the files (`spark_ext/leave/copy_plan.py`; null where mapping is
+    off)::
 
         {"free": true, "plan": null}
 
-    A table function, which answers with a relation; `column_mapping` and `column_mapping_exit`::
+    A table function is answered with a relation::
 
-        {"table": M, "log": L}
-        {"table": M, "protocol": P, "name": "db.t", "files": F, "removal": null, "exact": null}
-
-        {"schema": "path STRING, id BIGINT", "rows": [{"path": "a", "id": 1}]}
-
-    `F` is `{"numFiles": 4, "sizeInBytes": 4096}`; `removal` is `"copy"`, `"rewrite"` or null;
-    `exact` is null or `{"kept": F, "copied": F, "rewritten": F}`.
-
-    `L`, and what the functions are told that read the log alone: `spark_ext.wire.logs`.
+        {"schema": "`path` STRING, `id` BIGINT", "rows": [{"path": "a", "id": 1}]}
 
     A refusal is answered as data, since py4j hands the JVM only the text of an error::
 
@@ -63,15 +43,14 @@ from typing import Any
 from spark_ext.errors import MalformedMessageError, SparkExtError
 from spark_ext.model.metadata import (
     CommitContext,
-    CopiedFiles,
-    FileCount,
     MetadataChange,
     Protocol,
     TableFacts,
     TableMetadata,
 )
 from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
-from spark_ext.wire.shapes import request_of, shaped, strings
+from spark_ext.wire.rows import as_row, as_rows, ddl
+from spark_ext.wire.shapes import Shape, strings
 
 
 def parse_metadata_change(text: str) -> MetadataChange:
@@ -81,36 +60,22 @@ def parse_metadata_change(text: str) -> MetadataChange:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape;
             so do all of these.
     """
-    request = request_of(text, _METADATA_CHANGE)
-    old = _metadata(request["old"], "old", {})
-    proposed = _metadata(request["proposed"], "proposed", {"=old": old})
-    earlier = {"=old": old, "=proposed": proposed}
-    assigned = _metadata(request["assigned"], "assigned", earlier)
-    return MetadataChange(old, assigned, _commit(request["commit"], proposed))
+    return METADATA_CHANGE.parse(text)
 
 
 def parse_removal(text: str) -> tuple[TableMetadata, Protocol]:
     """The table that `removal` is asked about."""
-    request = request_of(text, _REMOVAL)
-    return table_metadata(request["table"]), _protocol(request["protocol"], "protocol")
+    return REMOVAL.parse(text)
 
 
 def parse_table_facts(text: str) -> TableFacts:
     """The table that `column_mapping_exit` is called with."""
-    request = request_of(text, _TABLE_FACTS)
-    return TableFacts(
-        metadata=table_metadata(request["table"]),
-        protocol=_protocol(request["protocol"], "protocol"),
-        name=request["name"],
-        files=_files(request["files"], "files"),
-        removal=request["removal"],
-        exact=_exact(request["exact"]),
-    )
+    return TABLE_FACTS.parse(text)
 
 
-def table_metadata(value: Any) -> TableMetadata:
+def table_metadata(value: Any, path: str) -> TableMetadata:
     """The `M` of a request that has no other."""
-    return _metadata(value, "table", {})
+    return _metadata(value, path, {})
 
 
 def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
@@ -127,14 +92,9 @@ def render_removal(*, free: bool, plan: Mapping[str, Any] | None) -> str:
     return _text({"free": free, "plan": plan})
 
 
-def render_relation(schema: str, rows: Iterable[Mapping[str, Any]]) -> str:
-    """The answer of a table function.
-
-    Args:
-        schema: The columns of the rows, as DDL.
-        rows: Each by the names of these columns.
-    """
-    return _text({"schema": schema, "rows": list(rows)})
+def render_relation(row: type, rows: Iterable[Any]) -> str:
+    """The answer of a table function, whose rows are dataclasses of one type."""
+    return _text({"schema": ddl(row), "rows": as_rows(row, rows)})
 
 
 def _by_place(schema: Schema, known: Schema) -> Schema:
@@ -155,56 +115,36 @@ def render_error(error: SparkExtError) -> str:
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    return json.dumps(message, separators=(",", ":"))
+    return json.dumps(message, separators=(",", ":"), default=as_row)
 
 
-_METADATA_CHANGE = {"old": (dict,), "proposed": (dict,), "assigned": (dict,), "commit": (dict,)}
-_REMOVAL = {"table": (dict,), "protocol": (dict,)}
-_TABLE_FACTS = {
-    **_REMOVAL,
-    "name": (str,),
-    "files": (dict,),
-    "removal": (str, type(None)),
-    "exact": (dict, type(None)),
-}
-_FILES = {"numFiles": (int,), "sizeInBytes": (int,)}
-_EXACT = {"kept": (dict,), "copied": (dict,), "rewritten": (dict,)}
-_METADATA = {
-    "schema": (dict, str, type(None)),
-    "configuration": (dict, str),
-}
-_COMMIT = {
-    "protocol": (dict,),
-    "creatingTable": (bool,),
-    "enabledByDefault": (bool,),
-    "featureDefault": (bool,),
-    "flagDefault": (bool,),
-}
-_PROTOCOL = {
-    "minReaderVersion": (int,),
-    "minWriterVersion": (int,),
-    "readerFeatures": (list, type(None)),
-    "writerFeatures": (list, type(None)),
-}
+def _metadata_change(
+    old: dict[str, Any], proposed: dict[str, Any], assigned: dict[str, Any], commit: dict[str, Any]
+) -> MetadataChange:
+    before = _metadata(old, "old", {})
+    asked = _metadata(proposed, "proposed", {"=old": before})
+    known = {"=old": before, "=proposed": asked}
+    context = COMMIT_CONTEXT.read(commit, "commit", proposed=asked)
+    return MetadataChange(before, _metadata(assigned, "assigned", known), context)
 
 
-def _exact(value: Any) -> CopiedFiles | None:
-    if value is None:
-        return None
-    files = shaped(value, "exact", _EXACT)
-    return CopiedFiles(**{way: _files(files[way], f"exact.{way}") for way in _EXACT})
-
-
-def _files(value: Any, path: str) -> FileCount:
-    files = shaped(value, path, _FILES)
-    return FileCount(files["numFiles"], files["sizeInBytes"])
+def _removal(table: TableMetadata, protocol: Protocol) -> tuple[TableMetadata, Protocol]:
+    return table, protocol
 
 
 def _metadata(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> TableMetadata:
-    fields = shaped(value, path, _METADATA)
+    return TABLE_METADATA.read(value, path, at=path, earlier=earlier)
+
+
+def _table_metadata(
+    schema: dict[str, Any] | str | None,
+    configuration: dict[str, Any] | str,
+    at: str,
+    earlier: Mapping[str, TableMetadata],
+) -> TableMetadata:
     return TableMetadata(
-        schema=_schema(fields["schema"], f"{path}.schema", earlier),
-        configuration=_configuration(fields["configuration"], f"{path}.configuration", earlier),
+        schema=_schema(schema, f"{at}.schema", earlier),
+        configuration=_configuration(configuration, f"{at}.configuration", earlier),
     )
 
 
@@ -250,27 +190,9 @@ def _column(value: Any, known: list[Field], path: str) -> Field:
     return field
 
 
-def _commit(value: Any, proposed: TableMetadata) -> CommitContext:
-    fields = shaped(value, "commit", _COMMIT)
-    return CommitContext(
-        proposed=proposed,
-        protocol=_protocol(fields["protocol"], "commit.protocol"),
-        creating_table=fields["creatingTable"],
-        enabled_by_default=fields["enabledByDefault"],
-        feature_default=fields["featureDefault"],
-        flag_default=fields["flagDefault"],
-    )
-
-
-def _protocol(value: Any, path: str) -> Protocol:
-    fields = shaped(value, path, _PROTOCOL)
-    return Protocol(
-        min_reader_version=fields["minReaderVersion"],
-        min_writer_version=fields["minWriterVersion"],
-        reader_features=_features(fields["readerFeatures"], f"{path}.readerFeatures"),
-        writer_features=_features(fields["writerFeatures"], f"{path}.writerFeatures"),
-    )
-
-
-def _features(features: Any, path: str) -> frozenset[str] | None:
-    return None if features is None else frozenset(strings(features, path))
+_PARTS = {TableMetadata: table_metadata}
+METADATA_CHANGE = Shape(_metadata_change)
+REMOVAL = Shape(_removal, parts=_PARTS)
+TABLE_FACTS = Shape(TableFacts, parts=_PARTS)
+TABLE_METADATA = Shape(_table_metadata, given=("at", "earlier"))
+COMMIT_CONTEXT = Shape(CommitContext, given=("proposed",))

@@ -1,52 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON in which the JVM tells the tables of a survey.
-
-Shape:
-    `facts` is the text of a request of `column_mapping_exit` (`spark_ext.wire.messages`), so that
-    one table that cannot be read as JSON spoils no other; null where the JVM could not read the
-    table, and `error` is the condition then::
-
-        {"tables": [{"name": "db.t", "facts": "{..}", "error": null, "message": null},
-                    {"name": "db.u", "facts": null, "error": "DELTA_..", "message": ".."}]}
-"""
+"""The JSON in which the JVM tells the tables of a survey."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from spark_ext.leave.survey import SurveyedTable, surveyed
-from spark_ext.wire.failures import described
-from spark_ext.wire.messages import parse_table_facts
-from spark_ext.wire.shapes import request_of, shaped
+from spark_ext.wire.shapes import Shape
 
 
-def parse_survey(text: str) -> Sequence[SurveyedTable]:
-    """The tables that `column_mapping_survey` is called with, each surveyed or with its error.
+@dataclass(frozen=True)
+class AskedTable:
+    """A table of a survey, as the JVM found it.
+
+    Args:
+        name: Its full name.
+        facts: The text of a request of `column_mapping_exit`, so that one that is no JSON spoils
+            no other table; None where the JVM could not read it.
+        error: The condition of the error then.
+        message: What the error says.
+    """
+
+    name: str
+    facts: str | None
+    error: str | None
+    message: str | None
+
+
+def parse_survey(text: str) -> Sequence[AskedTable]:
+    """The tables that `column_mapping_survey` is called with.
 
     Raises:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
     """
-    request = request_of(text, _SURVEY)
-    return [_surveyed(shaped(table, "tables", _TABLE)) for table in request["tables"]]
+    return SURVEY.parse(text)
 
 
-def _surveyed(table: dict[str, Any]) -> SurveyedTable:
-    name, facts = table["name"], table["facts"]
-    if facts is None:
-        return SurveyedTable(name, error=table["error"], message=table["message"])
-    try:
-        return surveyed(parse_table_facts(facts))
-    except Exception as error:  # whatever is wrong with one table
-        refusal = described(error)
-        return SurveyedTable(name, error=refusal.condition, message=str(refusal))
+def _survey(tables: tuple[AskedTable, ...]) -> Sequence[AskedTable]:
+    return tables
 
 
-_SURVEY = {"tables": (list,)}
-_TEXT_OR_NULL = (str, type(None))
-_TABLE = {
-    "name": (str,),
-    "facts": _TEXT_OR_NULL,
-    "error": _TEXT_OR_NULL,
-    "message": _TEXT_OR_NULL,
-}
+SURVEY = Shape(_survey)

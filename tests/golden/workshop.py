@@ -165,7 +165,8 @@ class Workshop:
         place = jvm.org.apache.hadoop.fs.Path(str(table))
         configuration = session.sessionState().newHadoopConf()
         log = jvm.sparkext.log.LoggedTable(session, configuration, place)
-        return json.loads(log.metadataAndFiles(None))
+        question = jvm.sparkext.wire.Question.NamedLog("t", log.metadataAndFiles(None))
+        return json.loads(question.json())["log"]
 
     def place(self, name: str) -> Path:
         """Where a broken table goes."""

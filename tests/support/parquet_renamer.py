@@ -44,7 +44,7 @@ class Renamer:
     def renaming(self, plan: Plan) -> Any:
         """What a task has for all of its files; may stand for the plan itself."""
         parquet = self.jvm.sparkext.parquet
-        return parquet.Renaming(parquet.ColumnPlan.parse(json.dumps(plan)))
+        return parquet.Renaming(self.jvm.sparkext.wire.PlanJson.parse(json.dumps(plan)))
 
     def file(
         self, source: Path, plan: Plan | Any, *, by: str = DISK, size: int | None = None

@@ -133,7 +133,7 @@ class TestExits:
 
     def test_a_wide_table_shows_a_few_reasons(self) -> None:
         columns: dict[str, Any] = {f"c{id}": f"{id} p{id}" for id in range(1, 2001)}
-        wide = replace(FACTS, metadata=table(columns, "name", "true"))
+        wide = replace(FACTS, table=table(columns, "name", "true"))
 
         for form in (repr, ColumnMappingExits._repr_html_):
             text = form(ColumnMappingExits(exits(wide)))

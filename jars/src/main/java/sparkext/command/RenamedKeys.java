@@ -18,9 +18,9 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.stats.DeltaStatistics;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.parquet.ColumnPlan;
-import sparkext.parquet.ColumnPlan.Column;
-import sparkext.parquet.ColumnPlan.Struct;
 import sparkext.parquet.Columns;
+import sparkext.parquet.Columns.Column;
+import sparkext.parquet.Columns.Struct;
 
 /**
  * What a table's log has under the names of columns in files, under their new names.

@@ -17,7 +17,9 @@ final class Conditions {
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{(\\w+)}");
   private static final JsonNode ALL = all();
 
-  /** The Sparks and Deltas that work together, in words; {@code spark_ext/launch/releases.py}, too. */
+  /**
+   * The Sparks and Deltas that work together, in words; {@code spark_ext/launch/releases.py}, too.
+   */
   static final String SUPPORTED_PAIRS =
       "Spark 4.0 to 4.1.1 with delta-spark 4.1.0 to 4.4.0, Spark 4.1.2 and later 4.1 with"
           + " delta-spark 4.3.0 to 4.4.0, or Spark 4.2 with delta-spark 4.4.0; Scala 2.13";

@@ -6,14 +6,9 @@ import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.xxhash64;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -35,7 +30,6 @@ import org.apache.spark.util.SerializableConfiguration;
  * <p>Source: Protocol, "Action Reconciliation".
  */
 final class AuditedFiles {
-  private static final ObjectMapper MAPPER = new ObjectMapper();
   private static final int TASKS_PER_CORE = 8;
   private static final String VECTOR =
       "deletionVector: STRUCT<storageType: STRING, pathOrInlineDv: STRING, `offset`: INT>";
@@ -69,11 +63,11 @@ final class AuditedFiles {
   }
 
   /**
-   * Groups of files that are alike, as a JSON array.
+   * Groups of files that are alike.
    *
    * @param sample of so many files the footers are read; null for all
    */
-  String json(Integer sample) throws IOException {
+  List<FileGroup> groups(Integer sample) throws IOException {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
     Dataset<Row> live = live();
     Column isRead = lit(true);
@@ -85,7 +79,7 @@ final class AuditedFiles {
     Broadcast<SerializableConfiguration> broadcast =
         context.broadcast(new SerializableConfiguration(configuration));
     try {
-      return merged(
+      return FileGroups.merged(
           live.withColumn("isRead", isRead)
               .repartition(context.defaultParallelism() * TASKS_PER_CORE)
               .toJavaRDD()
@@ -94,17 +88,6 @@ final class AuditedFiles {
     } finally {
       broadcast.destroy();
     }
-  }
-
-  /** The groups of all tasks, those that are alike together. */
-  private static String merged(List<String> groups) throws IOException {
-    Map<ObjectNode, ObjectNode> merged = new LinkedHashMap<>();
-    for (String group : groups) {
-      FileGroups.add((ObjectNode) MAPPER.readTree(group), merged);
-    }
-    ArrayNode array = MAPPER.createArrayNode();
-    merged.values().forEach(array::add);
-    return array.toString();
   }
 
   /** One row a file: path, size, partition columns, statistics, and the version that added it. */

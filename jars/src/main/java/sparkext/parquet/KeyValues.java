@@ -13,11 +13,11 @@ import java.util.Optional;
 import java.util.Set;
 import org.apache.parquet.format.FileMetaData;
 import org.apache.parquet.format.KeyValue;
-import sparkext.parquet.ColumnPlan.Column;
-import sparkext.parquet.ColumnPlan.ListOf;
-import sparkext.parquet.ColumnPlan.MapOf;
-import sparkext.parquet.ColumnPlan.Struct;
-import sparkext.parquet.ColumnPlan.Type;
+import sparkext.parquet.Columns.Column;
+import sparkext.parquet.Columns.ListOf;
+import sparkext.parquet.Columns.MapOf;
+import sparkext.parquet.Columns.Struct;
+import sparkext.parquet.Columns.Type;
 
 /**
  * What writers say in a footer besides the format. Spark's schema gets the new names; what Spark

@@ -10,9 +10,10 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
 import sparkext.log.LoggedTable;
+import sparkext.log.TableLog;
 import sparkext.wire.MetadataRules;
+import sparkext.wire.Question;
 import sparkext.wire.Relation;
-import sparkext.wire.RequestJson;
 
 /** What is wrong with a table, by what lies there, which Delta may not be able to open. */
 public final class TableAudit {
@@ -32,8 +33,8 @@ public final class TableAudit {
     if (table.isMissing()) {
       throw NamedTable.missing(name);
     }
-    String log = table.metadataAndFiles(sample);
-    return MetadataRules.relation("column_mapping_audit", RequestJson.log(name, log));
+    TableLog log = table.metadataAndFiles(sample);
+    return MetadataRules.relation("column_mapping_audit", new Question.NamedLog(name, log));
   }
 
   /**

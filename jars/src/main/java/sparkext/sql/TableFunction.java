@@ -26,10 +26,11 @@ import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.log.LoggedTable;
+import sparkext.log.TableLog;
 import sparkext.release.Versions;
 import sparkext.wire.MetadataRules;
+import sparkext.wire.Question;
 import sparkext.wire.Relation;
-import sparkext.wire.RequestJson;
 
 /**
  * A table function whose first argument is the name of a table: {@code SELECT * FROM
@@ -89,8 +90,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         null,
         (session, name, none) -> {
           NamedTable table = NamedTable.byName(session, name);
-          String log = log(session, table.snapshot()).metadata();
-          return MetadataRules.relation(function, RequestJson.log(table.name(), log));
+          TableLog log = log(session, table.snapshot()).metadata();
+          return MetadataRules.relation(function, new Question.NamedLog(table.name(), log));
         });
   }
 
@@ -120,21 +121,22 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static Relation columns(SparkSession session, String name, Object none)
       throws UsageTrackingException, IOException {
     Snapshot snapshot = NamedTable.byName(session, name).snapshot();
-    String log = log(session, snapshot).metadata();
-    return MetadataRules.relation("column_mapping", RequestJson.tableAndLog(snapshot, log));
+    TableLog log = log(session, snapshot).metadata();
+    return MetadataRules.relation("column_mapping", new Question.TableAndLog(snapshot, log));
   }
 
   private static Relation exits(SparkSession session, String name, Object exact)
       throws UsageTrackingException {
     NamedTable table = NamedTable.byName(session, name);
-    String request =
-        RequestJson.tableFacts(
+    Snapshot snapshot = table.snapshot();
+    return MetadataRules.relation(
+        "column_mapping_exit",
+        new Question.TableFacts(
             table.sqlName(),
-            table.snapshot(),
-            LiveFiles.count(table.snapshot()),
+            snapshot,
+            LiveFiles.count(snapshot),
             RemovalSetting.of(session).value(),
-            (boolean) exact ? ColumnMappingRemoval.count(session, table.snapshot()) : null);
-    return MetadataRules.relation("column_mapping_exit", request);
+            (boolean) exact ? ColumnMappingRemoval.count(session, snapshot) : null));
   }
 
   /** For {@code spark_ext.UsageTracking}, which sees there whether the jar is of its version. */

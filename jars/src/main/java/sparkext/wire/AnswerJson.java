@@ -3,8 +3,8 @@ package sparkext.wire;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.sql.Timestamp;
 import java.util.Arrays;
@@ -27,12 +27,9 @@ import org.apache.spark.sql.types.TimestampType;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
-import sparkext.parquet.ColumnPlan;
 
 /** Answers from JSON; {@code spark_ext/wire/messages.py} describes the shape. */
 final class AnswerJson {
-  private static final ObjectMapper MAPPER = new ObjectMapper();
-
   private AnswerJson() {}
 
   /**
@@ -77,7 +74,7 @@ final class AnswerJson {
       throw noAnswer(text, null);
     }
     JsonNode known = parse(assigned.schemaString()).path("fields");
-    ArrayNode fields = MAPPER.createArrayNode();
+    ArrayNode fields = JsonNodeFactory.instance.arrayNode();
     for (JsonNode field : schema.path("fields")) {
       JsonNode column = field.isInt() ? known.path(field.intValue()) : field;
       if (!column.isObject()) {
@@ -106,7 +103,7 @@ final class AnswerJson {
     try {
       return new Removal(
           answer.get("free").booleanValue(),
-          plan.isNull() ? Optional.empty() : Optional.of(ColumnPlan.of(plan)));
+          plan.isNull() ? Optional.empty() : Optional.of(PlanJson.of(plan)));
     } catch (RuntimeException noPlan) {
       throw noAnswer(text, noPlan);
     }
@@ -179,7 +176,7 @@ final class AnswerJson {
 
   private static JsonNode parse(String text) throws UsageTrackingException {
     try {
-      JsonNode node = MAPPER.readTree(text);
+      JsonNode node = Json.read(text);
       if (node.isObject()) {
         return node;
       }

@@ -35,22 +35,34 @@ public final class MetadataRules {
    */
   public static Object nextMetadata(Object[] arguments, Object assigned) {
     SparkSession session = (SparkSession) arguments[0];
-    MetadataChange change =
-        new MetadataChange(
-            (Protocol) arguments[2],
-            (Metadata) arguments[3],
-            (Metadata) arguments[4],
-            (Metadata) assigned,
-            (boolean) arguments[5],
-            (boolean) arguments[5] && isTrue(session.conf(), ENABLED_BY_DEFAULT),
-            isNamed(session.conf(), FEATURE_DEFAULT),
-            session.conf().getOption(FLAG_DEFAULT).isDefined());
-    if (!concernsTracking(change)) {
+    Protocol protocol = (Protocol) arguments[2];
+    Metadata old = (Metadata) arguments[3];
+    Metadata proposed = (Metadata) arguments[4];
+    Metadata decided = (Metadata) assigned;
+    boolean creatingTable = (boolean) arguments[5];
+    boolean enabledByDefault = creatingTable && isTrue(session.conf(), ENABLED_BY_DEFAULT);
+    boolean concernsTracking =
+        enabledByDefault
+            || UsageTrackingFeature.isSupportedBy(protocol)
+            || namesTracking(decided)
+            || namesTracking(old);
+    if (!concernsTracking) {
       return assigned;
     }
+    Question question =
+        new Question.MetadataChange(
+            TableMetadata.of(old),
+            TableMetadata.of(proposed, old, null),
+            TableMetadata.of(decided, old, proposed),
+            new Question.CommitContext(
+                TableProtocol.of(protocol),
+                creatingTable,
+                enabledByDefault,
+                isNamed(session.conf(), FEATURE_DEFAULT),
+                session.conf().getOption(FLAG_DEFAULT).isDefined()));
     try {
-      String answer = RuleProcesses.ask("next_metadata", RequestJson.metadataChange(change));
-      return AnswerJson.metadata(answer, change.assigned());
+      String answer = RuleProcesses.ask("next_metadata", question.json());
+      return AnswerJson.metadata(answer, decided);
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }
@@ -63,8 +75,9 @@ public final class MetadataRules {
    */
   public static Removal removal(Protocol protocol, Metadata metadata) {
     try {
-      String request = RequestJson.removal(protocol, metadata);
-      return AnswerJson.removal(RuleProcesses.ask("removal", request));
+      Question question =
+          new Question.ColumnMappingRemoval(TableMetadata.of(metadata), TableProtocol.of(protocol));
+      return AnswerJson.removal(RuleProcesses.ask("removal", question.json()));
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }
@@ -73,18 +86,11 @@ public final class MetadataRules {
   /**
    * The relation that a table function makes of a table.
    *
-   * @param request one of {@link RequestJson}
    * @throws UsageTrackingException a refusal, or a failure of the Python side
    */
-  public static Relation relation(String function, String request) throws UsageTrackingException {
-    return AnswerJson.relation(RuleProcesses.ask(function, request));
-  }
-
-  private static boolean concernsTracking(MetadataChange change) {
-    return change.enabledByDefault()
-        || UsageTrackingFeature.isSupportedBy(change.protocol())
-        || namesTracking(change.assigned())
-        || namesTracking(change.old());
+  public static Relation relation(String function, Question question)
+      throws UsageTrackingException {
+    return AnswerJson.relation(RuleProcesses.ask(function, question.json()));
   }
 
   private static boolean namesTracking(Metadata metadata) {

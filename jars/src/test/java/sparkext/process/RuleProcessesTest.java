@@ -86,7 +86,8 @@ class RuleProcessesTest {
     return processes.call(command, question, /* timeoutMillis= */ 20_000);
   }
 
-  private UsageTrackingException refusal(List<String> command, Function<RuleService, Object> question) {
+  private UsageTrackingException refusal(
+      List<String> command, Function<RuleService, Object> question) {
     UsageTrackingException refused =
         catchThrowableOfType(UsageTrackingException.class, () -> call(command, question));
     assertThat(refused.getCondition()).isEqualTo("USAGE_TRACKING_RULES_UNAVAILABLE");
