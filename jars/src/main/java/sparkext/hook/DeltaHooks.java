@@ -20,15 +20,16 @@ import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.command.ColumnMappingRemoval;
+import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Versions;
-import sparkext.wire.MetadataRules;
 import sparkext.stale.RebasedNames;
 import sparkext.stale.ReusedNames;
 import sparkext.stale.StaleInsert;
 import sparkext.stale.StalePlan;
+import sparkext.wire.MetadataRules;
 
 /** The hooks, and their one-time installation into a JVM's Delta. */
 public final class DeltaHooks {
@@ -195,7 +196,7 @@ public final class DeltaHooks {
           "Column mapping usage tracking was not tested on delta-spark {}; its hooks match. Tested"
               + " releases: {}.",
           version,
-          UsageTrackingErrors.SUPPORTED_RELEASES);
+          String.join(", ", Releases.DELTAS));
     }
   }
 
