@@ -83,8 +83,8 @@ def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
         ("4.2.0", "delta-spark_4.2_2.13:4.4.0"),
         ("4.2.1-SNAPSHOT", "delta-spark_2.13:4.4.0"),
         # Newer than all known: the jar sees.
-        ("4.3.0", "delta-spark_4.3_2.13:4.5.0"),
-        ("4.2.0", "delta-spark_2.13:4.5.0"),
+        ("4.3.0", "delta-spark_4.3_2.13:4.99.0"),
+        ("4.2.0", "delta-spark_2.13:4.99.0"),
     ],
 )
 def test_a_pair_is_accepted(spark: str, artifact: str) -> None:

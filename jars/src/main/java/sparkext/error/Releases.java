@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * What {@code spark_ext/releases.json}, which both halves read, has of Spark and Delta.
  *
- * <p>A Spark that is to be refused has an older Jackson: nothing here is newer than 2.10.
+ * <p>Calls nothing of Jackson that is newer than 2.10: a Spark that is to be refused has an older
+ * one.
  */
 public final class Releases {
   private static final JsonNode LISTED = Conditions.listed("releases.json");
