@@ -38,7 +38,7 @@ JAR := spark_ext/jars/spark-ext.jar
 # The jar carries the Python rules as well, so an edited rule makes a new jar.
 JAR_SOURCES := jars/pom.xml jars/maven.py \
 	$(shell find jars/src/main -type f 2>/dev/null) \
-	$(shell find spark_ext -name '*.py' -o -name py.typed -o -name conditions.json 2>/dev/null)
+	$(shell find spark_ext -name '*.py' -o -name py.typed -o -name '*.json' 2>/dev/null)
 
 ##@ Use it
 
@@ -137,7 +137,8 @@ lint: venv ## Check style and types: ruff, mypy, google-java-format
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:check
 
 .PHONY: format
-format: venv ## Rewrite the sources the way `lint` wants them
+format: venv ## Rewrite the sources the way `lint` wants them, and releases as releases.json has them
+	$(BIN)/python -m tests.matrix.places
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:format

@@ -2,14 +2,27 @@
 """Which Spark and which Delta work together, and whether the JVM has what the package needs.
 
 The jar asks the same when a session starts (`sparkext.release`), where nobody called `configure`.
+Both halves go by `releases.json`; what cannot read it, `tests/matrix/places.py` writes from it.
+
+Shape:
+    supported: The pairs in words, for refusals.
+    default: The pair that `make test` runs on.
+    sparks: For each line of Spark its releases that tests run on, oldest first. Others of these
+        lines work as their neighbours do.
+    deltas: For each release of Delta, oldest first, the lines that it has an artifact
+        `delta-spark_<line>_<scala>` for. The artifact without a line in its name is for the last.
+    refusedDeltas: The lines of releases that are not supported; one without jars has none.
+    removedClasses: What a Spark took away that every ALTER TABLE of some Deltas needs.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from spark_ext.errors import (
     DifferentVersionsError,
@@ -18,30 +31,25 @@ from spark_ext.errors import (
 )
 from spark_ext.version import __version__
 
-# In words; the same in Java's `Conditions`.
-SUPPORTED_PAIRS = (
-    "Spark 4.0 to 4.1.1 with delta-spark 4.1.0 to 4.4.0, Spark 4.1.2 and later 4.1 with"
-    " delta-spark 4.3.0 to 4.4.0, or Spark 4.2 with delta-spark 4.4.0; Scala 2.13"
-)
-SCALA = "2.13"
 
-# The releases of Delta that have a jar for a line of Spark, and those that have none at all.
-DELTAS: Mapping[str, tuple[str, ...]] = {
-    "4.0": ("4.1.0", "4.2.0", "4.3.0", "4.3.1", "4.4.0"),
-    "4.1": ("4.1.0", "4.2.0", "4.3.0", "4.3.1", "4.4.0"),
-    "4.2": ("4.4.0",),
-}
-# From this Spark on, no ALTER TABLE of these runs: it took a class away that they extend.
-_NO_ALTER_SINCE = (4, 1, 2)
-_WITHOUT_ALTER = ("4.1.0", "4.2.0")
-_NEWEST_DELTA = (4, 4, 0)
-_WITHOUT_JARS = ("4.4.1",)
-# The Spark of the artifacts whose name has none.
-_SPARK_OF_UNNAMED = {
-    **dict.fromkeys(("4.0.0", "4.0.1"), "4.0"),
-    **dict.fromkeys(("4.1.0", "4.2.0", "4.3.0", "4.3.1"), "4.1"),
-    "4.4.0": "4.2",
-}
+class _RemovedClass(TypedDict):
+    name: str
+    since: str
+    neededBy: list[str]
+
+
+class _Releases(TypedDict):
+    supported: str
+    scala: str
+    default: dict[str, str]
+    sparks: dict[str, list[str]]
+    deltas: dict[str, list[str]]
+    refusedDeltas: dict[str, list[str]]
+    removedClasses: list[_RemovedClass]
+
+
+RELEASES: _Releases = json.loads((files("spark_ext") / "releases.json").read_text("utf-8"))
+SCALA = RELEASES["scala"]
 
 _SPARK_CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+.*)\.jar")
 _DELTA_ARTIFACT = re.compile(r"io\.delta:delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")
@@ -75,33 +83,42 @@ def require_pair(spark: str, scala: str, packages: Iterable[str]) -> None:
     """
     deltas = [found for found in map(_DELTA_ARTIFACT.fullmatch, packages) if found]
     named = spark if scala == SCALA else f"{spark} of Scala {scala}"
-    if scala != SCALA or _numbers(spark) < (4,):
+    if scala != SCALA or _numbers(spark) < min(map(_numbers, RELEASES["sparks"])):
         raise _refusal(named, deltas[0][3] if deltas else "(none)")
     for found in deltas:
         built_for, of_scala, delta = found.groups()
         if of_scala != SCALA:
             raise _refusal(named, f"{delta} of Scala {of_scala}")
-        if (reason := _misfit(spark, built_for, delta)) is not None:
+        if (reason := misfit(spark, built_for, delta)) is not None:
             raise _refusal(named, f"{delta}{reason}")
 
 
-def _misfit(spark: str, built_for: str | None, delta: str) -> str | None:
-    """What to say of a release of Delta that a Spark does not work with; else None."""
+def misfit(spark: str, built_for: str | None, delta: str) -> str | None:
+    """What to say of a release of Delta that a Spark does not work with; else None.
+
+    Args:
+        spark: Its version.
+        built_for: The line of Spark in the name of Delta's artifact, if there is one.
+        delta: Its version.
+    """
     line = ".".join(spark.split(".")[:2])
-    built_for = built_for or _SPARK_OF_UNNAMED.get(delta)
+    lines = {**RELEASES["deltas"], **RELEASES["refusedDeltas"]}.get(delta)
+    built_for = built_for or (lines[-1] if lines else None)
     if built_for is not None and built_for != line:
         return f" for Spark {built_for}"
-    if delta in _WITHOUT_JARS:
+    if lines == []:
         return ", of which there are no jars"
-    if _numbers(delta) <= _NEWEST_DELTA and delta not in DELTAS.get(line, ()):
+    newest = max(map(_numbers, RELEASES["deltas"]))
+    if _numbers(delta) <= newest and line not in RELEASES["deltas"].get(delta, ()):
         return ""
-    if delta in _WITHOUT_ALTER and _numbers(spark) >= _NO_ALTER_SINCE:
-        return " for Spark before 4.1.2"
+    for removed in RELEASES["removedClasses"]:
+        if delta in removed["neededBy"] and _numbers(spark) >= _numbers(removed["since"]):
+            return f" for Spark before {removed['since']}"
     return None
 
 
 def _refusal(spark: str, delta: str) -> UnsupportedSparkVersionError:
-    return UnsupportedSparkVersionError(spark=spark, delta=delta, supported=SUPPORTED_PAIRS)
+    return UnsupportedSparkVersionError(spark=spark, delta=delta, supported=RELEASES["supported"])
 
 
 def require_jars(jvm: Any) -> None:

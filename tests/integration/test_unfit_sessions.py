@@ -29,6 +29,7 @@ from table_log import TableLog
 
 import spark_ext
 from spark_ext.errors import SparkExtError
+from tests.support.releases import SUPPORTED_PAIRS
 
 DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
 RELOCATED = "org/apache/spark/sql/delta/Relocated$.class"
@@ -112,7 +113,7 @@ def test_a_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[s
     assert failure.sql_state == "0A000"
     assert failure.parameters["spark"] == pyspark.__version__
     assert failure.parameters["delta"] == f"{version('delta-spark')} for Spark {there}"
-    assert "Spark 4.2 with delta-spark 4.4.0" in failure.parameters["supported"]
+    assert failure.parameters["supported"] == SUPPORTED_PAIRS
 
 
 ALTER = "org/apache/spark/sql/delta/commands/AlterTableSetPropertiesDeltaCommand.class"

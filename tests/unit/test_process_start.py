@@ -31,7 +31,7 @@ def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("jar") / "spark-ext.jar"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
         jar.write(START, "__main__.py")
-        for file in (*PACKAGE.rglob("*.py"), PACKAGE / "conditions.json"):
+        for file in (*PACKAGE.rglob("*.py"), *PACKAGE.glob("*.json")):
             jar.write(file, Path("spark_ext") / file.relative_to(PACKAGE))
         for file in Path(py4j.__file__).parent.glob("*.py"):
             jar.write(file, Path("META-INF", "python", "py4j", file.name))

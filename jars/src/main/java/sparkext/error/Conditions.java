@@ -13,16 +13,8 @@ import java.util.regex.Pattern;
 
 /** The SQLSTATEs and templates of {@code spark_ext/conditions.json}, which both halves read. */
 final class Conditions {
-  private static final String LIST = "/spark_ext/conditions.json";
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{(\\w+)}");
-  private static final JsonNode ALL = all();
-
-  /**
-   * The Sparks and Deltas that work together, in words; {@code spark_ext/launch/releases.py}, too.
-   */
-  static final String SUPPORTED_PAIRS =
-      "Spark 4.0 to 4.1.1 with delta-spark 4.1.0 to 4.4.0, Spark 4.1.2 and later 4.1 with"
-          + " delta-spark 4.3.0 to 4.4.0, or Spark 4.2 with delta-spark 4.4.0; Scala 2.13";
+  private static final JsonNode ALL = listed("conditions.json");
 
   private Conditions() {}
 
@@ -59,8 +51,9 @@ final class Conditions {
         .replaceAll(found -> Matcher.quoteReplacement(parameters.get(found.group(1))));
   }
 
-  private static JsonNode all() {
-    try (InputStream list = Conditions.class.getResourceAsStream(LIST)) {
+  /** A file that both halves read. */
+  static JsonNode listed(String file) {
+    try (InputStream list = Conditions.class.getResourceAsStream("/spark_ext/" + file)) {
       return new ObjectMapper().readTree(list);
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);

@@ -20,6 +20,7 @@ import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.command.ColumnMappingRemoval;
+import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.release.DeltaRelease;
@@ -187,7 +188,7 @@ public final class DeltaHooks {
           "Column mapping usage tracking was not tested on delta-spark {}; its hooks match. Tested"
               + " releases: {}.",
           version,
-          UsageTrackingErrors.SUPPORTED_RELEASES);
+          String.join(", ", Releases.DELTAS));
     }
   }
 
