@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an audit takes, and what is told of a table without one, as the table grows.
+"""How long an audit takes, and what is known of a table without one, as the table grows.
 
 Statements make the table and its first file; further commits are written as text, each with a
 hundred hard links to that file, so that every footer is there to be read.

@@ -35,7 +35,7 @@ NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
 
 
 class Session(disable.Session, Protocol):
-    """A session that tells how its removals went."""
+    """A session that reports how its removals went."""
 
     def last_look(self) -> float:
         """Seconds from the last look of the last of them to its commit."""

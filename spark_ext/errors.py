@@ -90,7 +90,7 @@ class ReservedColumnNameError(
 
 
 class RuleFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_RULE_FAILED"):
-    """A rule failed with an error that is no refusal: a defect of this project."""
+    """A rule failed with an error that is not a refusal: a defect of this project."""
 
 
 class MalformedMessageError(

@@ -67,13 +67,13 @@ class ColumnMappingStatus:
         has_dropped_or_renamed: The flag; None for an untracked table. One that is missing or not a
             boolean counts as true.
         true_since: What made the flag true; None where it is not, or where the log no longer
-            tells (`history_from`).
+            goes back to it (`history_from`).
         min_reader_version: Of the protocol.
         min_writer_version: Of the protocol.
         reader_features: None of them below reader version 3.
         writer_features: None of them below writer version 7.
         dropped_or_renamed: Every column that was, oldest change first, tracked or not.
-        history_from: The oldest version of which the log still tells; what was before is in none
+        history_from: The oldest version that the log still has; what was before is in none
             of this.
     """
 
