@@ -59,8 +59,7 @@ def printed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     demo = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(demo)
     screen = io.StringIO()
-    demo.ROWS = 300
-    demo.console = rich.Console(file=screen, width=100)
+    vars(demo).update(ROWS=300, console=rich.Console(file=screen, width=100))
     demo.story(spark, tmp_path_factory.mktemp("demo"))
     parts = re.split(r"^(\d\. )", screen.getvalue(), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
