@@ -105,7 +105,7 @@ class FileGroup:
         folders: The names before `=` in their folders.
         statistics: The paths in `minValues`, `maxValues` and `nullCount`.
         columns: By their footers; None where these were not read, or could not be.
-        problem: Why a footer could not be read; `MISSING` where the file is.
+        problem: Why a footer could not be read; `MISSING` of a file that is not there.
     """
 
     example: str
