@@ -8,7 +8,6 @@ one. The floor: `SET TBLPROPERTIES ('a' = ..)` on the tracked copy, before each 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import statistics
@@ -16,11 +15,11 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
-NAME_MODE = "'delta.columnMapping.mode' = 'name'"
-NO_MODE = "'delta.columnMapping.mode' = 'none'"
+from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties, write
+from remote import Remote, both_sessions
+from report import Figure, Report, machine, milliseconds, table
+from rich.table import Table
 
 PAIRS = 9
 REWRITES = 3
@@ -28,16 +27,9 @@ BYTES_PER_ROW = 36  # an id and four random doubles, which do not compress
 FILES_OF_SIZES = 10
 SIZES_MB = (10, 100, 1000)
 FILE_COUNTS = (10, 1_000, 10_000)
-ROWS_OF_COUNTED_FILES = 100
-LINKS = 10_000
-"""To one file; a file system has an end of them."""
-
-
-class Session(Protocol):
-    """A session that times statements."""
-
-    def sql(self, statement: str) -> float:
-        """Seconds that a statement took."""
+PICTURE = Path(__file__).parents[1] / "docs" / "disable.png"
+OVER_FLOOR = 1.2
+OVER_DELTA = 1 / 50
 
 
 @dataclass(frozen=True)
@@ -52,7 +44,57 @@ class Disabling:
     over_floor: float  # ours / floor, median of pairs
 
 
-def by_size(ours: Session, plain: Session, folder: Path) -> list[Disabling]:
+def run(folder: Path) -> Report:
+    with both_sessions(folder) as (ours, plain):
+        sizes = by_size(ours, plain, folder)
+        counts = by_files(ours, plain, folder)
+    draw(sizes, counts, PICTURE)
+    return Report(f"{PAIRS} pairs, medians", figures(sizes, counts), [as_table([*sizes, *counts])])
+
+
+def figures(sizes: list[Disabling], counts: list[Disabling]) -> list[Figure]:
+    largest = sizes[-1]
+    return [
+        *(
+            Figure(
+                f"ours / floor, {row.files} files, {row.megabytes:.0f} MB",
+                milliseconds(row.ours),
+                milliseconds(row.floor),
+                row.over_floor,
+                OVER_FLOOR,
+            )
+            for row in (*sizes, *counts)
+        ),
+        Figure(
+            f"ours / Delta's, {largest.megabytes:.0f} MB",
+            milliseconds(largest.ours),
+            milliseconds(largest.delta),
+            largest.ours / largest.delta,
+            OVER_DELTA,
+        ),
+    ]
+
+
+def as_table(rows: list[Disabling]) -> Table:
+    """How long switching off takes at each size."""
+    return table(
+        "switching column mapping off",
+        ("files", "data", "floor", "ours", "Delta's", "Delta's / ours"),
+        (
+            (
+                f"{row.files:,}",
+                f"{row.megabytes:.1f} MB",
+                milliseconds(row.floor),
+                milliseconds(row.ours),
+                milliseconds(row.delta),
+                f"{row.delta / row.ours:.1f}",
+            )
+            for row in rows
+        ),
+    )
+
+
+def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
     """At 10 MB, 100 MB and 1 GB, in ten files each."""
     return [
         measured(ours, plain, folder, lambda path, mb=mb: of_size(plain, path, mb))
@@ -60,7 +102,7 @@ def by_size(ours: Session, plain: Session, folder: Path) -> list[Disabling]:
     ]
 
 
-def by_files(ours: Session, plain: Session, folder: Path) -> list[Disabling]:
+def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
     """At 10, 1,000 and 10,000 files of a hundred rows."""
     return [
         measured(ours, plain, folder, lambda path, count=count: of_files(plain, path, count))
@@ -68,39 +110,12 @@ def by_files(ours: Session, plain: Session, folder: Path) -> list[Disabling]:
     ]
 
 
-def of_size(session: Session, path: Path, megabytes: int) -> None:
+def of_size(session: Remote, path: Path, megabytes: int) -> None:
     """Writes a table of about this size."""
     write(session, path, megabytes * 1_000_000 // BYTES_PER_ROW, FILES_OF_SIZES)
 
 
-def of_files(session: Session, path: Path, count: int) -> None:
-    """Writes a few files, and adds links to them in one commit of our own."""
-    written = max(1, count // LINKS)
-    write(session, path, ROWS_OF_COUNTED_FILES * written, written)
-    log = path / "_delta_log"
-    actions = map(json.loads, (log / f"{0:020}.json").read_text().splitlines())
-    adds = [action["add"] for action in actions if "add" in action]
-    lines = [json.dumps({"commitInfo": {"timestamp": 0, "operation": "WRITE"}})]
-    for number in range(written, count):
-        add = adds[number % written]
-        link = f"part-{number:05}.parquet"
-        os.link(path / add["path"], path / link)
-        lines.append(json.dumps({"add": {**add, "path": link}}))
-    (log / f"{1:020}.json").write_text("\n".join(lines) + "\n")
-
-
-def write(session: Session, path: Path, rows: int, files: int) -> None:
-    """Writes a table without column mapping."""
-    doubles = ", ".join(f"rand({seed}) AS x{seed}" for seed in range(4))
-    session.sql(
-        f"CREATE TABLE delta.`{path}` USING delta AS"
-        f" SELECT id, {doubles} FROM range(0, {rows}, 1, {files})"
-    )
-
-
-def measured(
-    ours: Session, plain: Session, folder: Path, make: Callable[[Path], None]
-) -> Disabling:
+def measured(ours: Remote, plain: Remote, folder: Path, make: Callable[[Path], None]) -> Disabling:
     """Makes a table and measures on copies of it."""
     # A path of its own: sessions remember what was at a path.
     folder = Path(tempfile.mkdtemp(dir=folder))
@@ -124,7 +139,7 @@ def measured(
     )
 
 
-def pair(session: Session, path: Path, number: int) -> tuple[float, float]:
+def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
     """Seconds of the floor and of the removal, one after the other."""
     set_properties(session, path, NAME_MODE)
     # The first statement after a change of schema is slow, whatever it is.
@@ -133,7 +148,7 @@ def pair(session: Session, path: Path, number: int) -> tuple[float, float]:
     return floor, set_properties(session, path, NO_MODE)
 
 
-def rewrite(session: Session, original: Path, path: Path) -> float:
+def rewrite(session: Remote, original: Path, path: Path) -> float:
     """Seconds of Delta's removal on a fresh copy: a rewrite packs small files together."""
     shutil.copytree(original, path, copy_function=os.link)
     set_properties(session, path, NAME_MODE)
@@ -142,16 +157,11 @@ def rewrite(session: Session, original: Path, path: Path) -> float:
     return seconds
 
 
-def set_properties(session: Session, path: Path, properties: str) -> float:
-    """Seconds of ALTER TABLE .. SET TBLPROPERTIES."""
-    return session.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({properties})")
-
-
-def draw(sizes: list[Disabling], counts: list[Disabling], machine: str, path: Path) -> None:
+def draw(sizes: list[Disabling], counts: list[Disabling], path: Path) -> None:
     """Both curves as a PNG."""
-    from matplotlib.figure import Figure
+    import matplotlib.figure
 
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = matplotlib.figure.Figure(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, rows, along, label in (
         (left, sizes, [row.megabytes for row in sizes], "MB of data, 10 files"),
@@ -164,6 +174,7 @@ def draw(sizes: list[Disabling], counts: list[Disabling], machine: str, path: Pa
         axes.grid(visible=True, which="major", alpha=0.3)
     left.set_ylabel("seconds")
     left.legend()
-    figure.suptitle(f"Switching column mapping off ({machine})", fontsize="medium")
+    figure.suptitle(f"Switching column mapping off ({machine()})", fontsize="medium")
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=110)
+    print(f"Drew {path}")

@@ -17,10 +17,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-import disable
-from disable import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties
+from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties
+from remote import Remote, both_sessions, one_session
+from report import Figure, Report, in_seconds, machine, table
+from rich.table import Table
 
 COLUMNS = 10
 BYTES_PER_ROW = 8 * COLUMNS  # random doubles, which do not compress
@@ -30,15 +31,9 @@ SIZES_MB = {100: (5, 5), 1_000: (5, 3), 5_000: (3, 1)}
 FILE_COUNTS = (10, 1_000, 10_000)
 SMALL_FILES = 100_000
 YOUNG_MB = 1_000
+PICTURE = Path(__file__).parents[1] / "docs" / "leave.png"
 COPY = "SET spark.sparkext.columnMapping.removal = copy"
 NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
-
-
-class Session(disable.Session, Protocol):
-    """A session that tells how its removals went."""
-
-    def last_look(self) -> float:
-        """Seconds from the last look of the last of them to its commit."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +69,83 @@ class Leaving:
     last_look: float
     """From the last look at the table to the commit, which others must not overtake."""
 
-    @property
-    def over_cp(self) -> float:
-        """What is not the statement's own, beside `cp -r`."""
-        return (self.ours - self.floor) / self.cp
+
+def run(folder: Path) -> Report:
+    with both_sessions(folder) as (ours, plain):
+        sizes = by_size(ours, plain, folder)
+        counts = by_files(ours, plain, folder)
+        small = of_small_files(ours, plain, folder)
+    with one_session("plugin", folder / "young-session") as young:
+        first, later = in_young_session(young, folder)
+    draw(sizes, counts, PICTURE)
+    return Report(
+        "leaving by copies, medians",
+        figures(sizes, counts, small, first, later),
+        [as_table([*sizes, *counts, small])],
+    )
 
 
-def by_size(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
+def figures(
+    sizes: list[Leaving], counts: list[Leaving], small: Leaving, first: float, later: float
+) -> list[Figure]:
+    large = [row for row in sizes if row.megabytes > 900]
+    (thousand,) = (row for row in counts if row.files == 1_000)
+    return [
+        *map(over_cp, large),
+        until_commit(sizes[-1], 2),
+        until_commit(small, 10),
+        *map(over_delta, large),
+        in_all("ours, 1,000 clean files", thousand, 2),
+        in_all(f"ours, {small.files:,} small files copied", small, 12),
+        ratio(f"first in a session / later, {YOUNG_MB:,} MB", first, later, 2),
+    ]
+
+
+def over_cp(row: Leaving) -> Figure:
+    """What is not the statement's own, beside `cp -r`."""
+    what = f"(ours - a statement) / cp -r, {row.case}, {row.megabytes:,.0f} MB"
+    return ratio(what, row.ours - row.floor, row.cp, 1.3)
+
+
+def over_delta(row: Leaving) -> Figure:
+    return ratio(f"ours / Delta's, {row.case}, {row.megabytes:,.0f} MB", row.ours, row.delta, 1 / 8)
+
+
+def ratio(what: str, ours: float, other: float, limit: float) -> Figure:
+    return Figure(what, in_seconds(ours), in_seconds(other), ours / other, limit)
+
+
+def until_commit(row: Leaving, limit: float) -> Figure:
+    what = f"last look to commit, {row.files:,} files, {row.megabytes:,.0f} MB"
+    return Figure(what, in_seconds(row.last_look), "", row.last_look, limit, "s")
+
+
+def in_all(what: str, row: Leaving, limit: float) -> Figure:
+    return Figure(what, in_seconds(row.ours), in_seconds(row.delta), row.ours, limit, "s")
+
+
+def as_table(rows: list[Leaving]) -> Table:
+    """How long leaving takes at each size."""
+    times = ("ours", "a statement", "Delta's", "cp -r", "ours / cp", "Delta's / ours")
+    return table(
+        "leaving column mapping by copies",
+        ("case", "files", "data", *times),
+        (
+            (
+                row.case,
+                f"{row.files:,}",
+                f"{row.megabytes:,.1f} MB",
+                *map(in_seconds, (row.ours, row.floor, row.delta, row.cp)),
+                f"{row.ours / row.cp:.2f}",
+                f"{row.delta / row.ours:.1f}",
+            )
+            for row in rows
+        ),
+        to_the_left=("case",),
+    )
+
+
+def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Leaving]:
     """Each case at 100 MB, 1 GB and 5 GB, in files of 64 MB."""
     found = []
     for megabytes, (repeats, rewrites) in SIZES_MB.items():
@@ -94,7 +159,7 @@ def by_size(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
     return found
 
 
-def by_files(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
+def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Leaving]:
     """The flag is true and all files are clean, at 10, 1,000 and 10,000 files of a hundred rows."""
     found = []
     for count in FILE_COUNTS:
@@ -105,7 +170,7 @@ def by_files(ours: Session, plain: Session, folder: Path) -> list[Leaving]:
     return found
 
 
-def of_small_files(ours: Session, plain: Session, folder: Path) -> Leaving:
+def of_small_files(ours: Remote, plain: Remote, folder: Path) -> Leaving:
     """A hundred rows a file, each of which is copied."""
     original = folder / "small"
     of_files(plain, original, SMALL_FILES)
@@ -114,7 +179,7 @@ def of_small_files(ours: Session, plain: Session, folder: Path) -> Leaving:
     return found
 
 
-def in_young_session(session: Session, folder: Path) -> tuple[float, float]:
+def in_young_session(session: Remote, folder: Path) -> tuple[float, float]:
     """Seconds of the first leaving in a session, and the median of the five after it."""
     original = folder / "young"
     write(session, original, YOUNG_MB, mapped=False)
@@ -127,7 +192,7 @@ def in_young_session(session: Session, folder: Path) -> tuple[float, float]:
     return seconds[0], statistics.median(seconds[1:])
 
 
-def write(session: Session, path: Path, megabytes: int, *, mapped: bool) -> None:
+def write(session: Remote, path: Path, megabytes: int, *, mapped: bool) -> None:
     """Writes a table of about this size."""
     doubles = ", ".join(f"rand({seed}) AS c{seed}" for seed in range(COLUMNS))
     properties = f"TBLPROPERTIES ({NAME_MODE})" if mapped else ""
@@ -139,7 +204,7 @@ def write(session: Session, path: Path, megabytes: int, *, mapped: bool) -> None
 
 
 def measured(
-    ours: Session, plain: Session, original: Path, case: Case, repeats: int, rewrites: int
+    ours: Remote, plain: Remote, original: Path, case: Case, repeats: int, rewrites: int
 ) -> Leaving:
     """Measures on copies of a table, once more than asked: the first is left out.
 
@@ -173,7 +238,7 @@ def measured(
 
 
 def leave(
-    session: Session, original: Path, path: Path, case: Case, *, by_us: bool
+    session: Remote, original: Path, path: Path, case: Case, *, by_us: bool
 ) -> tuple[float, float]:
     """Seconds of a statement that sets a property, and of the one that switches mapping off."""
     shutil.copytree(original, path, copy_function=os.link)
@@ -204,11 +269,11 @@ def copied(original: Path, path: Path) -> float:
     return time.perf_counter() - started
 
 
-def draw(sizes: list[Leaving], counts: list[Leaving], machine: str, path: Path) -> None:
+def draw(sizes: list[Leaving], counts: list[Leaving], path: Path) -> None:
     """Both as a PNG: bars by case at each size, and curves by the number of files."""
-    from matplotlib.figure import Figure
+    import matplotlib.figure
 
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = matplotlib.figure.Figure(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for case, style in zip(CASES, ("o-", "s-", "^-"), strict=True):
         rows = [row for row in sizes if row.case == case.name]
@@ -227,6 +292,7 @@ def draw(sizes: list[Leaving], counts: list[Leaving], machine: str, path: Path) 
     right.legend(fontsize="small")
     for axes in (left, right):
         axes.grid(visible=True, which="major", alpha=0.3)
-    figure.suptitle(f"Leaving column mapping by copying ({machine})", fontsize="medium")
+    figure.suptitle(f"Leaving column mapping by copying ({machine()})", fontsize="medium")
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=110)
+    print(f"Drew {path}")

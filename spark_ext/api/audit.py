@@ -30,7 +30,7 @@ def audit(
     sample: int | None = None,
     progress: Callable[[Progress], None] | None = shown,
 ) -> AuditResult:
-    """Reads a table's log and its files' footers, and tells what is not as it should be.
+    """Reads a table's log and its files' footers, and finds what is not as it should be.
 
     It changes nothing, and reads tables that this session could not write. A classic session
     without spark-ext gets its jar on the class path, and nothing else.
@@ -42,7 +42,7 @@ def audit(
         progress: Called before, while and after Spark reads; None for silence.
 
     Raises:
-        TypeError: `table` is no text, or `sample` no integer.
+        TypeError: `table` is not a text, or `sample` not an integer.
         ValueError: `sample` is negative.
         AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
             USAGE_TRACKING_UNREADABLE_LOG.
@@ -76,7 +76,7 @@ def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
 
 
 def _rows_without_extension(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
-    """The same rows from the jar's class alone: no statement of this session changes."""
+    """The rows of the audit from the jar's class alone: no statement of this session changes."""
     from pyspark.sql import DataFrame
 
     from spark_ext.launch.attach import add_jar

@@ -42,7 +42,7 @@ class AuditResult:
         return "\n".join([head, "", as_text(rows, ("", *_PLACES)), "", *said])
 
     def _repr_html_(self) -> str:
-        """The same for a notebook, escaped."""
+        """The findings as a table for a notebook, escaped."""
         if not self.findings:
             return as_html([(self.table, "no findings")], ("table", "audit"))
         return as_html(

@@ -29,7 +29,7 @@ class Progress:
     Args:
         statement: Its SQL.
         seconds: Since it was started.
-        tasks_done: Spark tasks that have ended; on Spark Connect, when its server last told.
+        tasks_done: Spark tasks that have ended; on Spark Connect, when its server last reported.
         tasks: Spark tasks that were planned so far.
         finished: Whether it has ended, in whatever way.
         round: Where files are copied, how often there was something to copy, with this; 0 else, and
@@ -168,7 +168,7 @@ def _round(spark: SparkSession, tag: str) -> dict[str, int]:
 
 @contextmanager
 def _counted_by_server(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Keeps what a Spark Connect server tells, which has no context to ask.
+    """Keeps what a Spark Connect server reports: there is no context to ask.
 
     The session's handlers hear of all its statements, each in the thread that runs it.
     """

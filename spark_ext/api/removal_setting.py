@@ -42,7 +42,7 @@ def copying(spark: SparkSession) -> Iterator[None]:
 
 
 def _id(spark: SparkSession) -> str:
-    """The same for each Python object of one session."""
+    """A session's id, which all its Python objects share."""
     from pyspark.sql import SparkSession
 
     if isinstance(spark, SparkSession):

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from spark_ext.version import __version__
 
-# A note is no fault, and may explain one; what was skipped cannot be asked until a problem is gone.
+# A note may explain a problem; what was skipped cannot be asked until a problem is gone.
 STATUSES = OK, NOTE, PROBLEM, SKIPPED = "ok", "note", "problem", "skipped"
 
 
@@ -30,6 +30,11 @@ class Finding:
     found: str
     problem: str | None = None
     advice: str | None = None
+
+
+def without_jar(check: str) -> Finding:
+    """The finding of a check that needs our jar where it is missing."""
+    return Finding(check, SKIPPED, "not asked: the jar of spark-ext is missing")
 
 
 def is_sound(findings: Sequence[Finding]) -> bool:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
+from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding, without_jar
 from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
 from spark_ext.launch import session
@@ -55,7 +55,7 @@ def java(environ: Mapping[str, str]) -> Finding:
 
 
 def java_version(program: str) -> tuple[str, int]:
-    """A Java's version and the first number of it; 0 for a program that is no Java."""
+    """A Java's version and the first number of it; 0 for a program that is not Java."""
     done = subprocess.run(
         [program, "-version"], capture_output=True, text=True, errors="replace", timeout=60
     )
@@ -96,7 +96,7 @@ def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Finding:
     try:
         artifact = session.submit_options()[PACKAGES]
     except ExtensionJarMissingError:
-        return Finding("delta", SKIPPED, "not asked: the jar of spark-ext is missing")
+        return without_jar("delta")
     _, name, version = artifact.split(":")
     file = f"{name}-{version}.jar"
     home = spark_home(environ)
@@ -130,7 +130,7 @@ def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, s
     try:
         artifact = session.submit_options()[PACKAGES]
     except ExtensionJarMissingError:
-        return Finding("pair", SKIPPED, "not asked: the jar of spark-ext is missing")
+        return without_jar("pair")
     launched, scala = launched_spark(home, pyspark.__version__)
     named = dict.fromkeys(entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}")
     for package, place in {**named, artifact: "spark_ext.configure"}.items():

@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from spark_ext.doctor.findings import OK, PROBLEM, SKIPPED, Finding
+from spark_ext.doctor.findings import OK, PROBLEM, Finding, without_jar
 from spark_ext.errors import ExtensionJarMissingError
 from spark_ext.launch import session
 from spark_ext.launch.session import DRIVER_PYTHON
@@ -47,7 +47,7 @@ def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Fin
     try:
         path = session.jar()
     except ExtensionJarMissingError:
-        return Finding("rule process", SKIPPED, "not asked: the jar of spark-ext is missing")
+        return without_jar("rule process")
     python, source = interpreter(environ, settings)
     found = f"{python} -E {path} ({source})"
     advice = (
@@ -82,7 +82,7 @@ def _answer(command: list[str], environ: Mapping[str, str]) -> dict[str, object]
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        # A program that says nothing and does not end is no interpreter.
+        # A program that says nothing and does not end is not an interpreter.
         limit = Timer(_SECONDS, process.kill)
         limit.start()
         try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
+from spark_ext.doctor.findings import NOTE, OK, PROBLEM, Finding, without_jar
 from spark_ext.doctor.jars import are_alike, jar_version
 from spark_ext.errors import ExtensionJarMissingError
 from spark_ext.launch import session
@@ -81,7 +81,7 @@ def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Finding:
     try:
         ours = session.jar()
     except ExtensionJarMissingError:
-        return Finding("class path", SKIPPED, "not asked: the jar of spark-ext is missing")
+        return without_jar("class path")
     places = {
         source: [path for path in paths if jar_version(path)]
         for source, paths in _class_path(spark_home, settings).items()

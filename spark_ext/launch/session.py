@@ -133,7 +133,7 @@ def submit_options() -> dict[str, str]:
 
 
 def submit_args(deploy_mode: str = CLIENT) -> list[str]:
-    """The same options as arguments of spark-submit, spark-sql or pyspark.
+    """What `configure` sets as arguments of spark-submit, spark-sql or pyspark.
 
     Args:
         deploy_mode: One of `DEPLOY_MODES`. In cluster mode the driver runs on another machine, on

@@ -52,9 +52,9 @@ class SurveyedTable:
         num_other_names: How many of them have another name in the files.
         num_files: The files of its newest version.
         size_in_bytes: Their size.
-        unmapped: What this exit costs, as `ColumnMappingExit` tells it; likewise the next two.
-        readers: See above.
-        writers: See above.
+        unmapped: What this exit costs, as the `cost` of `ColumnMappingExit`.
+        readers: What this one costs.
+        writers: What this one costs.
         blocked_by: What is in the way of exits that are `BLOCKED`.
         error: The condition of the error.
         message: What the error says.

@@ -73,7 +73,7 @@ class FileCount:
 
 @dataclass(frozen=True)
 class CopiedFiles:
-    """What leaving column mapping does to each file of a table, as their footers tell."""
+    """What leaving column mapping does to each file of a table, by their footers."""
 
     kept: FileCount
     copied: FileCount
@@ -82,7 +82,7 @@ class CopiedFiles:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What the exits are told of a table.
+    """What the exits depend on.
 
     Args:
         name: As the user wrote it.

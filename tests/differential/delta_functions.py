@@ -17,8 +17,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-ALLOW_REMOVAL = "spark.databricks.delta.columnMapping.allowRemoval"
-
 Schema = Mapping[str, Any]
 Path = tuple[str, ...]
 
@@ -150,7 +148,7 @@ class DeltaFunctions:
             return self._metadata(table).columnMappingMode().name()
 
     def allow_mapping_mode_change(self, old: str, new: str) -> bool:
-        """A private method; whether mapping may go is the conf `ALLOW_REMOVAL`."""
+        """A private method."""
         modes = self._array(self._gateway.jvm.java.lang.Object, map(self._modes.apply, (old, new)))
         return self._allow_mode_change.invoke(self._mapping, modes)
 

@@ -22,7 +22,6 @@ from tables import TRACKED, commit, struct, table, without
 
 from spark_ext.model.column_mapping import (
     is_mapped,
-    is_mode_change_allowed,
     mode_of,
     physical_name,
 )
@@ -180,7 +179,7 @@ def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
     old, proposed, context = change.old, change.commit.proposed, change.commit
     modes = mode_of(old.configuration), mode_of(proposed.configuration)
     changes_mode = modes[0] != modes[1] and not context.creating_table
-    if changes_mode and not is_mode_change_allowed(*modes, removal_allowed=True):
+    if changes_mode and not delta.allow_mapping_mode_change(*modes):
         raise DeltaRefusal("DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE", {}, "")
     if not is_mapped(proposed):
         return change.new

@@ -17,7 +17,6 @@ from tables import TRACKED, commit, without
 
 from spark_ext.model.column_mapping import (
     column_id,
-    drop_column_mapping_metadata,
     find_max_column_id,
     max_column_id,
 )
@@ -237,7 +236,7 @@ def changes(
     schema = draw(evolved(old.schema))
     remaps = old.configuration.get(COLUMN_MAPPING_MODE) != configuration.get(COLUMN_MAPPING_MODE)
     if overwriting or remaps:
-        schema = drop_column_mapping_metadata(schema)
+        schema = fake_delta.drop_column_mapping_metadata(schema)
     proposed = TableMetadata(schema, configuration)
     new = fake_delta.assigned(
         old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps

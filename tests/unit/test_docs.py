@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -13,8 +14,6 @@ from pages import PAGES as RUN_PAGES
 
 import spark_ext
 from spark_ext import __main__ as command_line
-from spark_ext import errors
-from spark_ext.errors import SparkExtError
 
 CHECKOUT = Path(__file__).parents[2]
 README = CHECKOUT / "README.md"
@@ -22,11 +21,8 @@ ERRORS = CHECKOUT / "docs" / "errors.md"
 DOCS = sorted((CHECKOUT / "docs").glob("*.md"))
 PAGES = [README, *DOCS, CHECKOUT / "CHANGELOG.md", CHECKOUT / ".github" / "CONTRIBUTING.md"]
 
-SQL_STATES = {
-    value.condition: value.sql_state
-    for value in vars(errors).values()
-    if isinstance(value, type) and issubclass(value, SparkExtError) and value is not SparkExtError
-}
+CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
+SQL_STATES = {condition: listed["sqlState"] for condition, listed in CONDITIONS.items()}
 OURS = "USAGE_TRACKING_"
 # A prefix of settings, as in `spark.sparkext.worker.*`, is no setting.
 SETTING = re.compile(r"spark\.sparkext(?:\.\w+)+(?![\w.])")

@@ -20,7 +20,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tables import commit, without
 
 from spark_ext.model.column_mapping import (
-    drop_column_mapping_metadata,
     is_mapped,
     physical_name,
     schema_has_column_mapping_metadata,
@@ -116,7 +115,7 @@ class TableHistory(RuleBasedStateMachine):
     def disable_mapping(self) -> None:
         metadata = self.now.metadata
         same = all(physical_name(f) == f["name"] for _, f in walk(metadata.schema))
-        proposed = metadata.with_schema(drop_column_mapping_metadata(metadata.schema))
+        proposed = metadata.with_schema(fake_delta.drop_column_mapping_metadata(metadata.schema))
         proposed = without(proposed, MAX_COLUMN_ID)
         proposed = proposed.with_property(COLUMN_MAPPING_MODE, "none")
         is_free = self.now.is_tracked and self.now.flag == "false" and same

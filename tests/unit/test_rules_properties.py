@@ -6,13 +6,13 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
+import fake_delta
 import strategies
 from hypothesis import given
 from tables import TRACKED
 
 from spark_ext.model.column_mapping import (
     column_id,
-    drop_column_mapping_metadata,
     has_column_id,
     is_mapped,
     physical_name,
@@ -145,4 +145,4 @@ def _flag(metadata: TableMetadata) -> str | None:
 
 
 def _bare(schema: Schema) -> Schema:
-    return drop_column_mapping_metadata(schema)
+    return fake_delta.drop_column_mapping_metadata(schema)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walls between the rooms: what each may import, and what a process really loads."""
+"""The walls between the rooms: what each may import, and what a process really loads.
+
+`python tests/unit/test_walls.py` writes the rooms below into the tables of CONTRIBUTING.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -16,6 +19,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "spark_ext"
 JAVA = ROOT / "jars/src/main/java/sparkext"
+CONTRIBUTING = ROOT / ".github/CONTRIBUTING.md"
+JAVA_TABLE = "| `jars/src/main/java/sparkext/` |"
 
 # What a room may import of ours, besides itself.
 ROOMS: Mapping[str, set[str]] = {
@@ -35,7 +40,7 @@ ROOMS: Mapping[str, set[str]] = {
     "doctor": {"errors", "model", "launch", "version"},
     "cli": {"errors", "model", "leave", "wire", "launch", "api"},
     "__init__": {"errors", "leave", "auditing", "launch", "api", "version"},
-    "__main__": {"errors", "show", "launch", "api", "cli", "doctor"},
+    "__main__": {"errors", "launch", "cli", "doctor"},
 }
 # What it may import of others, besides the standard library.
 LIBRARIES: Mapping[str, set[str]] = {
@@ -219,3 +224,49 @@ def test_java_files_have_no_circle() -> None:
 
     assert circle(graph) == []
     assert set().union(*graph.values()) <= set(graph)
+
+
+def with_rooms(page: str) -> str:
+    """CONTRIBUTING with what each room may import; a room without a row fails."""
+    ours, java = page.split(JAVA_TABLE)
+    for room_, others in ROOMS.items():
+        names = [*map(as_python, others), *LIBRARIES.get(room_, ())]
+        ours = with_cell(ours, as_python(room_), names)
+    for package, others in JAVA_ROOMS.items():
+        java = with_cell(java, as_java(package), map(as_java, others))
+    return ours + JAVA_TABLE + java
+
+
+def with_cell(tables: str, room_: str, others: Iterable[str]) -> str:
+    row = re.compile(rf"^(\| `{re.escape(room_)}`.*\|).*\|$", re.MULTILINE)
+    cell = ", ".join(f"`{name}`" for name in sorted(others))
+    replaced, rows = row.subn(lambda found: f"{found[1]} {cell or 'nothing of ours'} |", tables)
+    assert rows == 1, f"{rows} rows of `{room_}` in CONTRIBUTING"
+    return replaced
+
+
+def as_python(room_: str) -> str:
+    return f"{room_}/" if (PACKAGE / room_).is_dir() else f"{room_}.py"
+
+
+def as_java(package: str) -> str:
+    return f"{package}/" if package else "*.java"
+
+
+def test_contributing_says_what_each_room_may_import() -> None:
+    page = CONTRIBUTING.read_text()
+
+    assert page == with_rooms(page)
+
+
+def test_contributing_has_no_other_rooms() -> None:
+    ours, java = CONTRIBUTING.read_text().split(JAVA_TABLE)
+    rooms = {*map(as_python, ROOMS)}, {*map(as_java, JAVA_ROOMS)}
+
+    for text, names in zip((ours, java), rooms, strict=True):
+        rows = re.findall(r"^\| `([\w*.]+/?)`.*", text, re.MULTILINE)
+        assert set(rows) - {"spark_ext/"} == names
+
+
+if __name__ == "__main__":
+    CONTRIBUTING.write_text(with_rooms(CONTRIBUTING.read_text()))
