@@ -127,7 +127,7 @@ test-matrix: venv jar test-java ## Run the slow ways in, then the tests on every
 
 .PHONY: soak
 soak: venv jar ## Run HISTORIES random histories against the model in JOBS processes, and print how many steps
-	$(BIN)/python -m tests.model.soak --histories $(HISTORIES) --jobs $(JOBS)
+	$(BIN)/python -m tests.histories.soak --histories $(HISTORIES) --jobs $(JOBS)
 
 .PHONY: lint
 lint: venv ## Check style and types: ruff, mypy, google-java-format

@@ -15,15 +15,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlparse
 
-import class_archive
 import pytest
-from delta_table import Table
 from pyspark.sql import SparkSession
-from releases import LEAVES_SOCKETS_OPEN
-from session_conf import session_conf
-from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
+from tests.support import class_archive
+from tests.support.delta_table import Table
+from tests.support.releases import LEAVES_SOCKETS_OPEN
+from tests.support.session_conf import session_conf
+from tests.support.sessions import small_session, with_hive_catalog, with_one_driver
 
 ARCHIVE = pytest.StashKey[Path]()
 

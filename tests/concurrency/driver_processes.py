@@ -10,17 +10,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from custom_sessions import session
-from delta_table import Table
-from held_statement import PATIENCE, HeldStatement
-from odd_disk import OddDisk, with_odd_disk
-from processes import jvm_pid
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from sound_log import Row
-from statements import DISABLE_MAPPING, named_condition
-from stops import STOPS, Stop
+
+from tests.concurrency.statements import DISABLE_MAPPING, named_condition
+from tests.concurrency.stops import STOPS, Stop
+from tests.support.custom_sessions import session
+from tests.support.delta_table import Table
+from tests.support.held_statement import PATIENCE, HeldStatement
+from tests.support.odd_disk import OddDisk, with_odd_disk
+from tests.support.processes import jvm_pid
+from tests.support.sound_log import Row
 
 READY = "ready"
 TURNS = 2

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from held_statement import HeldStatement, Step, overtaken
-from removal import (
+
+from tests.concurrency.statements import named_condition
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.held_statement import HeldStatement, Step, overtaken
+from tests.support.removal import (
     NONE_MODE,
     OPERATION,
     Action,
@@ -30,8 +32,7 @@ from removal import (
     setting,
     untouched,
 )
-from statements import named_condition
-from table_log import TableLog
+from tests.support.table_log import TableLog
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 NO_VECTORS = "'delta.enableDeletionVectors' = 'false'"

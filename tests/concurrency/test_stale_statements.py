@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from held_statement import HeldStatement, Step
-from name_changes import Change, drop_and_add, leave, nothing, rename, rename_and_add, swap
-from statements import named_condition
+
+from tests.concurrency.statements import named_condition
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.name_changes import (
+    Change,
+    drop_and_add,
+    leave,
+    nothing,
+    rename,
+    rename_and_add,
+    swap,
+)
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"

@@ -7,12 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import strategies
-from delta_functions import ALLOW_REMOVAL, DeltaFunctions, DeltaRefusal
-from fixed_schemas import COMPARISON, EMPTY, on_schemas
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import struct
 
 from spark_ext.errors import SparkExtError, UnsupportedModeError
 from spark_ext.model.column_mapping import (
@@ -29,6 +25,10 @@ from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MO
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.model.physical_schema import physical_schema, rename_to_physical
 from spark_ext.model.schema import Path, Schema, map_fields, walk
+from tests.differential.delta_functions import ALLOW_REMOVAL, DeltaFunctions, DeltaRefusal
+from tests.differential.fixed_schemas import COMPARISON, EMPTY, on_schemas
+from tests.unit import strategies
+from tests.unit.tables import struct
 
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))
 NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}

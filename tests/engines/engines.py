@@ -15,8 +15,9 @@ from typing import Any
 
 import chdb
 import polars
-from deltalake_readers import read_by_datafusion, read_by_pyarrow
 from pyspark.sql import SparkSession
+
+from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 
 Rows = list[dict[str, Any]]
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import engines
 import pyarrow
 import pytest
-from delta_table import NAME_MODE, Table
 from deltalake import write_deltalake
 from deltalake.exceptions import DeltaError, DeltaProtocolError
-from engines import Rows
 from polars.exceptions import ShapeError
 from pyspark.sql import SparkSession
 
 from spark_ext import UsageTracking
+from tests.engines import engines
+from tests.engines.engines import Rows
+from tests.support.delta_table import NAME_MODE, Table
 
 Reader = Callable[[Path], Rows]
 

@@ -13,7 +13,8 @@ import deltalake
 import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import SparkSession
-from table_log import TableLog
+
+from tests.support.table_log import TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"

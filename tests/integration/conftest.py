@@ -9,12 +9,13 @@ from pathlib import Path
 from textwrap import dedent, indent
 from urllib.parse import urlparse
 
-import audited
 import pytest
-from custom_sessions import our_jar
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from rule_process import PYTHON, SetConf
+
+from tests.support import audited
+from tests.support.custom_sessions import our_jar
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.rule_process import PYTHON, SetConf
 
 AUDITOR = audited.Auditor()
 

@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from custom_sessions import (
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext.errors import SessionNotAttachableError
+from tests.support.custom_sessions import (
     CATALOG,
     DELTA,
     Failure,
@@ -20,15 +24,11 @@ from custom_sessions import (
     stop,
     track_a_table,
 )
-from delta_table import Table
-from install_page import block
-from processes import in_new_process
-from pyspark.sql import SparkSession
-from sessions import with_hive_catalog
-from table_log import TableLog, is_uuid_name
-
-import spark_ext
-from spark_ext.errors import SessionNotAttachableError
+from tests.support.delta_table import Table
+from tests.support.install_page import block
+from tests.support.processes import in_new_process
+from tests.support.sessions import with_hive_catalog
+from tests.support.table_log import TableLog, is_uuid_name
 
 REFUSED = {"DELTA_CANNOT_MODIFY_TABLE_PROPERTY"}
 

@@ -11,13 +11,14 @@ from urllib.parse import urlparse
 
 import pyspark
 import pytest
-from custom_sessions import Failure, failure_of, our_jar, resolved_jars, session, stop
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from processes import in_new_process
 from pyspark.sql import SparkSession
-from releases import evolving_merge
-from table_log import UUID, TableLog
+
+from tests.support.custom_sessions import Failure, failure_of, our_jar, resolved_jars, session, stop
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.processes import in_new_process
+from tests.support.releases import evolving_merge
+from tests.support.table_log import UUID, TableLog
 
 
 @pytest.fixture
@@ -254,7 +255,7 @@ def test_the_deltatable_api_writes_under_the_physical_names(named_table: Table) 
 
 # Another session catalog in front of Delta's.
 
-FRONT_CATALOG = Path(__file__).parents[1] / "support" / "FrontCatalog.java"
+FRONT_CATALOG = Path(__file__).with_name("FrontCatalog.java")
 
 
 def use_tables(home: Path, jars: list[str]) -> list[list[tuple[object, ...]]]:

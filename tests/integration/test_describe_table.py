@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.sql import SparkSession
-from table_log import FEATURE, FLAG
 
 from spark_ext import UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import FEATURE, FLAG
 
 
 def tracking_by_both_means(table: Table) -> list[UsageTracking]:

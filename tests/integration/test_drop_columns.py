@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import is_uuid_name
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import is_uuid_name
 
 # Refusals.
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from releases import CHANGE_DATA, SQL_GENERATES_COLUMNS
-from table_log import UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import CHANGE_DATA, SQL_GENERATES_COLUMNS
+from tests.support.table_log import UUID
 
 MAPPED = f"{TRACKED}, {NAME_MODE}"
 COLUMN_DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
-from releases import LIKE_TAKES_PATHS
-from table_log import FLAG
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import LIKE_TAKES_PATHS
+from tests.support.table_log import FLAG
 
 SESSION_DEFAULT = "spark.databricks.delta.properties.defaults.columnMapping.hasDroppedOrRenamed"
 NAMED = f"TBLPROPERTIES ('{FLAG}' = 'false')"

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table, refusal
 from py4j.protocol import Py4JJavaError
 from pyspark import InheritableThread, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from table_log import FEATURE
 
 from spark_ext import UsageTracking
 from spark_ext.api.progress import Progress
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import FEATURE
 
 MODE = "delta.columnMapping.mode"
 REMOVAL = "spark.sparkext.columnMapping.removal"

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from releases import AUTO_MERGE, CHANGE_DATA, evolving_merge
-from table_log import UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import AUTO_MERGE, CHANGE_DATA, evolving_merge
+from tests.support.table_log import UUID
 
 Merge = Callable[[Table, str], None]
 

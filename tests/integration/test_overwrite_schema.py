@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import UUID, TableLog
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import UUID, TableLog
 
 SetConf = Callable[[str, str], None]
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from table_log import FEATURE, FLAG
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import FEATURE, FLAG
 
 NAME = "registered"
 DIFFERENT_PROPERTY = "DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY"

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from table_log import UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import UUID
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"

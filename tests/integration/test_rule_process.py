@@ -12,10 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from custom_sessions import our_jar, resolved_jars, session, track_a_table
-from delta_table import Table
-from delta_table import refusal as refused_with
-from processes import (
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from tests.support.custom_sessions import our_jar, resolved_jars, session, track_a_table
+from tests.support.delta_table import Table
+from tests.support.delta_table import refusal as refused_with
+from tests.support.processes import (
     command_line,
     environment,
     in_new_process,
@@ -24,11 +27,17 @@ from processes import (
     listening_addresses,
     rule_workers,
 )
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-from releases import STATIC_SETTING
-from rule_process import PYTHON, TIMEOUT, SetConf, add_column, kill, refusal, wait_until
-from table_log import TableLog
+from tests.support.releases import STATIC_SETTING
+from tests.support.rule_process import (
+    PYTHON,
+    TIMEOUT,
+    SetConf,
+    add_column,
+    kill,
+    refusal,
+    wait_until,
+)
+from tests.support.table_log import TableLog
 
 # Who may say which program the process runs.
 

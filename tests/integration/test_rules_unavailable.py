@@ -15,20 +15,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from custom_sessions import our_jar
-from delta_table import NAME_MODE, Table
-from delta_table import refusal as refused_with
-from processes import (
+from pyspark.errors import AnalysisException
+
+from spark_ext import UsageTracking
+from spark_ext.errors import MalformedMessageError
+from tests.support.custom_sessions import our_jar
+from tests.support.delta_table import NAME_MODE, Table
+from tests.support.delta_table import refusal as refused_with
+from tests.support.processes import (
     jvm_pid,
     processes_that_name,
     rule_workers,
 )
-from pyspark.errors import AnalysisException
-from rule_process import PYTHON, TIMEOUT, SetConf, add_column, kill, refusal
-from table_log import FLAG
-
-from spark_ext import UsageTracking
-from spark_ext.errors import MalformedMessageError
+from tests.support.rule_process import PYTHON, TIMEOUT, SetConf, add_column, kill, refusal
+from tests.support.table_log import FLAG
 
 
 def refusal_then_recovery(table: Table, driver_conf: SetConf) -> AnalysisException:

@@ -10,8 +10,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from changed_jars import changed_jar
-from custom_sessions import (
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext.errors import SessionAlreadyRunningError
+from tests.integration.changed_jars import changed_jar
+from tests.support.custom_sessions import (
     CATALOG,
     DELTA,
     OURS,
@@ -25,17 +32,10 @@ from custom_sessions import (
     stop,
     track_a_table,
 )
-from delta_table import NAME_MODE, TRACKED, Table
-from processes import in_new_process
-from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-from releases import DELTA_COORDINATES, DELTA_VERSION, TESTED_DELTAS
-from table_log import TableLog, is_uuid_name
-
-import spark_ext
-from spark_ext.errors import SessionAlreadyRunningError
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.processes import in_new_process
+from tests.support.releases import DELTA_COORDINATES, DELTA_VERSION, TESTED_DELTAS
+from tests.support.table_log import TableLog, is_uuid_name
 
 
 @pytest.fixture(scope="module")

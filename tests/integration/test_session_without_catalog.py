@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from custom_sessions import Failure, failure_of, our_jar, resolved_jars, session
 from delta.tables import DeltaTable
-from delta_table import Table
-from processes import in_new_process
 from pyspark.sql import SparkSession
-from sessions import with_hive_catalog
-from table_log import TableLog
+
+from tests.support.custom_sessions import Failure, failure_of, our_jar, resolved_jars, session
+from tests.support.delta_table import Table
+from tests.support.processes import in_new_process
+from tests.support.sessions import with_hive_catalog
+from tests.support.table_log import TableLog
 
 pytestmark = pytest.mark.matrix  # its two sessions with Hive take a minute
 

@@ -15,8 +15,12 @@ from typing import Any
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from name_changes import (
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import expr, lit
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.name_changes import (
     Change,
     drop_and_add,
     leave,
@@ -26,10 +30,7 @@ from name_changes import (
     rename_and_add,
     swap,
 )
-from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
-from pyspark.sql.functions import expr, lit
-from removal import NONE_MODE
+from tests.support.removal import NONE_MODE
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 COLUMNS = "a INT, b STRING, d STRING"

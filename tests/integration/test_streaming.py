@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
-from table_log import FEATURE, UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import FEATURE, UUID
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
 INCOMPATIBLE_CHANGE = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"

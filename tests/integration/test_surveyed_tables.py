@@ -17,18 +17,18 @@ from urllib.parse import urlparse
 
 import pyspark
 import pytest
-from custom_sessions import resolved_jars
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from pages import commands
 from pyspark.sql import SparkSession
-from releases import TABLES_AT_ONCE, VIEWS_TAKE_OUR_FUNCTIONS
-from table_log import TableLog
 
 import spark_ext
 from spark_ext import Survey
 from spark_ext.__main__ import main
+from tests.support.custom_sessions import resolved_jars
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.pages import commands
+from tests.support.releases import TABLES_AT_ONCE, VIEWS_TAKE_OUR_FUNCTIONS
+from tests.support.table_log import TableLog
 
-SUPPORT = Path(__file__).parents[1] / "support"
+HERE = Path(__file__).parent
 SCHEMA = "surveyed"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ODD = ["a.b", "tick``", "a${x}", "b c", "1d", 'it\'s "x"', "-- c", "é 日本"]
@@ -128,7 +128,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the catalog `lake`, which lists what is in it."""
     home = tmp_path_factory.mktemp("lake")
     jars = f"{Path(pyspark.__file__).parent}/jars/*"
-    sources = [SUPPORT / "PathCatalog.java", SUPPORT / "ListingCatalog.java"]
+    sources = [HERE / "PathCatalog.java", HERE / "ListingCatalog.java"]
     class_path = os.pathsep.join([jars, *resolved_jars(spark)])
     subprocess.run(["javac", "-cp", class_path, "-d", home / "classes", *sources], check=True)
     jvm = spark._jvm

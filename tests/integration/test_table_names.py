@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from custom_sessions import resolved_jars
-from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.sql import SparkSession
-from releases import VIEWS_TAKE_OUR_FUNCTIONS
-from table_log import TableLog
 
 from spark_ext import UsageTracking
+from tests.support.custom_sessions import resolved_jars
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
+from tests.support.table_log import TableLog
 
 SetConf = Callable[[str, str], None]
 
-PATH_CATALOG = Path(__file__).parents[1] / "support" / "PathCatalog.java"
+PATH_CATALOG = Path(__file__).with_name("PathCatalog.java")
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 SUBSTITUTE = "spark.sql.variable.substitute"
 

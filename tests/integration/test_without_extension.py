@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from custom_sessions import DELTA, Failure, failure_of, resolved_jars, session
-from delta_table import TRACKED, Table
-from processes import new_process
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from table_log import UUID
 
 import spark_ext
 from spark_ext import UsageTracking
+from tests.support.custom_sessions import DELTA, Failure, failure_of, resolved_jars, session
+from tests.support.delta_table import TRACKED, Table
+from tests.support.processes import new_process
+from tests.support.table_log import UUID
 
 WRITES = [
     "INSERT INTO {t} VALUES (3, 'z')",

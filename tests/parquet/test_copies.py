@@ -19,8 +19,13 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from compact_thrift import decoded
-from parquet_columns import (
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tests.parquet.parquet_kept import differences
+from tests.parquet.parquet_writers import BROTLI, write_all
+from tests.support.compact_thrift import decoded
+from tests.support.parquet_columns import (
     KEY,
     ROW,
     Column,
@@ -36,7 +41,7 @@ from parquet_columns import (
     values,
     without,
 )
-from parquet_file import (
+from tests.support.parquet_file import (
     BLOOM,
     CODEC,
     COLUMN_INDEX,
@@ -53,11 +58,7 @@ from parquet_file import (
     problems,
     start,
 )
-from parquet_kept import differences
-from parquet_renamer import BY, Outcome, Renamer
-from parquet_writers import BROTLI, write_all
-from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
+from tests.support.parquet_renamer import BY, Outcome, Renamer
 
 ROWS = 300
 LZO = 3  # a codec that nobody ships

@@ -10,10 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from compact_thrift import BINARY, I32, I64, Struct, decoded, encoded
-from copied_file import DROPPED, STAYING
-from parquet_columns import Column, plan
-from parquet_file import (
+
+from tests.parquet.copied_file import DROPPED, STAYING
+from tests.parquet.parquet_kept import SPARKS_SCHEMA, differences
+from tests.support.compact_thrift import BINARY, I32, I64, Struct, decoded, encoded
+from tests.support.parquet_columns import Column, plan
+from tests.support.parquet_file import (
     BLOOM,
     CODEC,
     COLUMN_INDEX,
@@ -30,8 +32,7 @@ from parquet_file import (
     ParquetFile,
     start,
 )
-from parquet_kept import SPARKS_SCHEMA, differences
-from parquet_renamer import Renamer
+from tests.support.parquet_renamer import Renamer
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 

@@ -14,10 +14,12 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from compact_thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, List, Struct
-from parquet_columns import Array, Column, Columns, Map, arrow_schema, plan
-from parquet_columns import Struct as StructType
-from parquet_file import (
+from pyspark.sql import SparkSession
+
+from tests.support.compact_thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, List, Struct
+from tests.support.parquet_columns import Array, Column, Columns, Map, arrow_schema, plan
+from tests.support.parquet_columns import Struct as StructType
+from tests.support.parquet_file import (
     BLOOM,
     BLOOM_LENGTH,
     COLUMN_INDEX,
@@ -45,8 +47,7 @@ from parquet_file import (
     problems,
     start,
 )
-from parquet_renamer import Outcome, Renamer
-from pyspark.sql import SparkSession
+from tests.support.parquet_renamer import Outcome, Renamer
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 

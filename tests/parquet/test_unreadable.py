@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
-from parquet_columns import Column, plan
-from parquet_file import ParquetFile
-from parquet_renamer import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+from tests.support.parquet_columns import Column, plan
+from tests.support.parquet_file import ParquetFile
+from tests.support.parquet_renamer import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 

@@ -17,13 +17,14 @@ from typing import Any
 from uuid import uuid4
 
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import Row as SparkRow
-from removal import NONE_MODE, SETTING
-from table_kinds import Kind, Original
-from table_log import TableLog
-from table_model import OPEN, Impossible, Model, Row
+
+from tests.schedules.table_kinds import Kind, Original
+from tests.schedules.table_model import OPEN, Impossible, Model, Row
+from tests.support.delta_table import NAME_MODE, TRACKED
+from tests.support.removal import NONE_MODE, SETTING
+from tests.support.table_log import TableLog
 
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 KEPT_PROPERTIES = (

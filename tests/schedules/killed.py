@@ -10,13 +10,14 @@ import time
 from multiprocessing import get_context
 from pathlib import Path
 
-from actors import hold
-from custom_sessions import session
-from held_statement import PATIENCE
-from processes import jvm_pid
 from pyspark.java_gateway import ensure_callback_server_started
-from schedule import killed_schedule
-from table_kinds import Original
+
+from tests.schedules.actors import hold
+from tests.schedules.schedule import killed_schedule
+from tests.schedules.table_kinds import Original
+from tests.support.custom_sessions import session
+from tests.support.held_statement import PATIENCE
+from tests.support.processes import jvm_pid
 
 READY = "ready"
 

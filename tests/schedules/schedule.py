@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 
-from acts import (
+from tests.schedules.acts import (
     ADD_B,
     ADD_F,
     CHANGES,
@@ -55,8 +55,8 @@ from acts import (
     WRITERS,
     Act,
 )
-from held_statement import Step
-from table_kinds import DROPPED, MAPPINGS, Kind
+from tests.schedules.table_kinds import DROPPED, MAPPINGS, Kind
+from tests.support.held_statement import Step
 
 Script = tuple[Act, ...]
 

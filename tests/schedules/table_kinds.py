@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copytree
 
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from removal import NONE_MODE, setting
-from table_model import Column, Model, Row, Value
+
+from tests.schedules.table_model import Column, Model, Row, Value
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.removal import NONE_MODE, setting
 
 MAPPINGS = ("plain", "free", "used", "left")
 """Never mapped; mapped and no column touched; renamed and dropped; that, and mapping left."""

@@ -10,15 +10,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from delta.tables import DeltaTable
-from delta_table import Table
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from sessions import small_session
-from table_log import FLAG, TableLog
 
 import spark_ext
+from tests.support.delta_table import Table
+from tests.support.sessions import small_session
+from tests.support.table_log import FLAG, TableLog
 
 OURS = "sparkext.UsageTrackingExtension"
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_columns import create_by_builder
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from releases import SQL_GENERATES_COLUMNS
-from table_log import TableLog
+
+from tests.integration.generated_columns import create_by_builder
+from tests.support.releases import SQL_GENERATES_COLUMNS
+from tests.support.table_log import TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"

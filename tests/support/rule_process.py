@@ -10,8 +10,9 @@ from collections.abc import Callable
 from itertools import count
 
 import pytest
-from delta_table import Table
 from pyspark.errors import AnalysisException
+
+from tests.support.delta_table import Table
 
 PYTHON = "spark.sparkext.worker.python"
 TIMEOUT = "spark.sparkext.worker.timeout"

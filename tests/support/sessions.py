@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from releases import SPARK
+
+from tests.support.releases import SPARK
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # The better compiler and the concurrent collector take a quarter of the processor's time, and pay

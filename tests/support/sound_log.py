@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow.parquet
-from table_log import TableLog, is_uuid_name
+
+from tests.support.table_log import TableLog, is_uuid_name
 
 Row = dict[str, Any]
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import fake_delta
 from hypothesis import strategies as st
-from tables import TRACKED, commit, without
 
 from spark_ext.model.column_mapping import (
     column_id,
@@ -31,6 +29,8 @@ from spark_ext.model.keys import (
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
+from tests.unit import fake_delta
+from tests.unit.tables import TRACKED, commit, without
 
 # Case twins, Delta's special characters, segments of paths, letters whose case is not ASCII.
 NAMES = (

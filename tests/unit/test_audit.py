@@ -8,10 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import audited_logs
 import pytest
-from audited_logs import Version, log_of
-from tables import table, without
 
 import spark_ext
 from spark_ext import AuditResult, Finding
@@ -22,6 +19,9 @@ from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, Ta
 from spark_ext.model.keys import MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
+from tests.unit import audited_logs
+from tests.unit.audited_logs import Version, log_of
+from tests.unit.tables import table, without
 
 UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
 UUID_2 = "col-00000000-8c3f-4d55-9d8e-0c7e4a3b2f10"

@@ -8,13 +8,13 @@ import re
 from pathlib import Path
 
 import pytest
-from pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
-from pages import PAGES as RUN_PAGES
 
 import spark_ext
 from spark_ext import __main__ as command_line
 from spark_ext import errors
 from spark_ext.errors import SparkExtError
+from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
+from tests.support.pages import PAGES as RUN_PAGES
 
 CHECKOUT = Path(__file__).parents[2]
 README = CHECKOUT / "README.md"

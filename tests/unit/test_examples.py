@@ -7,13 +7,12 @@ import dataclasses
 import doctest
 import importlib
 
-import audited_logs
 import pytest
-import tables
 
 from spark_ext.auditing import CHECKS
 from spark_ext.model.usage import flag
 from spark_ext.rules import RULES
+from tests.unit import audited_logs, tables
 
 MODULES = [
     "spark_ext.model.changes",

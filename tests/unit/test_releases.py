@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext.launch import releases, session
 from spark_ext.errors import UnsupportedSparkVersionError
+from spark_ext.launch import releases, session
 from spark_ext.launch.releases import launched_spark, require_pair
 
 CHECKOUT = Path(__file__).parents[2]

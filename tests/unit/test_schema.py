@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import strategies
 from hypothesis import given
-from tables import struct
 
 from spark_ext.model.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, walk
+from tests.unit import strategies
+from tests.unit.tables import struct
 
 NESTED = struct({"s": {"struct": {"x": ""}}, "l": {"array": {"y": ""}}, "m": {"map": {"z": ""}}})
 

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import Row
-from tables import table, wire
 
 import spark_ext
 from spark_ext import Obstacle, Survey, SurveyedTable, SurveyProgress
@@ -25,6 +24,7 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.survey_sums import sums
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
+from tests.unit.tables import table, wire
 
 TRACKED = ["columnMapping", "columnMappingUsageTracking"]
 COSTS = ["NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"]

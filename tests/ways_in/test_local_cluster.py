@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from custom_sessions import DELTA, failure_of, session
-from processes import in_new_process
 from pyspark.sql import SparkSession
-from removal import counts
-from sessions import small_session
-from table_log import TableLog
-from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 import spark_ext
+from tests.support.custom_sessions import DELTA, failure_of, session
+from tests.support.processes import in_new_process
+from tests.support.removal import counts
+from tests.support.sessions import small_session
+from tests.support.table_log import TableLog
+from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 UNMAP = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 EXITS = "SELECT `exit`, reached FROM column_mapping_exit('{t}')"

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from install_page import block
-from place import PYSPARK, Place
 from pyspark.sql import SparkSession
-from sessions import SHORT_RUN
-from shells import output_of
-from tracked import REFUSED, SET_FLAG, assert_tracked, statements
 
 import spark_ext
+from tests.support.install_page import block
+from tests.support.sessions import SHORT_RUN
+from tests.support.shells import output_of
+from tests.ways_in.place import PYSPARK, Place
+from tests.ways_in.tracked import REFUSED, SET_FLAG, assert_tracked, statements
 
 CHECKOUT = Path(__file__).parents[2]
 DEFAULTS = CHECKOUT / "conf" / "spark-defaults.conf"

@@ -14,11 +14,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from audited import findings
-from column_draws import lost_whole_struct
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from readers import (
+
+from tests.histories.column_draws import lost_whole_struct
+from tests.histories.readers import (
     Content,
     PlainSpark,
     content,
@@ -26,9 +26,10 @@ from readers import (
     read_with_deltalake,
     read_with_us,
 )
-from reference_model import UUID, Column, Columns, State, leaves, mapped, walk
-from sql_text import condition_of, kind_of, select
-from table_log import TableLog, is_uuid_name
+from tests.histories.reference_model import UUID, Column, Columns, State, leaves, mapped, walk
+from tests.histories.sql_text import condition_of, kind_of, select
+from tests.support.audited import findings
+from tests.support.table_log import TableLog, is_uuid_name
 
 FLAG_TEXT = {True: "true", False: "false", None: None}
 

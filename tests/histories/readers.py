@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deltalake_readers import read_by_datafusion, read_by_pyarrow
 from pyspark.sql import SparkSession
+
+from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
+
+CHECKOUT = Path(__file__).parents[2]
 
 
 class Content(NamedTuple):
@@ -26,15 +29,16 @@ class PlainSpark:
     def __init__(self, folder: Path, *, lasting: bool = False) -> None:
         self._asked = False
         self._log = folder / "plain_session.log"
-        script = str(Path(__file__).with_name("plain_session.py"))
+        module = "tests.histories.plain_session"
         kind = "lasting" if lasting else "short"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, script, str(folder / "plain_warehouse"), kind],
+                [sys.executable, "-m", module, str(folder / "plain_warehouse"), kind],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                cwd=CHECKOUT,
             )
 
     def ask(self, sql: str) -> None:

@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from compact_thrift import List, Struct, decoded
-from parquet_file import (
+from tests.support.compact_thrift import List, Struct, decoded
+from tests.support.parquet_file import (
     BLOOM,
     COLUMN_INDEX,
     COLUMN_INDEX_LENGTH,

@@ -15,7 +15,8 @@ from threading import Thread, Timer
 
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
-from sessions import small_session, with_one_driver
+
+from tests.support.sessions import small_session, with_one_driver
 
 STARTED = re.compile(r"Spark Connect server started at: (\S+):(\d+)")
 START_SECONDS = 300

@@ -13,9 +13,10 @@ import deltalake
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
-from parquet_columns import KEY, ROW
 from pyspark.sql import DataFrame, SparkSession
-from session_conf import session_conf
+
+from tests.support.parquet_columns import KEY, ROW
+from tests.support.session_conf import session_conf
 
 # Small, so that a few hundred rows have several row groups and each of them several pages.
 SMALL = {

@@ -8,7 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
-from reference_model import INSIDE, Column, Columns, State, edited, inside, leaves, walk
+
+from tests.histories.reference_model import (
+    INSIDE,
+    Column,
+    Columns,
+    State,
+    edited,
+    inside,
+    leaves,
+    walk,
+)
 
 # Few, so that names come back after a drop or rename, also in the other letter case.
 NAMES = ["a", "b", "c", "A", "B", "é", "É", "d"]

@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from column_draws import (
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from tests.histories.column_draws import (
     depth,
     draw_column,
     draw_columns,
@@ -24,13 +27,11 @@ from column_draws import (
     siblings,
     without,
 )
-from delta_table import TRACKED
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from reference_model import Column, State, edited, walk
-from sql_text import clause, definition, dotted, select, sql_type
-from table_log import TableLog
-from table_steps import TableSteps, TableUnderTest, World
+from tests.histories.reference_model import Column, State, edited, walk
+from tests.histories.sql_text import clause, definition, dotted, select, sql_type
+from tests.histories.table_steps import TableSteps, TableUnderTest, World
+from tests.support.delta_table import TRACKED
+from tests.support.table_log import TableLog
 
 MODES = {mode: f"'delta.columnMapping.mode' = '{mode}'" for mode in ("none", "name", "id")}
 # What changes how files are written, and must change nothing else.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
-import shells
-from table_log import TableLog
+
+from tests.support import shells
+from tests.support.table_log import TableLog
 
 PYSPARK = Path(pyspark.__file__).parent
 
