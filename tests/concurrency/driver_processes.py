@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -97,7 +98,8 @@ def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
     interpreter = home / "python"
     interpreter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{home}/worker.py" "$@"\n')
     interpreter.chmod(0o755)
-    application = spark._jvm.org.apache.spark.SparkEnv.get().conf()
+    jvm: Any = spark._jvm
+    application = jvm.org.apache.spark.SparkEnv.get().conf()
     application.set("spark.sparkext.worker.python", str(interpreter))
     return reached
 

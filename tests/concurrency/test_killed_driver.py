@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -48,7 +49,7 @@ def killed(
 ) -> dict[Stop, Path]:
     """The tables that drivers were writing when they were killed, of the tests of this run."""
     jars = [*resolved_jars(spark), our_jar()]
-    wanted = {
+    wanted: set[Any] = {
         item.callspec.params["stop"]
         for item in request.session.items
         if isinstance(item, pytest.Function)

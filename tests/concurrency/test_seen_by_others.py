@@ -18,7 +18,7 @@ from delta.tables import DeltaTable
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import col, udf
-from pyspark.sql.streaming import DataStreamWriter
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tests.concurrency.driver_processes import wait_until
 from tests.concurrency.statements import named_condition

@@ -204,7 +204,7 @@ def altered(delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata) 
 
 
 def _next(
-    delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata, **facts: bool
+    delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata, **facts: Any
 ) -> TableMetadata:
     result = delta.assign_column_id_and_physical_name(as_metadata(old), as_metadata(proposed))
     new = TableMetadata(result.schema, result.configuration)

@@ -51,7 +51,7 @@ def clickhouse(path: Path) -> Rows:
 
 def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
     """Delta Kernel Java, from the jars that delta-spark brings."""
-    jvm = spark._jvm
+    jvm: Any = spark._jvm
     engine = jvm.io.delta.kernel.defaults.engine.DefaultEngine.create(
         jvm.org.apache.hadoop.conf.Configuration()
     )

@@ -25,6 +25,7 @@ from tests.histories.column_draws import (
     places,
     renamed,
     siblings,
+    with_new,
     without,
 )
 from tests.histories.reference_model import Column, State, edited, walk
@@ -142,9 +143,7 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
             taken = siblings(columns, parent)
             new = draw_column(data, table.state.mode, taken, level=depth(parent))
             first = data.draw(st.booleans(), label="first")
-            columns = edited(
-                columns, parent, lambda old, n=new, f=first: (n, *old) if f else (*old, n)
-            )
+            columns = edited(columns, parent, with_new(new, first=first))
             added.append(f"{dotted((*parent, new.name))} {sql_type(new)}{' FIRST' * first}")
         statement = f"ALTER TABLE {table.name} ADD COLUMNS ({', '.join(added)})"
         self._step(table, statement, table.state.altered(columns), data=data)

@@ -40,13 +40,16 @@ class PlainSpark:
                 text=True,
                 cwd=CHECKOUT,
             )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._questions, self._answers = self._process.stdin, self._process.stdout
 
     def ask(self, sql: str) -> None:
         if self._asked:  # by a step that failed before it took the answer
             self._reply()
         self._asked = True
-        self._process.stdin.write(json.dumps({"sql": sql}) + "\n")
-        self._process.stdin.flush()
+        self._questions.write(json.dumps({"sql": sql}) + "\n")
+        self._questions.flush()
 
     def answer(self) -> Content:
         reply = self._reply()
@@ -59,14 +62,14 @@ class PlainSpark:
         assert self._reply() == "ready"
 
     def _reply(self) -> Any:
-        line = self._process.stdout.readline()
+        line = self._answers.readline()
         assert line, f"the session without us ended: {self._log.read_text()[-2000:]}"
         return json.loads(line)
 
     def stop(self) -> None:
-        self._process.stdin.close()
+        self._questions.close()
         self._process.wait(timeout=60)
-        self._process.stdout.close()
+        self._answers.close()
 
 
 def content(columns: list[str], rows: list[dict[str, Any]]) -> Content:

@@ -19,9 +19,12 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import spark_ext
-from tests.histories.histories import World, histories
+from tests.histories.histories import histories
 from tests.histories.plain_session import lasting_session
 from tests.histories.readers import PlainSpark
+from tests.histories.table_steps import World
+
+world: World  # of this process, from `begin_job` on
 
 
 class Batch(NamedTuple):

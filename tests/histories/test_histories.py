@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.histories.histories import World
 from tests.histories.readers import PlainSpark
 from tests.histories.soak import run
+from tests.histories.table_steps import World
 
 
 @pytest.fixture(scope="module")

@@ -45,8 +45,8 @@ def test_describe_detail_lists_the_feature_and_the_flag(
 ) -> None:
     table.create("a INT", *properties)
 
-    detail = table.spark.sql(f"DESCRIBE DETAIL {table.name}").first()
-    same = DeltaTable.forPath(table.spark, str(table.path)).detail().first()
+    [detail] = table.spark.sql(f"DESCRIBE DETAIL {table.name}").collect()
+    [same] = DeltaTable.forPath(table.spark, str(table.path)).detail().collect()
 
     assert detail == same
     assert FEATURE in detail["tableFeatures"]

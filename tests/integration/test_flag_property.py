@@ -464,8 +464,8 @@ def test_a_value_may_name_the_flag(table: Table) -> None:
 def test_the_flag_can_be_read(table: Table, spark: SparkSession) -> None:
     table.create_tracked()
 
-    shown = spark.sql(f"SHOW TBLPROPERTIES {table.name} ('{FLAG}')").first()
-    default = spark.sql(f"SET {SESSION_DEFAULT}").first()
+    [shown] = spark.sql(f"SHOW TBLPROPERTIES {table.name} ('{FLAG}')").collect()
+    [default] = spark.sql(f"SET {SESSION_DEFAULT}").collect()
 
     assert shown.value == "false"
     assert default.value == "<undefined>"

@@ -316,7 +316,8 @@ class Running:
 
     def _run(self) -> None:
         context = self._table.spark.sparkContext
-        self.jvm_thread = self._table.spark._jvm.java.lang.Thread.currentThread()
+        jvm: Any = self._table.spark._jvm
+        self.jvm_thread = jvm.java.lang.Thread.currentThread()
         context.setJobGroup(self._group, "of the test", interruptOnCancel=False)
         try:
             leave(self._table)

@@ -397,8 +397,8 @@ def clustering(log: TableLog) -> list[list[str]] | None:
 
 
 def detail(table: Table) -> list[str]:
-    found: list[str] = table.spark.sql(f"DESCRIBE DETAIL {table.name}").head()["clusteringColumns"]
-    return found
+    [row] = table.spark.sql(f"DESCRIBE DETAIL {table.name}").collect()
+    return list(row["clusteringColumns"])
 
 
 def test_clustering_columns_are_renamed_in_the_same_commit(table: Table) -> None:

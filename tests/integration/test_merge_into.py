@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
@@ -49,7 +49,7 @@ EVERY_WAY = pytest.mark.parametrize("merge", [merge_in_sql, merge_by_builder, me
 
 
 @pytest.fixture
-def target(table: Table) -> Iterator[Table]:
+def target(table: Table) -> Table:
     table.create_tracked("id INT, a INT")
     table.insert("(1, 10), (2, 20)")
     return table

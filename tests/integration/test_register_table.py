@@ -44,8 +44,8 @@ def free_name(spark: SparkSession) -> Iterator[None]:
 
 def assert_registered(table: Table) -> None:
     assert Table(table.spark, table.path, NAME).rows() == [(1, "x")]
-    properties = table.spark.sql(f"SHOW TBLPROPERTIES {NAME} ('{FLAG}')").first()
-    assert properties.value == table.log.flag
+    [property] = table.spark.sql(f"SHOW TBLPROPERTIES {NAME} ('{FLAG}')").collect()
+    assert property.value == table.log.flag
 
 
 # Refusals: the table stays as it was, and unregistered.

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -34,6 +35,7 @@ from tests.support.rule_process import (
     SetConf,
     add_column,
     kill,
+    parameters,
     refusal,
     wait_until,
 )
@@ -129,7 +131,7 @@ def test_a_call_that_fails_takes_no_other_call_with_it(
             with pytest.raises(AnalysisException) as refused:
                 failing.result()
             working.result()
-            assert refused.value.getMessageParameters()["exitCode"] == "7"
+            assert parameters(refused.value)["exitCode"] == "7"
 
     assert table.log.version == 0
     assert tracked.log.version == version + 3
@@ -138,8 +140,9 @@ def test_a_call_that_fails_takes_no_other_call_with_it(
 @pytest.fixture
 def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     """What is logged of the process, from a first start on: the lines so far, level first."""
-    log4j = spark._jvm.org.apache.logging.log4j
-    written = spark._jvm.java.io.StringWriter()
+    jvm: Any = spark._jvm
+    log4j = jvm.org.apache.logging.log4j
+    written = jvm.java.io.StringWriter()
     layout = log4j.core.layout.PatternLayout.newBuilder().withPattern("%level %msg%n").build()
     appender = log4j.core.appender.WriterAppender.createAppender(
         layout, None, written, "rules", False, True
@@ -217,7 +220,8 @@ def evolve_under(home: Path, jars: list[str], options: str) -> str:
     """Tracks a table in a JVM with these options; what that JVM calls its loopback address."""
     spark = session(home, jars).config("spark.driver.extraJavaOptions", options).getOrCreate()
     track_a_table(spark, home / "t")
-    loopback = spark._jvm.java.net.InetAddress.getLoopbackAddress().getHostAddress()
+    jvm: Any = spark._jvm
+    loopback = jvm.java.net.InetAddress.getLoopbackAddress().getHostAddress()
     spark.stop()
     return str(loopback)
 

@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.parquet.copied_file import copied_file
+from tests.parquet.renamer import Renamer
 from tests.support.parquet_file import ParquetFile
-from tests.support.parquet_renamer import Renamer
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tests.support.parquet_columns import Column, plan
+from tests.parquet.columns import Column, plan
+from tests.parquet.renamer import Renamer
 from tests.support.parquet_file import ParquetFile
-from tests.support.parquet_renamer import Renamer
 
 ROWS = 400
 DROPPED, NUMBER, TEXT = "col-dropped", "col-number", "col-text"

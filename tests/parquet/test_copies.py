@@ -22,10 +22,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from tests.parquet.parquet_kept import differences
-from tests.parquet.parquet_writers import BROTLI, write_all
-from tests.support.compact_thrift import decoded
-from tests.support.parquet_columns import (
+from tests.parquet.columns import (
     KEY,
     ROW,
     Column,
@@ -41,6 +38,10 @@ from tests.support.parquet_columns import (
     values,
     without,
 )
+from tests.parquet.kept import differences
+from tests.parquet.renamer import BY, Outcome, Renamer
+from tests.parquet.writers import BROTLI, write_all
+from tests.support.compact_thrift import decoded
 from tests.support.parquet_file import (
     BLOOM,
     CODEC,
@@ -58,7 +59,6 @@ from tests.support.parquet_file import (
     problems,
     start,
 )
-from tests.support.parquet_renamer import BY, Outcome, Renamer
 
 ROWS = 300
 LZO = 3  # a codec that nobody ships

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.parquet_columns import Array, Column, Map, Struct, plan
+from tests.parquet.columns import Array, Column, Map, Struct, plan
+from tests.parquet.renamer import Outcome, Renamer
 from tests.support.parquet_file import STATISTICS, ParquetFile, problems
-from tests.support.parquet_renamer import Outcome, Renamer
 
 NAN_COUNT = 9  # of `Statistics` in parquet.thrift
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.parquet_columns import Column, plan
-from tests.support.parquet_renamer import BY, Renamer
+from tests.parquet.columns import Column, plan
+from tests.parquet.renamer import BY, Renamer
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.parquet.columns import Array, Column, Columns, Map, arrow_schema, plan
+from tests.parquet.columns import Struct as StructType
+from tests.parquet.renamer import Outcome, Renamer
 from tests.support.compact_thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, List, Struct
-from tests.support.parquet_columns import Array, Column, Columns, Map, arrow_schema, plan
-from tests.support.parquet_columns import Struct as StructType
 from tests.support.parquet_file import (
     BLOOM,
     BLOOM_LENGTH,
@@ -47,7 +48,6 @@ from tests.support.parquet_file import (
     problems,
     start,
 )
-from tests.support.parquet_renamer import Outcome, Renamer
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 
@@ -239,7 +239,7 @@ def test_a_file_may_have_no_rows(source: Path, copy: Copy) -> None:
 
 
 def test_a_file_may_have_no_row_group(source: Path, copy: Copy) -> None:
-    polars.from_arrow(TABLE.select(["col-a", "col-b"]).slice(0, 0)).write_parquet(source)
+    polars.DataFrame(TABLE.select(["col-a", "col-b"]).slice(0, 0)).write_parquet(source)
     assert ParquetFile.of(source).row_groups == []
     assert rows_of(copy(source, (A,))) == []
 

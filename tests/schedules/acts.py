@@ -430,7 +430,7 @@ def _overwriting_partitions(before: Model, moment: Moment) -> Model:
     before.require(*moment.known.identities)
     partition = dict(zip(moment.known.identities[1:3], ("b.3", "d.3"), strict=True))
     kept = [row for row in before.rows if not partition.items() <= row.items()]
-    return replace(before, rows=(*kept, row_for(moment.number, moment.known) | partition))
+    return replace(before, rows=(*kept, {**row_for(moment.number, moment.known), **partition}))
 
 
 INSERT = Act(

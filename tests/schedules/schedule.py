@@ -215,7 +215,7 @@ def killed_schedule(seed: int) -> Schedule:
     """One that is killed where it is held; what others do then is what it would have overtaken."""
     random = Random(f"killed {seed}")
     number = random.choice((2, 3))
-    scripts = [(random.choice((*WRITERS, *(script[0] for script in CHANGES))),)]
+    scripts: list[Script] = [(random.choice((*WRITERS, *(script[0] for script in CHANGES))),)]
     while len(scripts) < number:
         scripts.append(random.choice((*CHANGES, *((act,) for act in WRITERS))))
     kind = _kind(random, [act for script in scripts for act in script])

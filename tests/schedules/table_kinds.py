@@ -173,5 +173,5 @@ def _insert(table: Table, rows: list[Row], identities: tuple[str, ...]) -> None:
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
 
 
-def _literal(value: Value) -> str:
+def _literal(value: Value | None) -> str:
     return "CAST(NULL AS STRING)" if value is None else repr(value)

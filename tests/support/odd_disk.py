@@ -39,10 +39,11 @@ class OddDisk:
     """What the storage does wrong, told by files in a folder of its own."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self._jvm: Any = spark._jvm
+        jvm: Any = spark._jvm
+        self._system = jvm.java.lang.System
         self._folder = folder
         folder.mkdir()
-        self._jvm.java.lang.System.setProperty("odd.folder", str(folder))
+        self._system.setProperty("odd.folder", str(folder))
 
     def fail(self, times: int = 1, *, after: int = 0) -> None:
         """The next data files that are written break off, but for some at first."""
@@ -64,7 +65,7 @@ class OddDisk:
 
     def close(self) -> None:
         self.release()
-        self._jvm.java.lang.System.clearProperty("odd.folder")
+        self._system.clearProperty("odd.folder")
 
 
 def make_known(spark: SparkSession, jar: Path) -> None:

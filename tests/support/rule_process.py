@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 
 from tests.support.delta_table import Table
 
@@ -34,6 +34,10 @@ def refusal(table: Table) -> AnalysisException:
     assert table.log.version == version
     assert set(table.path.iterdir()) == {table.path / "_delta_log"}
     return refused.value
+
+
+def parameters(error: PySparkException) -> dict[str, str]:
+    return error.getMessageParameters() or {}
 
 
 def kill(process: int) -> None:

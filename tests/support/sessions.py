@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
@@ -46,6 +47,11 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
         .config("spark.ui.retainedStages", "100")
         .config("spark.ui.retainedTasks", "1000")
     )
+
+
+def warehouse_of(spark: SparkSession) -> Path:
+    """The folder of a session's tables, those of a schema in one of its own."""
+    return Path(urlsplit(str(spark.conf.get("spark.sql.warehouse.dir"))).path)
 
 
 def with_one_driver(builder: SparkSession.Builder) -> SparkSession.Builder:

@@ -6,7 +6,7 @@ A new kind of schema or commit that the rules learn about is added here first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -132,7 +132,8 @@ def recased(draw: st.DrawFn, schema: Schema) -> Schema:
     """The same columns in other letter case, as users may write them."""
 
     def written(path: Path, field: Field) -> Field:
-        change = draw(st.sampled_from([str, str.lower, str.upper, str.swapcase]))
+        cases: list[Callable[[str], str]] = [str, str.lower, str.upper, str.swapcase]
+        change = draw(st.sampled_from(cases))
         return {**field, "name": change(field["name"])}
 
     return map_fields(schema, written)

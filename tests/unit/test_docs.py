@@ -208,7 +208,7 @@ def test_what_runs_elsewhere_is_there() -> None:
 
 
 def test_what_is_not_run_is_there_and_shows_nothing() -> None:
-    told = {(page, start): [] for page, start in NOT_RUN}
+    told: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
     for block in every_block():
         for page, start in NOT_RUN:
             if block.page == page and block.text.startswith(start):

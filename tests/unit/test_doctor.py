@@ -483,7 +483,7 @@ def test_a_notebook_front_end_is_no_interpreter(jar: Path) -> None:
 # The table of the trial session.
 
 
-def write_log(table: Path, *metadata: Mapping[str, str], feature: str) -> Path:
+def write_log(table: Path, *metadata: tuple[str, str], feature: str) -> Path:
     (table / "_delta_log").mkdir(parents=True)
     for version, (flag, names) in enumerate(metadata):
         fields = [

@@ -183,7 +183,7 @@ def test_every_table_that_can_be_read_is_in_one_sum_of_each_exit(tables: list[An
 
 @given(TABLES)
 def test_a_table_counts_once_for_each_of_its_obstacles(tables: list[Any]) -> None:
-    expected = Counter()
+    expected: Counter[object] = Counter()
     for surveyed in tables:
         about = set()
         for why in surveyed.blocked_by:

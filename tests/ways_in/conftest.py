@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import shells
 from tests.support.custom_sessions import our_jar
+from tests.ways_in import shells
 from tests.ways_in.place import DEFAULTS, LOG, PYSPARK, Place
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyspark
 
-from tests.support import shells
 from tests.support.table_log import TableLog
+from tests.ways_in import shells
 
 PYSPARK = Path(pyspark.__file__).parent
 

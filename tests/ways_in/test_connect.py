@@ -297,12 +297,14 @@ def test_leaving_column_mapping_can_be_cancelled(
     table.alter("RENAME COLUMN a TO c")
     spark.addTag("mine")
 
+    def cancel(told: Progress) -> None:
+        if not told.finished:
+            spark.interruptTag("mine")
+
     # PySpark 4.0 has the condition in the text only, at times.
     cancelled = pytest.raises(PySparkException, match=r"\[OPERATION_CANCELED\]")
     with table.no_commit(), cancelled:
-        UsageTracking.forPath(spark, table.path).disable_column_mapping(
-            progress=lambda told: told.finished or spark.interruptTag("mine")
-        )
+        UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=cancel)
 
     spark.removeTag("mine")
     exits = UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=None)

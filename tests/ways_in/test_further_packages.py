@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import shells
 from tests.support.install_page import block
+from tests.ways_in import shells
 from tests.ways_in.place import Place
 from tests.ways_in.tracked import assert_tracked, statements
 

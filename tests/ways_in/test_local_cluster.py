@@ -43,7 +43,7 @@ def use_a_cluster(home: Path, spark_home: str) -> Seen:
         for statement in statements(table=table):
             spark.sql(statement)
     failure = failure_of(lambda: spark.sql(SET_FLAG.format(t=kept)))
-    names = tuple(spark.sql(NAMES.format(t=kept)).head())
+    [names] = map(tuple, spark.sql(NAMES.format(t=kept)).collect())
     spark.sql(f"INSERT INTO {left} VALUES (2, 'y', 3, 4)")
     spark.sql(UNMAP.format(t=left))
     exits = {row[0]: row[1] for row in spark.sql(EXITS.format(t=left)).collect()}

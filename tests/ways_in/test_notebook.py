@@ -14,8 +14,8 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 
 from tests.support.install_page import block
-from tests.support.shells import SECONDS, environment
 from tests.ways_in.place import Place
+from tests.ways_in.shells import SECONDS, environment
 from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import shells
 from tests.support.custom_sessions import CATALOG, DELTA, OURS, our_jar
 from tests.support.table_log import TableLog
+from tests.ways_in import shells
 from tests.ways_in.place import Place
 from tests.ways_in.tracked import REFUSED, SET_FLAG, statements
 

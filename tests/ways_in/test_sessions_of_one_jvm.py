@@ -36,12 +36,13 @@ def track(spark: SparkSession, path: Path) -> Seen:
     for statement in statements(table=table):
         spark.sql(statement)
     failure = failure_of(lambda: spark.sql(SET_FLAG.format(t=table)))
+    [names] = map(tuple, spark.sql(NAMES.format(t=table)).collect())
     jvm = jvm_pid(spark)
     return Seen(
         spark.sparkContext.applicationId,
         jvm,
         rule_workers(jvm),
-        tuple(spark.sql(NAMES.format(t=table)).head()),
+        names,
         failure and failure.condition,
     )
 

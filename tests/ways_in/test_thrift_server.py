@@ -16,11 +16,11 @@ import pytest
 from impala.dbapi import connect
 from impala.error import Error
 
-from tests.support import shells
 from tests.support.custom_sessions import CATALOG, DELTA
 from tests.support.install_page import block
 from tests.support.rule_process import PYTHON, TIMEOUT
 from tests.support.table_log import TableLog
+from tests.ways_in import shells
 from tests.ways_in.place import Place
 from tests.ways_in.tracked import CREATE, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
 
