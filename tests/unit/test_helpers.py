@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the helpers of the tests lie: beside the tests that use them, or in `tests/support`."""
+"""Where files of the tests lie: helpers beside what uses them, or in `tests/support`."""
 
 from __future__ import annotations
 
 import ast
+import runpy
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,14 @@ def users() -> dict[Path, set[str]]:
         for helper in seen:
             found[helper].add(folder_of(file))
     return found
+
+
+def test_the_files_that_the_matrix_names_are_there() -> None:
+    matrix = runpy.run_path(str(ROOT / "tests" / "matrix" / "__main__.py"))
+    named = [matrix["CONNECT_TESTS"], matrix["HELD_TESTS"]]
+    named += [matrix["TESTS"] / name for name in matrix["SHORT_TESTS"]]
+
+    assert [file for file in named if not (ROOT / file).is_file()] == []
 
 
 def test_support_has_only_what_two_folders_use() -> None:

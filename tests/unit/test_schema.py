@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from spark_ext.model.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, walk
+from spark_ext.model.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, type_name, walk
 from tests.unit import strategies
 from tests.unit.tables import struct
 
@@ -36,6 +36,7 @@ class TestWalk:
         udt = {"type": "udt", "class": "org.example.Point", "sqlType": struct({"x": ""})}
 
         assert [path for path, _ in walk(struct({"p": {"type": udt}}))] == [("p",)]
+        assert type_name(udt) == "udt"
 
     def test_the_empty_schema_has_no_fields(self) -> None:
         assert list(walk(EMPTY_SCHEMA)) == []
