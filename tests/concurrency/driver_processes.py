@@ -19,10 +19,11 @@ from tests.concurrency.statements import DISABLE_MAPPING, named_condition
 from tests.concurrency.stops import STOPS, Stop
 from tests.support.custom_sessions import session
 from tests.support.delta_table import Table
-from tests.support.held_statement import PATIENCE, HeldStatement
+from tests.support.held_statement import HeldStatement
 from tests.support.odd_disk import OddDisk, with_odd_disk
 from tests.support.processes import jvm_pid
 from tests.support.sound_log import Row
+from tests.support.waiting import PATIENCE, wait_until
 
 READY = "ready"
 TURNS = 2
@@ -41,13 +42,6 @@ def stand_still(self, question, request):
 worker.RuleService.ask = stand_still
 worker.main()
 """
-
-
-def wait_until(is_true: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    deadline = time.monotonic() + patience
-    while not is_true():
-        assert time.monotonic() < deadline, f"not in {patience} s: {what}"
-        time.sleep(0.02)
 
 
 def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:

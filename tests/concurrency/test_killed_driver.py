@@ -20,16 +20,16 @@ from tests.concurrency.driver_processes import (
     READY,
     hold_at_every_stop,
     hold_while_copying,
-    wait_until,
 )
 from tests.concurrency.statements import DISABLE_MAPPING, Tables, create_as_select
 from tests.concurrency.stops import CREATES, DROPS, STOPS, USED, Stop, drivers
 from tests.support.custom_sessions import our_jar, resolved_jars
 from tests.support.delta_table import Table, refusal
-from tests.support.held_statement import PATIENCE, Step
+from tests.support.held_statement import Step
 from tests.support.odd_disk import odd_jar
 from tests.support.removal import data_files
 from tests.support.sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
+from tests.support.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.matrix  # each driver is a JVM
 

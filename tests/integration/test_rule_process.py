@@ -37,9 +37,9 @@ from tests.support.rule_process import (
     kill,
     parameters,
     refusal,
-    wait_until,
 )
 from tests.support.table_log import TableLog
+from tests.support.waiting import wait_until
 
 # Who may say which program the process runs.
 
@@ -179,7 +179,7 @@ def test_start_end_and_replacement_are_logged_with_process_and_interpreter(
     add_column(tracked)
     (fourth,) = rule_workers(jvm_pid(tracked.spark))
 
-    wait_until(lambda: logged("INFO", sys.executable, second) == 2)
+    wait_until(lambda: logged("INFO", sys.executable, second) == 2, "two lines of the second")
     assert logged("INFO", sys.executable, killed) == 2
     assert logged("WARN", sys.executable, second, killed) == 1
     assert logged("WARN", third_python, second) == 1
@@ -249,7 +249,7 @@ def worker_outlives_its_jvm(home: Path, jars: list[str]) -> bool:
     (worker,) = rule_workers(jvm)
     os.kill(jvm, signal.SIGKILL)
     with contextlib.suppress(TimeoutError):
-        wait_until(lambda: not is_rule_worker(worker))
+        wait_until(lambda: not is_rule_worker(worker), "its end")
     return is_rule_worker(worker)
 
 
@@ -274,7 +274,7 @@ def test_a_stream_that_is_stopped_in_a_call_has_not_failed(
 
     with table.no_commit():
         query = stream.start(str(table.path))
-        wait_until(reached.exists)
+        wait_until(reached.exists, "the call")
         query.stop()
         assert query.exception() is None
     assert set(table.path.iterdir()) == {table.path / "_delta_log"}

@@ -20,7 +20,8 @@ from tests.schedules.faults import SCHEME, LateStorage
 from tests.schedules.schedule import Fault, Move, Schedule
 from tests.schedules.table_kinds import Original, Originals
 from tests.schedules.table_model import Row
-from tests.support.held_statement import PATIENCE, Step, observed
+from tests.support.held_statement import Step, observed
+from tests.support.waiting import PATIENCE
 
 SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
 BLOCKED = 15.0
