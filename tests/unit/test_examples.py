@@ -7,7 +7,6 @@ import dataclasses
 import doctest
 import importlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,28 +16,29 @@ from spark_ext.rules import RULES
 from tests.unit import audited_logs, tables
 
 ROOT = Path(__file__).parents[2]
-WITH_EXAMPLES = [
-    ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for file in sorted((ROOT / "spark_ext").rglob("*.py"))
-    if ">>>" in file.read_text()
-]
-
-# What examples of rules and checks are written in, unless the module has such a name itself.
+# What examples are written in, unless the module has such a name itself.
 NOTATION = {name: getattr(tables, name) for name in ("columns", "commit", "protocol", "table")}
 NOTATION |= {"flag": flag, "history": audited_logs.history, "replace": dataclasses.replace}
 
 
-def test_every_rule_and_every_check_has_an_example() -> None:
-    functions: list[Any] = [*RULES, *CHECKS]
+def modules_with_examples() -> list[str]:
+    files = [file for file in (ROOT / "spark_ext").rglob("*.py") if ">>> " in file.read_text()]
+    names = (".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files)
+    return sorted(name.removesuffix(".__init__") for name in names)
 
-    assert {function.__module__ for function in functions} <= set(WITH_EXAMPLES)
 
-
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
+@pytest.mark.parametrize("name", modules_with_examples())
 def test_examples(name: str) -> None:
     module = importlib.import_module(name)
 
-    results = doctest.testmod(module, optionflags=doctest.ELLIPSIS, extraglobs=NOTATION)
+    results = doctest.testmod(
+        module, globs={**NOTATION, **vars(module)}, optionflags=doctest.ELLIPSIS
+    )
 
     assert results.attempted > 0
     assert results.failed == 0
+
+
+@pytest.mark.parametrize("decided", [*RULES, *CHECKS], ids=lambda decided: decided.__name__)
+def test_every_rule_and_every_check_has_an_example(decided: object) -> None:
+    assert ">>> " in str(decided.__doc__)
