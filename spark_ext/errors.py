@@ -16,17 +16,10 @@ import pkgutil
 from collections.abc import Callable
 from typing import ClassVar
 
-
-def _conditions() -> dict[str, dict[str, str]]:
-    # Not importlib.resources: its import alone is a fifth of the rule process's start.
-    text = pkgutil.get_data("spark_ext", "conditions.json")
-    if text is None:
-        raise FileNotFoundError("spark_ext/conditions.json")
-    conditions: dict[str, dict[str, str]] = json.loads(text)
-    return conditions
-
-
-_CONDITIONS = _conditions()
+# Not importlib.resources: its import alone is a fifth of the rule process's start.
+_CONDITIONS: dict[str, dict[str, str]] = json.loads(
+    pkgutil.get_data("spark_ext", "conditions.json") or ""
+)
 
 
 class SparkExtError(Exception):

@@ -50,9 +50,9 @@ class DeltaFunctions:
     """`DeltaColumnMapping` of the delta-spark that a session runs."""
 
     def __init__(self, spark: SparkSession) -> None:
-        jvm = spark._jvm
+        jvm: Any = spark._jvm
         delta = jvm.org.apache.spark.sql.delta
-        self._gateway = spark.sparkContext._gateway
+        self._gateway: Any = spark.sparkContext._gateway
         self._mapping = _singleton(delta, "DeltaColumnMapping")
         self._modes = _singleton(delta, "DeltaColumnMappingMode")
         self._column_mapping_feature = _singleton(delta, "ColumnMappingTableFeature")

@@ -13,9 +13,10 @@ from urllib.parse import unquote
 
 import pyarrow.parquet
 import pytest
-from delta_table import Table
-from session_conf import session_conf
-from table_log import TableLog
+
+from tests.support.delta_table import Table
+from tests.support.session_conf import session_conf
+from tests.support.table_log import TableLog
 
 SETTING = "spark.sparkext.columnMapping.removal"
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"

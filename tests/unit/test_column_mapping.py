@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import pytest
-from fake_delta import drop_column_mapping_metadata
-from tables import columns, struct
 
 from spark_ext.errors import (
     UnsupportedModeError,
@@ -25,6 +23,8 @@ from spark_ext.model.keys import (
     NESTED_COLUMN_IDS,
 )
 from spark_ext.model.metadata import Protocol
+from tests.unit.fake_delta import drop_column_mapping_metadata
+from tests.unit.tables import columns, struct
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 

@@ -9,11 +9,11 @@ import re
 from pathlib import Path
 
 import pytest
-from pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
-from pages import PAGES as RUN_PAGES
 
 import spark_ext
 from spark_ext import __main__ as command_line
+from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
+from tests.support.pages import PAGES as RUN_PAGES
 
 CHECKOUT = Path(__file__).parents[2]
 README = CHECKOUT / "README.md"
@@ -204,7 +204,7 @@ def test_what_runs_elsewhere_is_there() -> None:
 
 
 def test_what_is_not_run_is_there_and_shows_nothing() -> None:
-    told = {(page, start): [] for page, start in NOT_RUN}
+    told: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
     for block in every_block():
         for page, start in NOT_RUN:
             if block.page == page and block.text.startswith(start):

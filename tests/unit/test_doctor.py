@@ -67,6 +67,16 @@ def a_spark(home: Path, *jars: str) -> dict[str, str]:
     return {**ENVIRON, "SPARK_HOME": str(home)}
 
 
+# Python.
+
+
+def test_an_old_python_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert installation.python().status == OK
+    monkeypatch.setattr(installation, "OLDEST_PYTHON", (sys.version_info[0], 99))
+
+    assert installation.python().status == PROBLEM
+
+
 # Java.
 
 
@@ -438,6 +448,17 @@ def test_the_rule_process_answers(jar: Path) -> None:
     assert f"{sys.executable} -E {jar} " in finding.found
 
 
+def test_a_rule_process_that_refuses_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch, jar: Path
+) -> None:
+    monkeypatch.setattr("spark_ext.doctor.rule_process._QUESTION", "no such question")
+
+    finding = rule_process(ENVIRON, {})
+
+    assert finding.status == PROBLEM
+    assert "no such question" in str(finding.problem)
+
+
 OLD = """exec "{python}" -c '
 import runpy, sys
 sys.version_info = (3, 9, 18, "final", 0)
@@ -484,7 +505,7 @@ def test_a_notebook_front_end_is_no_interpreter(jar: Path) -> None:
 # The table of the trial session.
 
 
-def write_log(table: Path, *metadata: Mapping[str, str], feature: str) -> Path:
+def write_log(table: Path, *metadata: tuple[str, str], feature: str) -> Path:
     (table / "_delta_log").mkdir(parents=True)
     for version, (flag, names) in enumerate(metadata):
         fields = [

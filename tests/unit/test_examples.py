@@ -8,13 +8,12 @@ import doctest
 import importlib
 from pathlib import Path
 
-import audited_logs
 import pytest
-import tables
 
 from spark_ext.auditing import CHECKS
 from spark_ext.model.usage import flag
 from spark_ext.rules import RULES
+from tests.unit import audited_logs, tables
 
 ROOT = Path(__file__).parents[2]
 # What examples are written in, unless the module has such a name itself.

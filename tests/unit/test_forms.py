@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from tables import protocol, table
 
 from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.leave.exits import exits
 from spark_ext.model.metadata import FileCount, TableFacts
+from tests.unit.tables import protocol, table
 
 TIME = datetime(2026, 11, 22, 17, 0)
 RENAMED = ColumnChange(3, TIME, "RENAME COLUMN", "anna", "rename", 2, "city", "`to wn`")

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from tables import struct, table, wire
 
 from spark_ext.process.questions import ask
+from tests.unit.tables import struct, table, wire
 
 PROTOCOL = {
     "minReaderVersion": 3,

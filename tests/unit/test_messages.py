@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -86,7 +87,7 @@ class TestShape:
 
 
 # The records of Java that Jackson writes, and who reads them.
-RECORDS = {
+RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "MetadataChange"): messages.METADATA_CHANGE,
     ("wire/Question.java", "CommitContext"): messages.COMMIT_CONTEXT,
     ("wire/Question.java", "ColumnMappingRemoval"): messages.REMOVAL,

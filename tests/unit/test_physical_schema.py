@@ -2,9 +2,7 @@
 from __future__ import annotations
 
 import pytest
-import strategies
 from hypothesis import given
-from tables import struct, table, without
 
 from spark_ext.errors import (
     ColumnNotResolvedError,
@@ -29,6 +27,8 @@ from spark_ext.model.physical_schema import (
     physical_schema,
 )
 from spark_ext.model.schema import Schema
+from tests.unit import strategies
+from tests.unit.tables import struct, table, without
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import test_wire
-from tables import struct
 
 from spark_ext.model.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
 from spark_ext.process.questions import ask
+from tests.unit import test_wire
+from tests.unit.tables import struct
 
 TOKEN = "cafe"
 SECONDS = 10

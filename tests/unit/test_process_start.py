@@ -14,10 +14,10 @@ from pathlib import Path
 
 import py4j
 import pytest
-import test_wire
-from test_process import SECONDS, TOKEN, Worker, call
 
 import spark_ext
+from tests.unit import test_wire
+from tests.unit.test_process import SECONDS, TOKEN, Worker, call
 
 PACKAGE = Path(spark_ext.__file__).parent
 START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tables import TRACKED, protocol, table, wire
 
 from spark_ext.leave.removal import RewriteReason, removal
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
+from tests.unit.tables import TRACKED, protocol, table, wire
 
 NAMES_AGREE: dict[str, Any] = {
     "a": "1 a",

@@ -6,10 +6,7 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
-import fake_delta
-import strategies
 from hypothesis import given
-from tables import TRACKED
 
 from spark_ext.model.column_mapping import (
     column_id,
@@ -22,6 +19,8 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_ids_and_physical_names
 from spark_ext.model.schema import Schema, walk
 from spark_ext.rules import next_metadata
+from tests.unit import fake_delta, strategies
+from tests.unit.tables import TRACKED
 
 TRACKED_CHANGES = strategies.changes(TRACKED)
 

@@ -103,7 +103,7 @@ def room(module: str) -> str:
 
 def imports(path: Path) -> set[str]:
     """The modules that a file names in imports, wherever they stand but under TYPE_CHECKING."""
-    found = set()
+    found: set[str] = set()
     for node in runtime_nodes(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)

@@ -8,13 +8,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-import shells
-from custom_sessions import CATALOG, DELTA, OURS, our_jar
-from place import Place
-from table_log import TableLog
-from tracked import REFUSED, SET_FLAG, statements
 
+from tests.support.custom_sessions import CATALOG, DELTA, OURS, our_jar
 from tests.support.releases import DELTA_COORDINATES
+from tests.support.table_log import TableLog
+from tests.ways_in import shells
+from tests.ways_in.place import Place
+from tests.ways_in.tracked import REFUSED, SET_FLAG, statements
 
 APPLICATION = """
 from pyspark.sql import SparkSession

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
-from delta_table import NAME_MODE, TRACKED, Table
 from py4j.protocol import Py4JJavaError
-from removal import (
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.removal import (
     Action,
     by_delta,
     counts,
@@ -25,7 +26,7 @@ from removal import (
     pairs,
     setting,
 )
-from table_log import TableLog
+from tests.support.table_log import TableLog
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
@@ -396,8 +397,8 @@ def clustering(log: TableLog) -> list[list[str]] | None:
 
 
 def detail(table: Table) -> list[str]:
-    found: list[str] = table.spark.sql(f"DESCRIBE DETAIL {table.name}").head()["clusteringColumns"]
-    return found
+    [row] = table.spark.sql(f"DESCRIBE DETAIL {table.name}").collect()
+    return list(row["clusteringColumns"])
 
 
 def test_clustering_columns_are_renamed_in_the_same_commit(table: Table) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
 from delta.tables import DeltaTable as SparkDeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
 from deltalake import DeltaTable
-from table_log import FLAG, TableLog
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import FLAG, TableLog
 
 MODE = "delta.columnMapping.mode"
 MAX_ID = "delta.columnMapping.maxColumnId"

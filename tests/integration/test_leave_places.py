@@ -8,10 +8,11 @@ from urllib.parse import unquote
 
 import pyarrow.dataset
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from releases import WRITES_PARTITION_COLUMNS
-from removal import (
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import WRITES_PARTITION_COLUMNS
+from tests.support.removal import (
     counts,
     data_files,
     disable,
@@ -21,7 +22,7 @@ from removal import (
     newest_adds,
     rows_in_files,
 )
-from table_log import TableLog
+from tests.support.table_log import TableLog
 
 MATRIX = pytest.mark.matrix
 # For a folder of the local disk and for a partition value alike; without `:`, which Hadoop takes

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import engines
 import pytest
-from delta_table import Table
-from engines import Rows
-from removal import OPERATION, by_delta, counts, in_matrix, insert_one_file
+
+from tests.engines import engines
+from tests.engines.engines import Rows
+from tests.support.delta_table import Table
+from tests.support.removal import OPERATION, by_delta, counts, in_matrix, insert_one_file
 
 ENGINES: list[Callable[..., Rows]] = [
     engines.deltalake_by_datafusion,

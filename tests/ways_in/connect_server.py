@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread, Timer
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
-from sessions import small_session, with_one_driver
+
+from tests.support.sessions import small_session, with_one_driver
 
 STARTED = re.compile(r"Spark Connect server started at: (\S+):(\d+)")
 START_SECONDS = 300
@@ -69,7 +71,8 @@ def user_environment() -> dict[str, str]:
 
 def connected(address: str, options: dict[str, str] | None = None) -> SparkSession:
     """A session of its own, in this process, whatever classic session lives here too."""
-    return ConnectSession.builder.remote(address).config(map=options or {}).create()
+    session: Any = ConnectSession.builder.remote(address).config(map={**(options or {})}).create()
+    return session  # of another class, with the methods of the classic one
 
 
 def _write_defaults(folder: Path, settings: dict[str, str]) -> None:

@@ -10,9 +10,10 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql.types import StructType
-from session_conf import session_conf
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.session_conf import session_conf
 
 EPOCH = datetime.datetime(1970, 1, 1)
 UTC = datetime.timezone.utc

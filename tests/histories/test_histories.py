@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from histories import World
 from pyspark.sql import SparkSession
-from readers import PlainSpark
-from soak import run
+
+from tests.histories.readers import PlainSpark
+from tests.histories.soak import run
+from tests.histories.table_steps import World
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,10 @@ import deltalake
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
-from parquet_columns import KEY, ROW
 from pyspark.sql import DataFrame, SparkSession
-from session_conf import session_conf
+
+from tests.parquet.columns import KEY, ROW
+from tests.support.session_conf import session_conf
 
 # Small, so that a few hundred rows have several row groups and each of them several pages.
 SMALL = {
@@ -114,7 +115,7 @@ def written(frame: DataFrame, options: dict[str, str], file: Path) -> Path:
 
 def other_engines(table: pa.Table, source: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     file = folder / "polars.parquet"
-    polars.from_arrow(table).write_parquet(file, row_group_size=120)
+    polars.DataFrame(table).write_parquet(file, row_group_size=120)
     yield "polars", file
     delta = folder / "deltalake"
     properties = deltalake.WriterProperties(max_row_group_size=150, compression="ZSTD")

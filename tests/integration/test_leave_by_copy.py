@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable as SparkDeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
-from removal import (
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.removal import (
     NONE_MODE,
     OPERATION,
     SETTING,
@@ -24,7 +25,7 @@ from removal import (
     setting,
     untouched,
 )
-from table_log import TableLog
+from tests.support.table_log import TableLog
 
 Disable = Callable[[Table], object]
 

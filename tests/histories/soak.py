@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random histories for as long as asked: `python -m tests.model.soak --histories 1000`."""
+"""Random histories for as long as asked: `python -m tests.histories.soak --histories 1000`."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
 
-from histories import World, histories  # noqa: E402
-from hypothesis import HealthCheck, Phase, seed, settings  # noqa: E402
-from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
-from plain_session import lasting_session  # noqa: E402
-from readers import PlainSpark  # noqa: E402
+import spark_ext
+from tests.histories.histories import histories
+from tests.histories.plain_session import lasting_session
+from tests.histories.readers import PlainSpark
+from tests.histories.table_steps import World
 
-import spark_ext  # noqa: E402
+world: World  # of this process, from `begin_job` on
 
 
 class Batch(NamedTuple):
@@ -94,7 +95,7 @@ def first_line(failure: str) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.model.soak")
+    parser = argparse.ArgumentParser(prog="python -m tests.histories.soak")
     parser.add_argument("--histories", type=int, default=100)
     parser.add_argument("--steps", type=int, default=12, help="of one history, at most")
     parser.add_argument(

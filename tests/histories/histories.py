@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from column_draws import (
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from tests.histories.column_draws import (
     depth,
     draw_column,
     draw_columns,
@@ -22,15 +25,14 @@ from column_draws import (
     places,
     renamed,
     siblings,
+    with_new,
     without,
 )
-from delta_table import TRACKED
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
-from reference_model import Column, State, edited, walk
-from sql_text import clause, definition, dotted, select, sql_type
-from table_log import TableLog
-from table_steps import TableSteps, TableUnderTest, World
+from tests.histories.reference_model import Column, State, edited, walk
+from tests.histories.sql_text import clause, definition, dotted, select, sql_type
+from tests.histories.table_steps import TableSteps, TableUnderTest, World
+from tests.support.delta_table import TRACKED
+from tests.support.table_log import TableLog
 
 MODES = {mode: f"'delta.columnMapping.mode' = '{mode}'" for mode in ("none", "name", "id")}
 # What changes how files are written, and must change nothing else.
@@ -141,9 +143,7 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
             taken = siblings(columns, parent)
             new = draw_column(data, table.state.mode, taken, level=depth(parent))
             first = data.draw(st.booleans(), label="first")
-            columns = edited(
-                columns, parent, lambda old, n=new, f=first: (n, *old) if f else (*old, n)
-            )
+            columns = edited(columns, parent, with_new(new, first=first))
             added.append(f"{dotted((*parent, new.name))} {sql_type(new)}{' FIRST' * first}")
         statement = f"ALTER TABLE {table.name} ADD COLUMNS ({', '.join(added)})"
         self._step(table, statement, table.state.altered(columns), data=data)

@@ -8,7 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
-from reference_model import INSIDE, Column, Columns, State, edited, inside, leaves, walk
+
+from tests.histories.reference_model import (
+    INSIDE,
+    Column,
+    Columns,
+    State,
+    edited,
+    inside,
+    leaves,
+    walk,
+)
 
 # Few, so that names come back after a drop or rename, also in the other letter case.
 NAMES = ["a", "b", "c", "A", "B", "é", "É", "d"]
@@ -20,9 +30,15 @@ MOST_COLUMNS, MOST_FIELDS, MOST_DEPTH = 5, 3, 2
 
 
 def siblings(columns: Columns, parent: tuple[str, ...]) -> Columns:
-    found: list[Columns] = []
-    edited(columns, parent, lambda old: found.append(old) or old)
-    return found[0]
+    found: Columns = ()
+
+    def seen(old: Columns) -> Columns:
+        nonlocal found
+        found = old
+        return old
+
+    edited(columns, parent, seen)
+    return found
 
 
 def free_names(taken: Columns, mode: str) -> list[str]:
@@ -85,6 +101,10 @@ def without(name: str) -> Callable[[Columns], Columns]:
 
 def renamed(name: str, to: str) -> Callable[[Columns], Columns]:
     return lambda old: tuple(replace(c, name=to) if c.name == name else c for c in old)
+
+
+def with_new(new: Column, *, first: bool) -> Callable[[Columns], Columns]:
+    return lambda old: (new, *old) if first else (*old, new)
 
 
 def moved_first(name: str) -> Callable[[Columns], Columns]:

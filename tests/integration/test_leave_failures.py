@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from custom_sessions import our_jar, resolved_jars, session, stop
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from held_statement import HeldStatement, Step
-from odd_disk import OddDisk, make_known, odd_jar, wait_until, with_odd_disk
-from processes import in_new_process
 from py4j.protocol import Py4JError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from removal import (
+
+from tests.support.custom_sessions import our_jar, resolved_jars, session, stop
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.odd_disk import OddDisk, make_known, odd_jar, with_odd_disk
+from tests.support.processes import in_new_process
+from tests.support.removal import (
     NONE_MODE,
     OPERATION,
     counts,
@@ -33,7 +34,8 @@ from removal import (
     newest_adds,
     untouched,
 )
-from table_log import TableLog
+from tests.support.table_log import TableLog
+from tests.support.waiting import wait_until
 
 COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 MATRIX = pytest.mark.matrix
@@ -315,7 +317,8 @@ class Running:
 
     def _run(self) -> None:
         context = self._table.spark.sparkContext
-        self.jvm_thread = self._table.spark._jvm.java.lang.Thread.currentThread()
+        jvm: Any = self._table.spark._jvm
+        self.jvm_thread = jvm.java.lang.Thread.currentThread()
         context.setJobGroup(self._group, "of the test", interruptOnCancel=False)
         try:
             leave(self._table)

@@ -14,8 +14,7 @@ from typing import Any
 from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
-sys.path.append(str(Path(__file__).parents[1] / "support"))
-from sessions import JAVA_OPTIONS, small_session, with_one_driver
+from tests.support.sessions import JAVA_OPTIONS, small_session, with_one_driver
 
 
 def short_session(folder: Path) -> SparkSession.Builder:

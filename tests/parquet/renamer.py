@@ -33,9 +33,10 @@ class Renamer:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        self.jvm = spark._jvm
-        self.never = self.jvm.java.lang.Thread()  # a Runnable that does nothing
-        self.configurations = {by: self.jvm.org.apache.hadoop.conf.Configuration() for by in BY}
+        jvm: Any = spark._jvm
+        self.jvm = jvm
+        self.never = jvm.java.lang.Thread()  # a Runnable that does nothing
+        self.configurations = {by: jvm.org.apache.hadoop.conf.Configuration() for by in BY}
         stream = self.configurations[STREAM]
         # Anything but the local file system that Hadoop has by default goes through its streams.
         stream.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem")

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
-import shells
-from table_log import TableLog
+
+from tests.support.table_log import TableLog
+from tests.ways_in import shells
 
 PYSPARK = Path(pyspark.__file__).parent
 

@@ -38,10 +38,12 @@ class Column:
 Columns = tuple[Column, ...]
 
 
-def walk(columns: Columns, prefix: Path = (), *, physical: bool = False) -> Iterator[tuple]:
+def walk(
+    columns: Columns, prefix: Path = (), *, physical: bool = False
+) -> Iterator[tuple[Path, Column]]:
     """Every column with its path, parents first."""
     for column in columns:
-        path = (*prefix, column.physical if physical else column.name)
+        path = (*prefix, str(column.physical) if physical else column.name)
         yield path, column
         yield from walk(column.fields, inside(path, column), physical=physical)
 
@@ -199,8 +201,9 @@ class State:
 
         def known(path: Path, column: Column) -> Column:
             same = old.get(tuple(map(str.lower, path)))
-            is_known = same is not None and same.shape == column.shape
-            return replace(column, id=same.id, physical=same.physical) if is_known else column
+            if same is None or same.shape != column.shape:
+                return column
+            return replace(column, id=same.id, physical=same.physical)
 
         return mapped(columns, known)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
-from delta_table import Table
-from generated_tables import DROPPED, generated
-from parquet_file import BLOOM, COLUMN_INDEX, OFFSET_INDEX, ParquetFile, problems
-from removal import (
+
+from tests.integration.generated_tables import DROPPED, generated
+from tests.support.delta_table import Table
+from tests.support.parquet_file import BLOOM, COLUMN_INDEX, OFFSET_INDEX, ParquetFile, problems
+from tests.support.removal import (
     assert_names_of_the_table,
     by_delta,
     counts,
@@ -17,8 +18,8 @@ from removal import (
     local,
     pairs,
 )
-from session_conf import session_conf
-from table_log import TableLog
+from tests.support.session_conf import session_conf
+from tests.support.table_log import TableLog
 
 
 def test_a_generated_table_is_the_same_as_after_deltas_rewrite(table: Table) -> None:

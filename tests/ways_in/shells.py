@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import class_archive
+from tests.support import class_archive
 
 # Longer than any of them takes on a machine that does other things as well.
 SECONDS = 300

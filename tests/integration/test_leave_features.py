@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.errors import StreamingQueryException
-from removal import by_delta, counts, disable, insert_one_file
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.removal import by_delta, counts, disable, insert_one_file
 
 
 def assert_is_like_by_delta(table: Table, *copied: int) -> None:

@@ -14,11 +14,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from audited import findings
-from column_draws import lost_whole_struct
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from readers import (
+
+from tests.histories.column_draws import lost_whole_struct
+from tests.histories.readers import (
     Content,
     PlainSpark,
     content,
@@ -26,9 +26,10 @@ from readers import (
     read_with_deltalake,
     read_with_us,
 )
-from reference_model import UUID, Column, Columns, State, leaves, mapped, walk
-from sql_text import condition_of, kind_of, select
-from table_log import TableLog, is_uuid_name
+from tests.histories.reference_model import UUID, Column, Columns, State, leaves, mapped, walk
+from tests.histories.sql_text import condition_of, kind_of, select
+from tests.support.audited import findings
+from tests.support.table_log import TableLog, is_uuid_name
 
 FLAG_TEXT = {True: "true", False: "false", None: None}
 
@@ -115,8 +116,8 @@ class TableSteps:
         data: Any | None = None,
     ) -> None:
         """Where `data` is given and the table is not tracked, also by the session without us."""
-        may_be_without_us = data is not None and not table.state.is_tracked
-        if may_be_without_us and data.draw(st.booleans(), label="without us"):
+        untracked = not table.state.is_tracked
+        if data is not None and untracked and data.draw(st.booleans(), label="without us"):
             self._sql_without_us(statement)
             new = new.without_us(table.state)
         else:
@@ -158,7 +159,7 @@ class TableSteps:
         self,
         table: TableUnderTest,
         columns: Columns,
-        row: dict,
+        row: dict[int, object],
         *,
         mode: str,
         option: tuple[str, str],
@@ -170,7 +171,7 @@ class TableSteps:
         with self._accepted():
             writer.save(str(table.path))
 
-    def _stream(self, table: TableUnderTest, columns: Columns, row: dict) -> None:
+    def _stream(self, table: TableUnderTest, columns: Columns, row: dict[int, object]) -> None:
         """Appends as a stream that may add columns."""
         query = select(columns, [row])
         self.statements.append(f"{query} -- streamed to {table.name}")
@@ -310,7 +311,7 @@ def without_maps(columns: Columns, seen: Content) -> Content:
 
 def _without_maps(columns: Columns, row: dict[str, Any]) -> dict[str, Any]:
     known = {column.name: column for column in columns}
-    kept = {}
+    kept: dict[str, Any] = {}
     for name, value in row.items():
         column = known[name]
         if column.fields and column.kind == "ARRAY":

@@ -9,11 +9,8 @@ from itertools import groupby
 from typing import Any
 
 import pytest
-import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from logs import Step, cleaned_up, log
-from tables import struct, table
 
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
 from spark_ext.history.status import status
@@ -22,6 +19,9 @@ from spark_ext.log.replay import states
 from spark_ext.model.keys import COLUMN_ID, COLUMN_MAPPING_MODE, FEATURE_NAME, PHYSICAL_NAME
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Path
+from tests.unit import strategies
+from tests.unit.logs import Step, cleaned_up, log
+from tests.unit.tables import struct, table
 
 UNTRACKED = ("columnMapping",)
 

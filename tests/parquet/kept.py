@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from compact_thrift import List, Struct, decoded
-from parquet_file import (
+from tests.support.compact_thrift import List, Struct, decoded
+from tests.support.parquet_file import (
     BLOOM,
     COLUMN_INDEX,
     COLUMN_INDEX_LENGTH,
@@ -98,8 +98,8 @@ def _other(
 
 
 def _schema(source: ParquetFile, copy: ParquetFile, staying: Staying) -> Iterator[str]:
-    old = [(staying(path), element) for path, element in source.elements()]
-    old = [(path, element) for path, element in old if path is not None]
+    stays = [(staying(path), element) for path, element in source.elements()]
+    old = [(path, element) for path, element in stays if path is not None]
     new = list(copy.elements())
     if [path for path, _ in old] != [path for path, _ in new]:
         yield f"the schema: it has {[path for path, _ in new]}"
@@ -111,7 +111,7 @@ def _schema(source: ParquetFile, copy: ParquetFile, staying: Staying) -> Iterato
 
 def _entries(file: ParquetFile) -> dict[str, Any]:
     return {
-        key: json.loads(text) if key == SPARKS_SCHEMA else text
+        key: json.loads(text) if text and key == SPARKS_SCHEMA else text
         for key, text in file.key_values.items()
     }
 
@@ -155,8 +155,8 @@ def _chunk(
         if indexes[0] != indexes[1]:
             yield f"{name}: its column index is another"
     if OFFSET_INDEX in before and OFFSET_INDEX in after:
-        pages = [_pages(source, before), _pages(copy, after)]
-        yield from _other(*pages, set(), f"{name}, offset index")
+        old_pages, new_pages = _pages(source, before), _pages(copy, after)
+        yield from _other(old_pages, new_pages, set(), f"{name}, offset index")
 
 
 def _bytes(file: ParquetFile, begin: int, length: int) -> bytes:

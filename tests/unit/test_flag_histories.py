@@ -13,11 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import fake_delta
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tables import commit, without
 
 from spark_ext.model.column_mapping import (
     is_mapped,
@@ -34,6 +32,8 @@ from spark_ext.model.keys import (
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Path, logical_name, walk
 from spark_ext.rules import next_metadata
+from tests.unit import fake_delta
+from tests.unit.tables import commit, without
 
 NAMES = st.sampled_from(["a", "A", "b"])
 TYPES = st.sampled_from(["long", "string"])

@@ -6,9 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-from parquet_columns import Column, plan
-from parquet_file import ParquetFile
-from parquet_renamer import Renamer
+
+from tests.parquet.columns import Column, plan
+from tests.parquet.renamer import Renamer
+from tests.support.parquet_file import ParquetFile
 
 ROWS = 400
 DROPPED, NUMBER, TEXT = "col-dropped", "col-number", "col-text"

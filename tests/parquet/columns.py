@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -39,7 +39,7 @@ class Map:
     value: Type
 
 
-Type = pa.DataType | Struct | Array | Map
+Type: TypeAlias = pa.DataType | Struct | Array | Map
 Columns = tuple[Column, ...]
 
 # All that Spark writes, besides intervals and variants, which Delta or pyarrow do not know.

@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from deltalake_readers import read_by_datafusion, read_by_pyarrow
 from pyspark.sql import SparkSession
+
+from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
+
+CHECKOUT = Path(__file__).parents[2]
 
 
 class Content(NamedTuple):
@@ -26,23 +29,27 @@ class PlainSpark:
     def __init__(self, folder: Path, *, lasting: bool = False) -> None:
         self._asked = False
         self._log = folder / "plain_session.log"
-        script = str(Path(__file__).with_name("plain_session.py"))
+        module = "tests.histories.plain_session"
         kind = "lasting" if lasting else "short"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, script, str(folder / "plain_warehouse"), kind],
+                [sys.executable, "-m", module, str(folder / "plain_warehouse"), kind],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                cwd=CHECKOUT,
             )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._questions, self._answers = self._process.stdin, self._process.stdout
 
     def ask(self, sql: str) -> None:
         if self._asked:  # by a step that failed before it took the answer
             self._reply()
         self._asked = True
-        self._process.stdin.write(json.dumps({"sql": sql}) + "\n")
-        self._process.stdin.flush()
+        self._questions.write(json.dumps({"sql": sql}) + "\n")
+        self._questions.flush()
 
     def answer(self) -> Content:
         reply = self._reply()
@@ -55,14 +62,14 @@ class PlainSpark:
         assert self._reply() == "ready"
 
     def _reply(self) -> Any:
-        line = self._process.stdout.readline()
+        line = self._answers.readline()
         assert line, f"the session without us ended: {self._log.read_text()[-2000:]}"
         return json.loads(line)
 
     def stop(self) -> None:
-        self._process.stdin.close()
+        self._questions.close()
         self._process.wait(timeout=60)
-        self._process.stdout.close()
+        self._answers.close()
 
 
 def content(columns: list[str], rows: list[dict[str, Any]]) -> Content:
