@@ -20,12 +20,23 @@ _CHANGES = ("version", "timestamp", "operation", "user", "change", "old name", "
 
 @dataclass(frozen=True, repr=False)
 class ColumnMappingStatus(StatusRow):
-    """Where a table stands, and how it got there: what is not said here, `StatusRow` says.
+    """Where a table stands, and how it got there.
 
     Args:
         table: Its full name.
+        mode: The column mapping mode: `none`, `name` or `id`.
+        tracked: Whether it has the feature `columnMappingUsageTracking`.
+        has_dropped_or_renamed: The flag; None for an untracked table. One that is missing or not a
+            boolean counts as true.
+        true_since: What made the flag true; None where it is not, or where the log no longer
+            tells (`history_from`).
+        min_reader_version: Of the protocol.
+        min_writer_version: Of the protocol.
         reader_features: None of them below reader version 3.
         writer_features: None of them below writer version 7.
+        dropped_or_renamed: Every column that was, oldest change first, tracked or not.
+        history_from: The oldest version of which the log still tells; what was before is in none
+            of this.
     """
 
     table: str

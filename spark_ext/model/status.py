@@ -29,17 +29,10 @@ class FlagChange:
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """A column that was added, dropped or renamed; the first four as for `FlagChange`.
+    """A column that was added, dropped or renamed, as `ColumnChange` has it.
 
-    Args:
-        version: None for a column that was there before the log begins, as the next three.
-        timestamp: In the time zone of this process.
-        operation: As DESCRIBE HISTORY names the statement.
-        user_name: Or its id.
-        change: `add`, `drop` or `rename`.
-        id: The column's; None without one.
-        old_name: Its path before, quoted where SQL wants it; None of one that was added.
-        new_name: Its path afterwards; None of one that was dropped.
+    The first four are None for a column that was there before the log begins, `old_name` for one
+    that was added.
     """
 
     version: int | None
@@ -54,7 +47,18 @@ class HistoryRow:
 
 @dataclass(frozen=True)
 class ColumnChange(HistoryRow):
-    """A column that was dropped or renamed, by a commit that the log has: see `HistoryRow`."""
+    """A column that was dropped or renamed; the first four as for `FlagChange`.
+
+    Args:
+        version: Of the table.
+        timestamp: In the time zone of this process.
+        operation: As DESCRIBE HISTORY names the statement.
+        user_name: Or its id.
+        change: `drop` or `rename`.
+        id: The column's; None without one.
+        old_name: Its path before, quoted where SQL wants it.
+        new_name: Its path afterwards; None of one that was dropped.
+    """
 
     version: int
     old_name: str
@@ -62,22 +66,9 @@ class ColumnChange(HistoryRow):
 
 @dataclass(frozen=True)
 class StatusRow:
-    """What is true of a table, and how it came to be so.
+    """Where a table stands, as `spark_ext.ColumnMappingStatus` has it.
 
-    Args:
-        mode: The column mapping mode: `none`, `name` or `id`.
-        tracked: Whether it has the feature `columnMappingUsageTracking`.
-        has_dropped_or_renamed: The flag; None for an untracked table. One that is missing or not a
-            boolean counts as true.
-        min_reader_version: Of the protocol.
-        min_writer_version: Of the protocol.
-        reader_features: None below reader version 3.
-        writer_features: None below writer version 7.
-        true_since: What made the flag true; None where it is not, or where the log no longer
-            goes back to it (`history_from`).
-        dropped_or_renamed: Every column that was, oldest change first, tracked or not.
-        history_from: The oldest version that the log still has; what was before is in none of
-            this.
+    The features are None below reader version 3 and writer version 7.
     """
 
     mode: str

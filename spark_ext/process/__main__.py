@@ -16,6 +16,7 @@ import os
 import signal
 import socket
 import sys
+from importlib import import_module
 from typing import ClassVar
 
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
@@ -58,6 +59,8 @@ def main() -> None:
     print(port, flush=True)
     # The JVM reads one line and no more: what else is printed must not fill the pipe.
     sys.stdout = sys.stderr
+    # Nor need it wait for what a commit does not ask. Now, since the jar may be another one later.
+    import_module("spark_ext.process.table_functions")
     while sys.stdin.read(1):
         pass
     # py4j's threads may be in a call, and nobody waits for its answer.
