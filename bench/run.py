@@ -14,10 +14,10 @@ import tempfile
 from pathlib import Path
 
 import audit
-import disable
 import dml
 import first_calls
-import leave
+import leave_by_copy
+import leave_for_free
 import statements
 import survey
 import writers
@@ -27,8 +27,8 @@ BENCHES = {
     "statements": statements,
     "dml": dml,
     "first-calls": first_calls,
-    "disable": disable,
-    "leave": leave,
+    "leave-for-free": leave_for_free,
+    "leave-by-copy": leave_by_copy,
     "writers": writers,
     "audit": audit,
     "survey": survey,

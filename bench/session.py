@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 
-ROUNDS = "sparkext.command.RemovalRounds"
+ROUNDS = "sparkext.leave.LeavingRounds"
 
 
 class Session:

@@ -21,18 +21,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import leave
+import leave_by_copy
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, set_properties
 from remote import Remote, one_session
 from report import NO_LIMIT, Figure, Report, table
 
 MEGABYTES = 5_000
-ROWS = MEGABYTES * 1_000_000 // leave.BYTES_PER_ROW
+ROWS = MEGABYTES * 1_000_000 // leave_by_copy.BYTES_PER_ROW
 TRIES = 10
 APPEND_EVERY = 1.0  # seconds
 DELETE_EVERY = 2.0
 PROPERTIES = (TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
-DOUBLES = ", ".join(f"rand() AS c{number}" for number in range(1, leave.COLUMNS))
+DOUBLES = ", ".join(f"rand() AS c{number}" for number in range(1, leave_by_copy.COLUMNS))
 APPEND = f"INSERT INTO delta.`{{path}}` SELECT id, {DOUBLES}, 'new' FROM range(0, 1000, 1, 1)"
 # A few rows of one file after another, none of which is written anew.
 DELETE = "DELETE FROM delta.`{path}` WHERE p = 'old' AND c0 BETWEEN {first} AND {first} + 9"
@@ -145,7 +145,7 @@ def measured(leaver: Remote, writers: tuple[Remote, Remote], folder: Path) -> Be
     leaver.sql(
         f"CREATE TABLE delta.`{original}` USING delta PARTITIONED BY (p) AS"
         f" SELECT id AS c0, {DOUBLES}, 'old' AS p"
-        f" FROM range(0, {ROWS}, 1, {MEGABYTES // leave.FILE_MB})"
+        f" FROM range(0, {ROWS}, 1, {MEGABYTES // leave_by_copy.FILE_MB})"
     )
     quiet = [tried(leaver, None, original, folder / f"quiet-{n}").seconds for n in range(3)]
     tries = tuple(tried(leaver, writers, original, folder / f"try-{n}") for n in range(TRIES))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spark_ext.api.functions import answer, is_path, literal
-from spark_ext.api.removal_setting import copying
+from spark_ext.api.leaving_setting import copying
 from spark_ext.api.survey_result import Survey
 from spark_ext.leave.survey import SurveyedTable
 from spark_ext.leave.survey_sums import sums

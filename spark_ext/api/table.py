@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.api.functions import answer, literal
+from spark_ext.api.leaving_setting import copying
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.removal_setting import copying
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
 from spark_ext.launch.releases import require_version

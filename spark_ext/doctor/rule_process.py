@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from spark_ext.doctor.findings import OK, PROBLEM, Finding, without_jar
+from spark_ext.doctor.diagnoses import OK, PROBLEM, Diagnosis, without_jar
 from spark_ext.errors import ExtensionJarMissingError
 from spark_ext.launch import session
 from spark_ext.launch.session import DRIVER_PYTHON
@@ -42,7 +42,7 @@ _REQUEST: Mapping[str, Any] = {
 }
 
 
-def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Finding:
+def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Diagnosis:
     """Whether the interpreter that the settings name serves the rules of our jar."""
     try:
         path = session.jar()
@@ -56,10 +56,10 @@ def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Fin
     try:
         answer = _answer([python, "-E", str(path)], environ)
     except (OSError, ValueError) as failed:
-        return Finding("rule process", PROBLEM, found, f"It gave no answer: {failed}", advice)
+        return Diagnosis("rule process", PROBLEM, found, f"It gave no answer: {failed}", advice)
     if "rows" not in answer:
-        return Finding("rule process", PROBLEM, found, f"It refused: {answer}", advice)
-    return Finding("rule process", OK, found)
+        return Diagnosis("rule process", PROBLEM, found, f"It refused: {answer}", advice)
+    return Diagnosis("rule process", OK, found)
 
 
 def interpreter(environ: Mapping[str, str], settings: Mapping[str, str]) -> tuple[str, str]:

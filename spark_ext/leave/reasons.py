@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal, reserved_columns
+from spark_ext.leave.rewrite_reasons import PHYSICAL_NAME_DIFFERS, reserved_columns, rewrite_reasons
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
     has_physical_name,
@@ -56,7 +56,7 @@ class Reason:
 def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
     """Why metadata alone does not suffice."""
     physical_names = _physical_names(facts.table)
-    for why in removal(table=facts.table, protocol=facts.protocol):
+    for why in rewrite_reasons(table=facts.table, protocol=facts.protocol):
         if why.column:
             yield Reason(why.reason, quoted(why.column), physical_names[why.column])
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spark_ext.leave.exits import BLOCKED, exits
 from spark_ext.leave.reasons import REMOVAL_SETTING
-from spark_ext.leave.removal import (
+from spark_ext.leave.rewrite_reasons import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
     PHYSICAL_NAME_DIFFERS,

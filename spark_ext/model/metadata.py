@@ -72,7 +72,7 @@ class FileCount:
 
 
 @dataclass(frozen=True)
-class CopiedFiles:
+class CountedFiles:
     """What leaving column mapping does to each file of a table, by their footers."""
 
     kept: FileCount
@@ -96,7 +96,7 @@ class TableFacts:
     name: str
     files: FileCount = field(default_factory=FileCount)
     removal: str | None = None
-    exact: CopiedFiles | None = None
+    exact: CountedFiles | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.copy_plan import copy_plan
-from spark_ext.leave.removal import is_free
+from spark_ext.leave.rewrite_reasons import is_free
 from spark_ext.model.column_mapping import is_mapped
 from spark_ext.rules import next_metadata
 from spark_ext.wire import messages as wire
@@ -31,11 +31,11 @@ def _next_metadata(request: str) -> str:
     return wire.render_metadata(result, change.assigned)
 
 
-def _removal(request: str) -> str:
-    table, protocol = wire.parse_removal(request)
+def _leaving(request: str) -> str:
+    table, protocol = wire.parse_leaving(request)
     free = is_free(table=table, protocol=protocol)
     plan = copy_plan(table) if not free and is_mapped(table) else None
-    return wire.render_removal(free=free, plan=plan)
+    return wire.render_leaving(free=free, plan=plan)
 
 
 def _relation(question: str, request: str) -> str:
@@ -50,5 +50,5 @@ def _relation(question: str, request: str) -> str:
 # Besides the table functions.
 QUESTIONS: dict[str, Callable[[str], str]] = {
     "next_metadata": _next_metadata,
-    "removal": _removal,
+    "leaving": _leaving,
 }

@@ -63,9 +63,9 @@ def parse_metadata_change(text: str) -> MetadataChange:
     return METADATA_CHANGE.parse(text)
 
 
-def parse_removal(text: str) -> tuple[TableMetadata, Protocol]:
-    """The table that `removal` is asked about."""
-    return REMOVAL.parse(text)
+def parse_leaving(text: str) -> tuple[TableMetadata, Protocol]:
+    """The table that `leaving` is asked about."""
+    return LEAVING.parse(text)
 
 
 def parse_table_facts(text: str) -> TableFacts:
@@ -87,7 +87,7 @@ def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
     return _text({"configuration": changed, "schema": schema})
 
 
-def render_removal(*, free: bool, plan: Mapping[str, Any] | None) -> str:
+def render_leaving(*, free: bool, plan: Mapping[str, Any] | None) -> str:
     """The answer whether column mapping may be removed by metadata alone, and how else."""
     return _text({"free": free, "plan": plan})
 
@@ -128,7 +128,7 @@ def _metadata_change(
     return MetadataChange(before, _metadata(assigned, "assigned", known), context)
 
 
-def _removal(table: TableMetadata, protocol: Protocol) -> tuple[TableMetadata, Protocol]:
+def _leaving(table: TableMetadata, protocol: Protocol) -> tuple[TableMetadata, Protocol]:
     return table, protocol
 
 
@@ -192,7 +192,7 @@ def _column(value: Any, known: list[Field], path: str) -> Field:
 
 _PARTS = {TableMetadata: table_metadata}
 METADATA_CHANGE = Shape(_metadata_change)
-REMOVAL = Shape(_removal, parts=_PARTS)
+LEAVING = Shape(_leaving, parts=_PARTS)
 TABLE_FACTS = Shape(TableFacts, parts=_PARTS)
 TABLE_METADATA = Shape(_table_metadata, given=("at", "earlier"))
 COMMIT_CONTEXT = Shape(CommitContext, given=("proposed",))

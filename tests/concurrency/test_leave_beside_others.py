@@ -26,7 +26,7 @@ from tests.concurrency.test_leave_beside_writers import (
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.held_statement import HeldStatement, Step
-from tests.support.removal import NONE_MODE, insert_one_file, live, metrics
+from tests.support.leaving import NONE_MODE, insert_one_file, live, metrics
 
 CHANGED = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 ROW_TRACKING = "'delta.feature.rowTracking' = 'supported'"

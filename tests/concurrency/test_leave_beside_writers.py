@@ -16,7 +16,7 @@ import pytest
 from tests.concurrency.statements import named_condition
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
 from tests.support.held_statement import HeldStatement, Step, overtaken
-from tests.support.removal import (
+from tests.support.leaving import (
     NONE_MODE,
     OPERATION,
     Action,

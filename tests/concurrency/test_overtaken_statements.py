@@ -38,7 +38,7 @@ from tests.concurrency.statements import (
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.held_statement import HeldStatement, Step
-from tests.support.removal import data_files
+from tests.support.leaving import data_files
 from tests.support.sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
 
 Race = Callable[[Kind], Table]

@@ -24,7 +24,7 @@ from tests.concurrency.statements import named_condition
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 from tests.support.held_statement import HeldStatement, Step, overtaken
-from tests.support.removal import NONE_MODE, OPERATION, insert_one_file
+from tests.support.leaving import NONE_MODE, OPERATION, insert_one_file
 from tests.support.waiting import wait_until
 
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"

@@ -11,7 +11,7 @@ import pytest
 from delta.tables import DeltaTable as SparkDeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.removal import (
+from tests.support.leaving import (
     NONE_MODE,
     OPERATION,
     SETTING,

@@ -20,9 +20,7 @@ from pyspark.sql import SparkSession
 from tests.support.custom_sessions import our_jar, resolved_jars, session, stop
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.held_statement import HeldStatement, Step
-from tests.support.odd_disk import OddDisk, make_known, odd_jar, with_odd_disk
-from tests.support.processes import in_new_process
-from tests.support.removal import (
+from tests.support.leaving import (
     NONE_MODE,
     OPERATION,
     counts,
@@ -34,6 +32,8 @@ from tests.support.removal import (
     newest_adds,
     untouched,
 )
+from tests.support.odd_disk import OddDisk, make_known, odd_jar, with_odd_disk
+from tests.support.processes import in_new_process
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 

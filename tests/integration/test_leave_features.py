@@ -15,7 +15,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.removal import by_delta, counts, disable, insert_one_file
+from tests.support.leaving import by_delta, counts, disable, insert_one_file
 
 
 def assert_is_like_by_delta(table: Table, *copied: int) -> None:

@@ -8,8 +8,7 @@ from chispa.dataframe_comparer import assert_df_equality
 
 from tests.integration.generated_tables import DROPPED, generated
 from tests.support.delta_table import Table
-from tests.support.parquet_file import BLOOM, COLUMN_INDEX, OFFSET_INDEX, ParquetFile, problems
-from tests.support.removal import (
+from tests.support.leaving import (
     assert_names_of_the_table,
     by_delta,
     counts,
@@ -18,6 +17,7 @@ from tests.support.removal import (
     local,
     pairs,
 )
+from tests.support.parquet_file import BLOOM, COLUMN_INDEX, OFFSET_INDEX, ParquetFile, problems
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 

@@ -14,7 +14,7 @@ from chispa.dataframe_comparer import assert_df_equality
 from py4j.protocol import Py4JJavaError
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.removal import (
+from tests.support.leaving import (
     Action,
     by_delta,
     counts,

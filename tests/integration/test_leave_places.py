@@ -11,8 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.releases import WRITES_PARTITION_COLUMNS
-from tests.support.removal import (
+from tests.support.leaving import (
     counts,
     data_files,
     disable,
@@ -22,6 +21,7 @@ from tests.support.removal import (
     newest_adds,
     rows_in_files,
 )
+from tests.support.releases import WRITES_PARTITION_COLUMNS
 from tests.support.table_log import TableLog
 
 MATRIX = pytest.mark.matrix

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr, lit
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
+from tests.support.leaving import NONE_MODE
 from tests.support.name_changes import (
     Change,
     drop_and_add,
@@ -30,7 +31,6 @@ from tests.support.name_changes import (
     rename_and_add,
     swap,
 )
-from tests.support.removal import NONE_MODE
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 COLUMNS = "a INT, b STRING, d STRING"

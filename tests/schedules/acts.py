@@ -23,7 +23,7 @@ from pyspark.sql import Row as SparkRow
 from tests.schedules.table_kinds import Kind, Original
 from tests.schedules.table_model import OPEN, Impossible, Model, Row
 from tests.support.delta_table import NAME_MODE, TRACKED
-from tests.support.removal import NONE_MODE, SETTING
+from tests.support.leaving import NONE_MODE, SETTING
 from tests.support.table_log import TableLog
 
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"

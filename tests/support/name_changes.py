@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.support.delta_table import NAME_MODE, Table
-from tests.support.removal import NONE_MODE, setting
+from tests.support.leaving import NONE_MODE, setting
 
 Change = Callable[[Table], object]
 

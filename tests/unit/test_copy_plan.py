@@ -270,7 +270,7 @@ def answer(metadata: TableMetadata) -> Any:
             "writerFeatures": list(TRACKED),
         },
     }
-    return json.loads(ask("removal", json.dumps(request)))
+    return json.loads(ask("leaving", json.dumps(request)))
 
 
 @given(tables(("name", "id")))

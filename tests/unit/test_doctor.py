@@ -16,8 +16,8 @@ import pytest
 
 import spark_ext
 from spark_ext.doctor import installation, settings
+from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, as_text, is_sound
 from spark_ext.doctor.examination import examine
-from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding, as_text, is_sound
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import fault
 from spark_ext.launch import session, spark_defaults
@@ -213,7 +213,7 @@ def test_this_installation_is_sound(jar: Path) -> None:
     assert {finding.status for finding in findings} == {OK}
 
 
-def run_with(modules: Path, *arguments: str) -> tuple[int, dict[str, Finding]]:
+def run_with(modules: Path, *arguments: str) -> tuple[int, dict[str, Diagnosis]]:
     """The exit code and the findings where these modules come first."""
     done = subprocess.run(
         [sys.executable, "-m", "spark_ext", "doctor", "--json", *arguments],
@@ -224,7 +224,7 @@ def run_with(modules: Path, *arguments: str) -> tuple[int, dict[str, Finding]]:
     )
     assert done.stderr == ""
     told = json.loads(done.stdout)
-    findings = [Finding(**finding) for finding in told["findings"]]
+    findings = [Diagnosis(**finding) for finding in told["findings"]]
     assert told["sound"] == is_sound(findings) == (done.returncode == 0)
     return done.returncode, {finding.check: finding for finding in findings}
 
@@ -557,7 +557,7 @@ def test_a_table_without_a_log_is_a_problem(tmp_path: Path) -> None:
 def test_a_check_that_fails_is_a_problem_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def failing(environ: Mapping[str, str]) -> Finding:
+    def failing(environ: Mapping[str, str]) -> Diagnosis:
         raise ZeroDivisionError("of the check")
 
     monkeypatch.setattr(installation, "java", failing)
@@ -570,7 +570,7 @@ def test_a_check_that_fails_is_a_problem_and_the_others_go_on(
 
 
 def test_the_text_has_what_the_findings_have() -> None:
-    findings = [Finding("a", OK, "x"), Finding("b", PROBLEM, "y", "wrong", "do this")]
+    findings = [Diagnosis("a", OK, "x"), Diagnosis("b", PROBLEM, "y", "wrong", "do this")]
 
     text = as_text(findings)
 

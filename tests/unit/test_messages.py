@@ -13,7 +13,7 @@ import pytest
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import FileGroup, ParquetColumn
-from spark_ext.model.metadata import CopiedFiles, FileCount, Protocol
+from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
 from spark_ext.wire import logs, messages, surveys
 from spark_ext.wire.shapes import Shape
 
@@ -90,7 +90,7 @@ class TestShape:
 RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "MetadataChange"): messages.METADATA_CHANGE,
     ("wire/Question.java", "CommitContext"): messages.COMMIT_CONTEXT,
-    ("wire/Question.java", "ColumnMappingRemoval"): messages.REMOVAL,
+    ("wire/Question.java", "Leaving"): messages.LEAVING,
     ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
     ("wire/Question.java", "TableAndLog"): logs.TABLE_AND_LOG,
     ("wire/Question.java", "NamedLog"): logs.NAMED_LOG,
@@ -98,7 +98,7 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "AskedTable"): Shape(surveys.AskedTable),
     ("wire/TableMetadata.java", "TableMetadata"): messages.TABLE_METADATA,
     ("wire/TableProtocol.java", "TableProtocol"): Shape(Protocol),
-    ("wire/CountedFiles.java", "CountedFiles"): Shape(CopiedFiles),
+    ("wire/CountedFiles.java", "CountedFiles"): Shape(CountedFiles),
     ("wire/CountedFiles.java", "Count"): Shape(FileCount),
     ("log/TableLog.java", "TableLog"): logs.LOG,
     ("log/TableLog.java", "Commit"): logs.COMMIT,

@@ -61,10 +61,10 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "check": {"error", "feature"},
     "log": {"error", "parquet"},
     "wire": {"error", "feature", "process", "parquet", "log"},
-    "command": {"copy", "error", "feature", "parquet", "wire"},
+    "leave": {"copy", "error", "feature", "parquet", "wire"},
     "stale": {"error", "feature", "log"},
-    "hook": {"error", "feature", "release", "wire", "command", "stale"},
-    "sql": {"error", "feature", "log", "release", "wire", "command"},
+    "hook": {"error", "feature", "release", "wire", "leave", "stale"},
+    "sql": {"error", "feature", "log", "release", "wire", "leave"},
     "": {"check", "hook", "process", "release", "sql", "stale", "error"},
 }
 # The process knows neither the tables nor what weaves them.

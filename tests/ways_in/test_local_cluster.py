@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from tests.support.custom_sessions import DELTA, failure_of, session
+from tests.support.leaving import counts
 from tests.support.processes import in_new_process
-from tests.support.removal import counts
 from tests.support.sessions import small_session
 from tests.support.table_log import TableLog
 from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements

@@ -19,10 +19,10 @@ import java.util.function.UnaryOperator;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.command.ColumnMappingRemoval;
 import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.leave.LeavingCommand;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Versions;
 import sparkext.stale.RebasedNames;
@@ -38,7 +38,7 @@ public final class DeltaHooks {
           new SupportedFeaturesHook(),
           new AssignedMetadataHook(),
           new ComparedPropertiesHook(),
-          new ColumnMappingRemovalHook(),
+          new LeavingHook(),
           new ScannedFilesHook(),
           new ListedFilesHook(),
           new MatchedRowsHook(),
@@ -148,7 +148,7 @@ public final class DeltaHooks {
     UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
     BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
     UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
-    BiPredicate<Object, Object[]> removed = ColumnMappingRemoval::commit;
+    BiPredicate<Object, Object[]> removed = LeavingCommand::commit;
     BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
     BiConsumer<Object, Object> listed = StalePlan::refuseListed;
     BiConsumer<Object, Object> matched = StalePlan::refuseMatching;

@@ -10,9 +10,9 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
-import sparkext.command.LiveFiles;
-import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
+import sparkext.leave.LeavingSetting;
+import sparkext.leave.LiveFiles;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 import sparkext.wire.Question.AskedTable;
@@ -43,7 +43,7 @@ final class Survey {
 
   private Survey(SparkSession session) {
     this.session = session;
-    this.removal = RemovalSetting.of(session).value();
+    this.removal = LeavingSetting.of(session).value();
   }
 
   /**

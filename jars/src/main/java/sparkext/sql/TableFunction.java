@@ -20,11 +20,11 @@ import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
-import sparkext.command.ColumnMappingRemoval;
-import sparkext.command.LiveFiles;
-import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.leave.LeavingCommand;
+import sparkext.leave.LeavingSetting;
+import sparkext.leave.LiveFiles;
 import sparkext.log.LoggedTable;
 import sparkext.log.TableLog;
 import sparkext.release.Versions;
@@ -135,8 +135,8 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
             table.sqlName(),
             snapshot,
             LiveFiles.count(snapshot),
-            RemovalSetting.of(session).value(),
-            (boolean) exact ? ColumnMappingRemoval.count(session, snapshot) : null));
+            LeavingSetting.of(session).value(),
+            (boolean) exact ? LeavingCommand.count(session, snapshot) : null));
   }
 
   /** For {@code spark_ext.UsageTracking}, which sees there whether the jar is of its version. */

@@ -94,14 +94,14 @@ final class AnswerJson {
    *
    * @throws UsageTrackingException as {@link #metadata}
    */
-  static Removal removal(String text) throws UsageTrackingException {
+  static Leaving leaving(String text) throws UsageTrackingException {
     JsonNode answer = accepted(text);
     JsonNode plan = answer.path("plan");
     if (!answer.path("free").isBoolean() || !(plan.isNull() || plan.isObject())) {
       throw noAnswer(text, null);
     }
     try {
-      return new Removal(
+      return new Leaving(
           answer.get("free").booleanValue(),
           plan.isNull() ? Optional.empty() : Optional.of(PlanJson.of(plan)));
     } catch (RuntimeException noPlan) {

@@ -73,11 +73,11 @@ public final class MetadataRules {
    *
    * @throws UsageTrackingException a failure of the rules
    */
-  public static Removal removal(Protocol protocol, Metadata metadata) {
+  public static Leaving leaving(Protocol protocol, Metadata metadata) {
     try {
       Question question =
-          new Question.ColumnMappingRemoval(TableMetadata.of(metadata), TableProtocol.of(protocol));
-      return AnswerJson.removal(RuleProcesses.ask("removal", question.json()));
+          new Question.Leaving(TableMetadata.of(metadata), TableProtocol.of(protocol));
+      return AnswerJson.leaving(RuleProcesses.ask("leaving", question.json()));
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }

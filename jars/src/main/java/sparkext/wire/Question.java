@@ -18,7 +18,7 @@ public sealed interface Question {
       implements Question {}
 
   /** How column mapping may be removed. */
-  record ColumnMappingRemoval(TableMetadata table, TableProtocol protocol) implements Question {}
+  record Leaving(TableMetadata table, TableProtocol protocol) implements Question {}
 
   /** Of a table function that reads the schema and where it came from. */
   record TableAndLog(TableMetadata table, TableLog log) implements Question {

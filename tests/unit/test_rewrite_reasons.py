@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark_ext.leave.removal import RewriteReason, removal
+from spark_ext.leave.rewrite_reasons import RewriteReason, rewrite_reasons
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
 from tests.unit.tables import TRACKED, protocol, table, wire
@@ -23,7 +23,7 @@ NAMES_AGREE: dict[str, Any] = {
 
 
 def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> list[RewriteReason]:
-    found = removal(table=metadata, protocol=protocol(features))
+    found = rewrite_reasons(table=metadata, protocol=protocol(features))
     assert answer(metadata, features)["free"] is not bool(found)
     return list(found)
 
@@ -38,7 +38,7 @@ def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, A
             "writerFeatures": list(features),
         },
     }
-    answered: Mapping[str, Any] = json.loads(ask("removal", json.dumps(request)))
+    answered: Mapping[str, Any] = json.loads(ask("leaving", json.dumps(request)))
     return answered
 
 
@@ -92,7 +92,7 @@ def test_every_reason_is_told() -> None:
 
 
 def test_a_malformed_request_is_refused_as_data() -> None:
-    answer = json.loads(ask("removal", "{}"))
+    answer = json.loads(ask("leaving", "{}"))
 
     assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
 

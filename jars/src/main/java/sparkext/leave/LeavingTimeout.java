@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.network.util.JavaUtils;
@@ -10,7 +10,7 @@ import sparkext.error.UsageTrackingErrors;
  * For how long a removal goes on while other writers overtake it: {@code
  * spark.sparkext.columnMapping.removal.timeout}, from the time on when every file was copied once.
  */
-final class RemovalTimeout {
+final class LeavingTimeout {
   private static final String KEY = "spark.sparkext.columnMapping.removal.timeout";
   private static final String DEFAULT = "10m";
 
@@ -24,7 +24,7 @@ final class RemovalTimeout {
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
-  RemovalTimeout(SparkSession session) {
+  LeavingTimeout(SparkSession session) {
     text = session.conf().get(KEY, DEFAULT);
     nanos = TimeUnit.MILLISECONDS.toNanos(millis(text)); // at most 292 years
   }

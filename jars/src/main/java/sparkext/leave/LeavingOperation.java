@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import org.apache.spark.sql.delta.DeltaOperations;
 import scala.Option;
@@ -13,10 +13,10 @@ import scala.jdk.javaapi.CollectionConverters;
  *
  * <p>Source: Delta 4.4.0, DeltaOperations.scala, {@code RemoveColumnMapping}.
  */
-final class RemovalOperation extends DeltaOperations.RemoveColumnMapping {
+final class LeavingOperation extends DeltaOperations.RemoveColumnMapping {
   private static final long serialVersionUID = 1L;
 
-  RemovalOperation() {
+  LeavingOperation() {
     super(Option.empty());
   }
 

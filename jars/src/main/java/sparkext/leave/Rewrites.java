@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import java.util.HashSet;
 import java.util.List;
@@ -13,7 +13,7 @@ import scala.jdk.javaapi.CollectionConverters;
 /** Files whose bytes cannot be copied, and which Delta reads and writes row by row instead. */
 final class Rewrites {
   private final SparkSession session;
-  private final RemovalCommit commit;
+  private final LeavingCommit commit;
 
   /** All that Delta has written, as its actions name it. */
   private final Set<String> paths = new HashSet<>();
@@ -38,7 +38,7 @@ final class Rewrites {
     }
   }
 
-  Rewrites(SparkSession session, RemovalCommit commit) {
+  Rewrites(SparkSession session, LeavingCommit commit) {
     this.session = session;
     this.commit = commit;
   }

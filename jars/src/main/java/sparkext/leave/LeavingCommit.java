@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import java.util.ConcurrentModificationException;
 import java.util.HashSet;
@@ -32,7 +32,7 @@ import sparkext.parquet.Uninterrupted;
  * <p>Its transaction has read the whole table, as Delta's has, and conflicts with every concurrent
  * change of a file: without that, an append would count as seen that nobody has copied.
  */
-final class RemovalCommit {
+final class LeavingCommit {
   private final SparkSession session;
   private final RemoveColumnMappingCommand command;
   private final boolean removesProperty;
@@ -44,7 +44,7 @@ final class RemovalCommit {
   /**
    * @param removesProperty whether the mode's property goes, instead of being {@code none}
    */
-  RemovalCommit(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
+  LeavingCommit(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
     this.session = session;
     this.command = command;
     this.removesProperty = removesProperty;
@@ -66,7 +66,7 @@ final class RemovalCommit {
 
   /** Throws what Delta would refuse of the commit, before any file is written for it. */
   void refuseEarly(Snapshot snapshot) {
-    begin(snapshot).prepareCommit(scalaList(List.of()), new RemovalOperation());
+    begin(snapshot).prepareCommit(scalaList(List.of()), new LeavingOperation());
   }
 
   /** Tries it on this version, where metadata alone suffices: what others append stays right. */
@@ -100,7 +100,7 @@ final class RemovalCommit {
             public Void apply() {
               transaction.commit(
                   scalaList(actions),
-                  new RemovalOperation(),
+                  new LeavingOperation(),
                   RowTracking$.MODULE$.addPreservedRowTrackingTagIfNotSet(
                       transaction.snapshot(), Map$.MODULE$.empty()));
               return null;

@@ -20,7 +20,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  *
  * <p>Source: Delta 4.4.0, RemoveColumnMappingCommand.scala, {@code run}.
  */
-final class ColumnMappingRemovalHook implements DeltaHook {
+final class LeavingHook implements DeltaHook {
   private static final String PACKAGE = "org.apache.spark.sql.delta.commands.columnmapping.";
 
   @Override

@@ -10,4 +10,4 @@ import sparkext.parquet.ColumnPlan;
  * @param isFree whether by metadata alone
  * @param plan if not, what becomes of the columns in the files; nothing where mapping is off
  */
-public record Removal(boolean isFree, Optional<ColumnPlan> plan) {}
+public record Leaving(boolean isFree, Optional<ColumnPlan> plan) {}

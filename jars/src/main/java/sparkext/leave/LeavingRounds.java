@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
@@ -19,34 +19,34 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
-import sparkext.wire.Removal;
+import sparkext.wire.Leaving;
 
 /**
  * A removal of column mapping beside other writers: it copies what the newest version has, looks
  * again, copies what has come since, and commits when nothing is left. Overtaken, it goes on with
  * what it has.
  */
-final class RemovalRounds {
-  private static final Logger LOG = LoggerFactory.getLogger(RemovalRounds.class);
+final class LeavingRounds {
+  private static final Logger LOG = LoggerFactory.getLogger(LeavingRounds.class);
 
-  private final RemovalSetting setting;
-  private final RemovalTimeout timeout;
-  private final RemovalCommit commit;
+  private final LeavingSetting setting;
+  private final LeavingTimeout timeout;
+  private final LeavingCommit commit;
   private final TableTail table;
-  private final RemovalProgress progress;
+  private final LeavingProgress progress;
   private final Copies copies;
-  private Optional<Removal> allowed;
+  private Optional<Leaving> allowed;
   private boolean isCommitted;
   private int numRounds;
   private int numAttempts;
   private long lookedAt = System.nanoTime();
 
-  RemovalRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
-    this.setting = RemovalSetting.of(session);
-    this.timeout = new RemovalTimeout(session);
-    this.commit = new RemovalCommit(session, command, removesProperty);
+  LeavingRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
+    this.setting = LeavingSetting.of(session);
+    this.timeout = new LeavingTimeout(session);
+    this.commit = new LeavingCommit(session, command, removesProperty);
     this.table = new TableTail(command.deltaLog(), command.catalogOpt());
-    this.progress = new RemovalProgress(session);
+    this.progress = new LeavingProgress(session);
     this.copies =
         new Copies(
             session,

@@ -14,7 +14,7 @@ STATUSES = OK, NOTE, PROBLEM, SKIPPED = "ok", "note", "problem", "skipped"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What one check found.
 
     Args:
@@ -32,17 +32,17 @@ class Finding:
     advice: str | None = None
 
 
-def without_jar(check: str) -> Finding:
+def without_jar(check: str) -> Diagnosis:
     """The finding of a check that needs our jar where it is missing."""
-    return Finding(check, SKIPPED, "not asked: the jar of spark-ext is missing")
+    return Diagnosis(check, SKIPPED, "not asked: the jar of spark-ext is missing")
 
 
-def is_sound(findings: Sequence[Finding]) -> bool:
+def is_sound(findings: Sequence[Diagnosis]) -> bool:
     """Whether no check found a problem."""
     return all(finding.status != PROBLEM for finding in findings)
 
 
-def as_json(findings: Sequence[Finding]) -> str:
+def as_json(findings: Sequence[Diagnosis]) -> str:
     """One JSON object.
 
     Shape:
@@ -53,7 +53,7 @@ def as_json(findings: Sequence[Finding]) -> str:
     return json.dumps({"version": __version__, "sound": is_sound(findings), "findings": listed})
 
 
-def as_text(findings: Sequence[Finding]) -> str:
+def as_text(findings: Sequence[Diagnosis]) -> str:
     """For people: a line for each check, and what to do below those that found something."""
     lines = []
     for finding in findings:

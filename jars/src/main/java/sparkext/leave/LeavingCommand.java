@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import java.util.List;
 import java.util.Optional;
@@ -14,19 +14,19 @@ import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 import sparkext.wire.CountedFiles;
 import sparkext.wire.CountedFiles.Count;
-import sparkext.wire.Removal;
+import sparkext.wire.Leaving;
 
 /**
  * Delta's removal of column mapping without its rewrite: one commit, for which files are copied
  * under other names at most, and none is touched where metadata alone suffices.
  *
- * <p>What may be is decided by {@code spark_ext/leave/removal.py}, and what becomes of the columns
- * by {@code copy_plan.py}. A writer that raced with it fails as it would after Delta's own.
+ * <p>What may be is decided by {@code spark_ext/leave/rewrite_reasons.py}, and what becomes of the
+ * columns by {@code copy_plan.py}. A writer that raced with it fails as it would after Delta's own.
  *
  * <p>Source: Delta 4.4.0, RemoveColumnMappingCommand.scala, {@code run}.
  */
-public final class ColumnMappingRemoval {
-  private ColumnMappingRemoval() {}
+public final class LeavingCommand {
+  private LeavingCommand() {}
 
   /**
    * Removes column mapping in one commit where that is allowed and asked for.
@@ -38,7 +38,7 @@ public final class ColumnMappingRemoval {
    *     statement fails with it
    */
   public static boolean commit(Object removal, Object[] arguments) {
-    return new RemovalRounds(
+    return new LeavingRounds(
             (SparkSession) arguments[0],
             (RemoveColumnMappingCommand) removal,
             /* removesProperty= */ (boolean) arguments[1])
@@ -53,9 +53,9 @@ public final class ColumnMappingRemoval {
    */
   public static CountedFiles count(SparkSession session, Snapshot snapshot) {
     Optional<ColumnPlan> plan =
-        RemovalSetting.of(session)
+        LeavingSetting.of(session)
             .allowed(snapshot.protocol(), snapshot.metadata())
-            .flatMap(Removal::plan);
+            .flatMap(Leaving::plan);
     if (plan.isEmpty()) {
       return null;
     }

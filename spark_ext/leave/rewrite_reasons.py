@@ -36,7 +36,7 @@ class RewriteReason:
     column: Path = ()
 
 
-def removal(*, table: TableMetadata, protocol: Protocol) -> tuple[RewriteReason, ...]:
+def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[RewriteReason, ...]:
     """The reasons for a rewrite; without any, metadata alone may remove column mapping.
 
     Both are needed: a flag of false does not prove that names agree (CREATE TABLE LIKE, CLONE),
@@ -47,7 +47,7 @@ def removal(*, table: TableMetadata, protocol: Protocol) -> tuple[RewriteReason,
         RFC, introduction: "it simply suffices to change the mode to none".
 
     Example:
-        >>> removal(table=table({"a": "1 a"}, "name", "false"), protocol=protocol())
+        >>> rewrite_reasons(table=table({"a": "1 a"}, "name", "false"), protocol=protocol())
         ()
     """
     if FEATURE_NAME not in (protocol.writer_features or ()):
@@ -73,7 +73,7 @@ def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
     """
     for column, name in reserved_columns(table):
         raise ReservedColumnNameError(column=column, name=name)
-    return not removal(table=table, protocol=protocol)
+    return not rewrite_reasons(table=table, protocol=protocol)
 
 
 def reserved_columns(table: TableMetadata) -> Iterable[tuple[str, str]]:

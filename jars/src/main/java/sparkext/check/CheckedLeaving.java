@@ -41,11 +41,11 @@ import sparkext.feature.UsageTrackingFeature;
  * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code
  * AlterTableSetPropertiesDeltaCommand.run}.
  */
-final class CheckedRemoval {
+final class CheckedLeaving {
   private static final String MODE = "delta.columnMapping.mode";
   private static final TableFeature CLUSTERING = ClusteringTableFeature$.MODULE$;
 
-  private CheckedRemoval() {}
+  private CheckedLeaving() {}
 
   /** Throws what Delta would throw after it had removed column mapping. */
   static void refuse(LogicalPlan plan) {
@@ -74,7 +74,7 @@ final class CheckedRemoval {
     if (!UsageTrackingFeature.isSupportedBy(never.protocol())) {
       return;
     }
-    properties.keysIterator().foreach(CheckedRemoval::refuseKey);
+    properties.keysIterator().foreach(CheckedLeaving::refuseKey);
     CoordinatedCommitsUtils$.MODULE$.validateConfigurationsForAlterTableSetPropertiesDeltaCommand(
         never.metadata().configuration(), properties);
     CatalogOwnedTableUtils$.MODULE$.validatePropertiesForAlterTableSetPropertiesDeltaCommand(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import java.util.Locale;
 import java.util.Optional;
@@ -9,13 +9,13 @@ import org.apache.spark.sql.delta.actions.Protocol;
 import scala.Option;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.wire.Leaving;
 import sparkext.wire.MetadataRules;
-import sparkext.wire.Removal;
 
 /**
  * How a session wants column mapping to be removed: {@code spark.sparkext.columnMapping.removal}.
  */
-public enum RemovalSetting {
+public enum LeavingSetting {
   /** Tracked tables as {@link #COPY}, all others as {@link #REWRITE}. */
   UNSET,
   /** With files copied, and rewritten only where bytes cannot be copied. */
@@ -35,7 +35,7 @@ public enum RemovalSetting {
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
-  public static RemovalSetting of(SparkSession session) {
+  public static LeavingSetting of(SparkSession session) {
     Option<String> value = session.conf().getOption(KEY);
     if (value.isEmpty()) {
       return UNSET;
@@ -49,12 +49,12 @@ public enum RemovalSetting {
   }
 
   /** How column mapping may be removed from a table; nothing where that is left to Delta. */
-  Optional<Removal> allowed(Protocol protocol, Metadata metadata) {
+  Optional<Leaving> allowed(Protocol protocol, Metadata metadata) {
     boolean isTracked = UsageTrackingFeature.isSupportedBy(protocol);
     if (this == REWRITE || (this == UNSET && !isTracked)) {
       return Optional.empty();
     }
-    Removal removal = MetadataRules.removal(protocol, metadata);
+    Leaving removal = MetadataRules.leaving(protocol, metadata);
     return removal.isFree() || removal.plan().isPresent() ? Optional.of(removal) : Optional.empty();
   }
 }

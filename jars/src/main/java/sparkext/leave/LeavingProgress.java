@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import java.util.Map;
 import java.util.Set;
@@ -10,7 +10,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.CopyProgress;
 
 /** How far the removals of this driver are, for those who run them. */
-public final class RemovalProgress implements AutoCloseable {
+public final class LeavingProgress implements AutoCloseable {
   private static final Map<String, Round> RUNNING = new ConcurrentHashMap<>();
 
   private final SparkContext context;
@@ -20,7 +20,7 @@ public final class RemovalProgress implements AutoCloseable {
   private record Round(int number, long numFiles, long sizeInBytes, CopyProgress copied) {}
 
   /** That of the removal that runs in this thread, known by the tags of its Spark jobs. */
-  RemovalProgress(SparkSession session) {
+  LeavingProgress(SparkSession session) {
     this.context = session.sparkContext();
     this.tags = CollectionConverters.asJava(context.getJobTags());
   }

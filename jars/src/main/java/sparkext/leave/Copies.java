@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.command;
+package sparkext.leave;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -41,7 +41,7 @@ final class Copies {
   private final Configuration configuration;
   private final FilePlaces places;
   private final Rewrites rewrites;
-  private final RemovalProgress progress;
+  private final LeavingProgress progress;
 
   /** By the path of the source, also of files that are live no more: RESTORE brings some back. */
   private final Map<String, Made> made = new HashMap<>();
@@ -57,7 +57,7 @@ final class Copies {
       Configuration configuration,
       FilePlaces places,
       Rewrites rewrites,
-      RemovalProgress progress) {
+      LeavingProgress progress) {
     this.session = session;
     this.configuration = configuration;
     this.places = places;

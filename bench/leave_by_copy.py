@@ -31,7 +31,7 @@ SIZES_MB = {100: (5, 5), 1_000: (5, 3), 5_000: (3, 1)}
 FILE_COUNTS = (10, 1_000, 10_000)
 SMALL_FILES = 100_000
 YOUNG_MB = 1_000
-PICTURE = Path(__file__).parents[1] / "docs" / "leave.png"
+PICTURE = Path(__file__).parents[1] / "docs" / "leave-by-copy.png"
 COPY = "SET spark.sparkext.columnMapping.removal = copy"
 NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
 
