@@ -38,7 +38,7 @@ JAR := spark_ext/jars/spark-ext.jar
 # The jar carries the Python rules as well, so an edited rule makes a new jar.
 JAR_SOURCES := jars/pom.xml jars/maven.py \
 	$(shell find jars/src/main -type f 2>/dev/null) \
-	$(shell find spark_ext -name '*.py' -o -name py.typed -o -name conditions.json 2>/dev/null)
+	$(shell find spark_ext -name '*.py' -o -name py.typed -o -name '*.json' 2>/dev/null)
 
 ##@ Use it
 
@@ -112,6 +112,13 @@ test: venv jar ## Run all tests: JUnit, while it fetches its plugins everything 
 test-unit: venv ## Run the Python tests that need no JVM (seconds)
 	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
 
+.PHONY: coverage
+coverage: venv jar ## Show which lines of spark_ext no unit test runs; PYTEST_ARGS=tests/integration adds others
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest tests/unit $(PYTEST_ARGS)
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage report
+
 .PHONY: test-java
 test-java: venv jar ## Run the JUnit tests: the hooks, and whether all fits the pair that is installed
 	$(MVN) test -DargLine="-Dsparkext.pair=$$($(BIN)/python -m tests.matrix.installed)" $(MVN_ARGS)
@@ -127,17 +134,18 @@ test-matrix: venv jar test-java ## Run the slow ways in, then the tests on every
 
 .PHONY: soak
 soak: venv jar ## Run HISTORIES random histories against the model in JOBS processes, and print how many steps
-	$(BIN)/python -m tests.model.soak --histories $(HISTORIES) --jobs $(JOBS)
+	$(BIN)/python -m tests.histories.soak --histories $(HISTORIES) --jobs $(JOBS)
 
 .PHONY: lint
 lint: venv ## Check style and types: ruff, mypy, google-java-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict spark_ext
+	$(BIN)/mypy
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:check
 
 .PHONY: format
-format: venv ## Rewrite the sources the way `lint` wants them
+format: venv ## Rewrite the sources the way `lint` wants them, and releases as releases.json has them
+	$(BIN)/python -m tests.matrix.places
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:format
@@ -146,5 +154,5 @@ format: venv ## Rewrite the sources the way `lint` wants them
 
 .PHONY: clean
 clean: ## Remove what was built (.venv and .maven stay)
-	rm -rf jars/target $(JAR) dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf jars/target $(JAR) dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

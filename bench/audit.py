@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an audit takes, and what is told of a table without one, as the table grows.
+"""How long an audit takes, and what is known of a table without one, as the table grows.
 
 Statements make the table and its first file; further commits are written as text, each with a
 hundred hard links to that file, so that every footer is there to be read.
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from disable import NAME_MODE, TRACKED, Session
+from delta_tables import LINKS, NAME_MODE, TRACKED, create
+from remote import Remote, one_session
+from report import Report, milliseconds, table
 
 FILES_PER_COMMIT = 100
 COMMITS = (100, 300, 1_000)
-# No file system takes much more links to one file.
-LINKS_PER_FILE = 10_000
 REPEATS = 3
 STATEMENTS = {
     "audit": "SELECT * FROM column_mapping_audit('{}')",
@@ -38,15 +38,29 @@ class Audited:
     seconds: dict[str, float]
 
 
-def measured(session: Session, folder: Path) -> list[Audited]:
+def run(folder: Path) -> Report:
+    with one_session("plugin", folder) as ours:
+        rows = measured(ours, folder)
+    cells = (
+        (
+            f"{row.commits:,}",
+            f"{row.files:,}",
+            *(f"{seconds:.2f} s" for seconds in row.seconds.values()),
+            milliseconds(row.seconds["audit"] / row.files * 1_000),
+        )
+        for row in rows
+    )
+    headings = ("commits", "files", *STATEMENTS, "audit of 1,000 files")
+    return Report(tables=[table("asking about a table", headings, cells)])
+
+
+def measured(session: Remote, folder: Path) -> list[Audited]:
     """Each size on one table, which grows."""
     path = folder / "audited"
-    table = f"delta.`{path}`"
-    session.sql(
-        f"CREATE TABLE {table} (a INT, b STRING) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
-    )
-    session.sql(f"INSERT INTO {table} VALUES (1, 'x')")
-    session.sql(f"ALTER TABLE {table} RENAME COLUMN a TO c")
+    name = f"delta.`{path}`"
+    session.sql(create(name, "a INT, b STRING", f"{TRACKED}, {NAME_MODE}"))
+    session.sql(f"INSERT INTO {name} VALUES (1, 'x')")
+    session.sql(f"ALTER TABLE {name} RENAME COLUMN a TO c")
     first = first_file(path)
     found = []
     written = 0
@@ -54,7 +68,7 @@ def measured(session: Session, folder: Path) -> list[Audited]:
         for number in range(written, commits):
             commit(path, first, number)
         written = commits
-        seconds = {what: median(session, text.format(table)) for what, text in STATEMENTS.items()}
+        seconds = {what: median(session, text.format(name)) for what, text in STATEMENTS.items()}
         found.append(Audited(commits, commits * FILES_PER_COMMIT, seconds))
     return found
 
@@ -73,7 +87,7 @@ def commit(path: Path, first: dict[str, Any], number: int) -> None:
     adds = []
     for count in range(FILES_PER_COMMIT):
         place = number * FILES_PER_COMMIT + count
-        source = path / f"source-{place // LINKS_PER_FILE}.parquet"
+        source = path / f"source-{place // LINKS}.parquet"
         if not source.exists():
             shutil.copyfile(path / first["path"], source)
         name = f"part-{place:08}.parquet"
@@ -85,6 +99,6 @@ def commit(path: Path, first: dict[str, Any], number: int) -> None:
     (path / "_delta_log" / f"{version:020}.json").write_text(text)
 
 
-def median(session: Session, statement: str) -> float:
+def median(session: Remote, statement: str) -> float:
     """Of several runs, the first left out."""
     return statistics.median([session.sql(statement) for _ in range(REPEATS + 1)][1:])

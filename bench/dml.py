@@ -10,14 +10,12 @@ properties since, and has once dropped a column: then the commits in between are
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-import disable
-from disable import NAME_MODE, TRACKED, set_properties
+from delta_tables import NAME_MODE, TRACKED, set_properties
+from remote import Remote, both_sessions
+from report import Figure, Report, milliseconds
 
 SESSIONS = 5
 PAIRS = 15
@@ -34,19 +32,7 @@ STATEMENTS = {
     "INSERT": "INSERT INTO {table} SELECT a, c0, d FROM {table} WHERE a = {number}",
 }
 HELD = "update, DeltaTable of before"
-
-
-class Session(disable.Session, Protocol):
-    """A session that holds DeltaTables."""
-
-    def hold(self, path: Path) -> float:
-        """Makes one."""
-
-    def held_update(self, path: Path, condition: str) -> float:
-        """Seconds of an update by it."""
-
-
-Both = tuple[Session, Session]
+LIMIT = 1.01
 
 
 @dataclass(frozen=True)
@@ -58,31 +44,44 @@ class Row:
     plain: float
     ratio: float
     quartiles: tuple[float, float]
-    limit: float = 1.01
 
 
 Seconds = dict[str, list[tuple[float, float]]]
 """Of each statement: ours, and beside it plain Delta's."""
 
 
-def measured(both: Callable[[Path], AbstractContextManager[Both]], folder: Path) -> list[Row]:
-    """All statements, in pairs of sessions that `both` opens."""
+def run(folder: Path) -> Report:
+    figures = [
+        Figure(
+            f"{row.what} (quartiles {row.quartiles[0]:.3f} to {row.quartiles[1]:.3f})",
+            milliseconds(row.ours),
+            milliseconds(row.plain),
+            row.ratio,
+            LIMIT,
+        )
+        for row in measured(folder)
+    ]
+    return Report(f"{SESSIONS} times {PAIRS} pairs, medians", figures)
+
+
+def measured(folder: Path) -> list[Row]:
+    """All statements, in several pairs of sessions."""
     found: Seconds = {what: [] for what in (*STATEMENTS, HELD)}
     for number in range(SESSIONS):
         home = folder / f"dml-{number}"
-        with both(home) as (ours, plain):
+        with both_sessions(home) as (ours, plain):
             for what, pairs in seconds_in(ours, plain, home).items():
                 found[what] += pairs
-    return [row(what, pairs) for what, pairs in found.items()]
+    return [row_of(what, pairs) for what, pairs in found.items()]
 
 
-def row(what: str, pairs: list[tuple[float, float]]) -> Row:
+def row_of(what: str, pairs: list[tuple[float, float]]) -> Row:
     ours, plain = (statistics.median(side) for side in zip(*pairs, strict=True))
     low, middle, high = statistics.quantiles([a / b for a, b in pairs], n=4)
     return Row(what, ours, plain, middle, (low, high))
 
 
-def seconds_in(ours: Session, plain: Session, folder: Path) -> Seconds:
+def seconds_in(ours: Remote, plain: Remote, folder: Path) -> Seconds:
     """Each statement some times more than asked: the first are left out."""
     sides = (
         (ours, folder / "tracked", f"{TRACKED}, {NAME_MODE}"),

@@ -9,14 +9,14 @@ history. For an audit, which reads the log and opens files, that is to read the 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 
-from disable import NAME_MODE, TRACKED, Session
+from delta_tables import NAME_MODE, TRACKED, create
+from remote import Remote, one_session
+from report import Figure, Report, in_seconds
 
 REPEATS = 5
+LIMIT_SECONDS = 1
 FILES = 20
 ALTER = "ALTER TABLE {table} ADD COLUMN b{number} INT"
 COLUMNS = "DESCRIBE TABLE {table}"
@@ -46,39 +46,36 @@ STATEMENTS = {
 }
 
 
-@dataclass(frozen=True)
-class FirstCall:
-    """Median seconds of a statement with the plugin, and of Delta's nearest without."""
-
-    what: str
-    ours: float
-    plain: float
-
-
-def measured(
-    session: Callable[[str, Path], AbstractContextManager[Session]], folder: Path
-) -> list[FirstCall]:
+def run(folder: Path) -> Report:
     """Every statement on one pair of tables, in sessions of the kinds `plugin` and `plain`."""
     tables = {kind: f"delta.`{folder / f'first-{kind}'}`" for kind in ("plugin", "plain")}
-    with session("plugin", folder / "first") as maker:
+    with one_session("plugin", folder / "first") as maker:
         make(maker, tables["plugin"], f"{TRACKED}, {NAME_MODE}")
         make(maker, tables["plain"], NAME_MODE)
-    found = []
-    for place, (what, statements) in enumerate(STATEMENTS.items()):
-        seconds: dict[str, list[float]] = {kind: [] for kind in tables}
-        for number in range(REPEATS):
-            for (kind, table), statement in zip(tables.items(), statements, strict=True):
-                with session(kind, folder / f"first-{place}" / f"{kind}-{number}") as fresh:
-                    asked = statement.format(table=table, number=number)
-                    seconds[kind].append(fresh.sql(asked))
-        ours, plain = (statistics.median(seconds[kind]) for kind in ("plugin", "plain"))
-        found.append(FirstCall(what, ours, plain))
-    return found
+    figures = [
+        first_call(what, tables, statements, folder / f"first-{place}")
+        for place, (what, statements) in enumerate(STATEMENTS.items())
+    ]
+    return Report(f"a process for each call, medians of {REPEATS}", figures)
 
 
-def make(session: Session, table: str, properties: str) -> None:
+def first_call(
+    what: str, tables: dict[str, str], statements: tuple[str, str], folder: Path
+) -> Figure:
+    """A statement with the plugin, and Delta's nearest without."""
+    seconds: dict[str, list[float]] = {kind: [] for kind in tables}
+    for number in range(REPEATS):
+        for (kind, table), statement in zip(tables.items(), statements, strict=True):
+            with one_session(kind, folder / f"{kind}-{number}") as fresh:
+                seconds[kind].append(fresh.sql(statement.format(table=table, number=number)))
+    ours, plain = (statistics.median(seconds[kind]) for kind in ("plugin", "plain"))
+    return Figure(
+        f"first {what}", in_seconds(ours), in_seconds(plain), ours - plain, LIMIT_SECONDS, "s"
+    )
+
+
+def make(session: Remote, table: str, properties: str) -> None:
     """A table of as many files."""
-    columns = "a BIGINT, c BIGINT"
-    session.sql(f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES ({properties})")
+    session.sql(create(table, "a BIGINT, c BIGINT", properties))
     rows = f"SELECT /*+ REPARTITION({FILES}) */ id, id FROM range(200)"
     session.sql(f"INSERT INTO {table} {rows}")

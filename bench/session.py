@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark session in a process of its own that times statements for `run.py`.
+"""A Spark session in a process of its own that times statements for `remote.py`.
 
 Reads one JSON command a line from standard input and answers with one JSON line. Two of these, one
 with the plugin and one with plain delta-spark, take turns, so that both see the same machine.
@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 
-ROUNDS = "sparkext.command.RemovalRounds"
+ROUNDS = "sparkext.leave.LeavingRounds"
 
 
 class Session:

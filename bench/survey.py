@@ -11,7 +11,10 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+
+from delta_tables import NAME_MODE, TRACKED, create
+from remote import Remote, one_session
+from report import Report, table
 
 TABLES = 1_000
 # Of tables without checksums Delta replays the log in jobs of its own, as for any query on them.
@@ -21,23 +24,14 @@ VALUES = ", ".join(f"id + {number} AS column_{number:02}" for number in range(32
 FILES = 20
 SURVEY = "SELECT * FROM column_mapping_survey('{}')"
 
-NAME_MODE = "'delta.columnMapping.mode' = 'name'"
-TRACKED = f"'delta.feature.columnMappingUsageTracking' = 'supported', {NAME_MODE}"
+BOTH = f"{TRACKED}, {NAME_MODE}"
 # Properties of the tables that are copied, and what happens to their columns.
 KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "unmapped": ("", ()),
     "untracked": (NAME_MODE, ("RENAME COLUMN column_00 TO a",)),
-    "clean": (TRACKED, ("ADD COLUMN a INT",)),
-    "dropped": (TRACKED, ("DROP COLUMN column_00", "RENAME COLUMN column_01 TO a")),
+    "clean": (BOTH, ("ADD COLUMN a INT",)),
+    "dropped": (BOTH, ("DROP COLUMN column_00", "RENAME COLUMN column_01 TO a")),
 }
-
-
-class Session(Protocol):
-    """What times statements."""
-
-    def sql(self, statement: str) -> float: ...
-
-    def forget(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,18 @@ class Surveyed:
         return self.tables / self.seconds
 
 
-def measured(session: Session, folder: Path) -> list[Surveyed]:
+def run(folder: Path) -> Report:
+    with one_session("plugin", folder) as ours:
+        rows = measured(ours, folder)
+    cells = (
+        (row.what, f"{row.tables:,}", f"{row.seconds:.1f} s", f"{row.rate:.0f}") for row in rows
+    )
+    headings = ("", "tables", "time", "tables/s")
+    title = "a survey of tables in the session catalog"
+    return Report(tables=[table(title, headings, cells, to_the_left=("",))])
+
+
+def measured(session: Remote, folder: Path) -> list[Surveyed]:
     """The first look at all tables, another one, and one at tables without checksums."""
     kinds = [written(session, folder / kind, *how) for kind, how in KINDS.items()]
     registered(session, "many", copies(kinds, folder / "many", TABLES))
@@ -71,17 +76,16 @@ def measured(session: Session, folder: Path) -> list[Surveyed]:
     ]
 
 
-def without_checksums(session: Session) -> Surveyed:
+def without_checksums(session: Remote) -> Surveyed:
     """The last of the runs."""
     session.forget()
     seconds = session.sql(SURVEY.format("bare"))
     return Surveyed("first look, no checksums", TABLES_WITHOUT_CHECKSUM, seconds)
 
 
-def written(session: Session, path: Path, properties: str, changes: Iterable[str]) -> Path:
+def written(session: Remote, path: Path, properties: str, changes: Iterable[str]) -> Path:
     """A table with a few commits."""
-    clause = f"TBLPROPERTIES ({properties})" if properties else ""
-    session.sql(f"CREATE TABLE delta.`{path}` ({COLUMNS}) USING delta {clause}")
+    session.sql(create(f"delta.`{path}`", COLUMNS, properties))
     session.sql(
         f"INSERT INTO delta.`{path}` SELECT /*+ REPARTITION({FILES}) */ {VALUES}"
         f" FROM range({FILES * 10})"
@@ -99,7 +103,7 @@ def copies(kinds: list[Path], folder: Path, number: int) -> Iterable[Path]:
         yield path
 
 
-def registered(session: Session, schema: str, paths: Iterable[Path]) -> None:
+def registered(session: Remote, schema: str, paths: Iterable[Path]) -> None:
     """Puts tables into the catalog."""
     session.sql(f"CREATE SCHEMA {schema}")
     for path in paths:

@@ -19,30 +19,24 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import disable
-import leave
-from disable import NAME_MODE, NO_MODE, TRACKED, set_properties
+import leave_by_copy
+from delta_tables import NAME_MODE, NO_MODE, TRACKED, set_properties
+from remote import Remote, one_session
+from report import NO_LIMIT, Figure, Report, table
 
 MEGABYTES = 5_000
-ROWS = MEGABYTES * 1_000_000 // leave.BYTES_PER_ROW
+ROWS = MEGABYTES * 1_000_000 // leave_by_copy.BYTES_PER_ROW
 TRIES = 10
 APPEND_EVERY = 1.0  # seconds
 DELETE_EVERY = 2.0
 PROPERTIES = (TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
-DOUBLES = ", ".join(f"rand() AS c{number}" for number in range(1, leave.COLUMNS))
+DOUBLES = ", ".join(f"rand() AS c{number}" for number in range(1, leave_by_copy.COLUMNS))
 APPEND = f"INSERT INTO delta.`{{path}}` SELECT id, {DOUBLES}, 'new' FROM range(0, 1000, 1, 1)"
 # A few rows of one file after another, none of which is written anew.
 DELETE = "DELETE FROM delta.`{path}` WHERE p = 'old' AND c0 BETWEEN {first} AND {first} + 9"
 STEP = ROWS // 50 - 1
-
-
-class Session(disable.Session, Protocol):
-    """A session whose statements may fail."""
-
-    def attempt(self, statement: str) -> float:
-        """Seconds that a statement took; negative where it failed."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ class Beside:
 class Writer:
     """Runs a statement at a steady pace in a session of its own."""
 
-    def __init__(self, session: Session, every: float, statement: str) -> None:
+    def __init__(self, session: Remote, every: float, statement: str) -> None:
         self.count = 0
         self.failed = 0
         self._session = session
@@ -104,13 +98,54 @@ class Writer:
             self._thread.join()
 
 
-def measured(leaver: Session, writers: tuple[Session, Session], folder: Path) -> Beside:
+def run(folder: Path) -> Report:
+    with (
+        one_session("plugin", folder / "leaver") as leaver,
+        one_session("plugin", folder / "appender") as appender,
+        one_session("plugin", folder / "deleter") as deleter,
+    ):
+        beside = measured(leaver, (appender, deleter), folder)
+    cells = (
+        (
+            "yes" if one.is_left else "NO",
+            f"{one.seconds:.1f} s",
+            str(one.rounds),
+            f"{one.copied_again:.3f} x",
+            str(one.appends),
+            str(one.deletes),
+            str(one.failed_writes),
+        )
+        for one in beside.tries
+    )
+    headings = ("left", "seconds", "rounds", "copied", "appends", "deletes", "failed writes")
+    title = f"leaving beside an append each {APPEND_EVERY:g} s, a DELETE each {DELETE_EVERY:g} s"
+    return Report("leaving beside writers", figures(beside), [table(title, headings, cells)])
+
+
+def figures(beside: Beside) -> list[Figure]:
+    tries = len(beside.tries)
+    left = sum(one.is_left for one in beside.tries)
+    most = max(one.copied_again for one in beside.tries)
+    return [
+        Figure("not left, of all", str(tries - left), "", 1 - left / tries, 0),
+        Figure("bytes copied / table and appended", "", "", most, 1.1),
+        Figure(
+            "beside writers / quiet",
+            f"{beside.seconds:.1f} s",
+            f"{beside.quiet:.1f} s",
+            beside.seconds / beside.quiet,
+            NO_LIMIT,
+        ),
+    ]
+
+
+def measured(leaver: Remote, writers: tuple[Remote, Remote], folder: Path) -> Beside:
     """Leaves copies of one table, first the quiet ones."""
     original = folder / "beside"
     leaver.sql(
         f"CREATE TABLE delta.`{original}` USING delta PARTITIONED BY (p) AS"
         f" SELECT id AS c0, {DOUBLES}, 'old' AS p"
-        f" FROM range(0, {ROWS}, 1, {MEGABYTES // leave.FILE_MB})"
+        f" FROM range(0, {ROWS}, 1, {MEGABYTES // leave_by_copy.FILE_MB})"
     )
     quiet = [tried(leaver, None, original, folder / f"quiet-{n}").seconds for n in range(3)]
     tries = tuple(tried(leaver, writers, original, folder / f"try-{n}") for n in range(TRIES))
@@ -119,7 +154,7 @@ def measured(leaver: Session, writers: tuple[Session, Session], folder: Path) ->
 
 
 def tried(
-    leaver: Session, sessions: tuple[Session, Session] | None, original: Path, path: Path
+    leaver: Remote, sessions: tuple[Remote, Remote] | None, original: Path, path: Path
 ) -> Try:
     """One table, with writers or without."""
     shutil.copytree(original, path, copy_function=os.link)

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The main job on a real table: `make demo`.
 
-Two tables live the same life, one with usage tracking and one as Delta makes it today. After each
-step the script shows the flag and the names, and counts what other readers see. Everything that it
-prints is read from the log and the Parquet files.
+Two tables live the same life, one with usage tracking and one as Delta makes it today, and leave
+column mapping in the end. Everything that is printed is read from the log, from the Parquet files,
+or by `deltalake`, a reader that ignores column mapping.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow.parquet
@@ -35,16 +40,36 @@ console = Console(width=100, highlight=False)
 def main() -> None:
     """Runs the demo in a temporary folder, which is removed at the end."""
     folder = Path(tempfile.mkdtemp(prefix="spark-ext-demo-"))
-    spark = session(folder)
+    console.print("Starting Spark, which fetches Delta's jars the first time ..\n")
     try:
-        story(spark, folder / "tracked", folder / "untracked")
+        with quiet(folder / "standard-error.txt"):
+            spark = session(folder)
+            story(spark, folder)
+            spark.stop()
     finally:
-        spark.stop()
         shutil.rmtree(folder)
+
+
+@contextmanager
+def quiet(file: Path) -> Iterator[None]:
+    """Keeps standard error, with Ivy's pages, in a file; it is shown where the body fails."""
+    screen = os.dup(2)
+    with file.open("ab") as kept:
+        os.dup2(kept.fileno(), 2)  # the JVM inherits it
+    try:
+        yield
+    except BaseException:
+        os.dup2(screen, 2)
+        sys.stderr.write(file.read_text(errors="replace"))
+        raise
+    finally:
+        os.dup2(screen, 2)
+        os.close(screen)
 
 
 def session(folder: Path) -> SparkSession:
     """A small local session; `spark_ext.configure` is all that the plugin needs."""
+    log_settings = Path(__file__).parent.parent / "conf" / "log4j2.properties"
     builder = (
         SparkSession.builder.master("local[2]")
         .appName("spark-ext demo")
@@ -53,81 +78,67 @@ def session(folder: Path) -> SparkSession:
         .config("spark.databricks.delta.snapshotPartitions", "2")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_settings()}")
+        .config(
+            "spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log_settings.as_uri()}"
+        )
     )
     return spark_ext.configure(builder).getOrCreate()
 
 
-def log_settings() -> str:
-    """Our quiet log4j2 settings, as a URI."""
-    return (Path(__file__).parent.parent / "conf" / "log4j2.properties").as_uri()
-
-
-def story(spark: SparkSession, tracked: Path, untracked: Path) -> None:
+def story(spark: SparkSession, folder: Path) -> None:
     """The steps."""
-    columns = "trip BIGINT, city STRING, fare DOUBLE"
-    create(spark, tracked, columns, TRACKED, NAME_MODE)
-    create(spark, untracked, columns, NAME_MODE)
-    step(f"1. Create a tracked table and load {ROWS:,} rows", tracked)
-    for path in (tracked, untracked):
+    tracked, twin, early = (folder / name for name in ("tracked", "untracked", "tracked-at-step-2"))
+    create(spark, tracked, TRACKED, NAME_MODE)
+    create(spark, twin, NAME_MODE)
+    for path in (tracked, twin):
         load(spark, path, "id, element_at(array('Oslo', 'Lima', 'Kyoto'), int(id % 3) + 1), id / 7")
-    show_files(tracked, untracked)
+    step(f"1. Create a tracked table and load {ROWS:,} rows", tracked)
+    show_files(tracked, twin)
 
-    for path in (tracked, untracked):
+    for path in (tracked, twin):
         spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN tip DOUBLE")
         load(spark, path, "id, 'Accra', id / 7, id / 70")
     step("2. Add a column `tip`, load again: the name stays readable", tracked)
-    show_files(tracked, untracked)
-    readable_until = version(tracked)
-    leaving = [Path(shutil.copytree(path, f"{path}-copy")) for path in (tracked, untracked)]
+    show_files(tracked, twin)
+    shutil.copytree(tracked, early)
 
-    for path in (tracked, untracked):
+    for path in (tracked, twin):
         spark.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN fare TO price")
     step("3. Rename `fare` to `price`: the flag flips, no file is touched", tracked)
 
-    for path in (tracked, untracked):
+    for path in (tracked, twin):
         spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN fare DOUBLE")
     step("4. Add a new `fare`: a UUID keeps the old fares away from it", tracked)
-    old_fares = spark.sql(f"SELECT count(fare) AS n FROM delta.`{tracked}`").first()["n"]
-    console.print(f"   values in the new column `fare`: [bold]{old_fares}[/bold]\n")
 
-    console.rule("5. What another reader sees: deltalake, to_pyarrow_table()", align="left")
-    show_reader(
-        ("tracked", tracked, readable_until),
-        ("untracked twin", untracked, readable_until),
-        ("tracked, after the rename", tracked, None),
-    )
+    title("5. What another reader sees: deltalake, to_pyarrow_table()")
+    show_reader(early, tracked, twin)
     console.print(
-        "   deltalake's to_pyarrow_table() ignores column mapping, without an error. A tracked\n"
-        "   table whose flag is false reads right all the same. Once the flag is true, such a\n"
-        "   reader is wrong even here: it misses `price`, and shows old fares as the new `fare`.\n"
+        "   It ignores column mapping, without an error. While the flag is false it reads right\n"
+        "   all the same. Afterwards it misses `price` and shows old fares as the new `fare`; of\n"
+        "   the untracked table it finds nothing but nulls.\n"
     )
 
-    console.rule("6. Switch column mapping off, on copies of step 2", align="left")
-    for path in leaving:
-        leave(spark, path)
-    show_reader(("tracked", leaving[0], None), ("untracked twin", leaving[1], None))
+    title("6. A survey: what leaving column mapping costs")
+    show_survey(spark, early, tracked, twin)
+
+    title("7. Leave column mapping")
+    show_leaving(spark, early, tracked, twin)
     console.print(
-        "   Both are right everywhere now. The tracked table needed a commit of metadata, its\n"
-        "   twin a rewrite of every file.\n"
+        "   Where the flag was false, that was a commit without a file. Else the bytes of the\n"
+        "   files were copied under the columns' names: no row was decoded, where Delta rewrites.\n"
     )
 
-
-def leave(spark: SparkSession, path: Path) -> None:
-    """Says what switching column mapping off costs, does it, and tells what the commit holds."""
-    tracking = spark_ext.UsageTracking.forPath(spark, str(path))
-    (first, *_) = tracking.disable_column_mapping(dry_run=True)
-    tracking.disable_column_mapping(progress=None)
-    commit = commits(path)[-1]
-    added, removed = (sum(kind in action for action in commit) for kind in ("add", "remove"))
-    console.print(
-        f"   {path.name:14}  said before: [bold]{first.cost:8}[/bold]"
-        f"  files added: [bold]{added}[/bold], removed: [bold]{removed}[/bold]"
-    )
+    title("8. Afterwards: an audit, and the reader of step 5")
+    for path in (early, tracked, twin):
+        result = spark_ext.audit(spark, path, progress=None)
+        console.print(f"   {path.name}: {len(result.findings)} findings")
+    show_reader(early, tracked, twin)
+    console.print("   Right everywhere; nobody has written the new `fare` yet.\n")
 
 
-def create(spark: SparkSession, path: Path, columns: str, *properties: str) -> None:
+def create(spark: SparkSession, path: Path, *properties: str) -> None:
     """Creates a Delta table at a path."""
+    columns = "trip BIGINT, city STRING, fare DOUBLE"
     clause = f"TBLPROPERTIES ({', '.join(properties)})"
     spark.sql(f"CREATE TABLE delta.`{path}` ({columns}) USING delta {clause}")
 
@@ -137,40 +148,45 @@ def load(spark: SparkSession, path: Path, select: str) -> None:
     spark.sql(f"INSERT INTO delta.`{path}` SELECT {select} FROM range(0, {ROWS}, 1, 1)")
 
 
-def commits(path: Path) -> list[list[dict[str, dict[str, object]]]]:
+def commits(path: Path) -> list[list[dict[str, dict[str, Any]]]]:
     """The actions of every commit, from the log itself."""
     files = sorted((path / "_delta_log").glob("*.json"))
     return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
 
 
-def version(path: Path) -> int:
-    """The newest version of a table."""
-    return len(commits(path)) - 1
+def title(text: str) -> None:
+    """Begins a step."""
+    console.rule(text, align="left")
 
 
-def step(title: str, path: Path) -> None:
-    """Prints the flag and the names of a table as its newest metadata has them."""
+def step(text: str, path: Path) -> None:
+    """Begins a step with the flag and the names of a table as its newest metadata has them."""
     number, metadata = [
         (number, action["metaData"])
         for number, commit in enumerate(commits(path))
         for action in commit
         if "metaData" in action
     ][-1]
+    title(text)
     flag = metadata["configuration"][FLAG]
-    table = Table(box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("id", justify="right")
-    table.add_column("logical name")
-    table.add_column("physical name")
-    for field in json.loads(str(metadata["schemaString"]))["fields"]:
-        mapping = field["metadata"]
-        physical = mapping["delta.columnMapping.physicalName"]
-        style = "green" if physical == field["name"] else "yellow"
-        table.add_row(
-            str(mapping["delta.columnMapping.id"]), field["name"], Text(physical, style=style)
-        )
-    console.rule(title, align="left")
     color = "green" if flag == "false" else "yellow"
     console.print(f"   version {number}   hasDroppedOrRenamed = [{color}]{flag}[/{color}]")
+    rows = []
+    for field in json.loads(metadata["schemaString"])["fields"]:
+        physical = field["metadata"]["delta.columnMapping.physicalName"]
+        style = "green" if physical == field["name"] else "yellow"
+        id = field["metadata"]["delta.columnMapping.id"]
+        rows.append((str(id), field["name"], Text(physical, style=style)))
+    show(("id>", "logical name", "physical name"), rows)
+
+
+def show(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    """Prints a table; a heading that ends in `>` is that of numbers."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in headings:
+        table.add_column(heading.rstrip(">"), justify="right" if heading[-1] == ">" else "left")
+    for row in rows:
+        table.add_row(*row)
     console.print(table)
 
 
@@ -178,9 +194,9 @@ def show_files(*paths: Path) -> None:
     """Prints the column names in the footer of the file that was written last."""
     for path in paths:
         added = next(action["add"] for action in commits(path)[-1] if "add" in action)
-        file = path / unquote(str(added["path"]))
+        file = path / unquote(added["path"])
         names = ", ".join(abbreviated(name) for name in pyarrow.parquet.read_schema(file).names)
-        console.print(f"   Parquet file of the {path.name:9} table:  [bold]{names}[/bold]")
+        console.print(f"   file of the {path.name:9} table:  [bold]{names}[/bold]")
     console.print()
 
 
@@ -189,25 +205,54 @@ def abbreviated(name: str) -> str:
     return name if len(name) <= 12 else f"{name[:12]}.."
 
 
-def show_reader(*tables: tuple[str, Path, int | None]) -> None:
+def show_reader(*paths: Path) -> None:
     """Prints how many values deltalake finds, column by column."""
-    result = Table(box=box.SIMPLE_HEAD)
-    for heading in ("table", "version", "column", "values", "of rows"):
-        result.add_column(heading, justify="right" if heading in ("values", "of rows") else "left")
-    for label, path, at in tables:
-        read = DeltaTable(path, version=at)
-        arrow = read.to_pyarrow_table()
+    rows = []
+    for path in paths:
+        arrow = DeltaTable(path).to_pyarrow_table()
         for index, name in enumerate(arrow.column_names):
             values = len(arrow) - arrow.column(name).null_count
-            result.add_row(
-                label if index == 0 else "",
-                str(read.version()) if index == 0 else "",
-                name,
-                Text(f"{values:,}", style="green" if values else "red"),
-                f"{len(arrow):,}",
-            )
-        result.add_section()
-    console.print(result)
+            found = Text(f"{values:,}", style="green" if values else "red")
+            rows.append((path.name if index == 0 else "", name, found, f"{len(arrow):,}"))
+    show(("table", "column", "values>", "of rows>"), rows)
+
+
+def show_survey(spark: SparkSession, *paths: Path) -> None:
+    """Prints what a survey says of leaving for readers that ignore column mapping."""
+    found = spark_ext.survey(spark, *paths, progress=None).tables
+    rows = [
+        (
+            path.name,
+            str(row.tracked),
+            str(row.has_dropped_or_renamed),
+            str(row.num_other_names),
+            str(row.num_files),
+            megabytes(row.size_in_bytes or 0),
+            str(row.unmapped),
+        )
+        for path, row in zip(paths, found, strict=True)
+    ]
+    show(("table", "tracked", "flag", "other names>", "files>", "MB>", "cost"), rows)
+
+
+def show_leaving(spark: SparkSession, *paths: Path) -> None:
+    """Leaves column mapping, and prints what the commit says of the files."""
+    rows = []
+    for path in paths:
+        spark_ext.UsageTracking.forPath(spark, path).disable_column_mapping(progress=None)
+        commit = commits(path)[-1]
+        (info,) = (action["commitInfo"] for action in commit if "commitInfo" in action)
+        metrics = info.get("operationMetrics", {})
+        added = sum("add" in action for action in commit)
+        copied, rewritten = (metrics.get(f"num{how}Files", "0") for how in ("Copied", "Rewritten"))
+        copied_bytes = megabytes(int(metrics.get("numCopiedBytes", 0)))
+        rows.append((path.name, str(added), copied, rewritten, copied_bytes))
+    show(("table", "files added>", "copied>", "rewritten>", "MB copied>"), rows)
+
+
+def megabytes(size: int) -> str:
+    """Bytes in words."""
+    return f"{size / 1e6:.1f}"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Column mapping for Delta Lake that can be switched off again for free.
 
-The public names are loaded at first use: the rule process (`spark_ext.worker`) imports this
+The public names are loaded at first use: the rule process (`spark_ext.process`) imports this
 package without pyspark.
 """
 
@@ -10,25 +10,27 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from spark_ext.version import __version__
+
 if TYPE_CHECKING:
-    from spark_ext.api.attach import attach
     from spark_ext.api.audit import audit
     from spark_ext.api.audit_result import AuditResult
     from spark_ext.api.progress import Progress
-    from spark_ext.api.session import configure
-    from spark_ext.api.status import ColumnChange, ColumnMappingStatus, FlagChange
+    from spark_ext.api.status import ColumnMappingStatus
     from spark_ext.api.survey import SurveyProgress, survey
     from spark_ext.api.survey_result import Survey
     from spark_ext.api.table import UsageTracking
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
+    from spark_ext.launch.attach import attach
+    from spark_ext.launch.session import configure
     from spark_ext.leave.exits import ColumnMappingExit
     from spark_ext.leave.reasons import Reason
     from spark_ext.leave.survey import Obstacle, SurveyedTable
     from spark_ext.leave.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
     from spark_ext.model.metadata import FileCount
+    from spark_ext.model.status import ColumnChange, FlagChange
 
-__version__ = "0.1.0"
 __all__ = [
     "AuditResult",
     "ColumnChange",
@@ -58,14 +60,14 @@ __all__ = [
 
 _MODULES = {
     "AuditResult": "spark_ext.api.audit_result",
-    "ColumnChange": "spark_ext.api.status",
+    "ColumnChange": "spark_ext.model.status",
     "ColumnMappingExit": "spark_ext.leave.exits",
     "ColumnMappingStatus": "spark_ext.api.status",
     "CostSum": "spark_ext.leave.survey_sums",
     "ErrorSum": "spark_ext.leave.survey_sums",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
-    "FlagChange": "spark_ext.api.status",
+    "FlagChange": "spark_ext.model.status",
     "Obstacle": "spark_ext.leave.survey",
     "ObstacleSum": "spark_ext.leave.survey_sums",
     "Progress": "spark_ext.api.progress",
@@ -76,9 +78,9 @@ _MODULES = {
     "SurveySums": "spark_ext.leave.survey_sums",
     "SurveyedTable": "spark_ext.leave.survey",
     "UsageTracking": "spark_ext.api.table",
-    "attach": "spark_ext.api.attach",
+    "attach": "spark_ext.launch.attach",
     "audit": "spark_ext.api.audit",
-    "configure": "spark_ext.api.session",
+    "configure": "spark_ext.launch.session",
     "survey": "spark_ext.api.survey",
 }
 

@@ -7,12 +7,12 @@ import argparse
 import os
 import sys
 
-from spark_ext.api.session import CLIENT, DEPLOY_MODES, jar, submit_args
 from spark_ext.cli import audit, survey
 from spark_ext.cli.session import told
+from spark_ext.doctor.diagnoses import as_json, as_text, is_sound
 from spark_ext.doctor.examination import examine
-from spark_ext.doctor.findings import as_json, as_text, is_sound
 from spark_ext.errors import SparkExtError
+from spark_ext.launch.session import CLIENT, DEPLOY_MODES, jar, submit_args
 
 
 def main(arguments: list[str] | None = None) -> int:

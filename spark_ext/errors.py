@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error of the project: one root, one class a refusal.
+"""Every error that Python raises: one root, one class a refusal.
 
-Their conditions, SQLSTATEs and templates stand in `conditions.json`, which the Java half reads as
-well. Where Delta has a condition for the refusal, it is Delta's, with its SQLSTATE and the names of
-its parameters.
+Conditions, SQLSTATEs and templates stand in `conditions.json`, which the Java half reads as well;
+what it raises reaches Python as PySpark's `AnalysisException`. Where Delta has a condition for the
+refusal, it is Delta's, with its SQLSTATE and the names of its parameters.
 
 Source:
     Delta 4.4.0, spark/src/main/resources/error/delta-error-classes.json.
@@ -16,17 +16,10 @@ import pkgutil
 from collections.abc import Callable
 from typing import ClassVar
 
-
-def _conditions() -> dict[str, dict[str, str]]:
-    # Not importlib.resources: its import alone is a fifth of the rule process's start.
-    text = pkgutil.get_data("spark_ext", "conditions.json")
-    if text is None:
-        raise FileNotFoundError("spark_ext/conditions.json")
-    conditions: dict[str, dict[str, str]] = json.loads(text)
-    return conditions
-
-
-_CONDITIONS = _conditions()
+# Not importlib.resources: its import alone is a fifth of the rule process's start.
+_CONDITIONS: dict[str, dict[str, str]] = json.loads(
+    pkgutil.get_data("spark_ext", "conditions.json") or ""
+)
 
 
 class SparkExtError(Exception):
@@ -86,82 +79,23 @@ class ReservedColumnNameError(
     """Without column mapping a column would be taken for one of Spark's or Delta's own."""
 
 
-class UnreadableDataFileError(
-    SparkExtError, OSError, condition="USAGE_TRACKING_UNREADABLE_DATA_FILE"
-):
-    """A data file of a table is missing, cut short or no Parquet file. Raised in Java."""
-
-
-class RemovalOvertakenError(
-    SparkExtError, TimeoutError, condition="USAGE_TRACKING_REMOVAL_OVERTAKEN"
-):
-    """Other writers changed a table faster than it could leave column mapping. Raised in Java."""
-
-
-class UnreadableLogError(SparkExtError, OSError, condition="USAGE_TRACKING_UNREADABLE_LOG"):
-    """A file of a table's log is broken. Raised in Java."""
-
-
 # Failures of the rules and of what serves them.
 
 
 class RuleFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_RULE_FAILED"):
-    """A rule failed with an error that is no refusal: a defect of this project."""
+    """A rule failed with an error that is not a refusal: a defect of this project."""
 
 
 class MalformedMessageError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_MALFORMED_MESSAGE"
 ):
-    """A request to the rules, or their answer, has not the shape that `wire.py` describes.
-
-    Of an answer it is raised in Java.
-    """
-
-
-class RulesUnavailableError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_RULES_UNAVAILABLE"
-):
-    """The rule process could not be started, ended, or gave no answer in time. Raised in Java."""
-
-
-class UnsupportedDeltaVersionError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
-):
-    """The hooks do not fit the delta-spark that is loaded. Raised in Java."""
+    """A request to the rules, or their answer, has not the shape that `wire/` describes."""
 
 
 class UnsupportedSparkVersionError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
 ):
-    """Spark and Delta are no pair, or none for spark-ext: `configure`. Also raised in Java."""
-
-
-class SeveralJarsError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_SEVERAL_JARS"):
-    """Two different jars of spark-ext are on one class path. Raised in Java."""
-
-
-class TableLikeWithFeatureError(
-    SparkExtError, NotImplementedError, condition="USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE"
-):
-    """CREATE TABLE LIKE asks for the feature, which Delta would drop. Raised in Java."""
-
-
-class InvalidTableNameError(
-    SparkExtError, ValueError, condition="USAGE_TRACKING_INVALID_TABLE_NAME"
-):
-    """A text that is asked for as a table is no name of one. Raised in Java."""
-
-
-class InvalidSchemaNameError(
-    SparkExtError, ValueError, condition="USAGE_TRACKING_INVALID_SCHEMA_NAME"
-):
-    """A text that is asked for as a schema or a catalog is no name of one. Raised in Java."""
-
-
-class AmbiguousTableNameError(
-    SparkExtError, LookupError, condition="USAGE_TRACKING_AMBIGUOUS_TABLE_NAME"
-):
-    """A name leads to one table in SQL and to another elsewhere. Raised in Java."""
+    """Spark and Delta do not work together, or not with spark-ext."""
 
 
 class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_PROGRESS_FAILED"):
@@ -169,10 +103,6 @@ class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING
 
 
 # Refusals of the session's configuration.
-
-
-class InvalidSettingError(SparkExtError, ValueError, condition="USAGE_TRACKING_INVALID_SETTING"):
-    """A setting of ours has a value that says nothing. Raised in Java."""
 
 
 class ExtensionJarMissingError(
@@ -190,13 +120,7 @@ class SessionAlreadyRunningError(
 class SessionNotAttachableError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_SESSION_NOT_ATTACHABLE"
 ):
-    """A session that runs already cannot be given what it lacks. Also raised in Java."""
-
-
-class DeltaAlreadyLoadedError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_DELTA_ALREADY_LOADED"
-):
-    """Delta was loaded before us, in a JVM that changes no loaded class. Raised in Java."""
+    """A session that runs already cannot be given what it lacks."""
 
 
 class SessionWithoutExtensionError(

@@ -13,17 +13,22 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from urllib.parse import urlparse
+from typing import Any
 
-import class_archive
 import pytest
-from delta_table import Table
 from pyspark.sql import SparkSession
-from releases import LEAVES_SOCKETS_OPEN
-from session_conf import session_conf
-from sessions import small_session, with_hive_catalog, with_one_driver
 
 import spark_ext
+from tests.support import class_archive
+from tests.support.delta_table import Table
+from tests.support.releases import LEAVES_SOCKETS_OPEN
+from tests.support.session_conf import session_conf
+from tests.support.sessions import (
+    small_session,
+    warehouse_of,
+    with_hive_catalog,
+    with_one_driver,
+)
 
 ARCHIVE = pytest.StashKey[Path]()
 
@@ -92,7 +97,8 @@ def conf(spark: SparkSession) -> Iterator[object]:
 @pytest.fixture
 def driver_conf(spark: SparkSession) -> Iterator[object]:
     """Sets what an application is started with, and no session may set, for one test."""
-    application = spark._jvm.org.apache.spark.SparkEnv.get().conf()
+    jvm: Any = spark._jvm
+    application = jvm.org.apache.spark.SparkEnv.get().conf()
     changed: dict[str, str | None] = {}
 
     def put(key: str, value: str) -> None:
@@ -115,6 +121,5 @@ def table(spark: SparkSession, tmp_path: Path) -> Table:
 @pytest.fixture
 def named_table(spark: SparkSession) -> Iterator[Table]:
     """A table of the catalog, yet to be created."""
-    warehouse = Path(urlparse(spark.conf.get("spark.sql.warehouse.dir")).path)
-    yield Table(spark, warehouse / "named", "named")
+    yield Table(spark, warehouse_of(spark) / "named", "named")
     spark.sql("DROP TABLE IF EXISTS named")

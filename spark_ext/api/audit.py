@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.api.audit_result import AuditResult, finding_of
+from spark_ext.api.audit_result import AuditResult
 from spark_ext.api.functions import answer, is_path, literal
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.session import is_remote
+from spark_ext.auditing.findings import Finding
 from spark_ext.errors import SessionWithoutExtensionError
+from spark_ext.launch.session import is_remote
 from spark_ext.model.schema import backticked
+from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,7 +30,7 @@ def audit(
     sample: int | None = None,
     progress: Callable[[Progress], None] | None = shown,
 ) -> AuditResult:
-    """Reads a table's log and its files' footers, and tells what is not as it should be.
+    """Reads a table's log and its files' footers, and finds what is not as it should be.
 
     It changes nothing, and reads tables that this session could not write. A classic session
     without spark-ext gets its jar on the class path, and nothing else.
@@ -40,7 +42,7 @@ def audit(
         progress: Called before, while and after Spark reads; None for silence.
 
     Raises:
-        TypeError: `table` is no text, or `sample` no integer.
+        TypeError: `table` is not a text, or `sample` not an integer.
         ValueError: `sample` is negative.
         AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
             USAGE_TRACKING_UNREADABLE_LOG.
@@ -60,7 +62,7 @@ def audit(
         raise ValueError(f"Cannot read the footers of {sample} files: use 0 or more, or None.")
     with reported(spark, f"{_FUNCTION}({name})", progress):
         rows = _rows(spark, name, sample).collect()
-    return AuditResult(os.fspath(table), tuple(finding_of(row.asDict()) for row in rows))
+    return AuditResult(os.fspath(table), tuple(of_row(Finding, row) for row in rows))
 
 
 def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
@@ -74,10 +76,10 @@ def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
 
 
 def _rows_without_extension(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
-    """The same rows from the jar's class alone: no statement of this session changes."""
+    """The rows of the audit from the jar's class alone: no statement of this session changes."""
     from pyspark.sql import DataFrame
 
-    from spark_ext.api.attach import add_jar
+    from spark_ext.launch.attach import add_jar
 
     jvm = add_jar(spark)
     wanted = _ALL_FILES if sample is None else sample

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from spark_ext.auditing.findings import Finding
 from spark_ext.show.tables import as_html, as_text, cell
 
-COLUMNS = ("version", "check", "column", "file", "message", "remedy")
+_COLUMNS = tuple(field.name for field in fields(Finding))
 _PLACES = ("version", "check", "column", "file")
 
 
@@ -42,12 +42,12 @@ class AuditResult:
         return "\n".join([head, "", as_text(rows, ("", *_PLACES)), "", *said])
 
     def _repr_html_(self) -> str:
-        """The same for a notebook, escaped."""
+        """The findings as a table for a notebook, escaped."""
         if not self.findings:
             return as_html([(self.table, "no findings")], ("table", "audit"))
         return as_html(
-            [tuple(getattr(finding, name) for name in COLUMNS) for finding in self.findings],
-            COLUMNS,
+            [tuple(getattr(finding, name) for name in _COLUMNS) for finding in self.findings],
+            _COLUMNS,
         )
 
     def as_objects(self) -> Iterable[dict[str, Any]]:
@@ -59,11 +59,6 @@ class AuditResult:
             ['db.t']
         """
         return ({"table": self.table, **asdict(finding)} for finding in self.findings)
-
-
-def finding_of(row: Mapping[str, Any]) -> Finding:
-    """A finding, of a row of `column_mapping_audit`; further columns of it are left alone."""
-    return Finding(**{name: row[name] for name in COLUMNS})
 
 
 def _counted(number: int) -> str:

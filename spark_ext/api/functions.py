@@ -35,7 +35,7 @@ def literal(name: str) -> str:
     parameters in a session with Delta's parser (Spark 4.1, Delta 4.4.0).
 
     Raises:
-        TypeError: It is no text.
+        TypeError: It is not a text.
     """
     if not isinstance(name, str):
         raise TypeError(f"Cannot find the table {name!r}: its name is not a string.")

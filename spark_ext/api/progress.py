@@ -29,7 +29,7 @@ class Progress:
     Args:
         statement: Its SQL.
         seconds: Since it was started.
-        tasks_done: Spark tasks that have ended; on Spark Connect, when its server last told.
+        tasks_done: Spark tasks that have ended; on Spark Connect, when its server last reported.
         tasks: Spark tasks that were planned so far.
         finished: Whether it has ended, in whatever way.
         round: Where files are copied, how often there was something to copy, with this; 0 else, and
@@ -162,13 +162,13 @@ def _counted_here(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]
 def _round(spark: SparkSession, tag: str) -> dict[str, int]:
     """That of a removal of column mapping, if one copies files now."""
     jvm = cast("Any", spark._jvm)
-    round_ = jvm.sparkext.command.RemovalProgress.of(tag)
+    round_ = jvm.sparkext.leave.LeavingProgress.of(tag)
     return dict(zip(("round", "num_files", "size_in_bytes"), round_, strict=False))
 
 
 @contextmanager
 def _counted_by_server(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Keeps what a Spark Connect server tells, which has no context to ask.
+    """Keeps what a Spark Connect server reports: there is no context to ask.
 
     The session's handlers hear of all its statements, each in the thread that runs it.
     """

@@ -4,60 +4,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from spark_ext.model.status import StatusRow
 from spark_ext.show.tables import as_html, as_text, facts_as_html, facts_as_text
+from spark_ext.wire.rows import of_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row
 
 # How many changes are shown, the newest: a table may have thousands.
 _SHOWN = 20
 _CHANGES = ("version", "timestamp", "operation", "user", "change", "old name", "new name")
 
 
-@dataclass(frozen=True)
-class FlagChange:
-    """The commit that made the flag true; None where the writer left no such word.
-
-    Args:
-        version: Of the table.
-        timestamp: In the time zone of this process.
-        operation: As DESCRIBE HISTORY names the statement.
-        user_name: Or its id.
-    """
-
-    version: int
-    timestamp: datetime | None
-    operation: str | None
-    user_name: str | None
-
-
-@dataclass(frozen=True)
-class ColumnChange:
-    """A column that was dropped or renamed; the first four as for `FlagChange`.
-
-    Args:
-        version: Of the table.
-        timestamp: In the time zone of this process.
-        operation: As DESCRIBE HISTORY names the statement.
-        user_name: Or its id.
-        change: `drop` or `rename`.
-        id: The column's; None without one.
-        old_name: Its path before, quoted where SQL wants it.
-        new_name: Its path afterwards; None of one that was dropped.
-    """
-
-    version: int
-    timestamp: datetime | None
-    operation: str | None
-    user_name: str | None
-    change: str
-    id: int | None
-    old_name: str
-    new_name: str | None
-
-
 @dataclass(frozen=True, repr=False)
-class ColumnMappingStatus:
+class ColumnMappingStatus(StatusRow):
     """Where a table stands, and how it got there.
 
     Args:
@@ -78,16 +40,8 @@ class ColumnMappingStatus:
     """
 
     table: str
-    mode: str
-    tracked: bool
-    has_dropped_or_renamed: bool | None
-    true_since: FlagChange | None
-    min_reader_version: int
-    min_writer_version: int
     reader_features: tuple[str, ...]
     writer_features: tuple[str, ...]
-    dropped_or_renamed: tuple[ColumnChange, ...]
-    history_from: int
 
     def __repr__(self) -> str:
         facts = facts_as_text({"table": self.table, **self._facts()})
@@ -139,3 +93,10 @@ class ColumnMappingStatus:
             )
             for change in self.dropped_or_renamed[-_SHOWN:]
         ]
+
+
+def status_of(table: str, row: Row) -> ColumnMappingStatus:
+    """What the row of `column_mapping_status` says of a table. Raises as `of_row`."""
+    told = vars(of_row(StatusRow, row))
+    features = {name: told[name] or () for name in ("reader_features", "writer_features")}
+    return ColumnMappingStatus(**(told | features), table=table)

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spark_ext.api.answers import surveyed_of
 from spark_ext.api.functions import answer, is_path, literal
-from spark_ext.api.removal_setting import copying
+from spark_ext.api.leaving_setting import copying
 from spark_ext.api.survey_result import Survey
 from spark_ext.leave.survey import SurveyedTable
 from spark_ext.leave.survey_sums import sums
+from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# After so many tables, progress is told and an interrupt heard.
+# After so many tables, progress is reported and an interrupt heard.
 _AT_ONCE = 100
 
 _DELTA, _VIEW = "DELTA", "VIEW"
@@ -57,7 +57,7 @@ def survey(
     """What leaving column mapping costs, for every Delta table of a schema, a catalog, or many.
 
     Nothing is changed. A table that cannot be read is in the result with its error. What costs
-    `COPY` is told as `UsageTracking.disable_column_mapping` would do it.
+    `COPY` is counted as `UsageTracking.disable_column_mapping` would do it.
 
     Args:
         spark: A session with spark-ext, of Spark Connect as well.
@@ -99,7 +99,7 @@ def survey(
 def _listed(
     spark: SparkSession, where: Sequence[str | os.PathLike[str]]
 ) -> Iterator[tuple[SurveyedTable, str | None]]:
-    """Every table once with its kind; one of which that cannot be told, with its error."""
+    """Every table once with its kind; one whose kind is unknown, with its error."""
     found: dict[str, tuple[SurveyedTable, str | None]] = {}
     for place in where or (None,):
         path = _path(place)
@@ -123,4 +123,5 @@ def _path(place: str | os.PathLike[str] | None) -> str | None:
 
 def _looked(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
     array = f"array({', '.join(map(literal, names))})"
-    return [surveyed_of(row) for row in answer(spark, "column_mapping_survey", array).collect()]
+    rows = answer(spark, "column_mapping_survey", array).collect()
+    return [of_row(SurveyedTable, row) for row in rows]

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pyspark.errors import PySparkException
 
-from spark_ext.api.answers import exit_of, status_of
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.api.functions import answer, literal
+from spark_ext.api.leaving_setting import copying
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.releases import require_version
-from spark_ext.api.removal_setting import copying
-from spark_ext.api.status import ColumnMappingStatus
+from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
+from spark_ext.launch.releases import require_version
 from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,
@@ -25,6 +24,7 @@ from spark_ext.leave.exits import (
     waiting,
 )
 from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
+from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -127,7 +127,7 @@ class UsageTracking:
             `path`, `name`, `physicalName`, `id` and `type` of each; physical name and id are null
             without column mapping. `addedVersion` is the table's version that added the column,
             `renamedVersion` the last one that renamed it; null where none did, or where the log
-            no longer tells.
+            no longer goes back to it.
         """
         return self._of_table("column_mapping")
 
@@ -157,7 +157,7 @@ class UsageTracking:
         until: Until = "unmapped",
         progress: Callable[[Progress], None] | None = shown,
     ) -> ColumnMappingExits:
-        """Leaves column mapping as far as `until`, exit by exit, and tells where the table is.
+        """Leaves column mapping as far as `until`, exit by exit, and returns where the table is.
 
         Where the flag is false and every physical name is its column's name, the first exit is
         one commit of metadata. Else the bytes of the files are copied under the columns' names,
@@ -166,8 +166,8 @@ class UsageTracking:
         `spark.sparkext.columnMapping.removal` is `rewrite`.
 
         Args:
-            dry_run: Only tell.
-            exact: Tell how many files are kept, copied and rewritten, by reading their footers in
+            dry_run: Only return that.
+            exact: Count how many files are kept, copied and rewritten, by reading their footers in
                 a Spark job; else `num_files` is an upper bound.
             until: `unmapped`: the mode, for readers that ignore column mapping. `readers`: the
                 feature out of the protocol, for readers of protocol version 1. `writers`: what it
@@ -229,7 +229,7 @@ class UsageTracking:
     def _exits(self, *, exact: bool) -> ColumnMappingExits:
         arguments = ("true",) if exact else ()
         rows = self._of_table("column_mapping_exit", *arguments).collect()
-        exits = ColumnMappingExits(map(exit_of, rows))
+        exits = ColumnMappingExits(of_row(ColumnMappingExit, row) for row in rows)
         told = tuple(step.exit for step in exits)
         if told != EXITS:
             # One that is missing would count as reached.
@@ -246,7 +246,7 @@ class UsageTracking:
 def _named(spark: SparkSession, *arguments: str) -> Row:
     """The row of `column_mapping_table`: a table's full name, for functions and for statements."""
     (row,) = answer(spark, "column_mapping_table", *arguments).collect()
-    # A jar that does not tell is older than this package.
+    # A jar that does not say is older than this package.
     require_version(row.asDict().get("jarVersion", "(unknown version)"))
     return row
 
@@ -254,7 +254,7 @@ def _named(spark: SparkSession, *arguments: str) -> Row:
 def _condition(error: Exception) -> str | None:
     if isinstance(error, PySparkException):
         return error.getCondition()
-    # An error of Delta that is no AnalysisException reaches PySpark as it is in the JVM.
+    # An error of Delta that is not an AnalysisException reaches PySpark as it is in the JVM.
     thrown = getattr(error, "java_exception", None)
     if thrown is None:
         return None

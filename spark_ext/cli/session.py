@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from spark_ext.api.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, JARS, PACKAGES, configure
-from spark_ext.doctor.installation import home_of_spark
-from spark_ext.doctor.settings import defaults, defaults_file
 from spark_ext.errors import SparkExtError
+from spark_ext.launch.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, JARS, PACKAGES, configure
+from spark_ext.launch.spark_defaults import defaults, defaults_file
+from spark_ext.launch.spark_home import spark_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +38,7 @@ def own_session(name: str) -> Iterator[SparkSession]:
 
     is_ours = SparkSession.getActiveSession() is None
     builder = SparkSession.Builder().appName(f"spark-ext {name}")
-    settings = defaults(defaults_file(os.environ, home_of_spark(os.environ)))
+    settings = defaults(defaults_file(os.environ, spark_home(os.environ)))
     for key in _ADDED_TO:
         if key in settings:
             builder.config(key, settings[key])

@@ -13,8 +13,8 @@ from typing import Any
 from spark_ext.api.survey_result import Survey, obstacles_in_words
 from spark_ext.cli.session import own_session, told
 from spark_ext.leave.survey import SurveyedTable
-from spark_ext.model.rows import as_row
 from spark_ext.model.schema import backticked
+from spark_ext.wire.rows import as_row
 
 DONE, UNREADABLE, FAILED = 0, 1, 2
 
@@ -59,8 +59,8 @@ def run(chosen: argparse.Namespace) -> int:
 def as_json_lines(found: Survey) -> Iterable[str]:
     """An object for each table, and one with the sums."""
     for table in found.tables:
-        yield json.dumps(as_row(table))
-    yield json.dumps({"sums": as_row(found.sums)})
+        yield json.dumps(table, default=as_row)
+    yield json.dumps({"sums": found.sums}, default=as_row)
 
 
 def write_csv(found: Survey) -> None:

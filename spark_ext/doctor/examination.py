@@ -7,22 +7,24 @@ import traceback
 from collections.abc import Callable, Mapping
 
 from spark_ext.doctor import installation, settings
-from spark_ext.doctor.findings import PROBLEM, Finding
+from spark_ext.doctor.diagnoses import PROBLEM, Diagnosis
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import session
+from spark_ext.launch.spark_defaults import defaults_file
+from spark_ext.launch.spark_home import module, spark_home
 
 
-def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Finding]:
+def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Diagnosis]:
     """What every check found on this machine.
 
     Args:
         environ: The environment that a session would be started in.
         with_session: Whether to start one, which takes half a minute.
     """
-    home = installation.home_of_spark(environ)
-    file = settings.defaults_file(environ, home)
+    home = spark_home(environ)
+    file = defaults_file(environ, home)
     defaults, found = settings.defaults_and_finding(file)
-    checks: dict[str, Callable[[], Finding]] = {
+    checks: dict[str, Callable[[], Diagnosis]] = {
         "python": installation.python,
         "java": lambda: installation.java(environ),
         "spark": lambda: installation.spark(environ),
@@ -35,7 +37,7 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Finding]:
         "catalogs": lambda: settings.catalogs(file, defaults),
         "rule process": lambda: rule_process(environ, defaults),
     }
-    if home is None and not isinstance(installation.module("pyspark"), str):
+    if home is None and not isinstance(module("pyspark"), str):
         # A client of Spark Connect: what a session needs is on its server.
         checks = {name: checks[name] for name in ("python", "spark", "jar")}
     elif with_session:
@@ -43,11 +45,11 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Finding]:
     return [_made(name, check) for name, check in checks.items()]
 
 
-def _made(name: str, check: Callable[[], Finding]) -> Finding:
+def _made(name: str, check: Callable[[], Diagnosis]) -> Diagnosis:
     """What a check found; one that fails has found something, too."""
     try:
         return check()
     except Exception as failure:
         text = "".join(traceback.format_exception(failure))
         advice = "Please report this, unless the error itself says what to do."
-        return Finding(name, PROBLEM, "the check itself failed", text, advice)
+        return Diagnosis(name, PROBLEM, "the check itself failed", text, advice)

@@ -7,57 +7,57 @@ import re
 import shutil
 import subprocess
 import sys
-import traceback
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
-from spark_ext import __version__
-from spark_ext.api import session
-from spark_ext.api.releases import launched_spark, require_pair
-from spark_ext.api.session import PACKAGES, entries
-from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
+from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, without_jar
 from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
+from spark_ext.launch import session
+from spark_ext.launch.releases import launched_spark, require_pair
+from spark_ext.launch.session import PACKAGES, entries
+from spark_ext.launch.spark_home import module, spark_home
+from spark_ext.version import __version__
 
 OLDEST_JAVA = 17
 OLDEST_PYTHON = (3, 10)
 _JAVA_VERSION = re.compile(r'version "((?:1\.)?(\d+)[^"]*)"')
 
 
-def python() -> Finding:
+def python() -> Diagnosis:
     """The Python that runs this."""
     version = ".".join(map(str, sys.version_info[:3]))
     found = f"{version} at {sys.executable}"
     if sys.version_info[:2] < OLDEST_PYTHON:
-        return Finding("python", PROBLEM, found, "It is too old.", "Use Python 3.10 or later.")
-    return Finding("python", OK, found)
+        return Diagnosis("python", PROBLEM, found, "It is too old.", "Use Python 3.10 or later.")
+    return Diagnosis("python", OK, found)
 
 
-def java(environ: Mapping[str, str]) -> Finding:
+def java(environ: Mapping[str, str]) -> Diagnosis:
     """The Java that Spark's scripts start: JAVA_HOME's, else the first on PATH."""
     advice = f"Install Java {OLDEST_JAVA} or later, and point JAVA_HOME to it."
     on_path = shutil.which("java", path=environ.get("PATH", ""))
     home = environ.get("JAVA_HOME")
     chosen = str(Path(home) / "bin" / "java") if home else on_path
     if chosen is None:
-        return Finding("java", PROBLEM, "none", "JAVA_HOME is unset, PATH has no java.", advice)
+        return Diagnosis("java", PROBLEM, "none", "JAVA_HOME is unset, PATH has no java.", advice)
     source = "JAVA_HOME" if home else "PATH"
     if not Path(chosen).is_file():
-        return Finding("java", PROBLEM, f"JAVA_HOME={home}", f"{chosen} is no file.", advice)
+        return Diagnosis("java", PROBLEM, f"JAVA_HOME={home}", f"{chosen} is no file.", advice)
     version, major = java_version(chosen)
     found = f"{version} at {chosen} ({source})"
     if major < OLDEST_JAVA:
-        return Finding("java", PROBLEM, found, f"Spark 4 needs Java {OLDEST_JAVA}.", advice)
+        return Diagnosis("java", PROBLEM, found, f"Spark 4 needs Java {OLDEST_JAVA}.", advice)
     if home and on_path and Path(on_path).resolve() != Path(chosen).resolve():
         other = java_version(on_path)[0]
-        return Finding("java", NOTE, found, f"PATH has another, {other}; Spark takes JAVA_HOME's.")
-    return Finding("java", OK, found)
+        return Diagnosis(
+            "java", NOTE, found, f"PATH has another, {other}; Spark takes JAVA_HOME's."
+        )
+    return Diagnosis("java", OK, found)
 
 
 def java_version(program: str) -> tuple[str, int]:
-    """A Java's version and the first number of it; 0 for a program that is no Java."""
+    """A Java's version and the first number of it; 0 for a program that is not Java."""
     done = subprocess.run(
         [program, "-version"], capture_output=True, text=True, errors="replace", timeout=60
     )
@@ -65,77 +65,57 @@ def java_version(program: str) -> tuple[str, int]:
     return (told[1], int(told[2])) if told else ((done.stderr + done.stdout).strip()[:200], 0)
 
 
-def module(name: str) -> ModuleType | str:
-    """A module, or how its import failed: in whatever way a broken package does."""
-    try:
-        return import_module(name)
-    except Exception as broken:
-        return traceback.format_exception_only(broken)[-1].strip()
-
-
-def home_of_spark(environ: Mapping[str, str]) -> Path | None:
-    """The Spark that a session of this Python starts, if there is one."""
-    if environ.get("SPARK_HOME"):
-        return Path(environ["SPARK_HOME"])
-    pyspark = module("pyspark")
-    if isinstance(pyspark, str) or pyspark.__file__ is None:
-        return None
-    home = Path(pyspark.__file__).parent
-    # That of `pyspark-client` has no jars.
-    return home if (home / "jars").is_dir() else None
-
-
-def spark(environ: Mapping[str, str]) -> Finding:
+def spark(environ: Mapping[str, str]) -> Diagnosis:
     """The package pyspark, and the Spark that it starts."""
     pyspark = module("pyspark")
     if isinstance(pyspark, str):
         advice = "Install pyspark, in the version that delta-spark wants."
-        return Finding("spark", PROBLEM, "none", f"pyspark cannot be imported: {pyspark}", advice)
+        return Diagnosis("spark", PROBLEM, "none", f"pyspark cannot be imported: {pyspark}", advice)
     version = pyspark.__version__
-    home = home_of_spark(environ)
+    home = spark_home(environ)
     if home is None:
         advice = "Nothing to do for a client of Spark Connect; for sessions here install pyspark."
         found = f"the client of pyspark {version}"
-        return Finding("spark", NOTE, found, "It starts no sessions of its own.", advice)
+        return Diagnosis("spark", NOTE, found, "It starts no sessions of its own.", advice)
     launched, scala = launched_spark(home, version)
     found = f"{launched} of Scala {scala} at {home}, pyspark {version}"
     if not (home / "jars").is_dir():
         advice = "Unset SPARK_HOME, or point it to a Spark."
-        return Finding("spark", PROBLEM, found, "SPARK_HOME has no folder jars.", advice)
+        return Diagnosis("spark", PROBLEM, found, "SPARK_HOME has no folder jars.", advice)
     if launched.split(".")[:2] != version.split(".")[:2]:
         advice = f"Unset SPARK_HOME, or install pyspark {launched}."
         problem = "SPARK_HOME is another Spark than the package pyspark."
-        return Finding("spark", PROBLEM, found, problem, advice)
-    return Finding("spark", OK, found)
+        return Diagnosis("spark", PROBLEM, found, problem, advice)
+    return Diagnosis("spark", OK, found)
 
 
-def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Finding:
+def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Diagnosis:
     """The package delta-spark, the artifact that `configure` takes, and where its jar is."""
     package = module("delta")
     if isinstance(package, str):
         advice = "Install delta-spark, in the version that spark-ext wants."
-        return Finding("delta", PROBLEM, "none", f"delta cannot be imported: {package}", advice)
+        return Diagnosis("delta", PROBLEM, "none", f"delta cannot be imported: {package}", advice)
     try:
         artifact = session.submit_options()[PACKAGES]
     except ExtensionJarMissingError:
-        return Finding("delta", SKIPPED, "not asked: the jar of spark-ext is missing")
+        return without_jar("delta")
     _, name, version = artifact.split(":")
     file = f"{name}-{version}.jar"
-    home = home_of_spark(environ)
+    home = spark_home(environ)
     there = [] if home is None else sorted((home / "jars").glob("delta-spark_*.jar"))
     if there:
         found = f"{artifact}, {there[0]}"
         if [path.name for path in there] != [file]:
             problem = f"Spark's own jars have another Delta than `configure` adds, {file}."
             advice = f"Leave {file} alone there, or none."
-            return Finding("delta", PROBLEM, found, problem, advice)
-        return Finding("delta", OK, found)
+            return Diagnosis("delta", PROBLEM, found, problem, advice)
+        return Diagnosis("delta", OK, found)
     cached = ivy(environ, settings) / "jars" / f"io.delta_{file}"
     if cached.is_file():
-        return Finding("delta", OK, f"{artifact}, {cached}")
+        return Diagnosis("delta", OK, f"{artifact}, {cached}")
     problem = f"Its jar is neither among Spark's jars nor {cached}."
     advice = "Nothing to do where Maven Central can be reached: the first session fetches it."
-    return Finding("delta", NOTE, artifact, problem, advice)
+    return Diagnosis("delta", NOTE, artifact, problem, advice)
 
 
 def ivy(environ: Mapping[str, str], settings: Mapping[str, str]) -> Path:
@@ -144,15 +124,15 @@ def ivy(environ: Mapping[str, str], settings: Mapping[str, str]) -> Path:
     return Path(settings.get("spark.jars.ivy", home / ".ivy2.5.2"))
 
 
-def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, str]) -> Finding:
+def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, str]) -> Diagnosis:
     """Whether that Spark works with the Delta of `configure`, and with that of the defaults."""
-    home, pyspark = home_of_spark(environ), module("pyspark")
+    home, pyspark = spark_home(environ), module("pyspark")
     if home is None or isinstance(pyspark, str) or isinstance(module("delta"), str):
-        return Finding("pair", SKIPPED, "not asked: Spark or Delta is missing")
+        return Diagnosis("pair", SKIPPED, "not asked: Spark or Delta is missing")
     try:
         artifact = session.submit_options()[PACKAGES]
     except ExtensionJarMissingError:
-        return Finding("pair", SKIPPED, "not asked: the jar of spark-ext is missing")
+        return without_jar("pair")
     launched, scala = launched_spark(home, pyspark.__version__)
     named = dict.fromkeys(entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}")
     for package, place in {**named, artifact: "spark_ext.configure"}.items():
@@ -161,21 +141,21 @@ def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, s
         except UnsupportedSparkVersionError as refused:
             found = f"Spark {launched}, {package} ({place})"
             advice = f"Use {refused.params['supported']}."
-            return Finding("pair", PROBLEM, found, "They do not work together.", advice)
-    return Finding("pair", OK, f"Spark {launched}, {artifact}")
+            return Diagnosis("pair", PROBLEM, found, "They do not work together.", advice)
+    return Diagnosis("pair", OK, f"Spark {launched}, {artifact}")
 
 
-def extension_jar() -> Finding:
+def extension_jar() -> Diagnosis:
     """The jar of the package: there, whole, and of the package's version."""
     try:
         path = session.jar()
     except ExtensionJarMissingError as missing:
-        return Finding(
+        return Diagnosis(
             "jar", PROBLEM, "none", str(missing), "Install the wheel, or run `make jar`."
         )
     version = jar_version(path)
     found = f"{version or 'no jar of ours'} at {path}"
     if version != __version__:
         problem = f"The Python package is of version {__version__}."
-        return Finding("jar", PROBLEM, found, problem, "Install spark-ext again.")
-    return Finding("jar", OK, found)
+        return Diagnosis("jar", PROBLEM, found, problem, "Install spark-ext again.")
+    return Diagnosis("jar", OK, found)

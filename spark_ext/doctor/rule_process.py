@@ -2,7 +2,7 @@
 """The rule process, started and asked as the JVM does it.
 
 Source:
-    `sparkext.python.RuleWorker` and `WorkerSettings`; py4j's wire format, `py4j.protocol`.
+    `sparkext.process.RuleProcess` and `ProcessSettings`; py4j's wire format, `py4j.protocol`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from spark_ext.api import session
-from spark_ext.api.session import DRIVER_PYTHON
-from spark_ext.doctor.findings import OK, PROBLEM, SKIPPED, Finding
+from spark_ext.doctor.diagnoses import OK, PROBLEM, Diagnosis, without_jar
 from spark_ext.errors import ExtensionJarMissingError
+from spark_ext.launch import session
+from spark_ext.launch.session import DRIVER_PYTHON
 
 _SETTINGS = ("spark.sparkext.worker.python", DRIVER_PYTHON, "spark.pyspark.python")
 _VARIABLES = ("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON")
@@ -42,12 +42,12 @@ _REQUEST: Mapping[str, Any] = {
 }
 
 
-def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Finding:
+def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Diagnosis:
     """Whether the interpreter that the settings name serves the rules of our jar."""
     try:
         path = session.jar()
     except ExtensionJarMissingError:
-        return Finding("rule process", SKIPPED, "not asked: the jar of spark-ext is missing")
+        return without_jar("rule process")
     python, source = interpreter(environ, settings)
     found = f"{python} -E {path} ({source})"
     advice = (
@@ -56,10 +56,10 @@ def rule_process(environ: Mapping[str, str], settings: Mapping[str, str]) -> Fin
     try:
         answer = _answer([python, "-E", str(path)], environ)
     except (OSError, ValueError) as failed:
-        return Finding("rule process", PROBLEM, found, f"It gave no answer: {failed}", advice)
+        return Diagnosis("rule process", PROBLEM, found, f"It gave no answer: {failed}", advice)
     if "rows" not in answer:
-        return Finding("rule process", PROBLEM, found, f"It refused: {answer}", advice)
-    return Finding("rule process", OK, found)
+        return Diagnosis("rule process", PROBLEM, found, f"It refused: {answer}", advice)
+    return Diagnosis("rule process", OK, found)
 
 
 def interpreter(environ: Mapping[str, str], settings: Mapping[str, str]) -> tuple[str, str]:
@@ -82,7 +82,7 @@ def _answer(command: list[str], environ: Mapping[str, str]) -> dict[str, object]
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        # A program that says nothing and does not end is no interpreter.
+        # A program that says nothing and does not end is not an interpreter.
         limit = Timer(_SECONDS, process.kill)
         limit.start()
         try:

@@ -3,72 +3,44 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeGuard
 from urllib.parse import unquote, urlsplit
 
-from spark_ext.api import session
-from spark_ext.api.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
-from spark_ext.api.session import CATALOG, DELTA_CATALOG, EXTENSIONS, JARS
-from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding
+from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, Diagnosis, without_jar
 from spark_ext.doctor.jars import are_alike, jar_version
 from spark_ext.errors import ExtensionJarMissingError
+from spark_ext.launch import session
+from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
+from spark_ext.launch.session import CATALOG, DELTA_CATALOG, EXTENSIONS, JARS
+from spark_ext.launch.spark_defaults import defaults, is_there
 
 CATALOG_IMPLEMENTATION = "spark.sql.catalogImplementation"
 DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 
-_LINE = re.compile(r"\s*([^\s=:#!][^\s=:]*)(?:\s*[=:]\s*|\s+)(.*?)\s*")
 # Catalogs that are none of Delta's; one of somebody's own may extend it.
 _NO_DELTA_CATALOG = ("org.apache.", "io.delta.")
 
 
-def defaults_file(environ: Mapping[str, str], spark_home: Path | None) -> Path | None:
-    """Where Spark looks for its defaults."""
-    folder = environ.get("SPARK_CONF_DIR")
-    if folder:
-        return Path(folder) / "spark-defaults.conf"
-    return None if spark_home is None else spark_home / "conf" / "spark-defaults.conf"
-
-
-def defaults(file: Path | None) -> dict[str, str]:
-    """The settings of such a file; none where there is none.
-
-    Raises:
-        OSError: It is there and cannot be read, so that no session starts.
-
-    Source:
-        Spark 4.2, `Utils.getPropertiesFromFile` and the launcher's `loadPropertiesFile`: UTF-8, in
-        which a byte that is none becomes U+FFFD; what is no file is passed over.
-    """
-    if not _is_there(file):
-        return {}
-    text = file.read_text(encoding="utf-8", errors="replace")
-    lines = map(_LINE.fullmatch, text.splitlines())
-    return {line[1]: line[2] for line in lines if line}
-
-
-def defaults_and_finding(file: Path | None) -> tuple[dict[str, str], Finding]:
+def defaults_and_finding(file: Path | None) -> tuple[dict[str, str], Diagnosis]:
     """The settings, or none where they cannot be read; and which it is."""
     try:
         settings = defaults(file)
     except OSError as unreadable:
         advice = f"Let the user of the session read {file}: Spark reads it at every start."
         problem = f"It cannot be read: {unreadable}"
-        return {}, Finding("defaults", PROBLEM, str(file), problem, advice)
+        return {}, Diagnosis("defaults", PROBLEM, str(file), problem, advice)
     # Not the values: some are passwords.
-    found = f"{len(settings)} settings in {file}" if _is_there(file) else _none(file)
-    return settings, Finding("defaults", OK, found)
+    found = f"{len(settings)} settings in {file}" if is_there(file) else _none(file)
+    return settings, Diagnosis("defaults", OK, found)
 
 
-def extensions(file: Path | None, settings: Mapping[str, str]) -> Finding:
+def extensions(file: Path | None, settings: Mapping[str, str]) -> Diagnosis:
     """Whether sessions have both extensions without `configure`."""
     found = _shown(file, settings, EXTENSIONS)
     named = [entry.strip() for entry in settings.get(EXTENSIONS, "").split(",")]
     if USAGE_TRACKING_EXTENSION not in named:
-        return Finding(
+        return Diagnosis(
             "extensions",
             NOTE,
             found,
@@ -78,11 +50,11 @@ def extensions(file: Path | None, settings: Mapping[str, str]) -> Finding:
         )
     if DELTA_EXTENSION not in named:
         advice = f"Set {EXTENSIONS} to {DELTA_EXTENSION},{USAGE_TRACKING_EXTENSION}."
-        return Finding("extensions", PROBLEM, found, "Delta's extension is missing.", advice)
-    return Finding("extensions", OK, found)
+        return Diagnosis("extensions", PROBLEM, found, "Delta's extension is missing.", advice)
+    return Diagnosis("extensions", OK, found)
 
 
-def catalogs(file: Path | None, settings: Mapping[str, str]) -> Finding:
+def catalogs(file: Path | None, settings: Mapping[str, str]) -> Diagnosis:
     """Whether Delta's catalog is the session catalog wherever the extensions are set."""
     catalog = settings.get(CATALOG, "")
     kind = settings.get(CATALOG_IMPLEMENTATION, "in-memory")
@@ -90,26 +62,26 @@ def catalogs(file: Path | None, settings: Mapping[str, str]) -> Finding:
     advice = f"Set {CATALOG} to {DELTA_CATALOG}."
     if kind not in ("in-memory", "hive"):
         problem = f"{CATALOG_IMPLEMENTATION} is neither `in-memory` nor `hive`."
-        return Finding("catalogs", PROBLEM, found, problem, "Set it to one, or unset it.")
+        return Diagnosis("catalogs", PROBLEM, found, problem, "Set it to one, or unset it.")
     if catalog == DELTA_CATALOG:
-        return Finding("catalogs", OK, found)
+        return Diagnosis("catalogs", OK, found)
     if catalog.startswith(_NO_DELTA_CATALOG):
-        return Finding("catalogs", PROBLEM, found, "This is not Delta's catalog.", advice)
+        return Diagnosis("catalogs", PROBLEM, found, "This is not Delta's catalog.", advice)
     if catalog:
         problem = "Statements on Delta tables fail unless this catalog extends Delta's."
-        return Finding("catalogs", NOTE, found, problem)
+        return Diagnosis("catalogs", NOTE, found, problem)
     if USAGE_TRACKING_EXTENSION in settings.get(EXTENSIONS, ""):
         problem = "Statements on Delta tables fail without Delta's catalog."
-        return Finding("catalogs", PROBLEM, found, problem, advice)
-    return Finding("catalogs", OK, found)
+        return Diagnosis("catalogs", PROBLEM, found, problem, advice)
+    return Diagnosis("catalogs", OK, found)
 
 
-def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Finding:
+def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Diagnosis:
     """Where sessions find our jar, and that they find one only."""
     try:
         ours = session.jar()
     except ExtensionJarMissingError:
-        return Finding("class path", SKIPPED, "not asked: the jar of spark-ext is missing")
+        return without_jar("class path")
     places = {
         source: [path for path in paths if jar_version(path)]
         for source, paths in _class_path(spark_home, settings).items()
@@ -120,16 +92,11 @@ def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Finding:
     if others:
         problem = f"{others[0]} differs from {ours}, which `configure` and `submit-args` add."
         advice = f"Replace it by {ours}, or leave it out."
-        return Finding("class path", PROBLEM, found, problem, advice)
+        return Diagnosis("class path", PROBLEM, found, problem, advice)
     if not there and USAGE_TRACKING_EXTENSION in settings.get(EXTENSIONS, ""):
         problem = f"{EXTENSIONS} names the extension, and nothing has its jar."
-        return Finding("class path", PROBLEM, "none", problem, f"Set {JARS} to {ours}.")
-    return Finding("class path", OK, found)
-
-
-def _is_there(file: Path | None) -> TypeGuard[Path]:
-    # As Java asks it: what lies behind a locked folder is not there.
-    return file is not None and os.path.isfile(file)
+        return Diagnosis("class path", PROBLEM, "none", problem, f"Set {JARS} to {ours}.")
+    return Diagnosis("class path", OK, found)
 
 
 def _none(file: Path | None) -> str:
@@ -137,7 +104,7 @@ def _none(file: Path | None) -> str:
 
 
 def _shown(file: Path | None, settings: Mapping[str, str], *keys: str) -> str:
-    if not _is_there(file):
+    if not is_there(file):
         return _none(file)
     named = [f"{key}={settings[key]}" for key in keys if key in settings]
     return f"{', '.join(named) or 'nothing'} in {file}"

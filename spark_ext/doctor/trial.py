@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spark_ext.doctor.findings import OK, PROBLEM, Finding
+from spark_ext.doctor.diagnoses import OK, PROBLEM, Diagnosis
 from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
 
 _SECONDS = 600
 _OUTPUT = 3000
 
 
-def session(environ: Mapping[str, str]) -> Finding:
+def session(environ: Mapping[str, str]) -> Diagnosis:
     """Whether a session starts here and a table is tracked in it."""
     with tempfile.TemporaryDirectory(prefix="spark-ext-doctor-") as folder:
         table = Path(folder) / "table"
@@ -39,23 +39,23 @@ def session(environ: Mapping[str, str]) -> Finding:
             )
         except subprocess.TimeoutExpired as late:
             advice = "See whether Maven Central can be reached, and what else the machine does."
-            return Finding("session", PROBLEM, found, f"It did not end: {late}", advice)
+            return Diagnosis("session", PROBLEM, found, f"It did not end: {late}", advice)
         if done.returncode != 0:
             problem = f"It failed: {(done.stderr or done.stdout).strip()[-_OUTPUT:]}"
             advice = "Read what it says, and see the conditions in docs/errors.md."
-            return Finding("session", PROBLEM, found, problem, advice)
+            return Diagnosis("session", PROBLEM, found, problem, advice)
         wrong = fault(table)
     if wrong is not None:
         advice = "Please report this with the versions that are listed here."
-        return Finding("session", PROBLEM, found, wrong, advice)
-    return Finding("session", OK, found)
+        return Diagnosis("session", PROBLEM, found, wrong, advice)
+    return Diagnosis("session", OK, found)
 
 
 def track_a_table(folder: Path) -> None:
     """Creates a tracked table, adds a column, renames another."""
     from pyspark.sql import SparkSession
 
-    from spark_ext.api.session import configure
+    from spark_ext.launch.session import configure
 
     builder = (
         SparkSession.builder.master("local[1]")

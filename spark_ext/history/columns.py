@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened to a table's columns, as far back as its log tells."""
+"""What happened to a table's columns, as far back as its log goes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ColumnVersions:
     """When a column was added, and when it was last renamed.
 
     Args:
-        added: None where the log no longer tells.
+        added: None where the log no longer goes back to it.
         renamed: None where it never was, or not since the log begins.
     """
 
@@ -67,7 +67,7 @@ def column_history(log: TableLog) -> ColumnHistory:
     not mapped, if it has the name that it had, letter case included. So a column that REPLACE or
     overwriteSchema gives a new id is dropped and another one added, and one that RESTORE brings
     back is added by it. The children of a renamed column are not renamed. What keeps the names,
-    as another type or order, is no event.
+    as another type or order, is not an event.
 
     Returns:
         The history; of a log that starts at a checkpoint, the columns there were added at a
@@ -155,5 +155,5 @@ def _named_key(column: Column) -> Path:
 
 
 def _id(column: Column) -> int | None:
-    """A column's id; what is no whole number is none."""
+    """A column's id; None where it is not a whole number."""
     return column.id if type(column.id) is int else None

@@ -23,7 +23,7 @@ class Status:
         true_since: The commit since which the flag is true; None where it is not, or where that
             commit is gone.
         dropped_or_renamed: Columns, oldest change first.
-        history_from: The oldest version that the log still tells of.
+        history_from: The oldest version that the log still has.
     """
 
     mode: str
@@ -36,7 +36,7 @@ class Status:
 
 
 def status(log: TableLog) -> Status | None:
-    """Where a table stands by its log; None where the log tells of no state.
+    """Where a table stands by its log; None where the log has no state.
 
     Source:
         RFC, "Usage Tracking".

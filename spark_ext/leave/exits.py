@@ -143,26 +143,26 @@ def is_refused_by_delta(step: ColumnMappingExit) -> bool:
 
 
 def _unmapped(facts: TableFacts) -> ColumnMappingExit:
-    has_keys = schema_has_column_mapping_metadata(facts.metadata.schema)
-    if not has_mapping_on(facts.metadata) and not has_keys:
+    has_keys = schema_has_column_mapping_metadata(facts.table.schema)
+    if not has_mapping_on(facts.table) and not has_keys:
         return _exit(UNMAPPED, NOTHING)
-    invalid = tuple(invalid_names(facts.metadata))
+    invalid = tuple(invalid_names(facts.table))
     blocking = (
-        *other_features(enabled_iceberg_compat(facts.metadata)),
-        *reserved_names(facts.metadata),
+        *other_features(enabled_iceberg_compat(facts.table)),
+        *reserved_names(facts.table),
     )
     # A name can only be made legal by a rename, after which nothing is free.
     reasons = tuple(reasons_for_files(facts))
     cost = _cost_of_files(facts) if reasons or invalid else METADATA
     if invalid or blocking:
         return _with_files(BLOCKED, cost, facts, (*invalid, *blocking, *reasons))
-    if has_mapping_on(facts.metadata) and not _is_tracked(facts):
+    if has_mapping_on(facts.table) and not _is_tracked(facts):
         # They can write it, and may have plans by the names that the files have now.
         reasons = (*reasons, Reason(OTHER_SESSIONS))
     statement = disabling_statement(facts.name)
-    if not has_mapping_on(facts.metadata):
+    if not has_mapping_on(facts.table):
         # Delta's rewrite reads by the logical names, and would write nulls over these.
-        hidden = tuple(hidden_columns(facts.metadata))
+        hidden = tuple(hidden_columns(facts.table))
         if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
             return _exit(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
         statement = _drop_mapping(facts.name)
@@ -175,7 +175,7 @@ def _cost_of_files(facts: TableFacts) -> str:
     asked = facts.removal == REMOVAL_COPY
     if facts.removal is None:
         asked = _is_tracked(facts)
-    return COPY if asked and has_mapping_on(facts.metadata) else REWRITE
+    return COPY if asked and has_mapping_on(facts.table) else REWRITE
 
 
 def _is_tracked(facts: TableFacts) -> bool:

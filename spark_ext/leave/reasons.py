@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from spark_ext.leave.removal import PHYSICAL_NAME_DIFFERS, removal, reserved_columns
+from spark_ext.leave.rewrite_reasons import PHYSICAL_NAME_DIFFERS, reserved_columns, rewrite_reasons
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
     has_physical_name,
@@ -55,8 +55,8 @@ class Reason:
 
 def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
     """Why metadata alone does not suffice."""
-    physical_names = _physical_names(facts.metadata)
-    for why in removal(table=facts.metadata, protocol=facts.protocol):
+    physical_names = _physical_names(facts.table)
+    for why in rewrite_reasons(table=facts.table, protocol=facts.protocol):
         if why.column:
             yield Reason(why.reason, quoted(why.column), physical_names[why.column])
         else:
@@ -108,7 +108,7 @@ def enabled_iceberg_compat(metadata: TableMetadata) -> Iterable[str]:
 
 def retention_period(facts: TableFacts) -> Reason:
     """The period that Delta waits for before it deletes history."""
-    period = facts.metadata.configuration.get(
+    period = facts.table.configuration.get(
         TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
     )
     return Reason(RETENTION_PERIOD, CHECKPOINT_PROTECTION_FEATURE, period)

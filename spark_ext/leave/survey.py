@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spark_ext.leave.exits import BLOCKED, exits
 from spark_ext.leave.reasons import REMOVAL_SETTING
-from spark_ext.leave.removal import (
+from spark_ext.leave.rewrite_reasons import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
     PHYSICAL_NAME_DIFFERS,
@@ -52,9 +52,9 @@ class SurveyedTable:
         num_other_names: How many of them have another name in the files.
         num_files: The files of its newest version.
         size_in_bytes: Their size.
-        unmapped: What this exit costs, as `ColumnMappingExit` tells it; likewise the next two.
-        readers: See above.
-        writers: See above.
+        unmapped: What this exit costs, as the `cost` of `ColumnMappingExit`.
+        readers: What this one costs.
+        writers: What this one costs.
         blocked_by: What is in the way of exits that are `BLOCKED`.
         error: The condition of the error.
         message: What the error says.
@@ -87,7 +87,7 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
         >>> surveyed(facts).unmapped
         'METADATA'
     """
-    metadata = facts.metadata
+    metadata = facts.table
     tracked = FEATURE_NAME in (facts.protocol.writer_features or ())
     fields = [field for _, field in walk(metadata.schema)]
     steps = exits(facts)

@@ -77,8 +77,8 @@ class SurveySums:
 
     Args:
         num_tables: How many tables there are in it, those that cannot be read included.
-        num_files: Of those that can.
-        size_in_bytes: Likewise.
+        num_files: The files of those that can.
+        size_in_bytes: The size of these files.
         costs: For each exit, by cost; those of no table are left out.
         blocked_by: Most frequent first. A table with several obstacles counts for each.
         errors: Most frequent first.

@@ -28,7 +28,7 @@ class LoggedMetadata:
     """A `metaData` action.
 
     Args:
-        schema: None where `schemaString` is no schema.
+        schema: None where `schemaString` is not a schema.
         configuration: Every property, with the value that stands there.
 
     Source:
@@ -45,7 +45,7 @@ class Commit:
     """A commit that has a `metaData` or a `protocol` action.
 
     Args:
-        time: In milliseconds since the epoch, as DESCRIBE HISTORY tells it.
+        time: In milliseconds since the epoch, as DESCRIBE HISTORY shows it.
         operation: As `commitInfo` has it; None where the writer left none, as for the next two.
         user: Its `userName`, else its `userId`.
         engine: Its `engineInfo`.
@@ -105,7 +105,7 @@ class FileGroup:
         folders: The names before `=` in their folders.
         statistics: The paths in `minValues`, `maxValues` and `nullCount`.
         columns: By their footers; None where these were not read, or could not be.
-        problem: Why a footer could not be read; `MISSING` where there is no file.
+        problem: Why a footer could not be read; `MISSING` of a file that is not there.
     """
 
     example: str

@@ -24,7 +24,7 @@ _BRINGING_OPERATIONS = ("CLONE", "CONVERT")
 
 @dataclass(frozen=True)
 class KnownNames:
-    """The names, and the ids, that data files of a table may have; letter case is no difference."""
+    """The names, and the ids, that data files of a table may have; letter case is ignored."""
 
     states: Sequence[State]
 
@@ -65,11 +65,11 @@ class KnownNames:
 
     @cached_property
     def _dropped_are_known(self) -> bool:
-        """Whether nothing was dropped that these states do not tell of."""
+        """Whether these states show every column that was dropped."""
         newest = self.states[-1]
         if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
             return True
-        # A state that a checkpoint tells of has no operation.
+        # A state that only a checkpoint has lacks an operation.
         return not any(
             state.operation is None or state.operation in _BRINGING_OPERATIONS
             for state in self.states

@@ -43,7 +43,7 @@ class Column:
 
     @property
     def nested_ids(self) -> Mapping[str, Any]:
-        """The ids of its elements, keys and values, by path; none where that is no object."""
+        """The ids of its elements, keys and values, by path; empty where that is not an object."""
         ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
         return ids if isinstance(ids, dict) else {}
 
@@ -54,7 +54,7 @@ class State:
 
     Args:
         version: The first that is so.
-        commit: What made it so; None where that is gone and a checkpoint tells of it.
+        commit: What made it so; None where that is gone and only a checkpoint has it.
     """
 
     version: int
@@ -93,7 +93,7 @@ class State:
 
     @property
     def operation(self) -> str | None:
-        """Of the commit that made it so; None where that is not told."""
+        """Of the commit that made it so; None where that is unknown."""
         return None if self.commit is None else self.commit.operation
 
     @property
@@ -143,7 +143,7 @@ def columns_of(schema: Schema) -> tuple[Column, ...]:
 
 
 def states(log: TableLog) -> tuple[State, ...]:
-    """Every state that the log still tells of, oldest first.
+    """Every state that the log still has, oldest first.
 
     Where version 0 is gone it starts at the oldest checkpoint: what was before is not known.
 

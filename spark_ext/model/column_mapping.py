@@ -26,7 +26,7 @@ from spark_ext.model.keys import (
     PHYSICAL_NAME,
 )
 from spark_ext.model.metadata import Protocol, TableMetadata
-from spark_ext.model.schema import Field, Schema, map_fields, walk
+from spark_ext.model.schema import Field, Schema, walk
 
 # Source: SchemaUtils.scala, `findInvalidColumnNamesInSchema`. Names may have them while mapped.
 INVALID_NAME_CHARACTERS = frozenset(" ,;{}()\n\t=")
@@ -61,19 +61,6 @@ def mode_of(configuration: Mapping[str, str]) -> str:
 def is_mapped(metadata: TableMetadata) -> bool:
     """Whether column mapping is on. Raises as `mode_of`. Source: `requiresNewProtocol`."""
     return mode_of(metadata.configuration) != MODE_NONE
-
-
-def is_mode_change_allowed(old: str, new: str, *, removal_allowed: bool) -> bool:
-    """Whether an existing table may go from one mode to another.
-
-    Source:
-        `allowMappingModeChange`.
-    """
-    if old == new:
-        return True
-    if new == MODE_NONE:
-        return removal_allowed
-    return (old, new) == (MODE_NONE, MODE_NAME)
 
 
 def satisfies_column_mapping_protocol(protocol: Protocol) -> bool:
@@ -175,20 +162,3 @@ def find_max_column_id(schema: Schema) -> int:
 def max_column_id(metadata: TableMetadata) -> int:
     """The highest column id that a table has ever used; 0 where it does not say."""
     return int(metadata.configuration.get(MAX_COLUMN_ID, "0"))
-
-
-def drop_column_mapping_metadata(schema: Schema) -> Schema:
-    """A schema without metadata reserved for column mapping; itself where it has none.
-
-    Source:
-        `dropColumnMappingMetadata`.
-    """
-    return map_fields(schema, lambda _, field: _without_mapping(field))
-
-
-def _without_mapping(field: Field) -> Field:
-    metadata = field_metadata(field)
-    if COLUMN_MAPPING_METADATA_KEYS.isdisjoint(metadata):
-        return field
-    kept = {key: metadata[key] for key in metadata if key not in COLUMN_MAPPING_METADATA_KEYS}
-    return {**field, "metadata": kept}

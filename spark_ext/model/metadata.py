@@ -72,8 +72,8 @@ class FileCount:
 
 
 @dataclass(frozen=True)
-class CopiedFiles:
-    """What leaving column mapping does to each file of a table, as their footers tell."""
+class CountedFiles:
+    """What leaving column mapping does to each file of a table, by their footers."""
 
     kept: FileCount
     copied: FileCount
@@ -82,7 +82,7 @@ class CopiedFiles:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What the exits are told of a table.
+    """What the exits depend on.
 
     Args:
         name: As the user wrote it.
@@ -91,12 +91,12 @@ class TableFacts:
         exact: What becomes of the files; None where nobody asked, or where that is not by copying.
     """
 
-    metadata: TableMetadata
+    table: TableMetadata
     protocol: Protocol
     name: str
     files: FileCount = field(default_factory=FileCount)
     removal: str | None = None
-    exact: CopiedFiles | None = None
+    exact: CountedFiles | None = None
 
 
 @dataclass(frozen=True)

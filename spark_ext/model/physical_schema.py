@@ -45,37 +45,6 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Field, Path, Schema, lower, map_fields, walk
 
 
-def rename_to_physical(schema: Schema) -> Schema:
-    """A schema whose fields are called by their physical names.
-
-    Source:
-        `renameColumns`.
-    """
-    return map_fields(schema, lambda _, field: _called(field, physical_name(field)))
-
-
-def _called(field: Field, name: str) -> Field:
-    if field["name"] == name:
-        return field
-    return {
-        **field,
-        "name": name,
-        "metadata": _with_collations_of(field, field_metadata(field), name),
-    }
-
-
-def _with_collations_of(field: Field, metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Metadata of a field that is called otherwise: Spark keys collations by the field's name."""
-    if COLLATIONS not in metadata:
-        return metadata
-    old = field["name"]
-    keyed = {
-        name if path == old else renamed_path(path, old, name): collation
-        for path, collation in metadata[COLLATIONS].items()
-    }
-    return {**metadata, COLLATIONS: keyed}
-
-
 def physical_schema(schema: Schema, reference: Schema, mode: str) -> Schema:
     """The schema that data files have for a logical schema.
 
@@ -109,6 +78,18 @@ def physical_schema(schema: Schema, reference: Schema, mode: str) -> Schema:
         raise ColumnNotResolvedError(columnName=".".join(path), schema=names)
 
     return map_fields(schema, as_written)
+
+
+def _with_collations_of(field: Field, metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Metadata of a field that is called otherwise: Spark keys collations by the field's name."""
+    if COLLATIONS not in metadata:
+        return metadata
+    old = field["name"]
+    keyed = {
+        name if path == old else renamed_path(path, old, name): collation
+        for path, collation in metadata[COLLATIONS].items()
+    }
+    return {**metadata, COLLATIONS: keyed}
 
 
 def _parquet_metadata(field: Field, path: Path, mode: str) -> Mapping[str, Any]:

@@ -20,9 +20,9 @@ from spark_ext.model.schema import walk
 def existed(old: TableMetadata) -> bool:
     """Whether the table existed before the transaction.
 
-    The metadata of a table that is yet to be created holds the session's defaults, hence not even
-    an empty configuration tells. None of these three can come from a default: a default for the
-    flag is refused first, and Delta refuses one for the column id.
+    The metadata of a table that is yet to be created holds the session's defaults, so that
+    whether its configuration is empty proves nothing. None of these three can come from a default:
+    one for the flag is refused first, and Delta refuses one for the column id.
     """
     return (
         bool(old.schema["fields"])
@@ -47,7 +47,7 @@ def is_requested(new: TableMetadata) -> bool:
 def is_in_protocol(commit: CommitContext) -> bool:
     """Whether the transaction's protocol lists the tracking feature.
 
-    Of a table that is yet to be created this tells the session's defaults only.
+    Of a table that is yet to be created this says only what the session's defaults are.
     """
     return FEATURE_NAME in (commit.protocol.writer_features or ())
 
@@ -56,7 +56,7 @@ def is_tracked(old: TableMetadata, new: TableMetadata, commit: CommitContext) ->
     """Whether the table has the tracking feature after the commit.
 
     A CLONE's protocol is decided after the rules ran: of a new table, the flag that came with the
-    source's properties tells. An existing table without the feature may get it from the source of
+    source's properties decides. An existing table without the feature may get it from the source of
     a CLONE or a RESTORE too, which can't be seen here.
 
     On DROP FEATURE the transaction's protocol no longer lists the feature.

@@ -100,7 +100,7 @@ def _flag_of_new_table(new: TableMetadata, commit: CommitContext) -> bool:
     if not arrives_mapped(commit):
         return False
     # The source's flag is of use only if the source was tracked. A feature that this commit adds
-    # tells that it perhaps was not, and its flag is a stale copy.
+    # shows that it perhaps was not, and its flag is a stale copy.
     being_added = is_requested(new) and (not is_in_protocol(commit) or commit.feature_default)
     return being_added or flag(new) is not False
 

@@ -18,7 +18,7 @@ def as_text(rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> str:
     """Rows under the names of their columns, numbers to the right.
 
     Returns:
-        The lines, without a line break at the end; the head alone where there is no row.
+        The lines, without a line break at the end; the head alone without any row.
 
     Example:
         >>> print(as_text([("fare", 3), ("a b", None)], ["name", "version"]))
@@ -37,7 +37,7 @@ def as_text(rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> str:
 
 
 def as_html(rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> str:
-    """The same as an HTML table, escaped.
+    """Rows under the names of their columns as an HTML table, escaped.
 
     Example:
         >>> as_html([("a<b", 3)], ["name", "version"])
@@ -62,7 +62,7 @@ def facts_as_text(facts: Mapping[str, Any]) -> str:
 
 
 def facts_as_html(facts: Mapping[str, Any]) -> str:
-    """The same as an HTML table, escaped.
+    """What is known of one thing as an HTML table, escaped.
 
     Example:
         >>> facts_as_html({"tracked": True})

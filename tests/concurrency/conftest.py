@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from statements import Tables
+
+from tests.concurrency.statements import Tables
 
 
 @pytest.fixture(scope="session")

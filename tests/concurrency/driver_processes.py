@@ -9,18 +9,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from custom_sessions import session
-from delta_table import Table
-from held_statement import PATIENCE, HeldStatement
-from odd_disk import OddDisk, with_odd_disk
-from processes import jvm_pid
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from sound_log import Row
-from statements import DISABLE_MAPPING, named_condition
-from stops import STOPS, Stop
+
+from tests.concurrency.statements import DISABLE_MAPPING, named_condition
+from tests.concurrency.stops import STOPS, Stop
+from tests.support.custom_sessions import session
+from tests.support.delta_table import Table
+from tests.support.held_statement import HeldStatement
+from tests.support.odd_disk import OddDisk, with_odd_disk
+from tests.support.processes import jvm_pid
+from tests.support.sound_log import Row
+from tests.support.waiting import PATIENCE, wait_until
 
 READY = "ready"
 TURNS = 2
@@ -30,7 +33,7 @@ WORKER = """
 import sys, threading
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from spark_ext.worker import __main__ as worker
+from spark_ext.process import __main__ as worker
 
 def stand_still(self, question, request):
     Path({reached!r}).touch()
@@ -39,13 +42,6 @@ def stand_still(self, question, request):
 worker.RuleService.ask = stand_still
 worker.main()
 """
-
-
-def wait_until(is_true: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    deadline = time.monotonic() + patience
-    while not is_true():
-        assert time.monotonic() < deadline, f"not in {patience} s: {what}"
-        time.sleep(0.02)
 
 
 def hold_at_every_stop(home: Path, jars: list[str], names: list[str]) -> None:
@@ -96,7 +92,8 @@ def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
     interpreter = home / "python"
     interpreter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{home}/worker.py" "$@"\n')
     interpreter.chmod(0o755)
-    application = spark._jvm.org.apache.spark.SparkEnv.get().conf()
+    jvm: Any = spark._jvm
+    application = jvm.org.apache.spark.SparkEnv.get().conf()
     application.set("spark.sparkext.worker.python", str(interpreter))
     return reached
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copytree
 
-from delta_table import NAME_MODE, TRACKED, Table
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
-from sound_log import Row
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.sound_log import Row
 
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 EARLY_VERSION = 1

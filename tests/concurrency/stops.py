@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from held_statement import Step
-from statements import (
+from tests.concurrency.statements import (
     ADD,
     APPEND_WITH_NEW_COLUMN,
     CREATE_AS_SELECT,
@@ -20,6 +19,7 @@ from statements import (
     Kind,
     Statement,
 )
+from tests.support.held_statement import Step
 
 UNUSED = Kind()
 USED = Kind(is_used=True)

@@ -10,19 +10,26 @@ from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from custom_sessions import our_jar, resolved_jars
-from delta_table import Table, refusal
-from driver_processes import READY, hold_at_every_stop, hold_while_copying, wait_until
-from held_statement import PATIENCE, Step
-from odd_disk import odd_jar
 from pyspark.sql import SparkSession
-from removal import data_files
-from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
-from statements import DISABLE_MAPPING, Tables, create_as_select
-from stops import CREATES, DROPS, STOPS, USED, Stop, drivers
+
+from tests.concurrency.driver_processes import (
+    READY,
+    hold_at_every_stop,
+    hold_while_copying,
+)
+from tests.concurrency.statements import DISABLE_MAPPING, Tables, create_as_select
+from tests.concurrency.stops import CREATES, DROPS, STOPS, USED, Stop, drivers
+from tests.support.custom_sessions import our_jar, resolved_jars
+from tests.support.delta_table import Table, refusal
+from tests.support.held_statement import Step
+from tests.support.leaving import data_files
+from tests.support.odd_disk import odd_jar
+from tests.support.sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
+from tests.support.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.matrix  # each driver is a JVM
 
@@ -42,7 +49,7 @@ def killed(
 ) -> dict[Stop, Path]:
     """The tables that drivers were writing when they were killed, of the tests of this run."""
     jars = [*resolved_jars(spark), our_jar()]
-    wanted = {
+    wanted: set[Any] = {
         item.callspec.params["stop"]
         for item in request.session.items
         if isinstance(item, pytest.Function)

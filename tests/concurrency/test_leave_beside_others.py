@@ -11,11 +11,9 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from held_statement import HeldStatement, Step
-from removal import NONE_MODE, insert_one_file, live, metrics
-from statements import named_condition
-from test_leave_beside_writers import (
+
+from tests.concurrency.statements import named_condition
+from tests.concurrency.test_leave_beside_writers import (
     TIMEOUT,
     SetConf,
     assert_left,
@@ -26,6 +24,9 @@ from test_leave_beside_writers import (
     used,
     with_rewrites,
 )
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.leaving import NONE_MODE, insert_one_file, live, metrics
 
 CHANGED = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 ROW_TRACKING = "'delta.feature.rowTracking' = 'supported'"

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from held_statement import HeldStatement, Step, overtaken
-from removal import (
+
+from tests.concurrency.statements import named_condition
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
+from tests.support.held_statement import HeldStatement, Step, overtaken
+from tests.support.leaving import (
     NONE_MODE,
     OPERATION,
     Action,
@@ -30,8 +32,7 @@ from removal import (
     setting,
     untouched,
 )
-from statements import named_condition
-from table_log import TableLog
+from tests.support.table_log import TableLog
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 NO_VECTORS = "'delta.enableDeletionVectors' = 'false'"
@@ -70,7 +71,7 @@ def goes_on_beside(table: Table, write: Callable[[Table], object]) -> None:
     """Leaving succeeds, and no row of the writer's is lost."""
     seen: list[Rows] = []
 
-    error = leave_beside(table, lambda _: (write(table), seen.append(table.rows())))
+    error = leave_beside(table, in_turn(write, lambda table: seen.append(table.rows())))
 
     assert error is None
     assert_left(table, seen[0])
@@ -284,7 +285,8 @@ def test_it_goes_on_when_a_feature_is_enabled_meanwhile(
     enable = f"SET TBLPROPERTIES ('{key}' = 'true')"
 
     goes_on_beside(
-        used(table, NO_VECTORS), lambda _: (table.alter(enable), use(table) if is_used else None)
+        used(table, NO_VECTORS),
+        in_turn(lambda table: table.alter(enable), *([use] if is_used else [])),
     )
 
     assert table.log.configuration[key] == "true"
@@ -306,9 +308,9 @@ def test_values_of_a_type_that_is_widened_meanwhile_are_wide_in_what_came_after(
 
     goes_on_beside(
         table,
-        lambda _: (
-            table.alter("ALTER COLUMN d TYPE BIGINT"),
-            table.insert(f"(50, 'z', {2**40})"),
+        in_turn(
+            lambda table: table.alter("ALTER COLUMN d TYPE BIGINT"),
+            lambda table: table.insert(f"(50, 'z', {2**40})"),
         ),
     )
 
@@ -332,7 +334,7 @@ def test_copies_have_what_the_log_says_last_of_their_sources(table: Table) -> No
         WRITERS["row tracking"],
         recompute_statistics,
         tag,
-        lambda _: (table.alter(f"SET TBLPROPERTIES ({VECTORS})"), WRITERS["delete"](table)),
+        in_turn(lambda table: table.alter(f"SET TBLPROPERTIES ({VECTORS})"), WRITERS["delete"]),
     )
 
     assert error is None
@@ -359,7 +361,7 @@ def test_rows_keep_the_ids_that_they_have_by_then(table: Table, writer: str) -> 
     def ids() -> Rows:
         return table.rows("*, _metadata.row_id, _metadata.row_commit_version")
 
-    error = leave_beside(table, lambda _: (WRITERS[writer](table), seen.append(ids())))
+    error = leave_beside(table, in_turn(WRITERS[writer], lambda _: seen.append(ids())))
 
     assert error is None
     assert ids() == seen[0]
@@ -654,7 +656,9 @@ def test_rewritten_rows_are_those_of_the_newest_version(table: Table, writer: st
     writers = {**WRITERS, "append": sql("INSERT INTO {t} VALUES (50, named_struct('y', 1))")}
     seen: list[Rows] = []
 
-    error = leave_beside(table, lambda _: (writers[writer](table), seen.append(table.rows("a"))))
+    error = leave_beside(
+        table, in_turn(writers[writer], lambda table: seen.append(table.rows("a")))
+    )
 
     assert error is None
     assert table.rows("a") == seen[0]
@@ -670,7 +674,7 @@ def test_copies_that_vacuum_removed_are_made_again(table: Table, conf: SetConf) 
     conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
 
     vacuum = sql("VACUUM {t} RETAIN 0 HOURS")
-    error = leave_beside(table, lambda _: (vacuum(table), WRITERS["append"](table)))
+    error = leave_beside(table, in_turn(vacuum, WRITERS["append"]))
 
     assert error is None
     assert metrics(table.log)["numRounds"] == 2

@@ -14,12 +14,9 @@ from typing import Any
 
 import delta.exceptions
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from held_statement import HeldStatement, Step
 from pyspark.sql import SparkSession
-from removal import data_files
-from sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
-from statements import (
+
+from tests.concurrency.statements import (
     ADD,
     APPEND,
     APPEND_WITH_NEW_COLUMN,
@@ -39,6 +36,10 @@ from statements import (
     kind_for,
     named_condition,
 )
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.leaving import data_files
+from tests.support.sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
 
 Race = Callable[[Kind], Table]
 

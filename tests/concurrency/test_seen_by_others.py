@@ -15,16 +15,17 @@ from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from deltalake_readers import read_by_datafusion, read_by_pyarrow
-from driver_processes import wait_until
-from held_statement import HeldStatement, Step, overtaken
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.functions import col, udf
-from pyspark.sql.streaming import DataStreamWriter
-from removal import NONE_MODE, OPERATION, insert_one_file
-from statements import named_condition
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from tests.concurrency.statements import named_condition
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
+from tests.support.held_statement import HeldStatement, Step, overtaken
+from tests.support.leaving import NONE_MODE, OPERATION, insert_one_file
+from tests.support.waiting import wait_until
 
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"

@@ -9,11 +9,12 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from custom_sessions import our_jar, resolved_jars
-from delta_table import Table
-from driver_processes import Written, write_along
-from sound_log import assert_sound, in_order, rows_in_files, rows_in_table
-from table_log import TableLog
+
+from tests.concurrency.driver_processes import Written, write_along
+from tests.support.custom_sessions import our_jar, resolved_jars
+from tests.support.delta_table import Table
+from tests.support.sound_log import assert_sound, in_order, rows_in_files, rows_in_table
+from tests.support.table_log import TableLog
 
 WRITERS = 3
 

@@ -10,10 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from held_statement import HeldStatement, Step
-from name_changes import Change, drop_and_add, leave, nothing, rename, rename_and_add, swap
-from statements import named_condition
+
+from tests.concurrency.statements import named_condition
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.name_changes import (
+    Change,
+    drop_and_add,
+    leave,
+    nothing,
+    rename,
+    rename_and_add,
+    swap,
+)
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
@@ -108,7 +117,7 @@ def test_leaving_afterwards_does_not_hide_that_a_column_became_another(
 ) -> None:
     create(table)
 
-    assert_refused(run_late(table, INSERTS[statement], lambda t: (change(t), leave(t))))
+    assert_refused(run_late(table, INSERTS[statement], in_turn(change, leave)))
 
     assert table.rows("a") == [(1,), (2,)]
 

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from delta.exceptions import MetadataChangedException
-from delta_table import Table
-from sound_log import assert_sound
+
+from tests.support.delta_table import Table
+from tests.support.sound_log import assert_sound
 
 THREADS = 5
 

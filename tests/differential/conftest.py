@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from delta_functions import DeltaFunctions
 from pyspark.sql import SparkSession
+
+from tests.differential.delta_functions import DeltaFunctions
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-ALLOW_REMOVAL = "spark.databricks.delta.columnMapping.allowRemoval"
-
 Schema = Mapping[str, Any]
 Path = tuple[str, ...]
 
@@ -52,9 +50,9 @@ class DeltaFunctions:
     """`DeltaColumnMapping` of the delta-spark that a session runs."""
 
     def __init__(self, spark: SparkSession) -> None:
-        jvm = spark._jvm
+        jvm: Any = spark._jvm
         delta = jvm.org.apache.spark.sql.delta
-        self._gateway = spark.sparkContext._gateway
+        self._gateway: Any = spark.sparkContext._gateway
         self._mapping = _singleton(delta, "DeltaColumnMapping")
         self._modes = _singleton(delta, "DeltaColumnMappingMode")
         self._column_mapping_feature = _singleton(delta, "ColumnMappingTableFeature")
@@ -150,7 +148,7 @@ class DeltaFunctions:
             return self._metadata(table).columnMappingMode().name()
 
     def allow_mapping_mode_change(self, old: str, new: str) -> bool:
-        """A private method; whether mapping may go is the conf `ALLOW_REMOVAL`."""
+        """A private method."""
         modes = self._array(self._gateway.jvm.java.lang.Object, map(self._modes.apply, (old, new)))
         return self._allow_mode_change.invoke(self._mapping, modes)
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import strategies
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spark_ext.model.schema import Schema
+from tests.unit import strategies
 
 # Deterministic whichever folders run with this one.
 COMPARISON = settings(derandomize=True, deadline=None, database=None, max_examples=60)

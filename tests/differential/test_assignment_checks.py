@@ -8,18 +8,18 @@ last words `delta_functions` repeats.
 from __future__ import annotations
 
 import pytest
-import strategies
-from delta_functions import DeltaFunctions, DeltaRefusal, Metadata
-from fixed_schemas import COMPARISON, FIXED, on_schemas
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import struct, table, without
 
 from spark_ext.errors import SparkExtError
 from spark_ext.model.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_ids_and_physical_names
 from spark_ext.model.schema import Schema
+from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal, Metadata
+from tests.differential.fixed_schemas import COMPARISON, FIXED, on_schemas
+from tests.unit import strategies
+from tests.unit.tables import struct, table, without
 
 WIDE_OR_DEEP = st.sampled_from([s for s in FIXED if s["fields"]]) | strategies.deep_schemas()
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))

@@ -8,18 +8,18 @@ call a column dropped that kept its path and lost its id, and Delta does not; no
 from __future__ import annotations
 
 import pytest
-import strategies
-from delta_functions import DeltaFunctions, Metadata
-from fixed_schemas import COMPARISON, EMPTY, FIXED, WIDE, on_schemas
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tables import struct
 
 from spark_ext.model.changes import ColumnChanges, column_changes, dropped_paths
 from spark_ext.model.column_mapping import column_id, has_column_id, is_mapped, physical_name
 from spark_ext.model.keys import COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Path, Schema, map_fields, walk
+from tests.differential.delta_functions import DeltaFunctions, Metadata
+from tests.differential.fixed_schemas import COMPARISON, EMPTY, FIXED, WIDE, on_schemas
+from tests.unit import strategies
+from tests.unit.tables import struct
 
 CHANGES = strategies.changes(modes=("name", "id")).filter(lambda change: is_mapped(change.old))
 

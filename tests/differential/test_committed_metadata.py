@@ -12,17 +12,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import fake_delta
-import strategies
-from delta_functions import DeltaFunctions, DeltaRefusal, Metadata
-from fixed_schemas import COMPARISON, on_schemas
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tables import TRACKED, commit, struct, table, without
 
 from spark_ext.model.column_mapping import (
     is_mapped,
-    is_mode_change_allowed,
     mode_of,
     physical_name,
 )
@@ -35,6 +29,10 @@ from spark_ext.model.keys import (
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Path, Schema, walk
 from spark_ext.rules import next_metadata
+from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal, Metadata
+from tests.differential.fixed_schemas import COMPARISON, on_schemas
+from tests.unit import fake_delta, strategies
+from tests.unit.tables import TRACKED, commit, struct, table, without
 
 UUID_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}
@@ -180,7 +178,7 @@ def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
     old, proposed, context = change.old, change.commit.proposed, change.commit
     modes = mode_of(old.configuration), mode_of(proposed.configuration)
     changes_mode = modes[0] != modes[1] and not context.creating_table
-    if changes_mode and not is_mode_change_allowed(*modes, removal_allowed=True):
+    if changes_mode and not delta.allow_mapping_mode_change(*modes):
         raise DeltaRefusal("DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE", {}, "")
     if not is_mapped(proposed):
         return change.new
@@ -205,7 +203,7 @@ def altered(delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata) 
 
 
 def _next(
-    delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata, **facts: bool
+    delta: DeltaFunctions, old: TableMetadata, proposed: TableMetadata, **facts: Any
 ) -> TableMetadata:
     result = delta.assign_column_id_and_physical_name(as_metadata(old), as_metadata(proposed))
     new = TableMetadata(result.schema, result.configuration)

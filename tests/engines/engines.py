@@ -15,8 +15,9 @@ from typing import Any
 
 import chdb
 import polars
-from deltalake_readers import read_by_datafusion, read_by_pyarrow
 from pyspark.sql import SparkSession
+
+from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 
 Rows = list[dict[str, Any]]
 
@@ -50,7 +51,7 @@ def clickhouse(path: Path) -> Rows:
 
 def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
     """Delta Kernel Java, from the jars that delta-spark brings."""
-    jvm = spark._jvm
+    jvm: Any = spark._jvm
     engine = jvm.io.delta.kernel.defaults.engine.DefaultEngine.create(
         jvm.org.apache.hadoop.conf.Configuration()
     )

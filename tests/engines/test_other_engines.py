@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import engines
 import pyarrow
 import pytest
-from delta_table import NAME_MODE, Table
 from deltalake import write_deltalake
 from deltalake.exceptions import DeltaError, DeltaProtocolError
-from engines import Rows
 from polars.exceptions import ShapeError
 from pyspark.sql import SparkSession
 
 from spark_ext import UsageTracking
+from spark_ext.api.table import Until
+from tests.engines import engines
+from tests.engines.engines import Rows
+from tests.support.delta_table import NAME_MODE, Table
 
 Reader = Callable[[Path], Rows]
 
@@ -53,7 +54,7 @@ def read_by(readers: dict[str, Reader], path: Path, *, but: str = "") -> dict[st
     return {name: reader(path) for name, reader in readers.items() if name != but}
 
 
-def leave(table: Table, until: str) -> list[bool]:
+def leave(table: Table, until: Until) -> list[bool]:
     usage = UsageTracking.forPath(table.spark, str(table.path))
     exits = usage.disable_column_mapping(until=until, progress=None)
     return [step.reached for step in exits]
@@ -91,7 +92,7 @@ def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader
 
 
 @pytest.mark.parametrize("until", [None, "unmapped", "readers"])
-def test_no_other_engine_writes_before_the_last_exit(tracked: Table, until: str | None) -> None:
+def test_no_other_engine_writes_before_the_last_exit(tracked: Table, until: Until | None) -> None:
     if until:
         leave(tracked, until)
 

@@ -6,16 +6,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))
-sys.path.append(str(Path(__file__).parents[1] / "support"))
-
-from defects import DEFECTS
-from plain import plain_session
 from pyspark.sql import SparkSession
-from sessions import small_session
-from workshop import Workshop
 
 import spark_ext
+from tests.golden.defects import DEFECTS
+from tests.golden.plain import plain_session
+from tests.golden.workshop import Workshop
+from tests.support.sessions import small_session
 
 
 def main(folder: Path) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.functions import col
-from table_log import TableLog
-from workshop import (
+
+from tests.golden.workshop import (
     Workshop,
     checkpoints,
     column,
@@ -30,6 +30,7 @@ from workshop import (
     rewrite,
     rewrite_checkpoint,
 )
+from tests.support.table_log import TableLog
 
 Json = dict[str, Any]
 Defect = Callable[[Workshop, str], Path]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from custom_sessions import DELTA, resolved_jars, session
-from processes import new_process
 from pyspark.sql import SparkSession
+
+from tests.support.custom_sessions import DELTA, resolved_jars, session
+from tests.support.processes import new_process
 
 
 @contextmanager

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import log_request
 import pytest
-from audited import findings
-from defects import DEFECTS
-from plain import plain_session
 from pyspark.sql import SparkSession
-from workshop import TABLES, Workshop
 
 from spark_ext.auditing import CHECKS
+from tests.golden.defects import DEFECTS
+from tests.golden.plain import plain_session
+from tests.golden.workshop import TABLES, Workshop
+from tests.support import log_request
+from tests.support.audited import findings
 
 
 @pytest.fixture(scope="module")

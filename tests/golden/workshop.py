@@ -13,7 +13,8 @@ import deltalake
 import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import SparkSession
-from table_log import TableLog
+
+from tests.support.table_log import TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
@@ -161,11 +162,13 @@ class Workshop:
 
     def logged(self, table: Path) -> Json:
         """A table's log, as the JVM tells the rule process."""
-        jvm, session = self.spark._jvm, self.spark._jsparkSession
+        jvm: Any = self.spark._jvm
+        session = self.spark._jsparkSession
         place = jvm.org.apache.hadoop.fs.Path(str(table))
         configuration = session.sessionState().newHadoopConf()
         log = jvm.sparkext.log.LoggedTable(session, configuration, place)
-        return json.loads(log.metadataAndFiles(None))
+        question = jvm.sparkext.wire.Question.NamedLog("t", log.metadataAndFiles(None))
+        return json.loads(question.json())["log"]
 
     def place(self, name: str) -> Path:
         """Where a broken table goes."""
@@ -200,7 +203,7 @@ def commit_properties(table: Path, **properties: str | None) -> None:
     commit_metadata(table, change)
 
 
-def commit_columns(table: Path, change: Callable[[list[Json]], None]) -> None:
+def commit_columns(table: Path, change: Callable[[list[Json]], object]) -> None:
     """Commits the top-level columns with a change."""
 
     def change_schema(metadata: Json) -> None:

@@ -7,14 +7,15 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from textwrap import dedent, indent
-from urllib.parse import urlparse
 
-import audited
 import pytest
-from custom_sessions import our_jar
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from rule_process import PYTHON, SetConf
+
+from tests.support import audited
+from tests.support.custom_sessions import our_jar
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.rule_process import PYTHON, SetConf
+from tests.support.sessions import warehouse_of
 
 AUDITOR = audited.Auditor()
 
@@ -24,6 +25,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     # Before the fixtures drop what they made.
     result = yield
     expected = {check for mark in item.iter_markers("broken_table") for check in mark.args}
+    assert isinstance(item, pytest.Function)
     AUDITOR.require(set(_tables(item.funcargs)), expected=expected)
     return result
 
@@ -36,8 +38,7 @@ def _tables(arguments: dict[str, object]) -> Iterator[Path]:
         elif isinstance(value, Path):
             yield from audited.tables_below(value)
         elif isinstance(value, SparkSession):
-            warehouse = value.conf.get("spark.sql.warehouse.dir")
-            yield from audited.tables_below(Path(urlparse(warehouse).path))
+            yield from audited.tables_below(warehouse_of(value))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def rules(tmp_path: Path, interpreter: Callable[[str], str]) -> Callable[..., st
         program.write_text(
             "import os, sys, threading\n"
             "sys.path.insert(0, sys.argv[2])\n"
-            "from spark_ext.worker import __main__ as worker\n"
+            "from spark_ext.process import __main__ as worker\n"
             f"{dedent(setup)}\n"
             "class Rules(worker.RuleService):\n"
             "    def ask(self, question, request):\n"

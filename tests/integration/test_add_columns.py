@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import deltalake
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from releases import WRITES_PARTITION_COLUMNS
-from table_log import TableLog, is_uuid_name
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import WRITES_PARTITION_COLUMNS
+from tests.support.table_log import TableLog, is_uuid_name
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 

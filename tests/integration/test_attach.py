@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from custom_sessions import (
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext.errors import SessionNotAttachableError
+from tests.support.custom_sessions import (
     CATALOG,
     DELTA,
     Failure,
@@ -20,15 +24,11 @@ from custom_sessions import (
     stop,
     track_a_table,
 )
-from delta_table import Table
-from install_page import block
-from processes import in_new_process
-from pyspark.sql import SparkSession
-from sessions import with_hive_catalog
-from table_log import TableLog, is_uuid_name
-
-import spark_ext
-from spark_ext.errors import SessionNotAttachableError
+from tests.support.delta_table import Table
+from tests.support.install_page import block
+from tests.support.processes import in_new_process
+from tests.support.sessions import with_hive_catalog
+from tests.support.table_log import TableLog, is_uuid_name
 
 REFUSED = {"DELTA_CANNOT_MODIFY_TABLE_PROPERTY"}
 
@@ -75,7 +75,7 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
     found["kept"] = [
         spark.table("mine").count(),
         spark.conf.get("spark.sql.session.timeZone"),
-        spark.sql("SELECT twice(2)").first()[0],
+        spark.sql("SELECT twice(2) AS t").collect()[0].t,
         [query.name for query in spark.streams.active],
     ]
     for name, other in (("next", spark.newSession()), ("rebuilt", rebuilt(spark))):
@@ -101,7 +101,7 @@ def checks(spark: SparkSession) -> int:
 
 def rebuilt(spark: SparkSession) -> SparkSession:
     """Another session of the same application, built from its configuration."""
-    jvm = spark._jvm
+    jvm: Any = spark._jvm
     jvm.org.apache.spark.sql.classic.SparkSession.clearDefaultSession()
     jvm.org.apache.spark.sql.classic.SparkSession.clearActiveSession()
     SparkSession._instantiatedSession = None
@@ -147,8 +147,8 @@ def test_a_running_session_is_made_whole(
     assert log.at(2).physical_names == {"d": "a", "b": "b", "c": "c"}
 
 
-def unattachable(home: Path, delta_jars: list[str]) -> dict[str, Failure | str | None]:
-    found: dict[str, Failure | str | None] = {}
+def unattachable(home: Path, delta_jars: list[str]) -> dict[str, Failure | None]:
+    found: dict[str, Failure | None] = {}
     builder = session(home, delta_jars, extensions=[DELTA])
     builder.config(
         "spark.driver.extraJavaOptions", "-XX:+DisableAttachMechanism -XX:TieredStopAtLevel=1"
@@ -213,5 +213,5 @@ def test_a_whole_session_is_left_as_it_is(spark: SparkSession) -> None:
 def test_what_is_no_session_is_refused(spark: SparkSession) -> None:
     for other in (None, "spark", spark.sparkContext, SparkSession.builder):
         with pytest.raises(TypeError):
-            spark_ext.attach(other)
+            spark_ext.attach(other)  # type: ignore[arg-type]
     assert our_jar()

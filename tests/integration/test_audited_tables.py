@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audited import findings
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from pages import commands
 from pyspark.sql import SparkSession
-from table_log import FLAG
 
 import spark_ext
 from spark_ext import AuditResult, Finding
 from spark_ext.__main__ import main
+from tests.support.audited import findings
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.pages import commands
+from tests.support.table_log import FLAG
 
 NO_FLAG = pytest.mark.broken_table("feature_without_flag", "file_missing")
 COLUMNS = ["version", "check", "column", "file", "message", "remedy"]

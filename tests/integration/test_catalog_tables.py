@@ -6,26 +6,27 @@ from __future__ import annotations
 import subprocess
 import zipfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from urllib.parse import urlparse
 
 import pyspark
 import pytest
-from custom_sessions import Failure, failure_of, our_jar, resolved_jars, session, stop
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from processes import in_new_process
 from pyspark.sql import SparkSession
-from releases import evolving_merge
-from table_log import UUID, TableLog
+
+from tests.support.custom_sessions import Failure, failure_of, our_jar, resolved_jars, session, stop
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.processes import in_new_process
+from tests.support.releases import evolving_merge
+from tests.support.sessions import warehouse_of
+from tests.support.table_log import UUID, TableLog
 
 
 @pytest.fixture
 def schema(spark: SparkSession) -> Iterator[Path]:
     """The folder of a schema `shop`."""
     spark.sql("CREATE SCHEMA shop")
-    warehouse = Path(urlparse(spark.conf.get("spark.sql.warehouse.dir")).path)
-    yield warehouse / "shop.db"
+    yield warehouse_of(spark) / "shop.db"
     spark.sql("USE default")
     spark.sql("DROP SCHEMA shop CASCADE")
 
@@ -254,7 +255,7 @@ def test_the_deltatable_api_writes_under_the_physical_names(named_table: Table) 
 
 # Another session catalog in front of Delta's.
 
-FRONT_CATALOG = Path(__file__).parents[1] / "support" / "FrontCatalog.java"
+FRONT_CATALOG = Path(__file__).with_name("FrontCatalog.java")
 
 
 def use_tables(home: Path, jars: list[str]) -> list[list[tuple[object, ...]]]:
@@ -279,9 +280,7 @@ def replace_used_tables(home: Path, jars: list[str]) -> list[Failure | None]:
         spark.sql(f"INSERT INTO {name} VALUES (1, 10)")
         spark.sql(f"ALTER TABLE {name} DROP COLUMN b")
         replacement = f"REPLACE TABLE {name} USING delta {location} {properties}"
-        failures.append(
-            failure_of(lambda sql=replacement: spark.sql(f"{sql} AS SELECT 2 AS a, 20 AS b"))
-        )
+        failures.append(failure_of(partial(spark.sql, f"{replacement} AS SELECT 2 AS a, 20 AS b")))
     stop()
     return failures
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import is_uuid_name
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import is_uuid_name
 
 SetConf = Callable[[str, str], None]
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from table_log import FEATURE, FLAG, UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import FEATURE, FLAG, UUID
 
 FEATURE_DEFAULT = f"spark.databricks.delta.properties.defaults.feature.{FEATURE}"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"

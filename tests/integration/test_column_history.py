@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
 
 from spark_ext import ColumnMappingStatus, UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
 
 UNMAP = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 MAP = f"SET TBLPROPERTIES ({NAME_MODE})"

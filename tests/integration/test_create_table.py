@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from delta.tables import DeltaTable, DeltaTableBuilder
-from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from releases import SQL_GENERATES_COLUMNS
-from table_log import FEATURE, UUID, TableLog, is_uuid_name
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import SQL_GENERATES_COLUMNS
+from tests.support.table_log import FEATURE, UUID, TableLog, is_uuid_name
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"

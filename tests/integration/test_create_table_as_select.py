@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from table_log import FEATURE, UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import FEATURE, UUID
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.sql import SparkSession
-from table_log import FEATURE, FLAG
 
 from spark_ext import UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import FEATURE, FLAG
 
 
 def tracking_by_both_means(table: Table) -> list[UsageTracking]:
@@ -45,8 +45,8 @@ def test_describe_detail_lists_the_feature_and_the_flag(
 ) -> None:
     table.create("a INT", *properties)
 
-    detail = table.spark.sql(f"DESCRIBE DETAIL {table.name}").first()
-    same = DeltaTable.forPath(table.spark, str(table.path)).detail().first()
+    [detail] = table.spark.sql(f"DESCRIBE DETAIL {table.name}").collect()
+    [same] = DeltaTable.forPath(table.spark, str(table.path)).detail().collect()
 
     assert detail == same
     assert FEATURE in detail["tableFeatures"]

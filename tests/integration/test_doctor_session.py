@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from install_page import block
 from pyspark.sql import SparkSession
+
+from tests.support.install_page import block
 
 
 def commands() -> list[str]:

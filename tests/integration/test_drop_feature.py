@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import FEATURE, is_uuid_name
 
 from spark_ext import UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import FEATURE, is_uuid_name
 
 
 def by_statement(table: Table) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import FEATURE, FLAG, TableLog, is_uuid_name
 
 from spark_ext import UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import FEATURE, FLAG, TableLog, is_uuid_name
 
 
 def by_property(table: Table) -> None:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from releases import CHANGE_DATA, SQL_GENERATES_COLUMNS
-from table_log import UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import CHANGE_DATA, SQL_GENERATES_COLUMNS
+from tests.support.table_log import UUID, TableLog
 
 MAPPED = f"{TRACKED}, {NAME_MODE}"
 COLUMN_DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"
@@ -245,11 +247,16 @@ def test_deletion_vectors_survive_an_add_and_a_rename(table: Table) -> None:
     assert table.rows() == [(1, 10, None), (4, 40, None), (5, 50, 500)]
 
 
+def row_ids_of(table: Table) -> dict[Any, Any]:
+    rows: list[Any] = table.rows("a, _metadata.row_id")
+    return dict(rows)
+
+
 @pytest.mark.matrix
 def test_row_ids_survive_an_add_a_rename_and_an_update(table: Table) -> None:
     table.create("a INT, b INT", MAPPED, "'delta.enableRowTracking' = 'true'")
     table.insert("(1, 10), (2, 20)")
-    row_ids = dict(table.rows("a, _metadata.row_id"))
+    row_ids = row_ids_of(table)
     table.alter("ADD COLUMN c INT")
     added = table.log
     table.alter("RENAME COLUMN b TO d")
@@ -259,7 +266,7 @@ def test_row_ids_survive_an_add_a_rename_and_an_update(table: Table) -> None:
     assert (added.flag, added.columns["c"]) == ("false", (3, "c"))
     assert (table.log.flag, table.log.columns["d"]) == ("true", (2, "b"))
     assert {"a", "b", "c"} <= set(table.log.parquet_columns())
-    assert dict(table.rows("a, _metadata.row_id")) == row_ids
+    assert row_ids_of(table) == row_ids
     assert table.rows() == [(1, 10, 11), (2, 20, None)]
 
 
@@ -279,7 +286,7 @@ def test_row_tracking_that_is_enabled_later_fills_in_ids_without_a_change_of_col
     table.alter(change)
     since = table.log.version
     table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
-    enabled, row_ids = table.log, dict(table.rows("a, _metadata.row_id"))
+    enabled, row_ids = table.log, row_ids_of(table)
     table.alter("ADD COLUMN d INT")
     table.spark.sql(f"UPDATE {table.name} SET d = a + 1 WHERE a = 1")
 
@@ -339,7 +346,7 @@ def test_a_clustering_column_keeps_its_physical_name_through_a_rename(table: Tab
     clustered = table.log
     table.spark.sql(f"OPTIMIZE {table.name} FULL")
 
-    def clustering(log: object) -> str:
+    def clustering(log: TableLog) -> str:
         return log.actions("domainMetadata")[0]["configuration"]
 
     new = clustered.physical_names["a"]
@@ -380,7 +387,7 @@ def test_the_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Tab
     assert len(set(everything)) == len(everything) == 8
     assert table.log.max_column_id == max(everything)
     assert table.log.parquet_field_ids() == {
-        **{field.physical_name: field.id for field in table.log.fields.values()},
+        **{str(field.physical_name): field.id for field in table.log.fields.values()},
         **nested_ids("q"),
         **nested_ids("m"),
         **nested_ids("r"),

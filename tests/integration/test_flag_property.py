@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import SparkSession
-from releases import LIKE_TAKES_PATHS
-from table_log import FLAG
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import LIKE_TAKES_PATHS
+from tests.support.table_log import FLAG
 
 SESSION_DEFAULT = "spark.databricks.delta.properties.defaults.columnMapping.hasDroppedOrRenamed"
 NAMED = f"TBLPROPERTIES ('{FLAG}' = 'false')"
@@ -463,8 +464,8 @@ def test_a_value_may_name_the_flag(table: Table) -> None:
 def test_the_flag_can_be_read(table: Table, spark: SparkSession) -> None:
     table.create_tracked()
 
-    shown = spark.sql(f"SHOW TBLPROPERTIES {table.name} ('{FLAG}')").first()
-    default = spark.sql(f"SET {SESSION_DEFAULT}").first()
+    [shown] = spark.sql(f"SHOW TBLPROPERTIES {table.name} ('{FLAG}')").collect()
+    [default] = spark.sql(f"SET {SESSION_DEFAULT}").collect()
 
     assert shown.value == "false"
     assert default.value == "<undefined>"

@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table, refusal
 from py4j.protocol import Py4JJavaError
 from pyspark import InheritableThread, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from table_log import FEATURE
 
-from spark_ext import UsageTracking
+from spark_ext import ColumnMappingExit, UsageTracking
 from spark_ext.api.progress import Progress
+from spark_ext.api.table import Until
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import FEATURE
 
 MODE = "delta.columnMapping.mode"
 REMOVAL = "spark.sparkext.columnMapping.removal"
@@ -32,7 +33,7 @@ def tracking(table: Table) -> UsageTracking:
     return UsageTracking.forPath(table.spark, str(table.path))
 
 
-def reached(exits: list) -> list[bool]:
+def reached(exits: list[ColumnMappingExit]) -> list[bool]:
     return [step.reached for step in exits]
 
 
@@ -43,12 +44,12 @@ def test_another_exit_is_refused(table: Table) -> None:
     table.create_tracked()
 
     with table.no_commit(), pytest.raises(ValueError, match="everyone"):
-        tracking(table).disable_column_mapping(until="everyone")
+        tracking(table).disable_column_mapping(until="everyone")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
 def test_names_that_are_illegal_without_mapping_are_refused_by_delta(
-    table: Table, until: str
+    table: Table, until: Until
 ) -> None:
     table.create_tracked("a INT, s STRUCT<`b=c`: INT>")
     usage = tracking(table)
@@ -148,10 +149,14 @@ def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
     (left, *_) = tracking(table).disable_column_mapping(progress=None)
 
     assert (first.cost, first.exact) == ("COPY", True)
-    assert [first.kept.num_files, first.copied.num_files, first.rewritten.num_files] == [1, 0, 2]
-    assert first.kept.size_in_bytes + first.size_in_bytes == sum(sizes.values())
+    kept, copied, rewritten = first.kept, first.copied, first.rewritten
+    assert kept
+    assert copied
+    assert rewritten
+    assert [kept.num_files, copied.num_files, rewritten.num_files] == [1, 0, 2]
+    assert kept.size_in_bytes + first.size_in_bytes == sum(sizes.values())
     assert (row.kept.asDict(), row.exact) == (
-        {"numFiles": 1, "sizeInBytes": first.kept.size_in_bytes},
+        {"numFiles": 1, "sizeInBytes": kept.size_in_bytes},
         True,
     )
     assert left.reached

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from releases import AUTO_MERGE, CHANGE_DATA, evolving_merge
-from table_log import UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import AUTO_MERGE, CHANGE_DATA, evolving_merge
+from tests.support.table_log import UUID
 
 Merge = Callable[[Table, str], None]
 
@@ -48,7 +49,7 @@ EVERY_WAY = pytest.mark.parametrize("merge", [merge_in_sql, merge_by_builder, me
 
 
 @pytest.fixture
-def target(table: Table) -> Iterator[Table]:
+def target(table: Table) -> Table:
     table.create_tracked("id INT, a INT")
     table.insert("(1, 10), (2, 20)")
     return table

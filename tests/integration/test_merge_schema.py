@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import DataFrame
-from releases import CASTS_EVOLVING_INSERTS
-from table_log import UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import CASTS_EVOLVING_INSERTS
+from tests.support.table_log import UUID
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import UUID, TableLog
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import UUID, TableLog
 
 SetConf = Callable[[str, str], None]
 
@@ -113,7 +114,7 @@ def test_columns_that_stay_keep_id_and_name_and_the_flag_stays_false(
 
     assert by_name(overwritten.log) == {"flag": "false", "columns": columns, "max": max_column_id}
     assert overwritten.log.written_columns() == sorted(columns)
-    assert overwritten.rows() == [tuple(overwritten.spark.sql(query).first())]
+    assert overwritten.rows() == list(map(tuple, overwritten.spark.sql(query).collect()))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_a_column_that_goes_or_changes_sets_the_flag_in_that_commit(
 
     assert by_name(overwritten.log) == {"flag": "true", "columns": columns, "max": max_column_id}
     assert overwritten.log.written_columns() == sorted(name for _, name in columns.values())
-    assert overwritten.rows() == [tuple(overwritten.spark.sql(query).first())]
+    assert overwritten.rows() == list(map(tuple, overwritten.spark.sql(query).collect()))
 
 
 @pytest.mark.parametrize(

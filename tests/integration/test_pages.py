@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta_table import NAME_MODE
-from delta_table import TRACKED as FEATURE
-from pages import CHECKOUT, PAGES, Block, blocks, comparable, is_run, shown
 from pyspark.sql import SparkSession
-from releases import DELTA_COORDINATES
+
+from tests.support.delta_table import NAME_MODE
+from tests.support.delta_table import TRACKED as FEATURE
+from tests.support.pages import CHECKOUT, PAGES, Block, blocks, comparable, is_run, shown
+from tests.support.releases import DELTA_COORDINATES
 
 UNTRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE})"
 TRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {FEATURE})"

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pyarrow.parquet
-from delta_table import NAME_MODE, Table
-from deltalake_readers import read_by_datafusion, read_by_pyarrow
 from pyspark.sql import SparkSession
 
 import spark_ext
+from tests.support.delta_table import NAME_MODE, Table
+from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 
 PAGE = Path(__file__).parents[2] / "docs" / "leaving.md"
 

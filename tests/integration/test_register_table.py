@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from table_log import FEATURE, FLAG
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import FEATURE, FLAG
 
 NAME = "registered"
 DIFFERENT_PROPERTY = "DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY"
@@ -43,8 +44,8 @@ def free_name(spark: SparkSession) -> Iterator[None]:
 
 def assert_registered(table: Table) -> None:
     assert Table(table.spark, table.path, NAME).rows() == [(1, "x")]
-    properties = table.spark.sql(f"SHOW TBLPROPERTIES {NAME} ('{FLAG}')").first()
-    assert properties.value == table.log.flag
+    [property] = table.spark.sql(f"SHOW TBLPROPERTIES {NAME} ('{FLAG}')").collect()
+    assert property.value == table.log.flag
 
 
 # Refusals: the table stays as it was, and unregistered.

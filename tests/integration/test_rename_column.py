@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from delta_table import Table
 from pyspark.errors import AnalysisException
-from table_log import is_uuid_name
+
+from tests.support.delta_table import Table
+from tests.support.table_log import is_uuid_name
 
 
 def test_rename_sets_the_flag_in_the_commit_of_the_rename(table: Table) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from table_log import UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import UUID
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
@@ -196,7 +197,7 @@ def test_a_column_that_goes_or_changes_sets_the_flag_in_that_commit(
     assert (replaced.log.is_tracked, replaced.log.flag) == (True, "true")
     assert replaced.log.columns == columns
     assert replaced.log.max_column_id == max_column_id
-    row = tuple(replaced.spark.sql(select(values)).first())
+    [row] = map(tuple, replaced.spark.sql(select(values)).collect())
     assert_row_is_under(replaced, [name for _, name in columns.values()], replace_by, row)
 
 
@@ -276,7 +277,7 @@ def test_a_replacement_without_mapping_stays_tracked(
     assert (replaced.log.is_tracked, replaced.log.flag) == (True, flag)
     assert replaced.log.physical_names.items() >= {name: name for name in values}.items()
     assert replaced.log.columns["d"][1] == {"false": "d", "true": UUID}[flag]
-    row = tuple(replaced.spark.sql(select(values)).first())
+    [row] = map(tuple, replaced.spark.sql(select(values)).collect())
     assert replaced.rows() == [(*row, None)]
 
 

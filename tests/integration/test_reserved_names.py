@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import UUID
 
 from spark_ext import UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import UUID
 
 ROW_INDEX = "_tmp_metadata_row_index"  # Spark's Parquet reader fills it with 0, 1, 2 ..
 REFUSED = "USAGE_TRACKING_RESERVED_COLUMN_NAME"

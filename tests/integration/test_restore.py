@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 import pytest
 from chispa.dataframe_comparer import assert_df_equality
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table
-from table_log import UUID
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import UUID
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 DOWNGRADE = "spark.databricks.delta.restore.protocolDowngradeAllowed"

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
-from name_changes import leave, map_again
 from pyspark.errors import StreamingQueryException
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.name_changes import leave, map_again
 
 CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 OTHER_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"

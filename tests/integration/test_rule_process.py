@@ -10,12 +10,16 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
-from custom_sessions import our_jar, resolved_jars, session, track_a_table
-from delta_table import Table
-from delta_table import refusal as refused_with
-from processes import (
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from tests.support.custom_sessions import our_jar, resolved_jars, session, track_a_table
+from tests.support.delta_table import Table
+from tests.support.delta_table import refusal as refused_with
+from tests.support.processes import (
     command_line,
     environment,
     in_new_process,
@@ -24,11 +28,18 @@ from processes import (
     listening_addresses,
     rule_workers,
 )
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-from releases import STATIC_SETTING
-from rule_process import PYTHON, TIMEOUT, SetConf, add_column, kill, refusal, wait_until
-from table_log import TableLog
+from tests.support.releases import STATIC_SETTING
+from tests.support.rule_process import (
+    PYTHON,
+    TIMEOUT,
+    SetConf,
+    add_column,
+    kill,
+    parameters,
+    refusal,
+)
+from tests.support.table_log import TableLog
+from tests.support.waiting import wait_until
 
 # Who may say which program the process runs.
 
@@ -120,7 +131,7 @@ def test_a_call_that_fails_takes_no_other_call_with_it(
             with pytest.raises(AnalysisException) as refused:
                 failing.result()
             working.result()
-            assert refused.value.getMessageParameters()["exitCode"] == "7"
+            assert parameters(refused.value)["exitCode"] == "7"
 
     assert table.log.version == 0
     assert tracked.log.version == version + 3
@@ -129,22 +140,23 @@ def test_a_call_that_fails_takes_no_other_call_with_it(
 @pytest.fixture
 def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     """What is logged of the process, from a first start on: the lines so far, level first."""
-    log4j = spark._jvm.org.apache.logging.log4j
-    written = spark._jvm.java.io.StringWriter()
+    jvm: Any = spark._jvm
+    log4j = jvm.org.apache.logging.log4j
+    written = jvm.java.io.StringWriter()
     layout = log4j.core.layout.PatternLayout.newBuilder().withPattern("%level %msg%n").build()
     appender = log4j.core.appender.WriterAppender.createAppender(
         layout, None, written, "rules", False, True
     )
     appender.start()
     context = log4j.LogManager.getContext(False)
-    logger = log4j.core.config.LoggerConfig("sparkext.python", log4j.Level.INFO, False)
+    logger = log4j.core.config.LoggerConfig("sparkext.process", log4j.Level.INFO, False)
     logger.addAppender(appender, None, None)
-    context.getConfiguration().addLogger("sparkext.python", logger)
+    context.getConfiguration().addLogger("sparkext.process", logger)
     context.updateLoggers()
     for worker in rule_workers(jvm_pid(spark)):
         kill(worker)
     yield lambda: written.toString().splitlines()
-    context.getConfiguration().removeLogger("sparkext.python")
+    context.getConfiguration().removeLogger("sparkext.process")
     context.updateLoggers()
 
 
@@ -167,7 +179,7 @@ def test_start_end_and_replacement_are_logged_with_process_and_interpreter(
     add_column(tracked)
     (fourth,) = rule_workers(jvm_pid(tracked.spark))
 
-    wait_until(lambda: logged("INFO", sys.executable, second) == 2)
+    wait_until(lambda: logged("INFO", sys.executable, second) == 2, "two lines of the second")
     assert logged("INFO", sys.executable, killed) == 2
     assert logged("WARN", sys.executable, second, killed) == 1
     assert logged("WARN", third_python, second) == 1
@@ -208,7 +220,8 @@ def evolve_under(home: Path, jars: list[str], options: str) -> str:
     """Tracks a table in a JVM with these options; what that JVM calls its loopback address."""
     spark = session(home, jars).config("spark.driver.extraJavaOptions", options).getOrCreate()
     track_a_table(spark, home / "t")
-    loopback = spark._jvm.java.net.InetAddress.getLoopbackAddress().getHostAddress()
+    jvm: Any = spark._jvm
+    loopback = jvm.java.net.InetAddress.getLoopbackAddress().getHostAddress()
     spark.stop()
     return str(loopback)
 
@@ -236,7 +249,7 @@ def worker_outlives_its_jvm(home: Path, jars: list[str]) -> bool:
     (worker,) = rule_workers(jvm)
     os.kill(jvm, signal.SIGKILL)
     with contextlib.suppress(TimeoutError):
-        wait_until(lambda: not is_rule_worker(worker))
+        wait_until(lambda: not is_rule_worker(worker), "its end")
     return is_rule_worker(worker)
 
 
@@ -261,7 +274,7 @@ def test_a_stream_that_is_stopped_in_a_call_has_not_failed(
 
     with table.no_commit():
         query = stream.start(str(table.path))
-        wait_until(reached.exists)
+        wait_until(reached.exists, "the call")
         query.stop()
         assert query.exception() is None
     assert set(table.path.iterdir()) == {table.path / "_delta_log"}

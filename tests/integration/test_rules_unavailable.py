@@ -15,20 +15,28 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from custom_sessions import our_jar
-from delta_table import NAME_MODE, Table
-from delta_table import refusal as refused_with
-from processes import (
+from pyspark.errors import AnalysisException
+
+from spark_ext import UsageTracking
+from spark_ext.errors import MalformedMessageError
+from tests.support.custom_sessions import our_jar
+from tests.support.delta_table import NAME_MODE, Table
+from tests.support.delta_table import refusal as refused_with
+from tests.support.processes import (
     jvm_pid,
     processes_that_name,
     rule_workers,
 )
-from pyspark.errors import AnalysisException
-from rule_process import PYTHON, TIMEOUT, SetConf, add_column, kill, refusal
-from table_log import FLAG
-
-from spark_ext import UsageTracking
-from spark_ext.errors import MalformedMessageError
+from tests.support.rule_process import (
+    PYTHON,
+    TIMEOUT,
+    SetConf,
+    add_column,
+    kill,
+    parameters,
+    refusal,
+)
+from tests.support.table_log import FLAG
 
 
 def refusal_then_recovery(table: Table, driver_conf: SetConf) -> AnalysisException:
@@ -46,18 +54,18 @@ def refusal_then_recovery(table: Table, driver_conf: SetConf) -> AnalysisExcepti
 def assert_unavailable(
     error: AnalysisException, command: str, *, exit_code: str, stderr: str = ""
 ) -> None:
-    parameters = error.getMessageParameters()
+    told = parameters(error)
 
     assert error.getCondition() == "USAGE_TRACKING_RULES_UNAVAILABLE"
     assert error.getSqlState() == "58000"
-    assert parameters.pop("reason")
-    assert parameters == {"command": command, "exitCode": exit_code, "stderr": stderr}
+    assert told.pop("reason")
+    assert told == {"command": command, "exitCode": exit_code, "stderr": stderr}
 
 
 def assert_malformed(error: AnalysisException) -> None:
     assert error.getCondition() == "USAGE_TRACKING_MALFORMED_MESSAGE"
     assert error.getSqlState() == "XX000"
-    assert set(error.getMessageParameters()) == {"path", "problem"}
+    assert set(parameters(error)) == {"path", "problem"}
 
 
 # The process does not start.
@@ -103,7 +111,7 @@ def test_of_a_long_stderr_the_end_is_told(
 ) -> None:
     interpreter("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo line $i; done >&2; exit 1")
 
-    stderr = refusal_then_recovery(tracked, driver_conf).getMessageParameters()["stderr"]
+    stderr = parameters(refusal_then_recovery(tracked, driver_conf))["stderr"]
 
     assert stderr.endswith("line 19999\nline 20000")
     assert len(stderr) <= 2000
@@ -141,9 +149,9 @@ def test_a_time_limit_that_is_no_time_is_refused(
 
     assert error.getCondition() == "USAGE_TRACKING_INVALID_SETTING"
     assert error.getSqlState() == "22023"
-    parameters = error.getMessageParameters()
-    assert parameters.pop("expected")
-    assert parameters == {"setting": TIMEOUT, "value": timeout}
+    told = parameters(error)
+    assert told.pop("expected")
+    assert told == {"setting": TIMEOUT, "value": timeout}
 
 
 @pytest.mark.parametrize("port", ["nonsense", "", "-1", "0", "99999", "1", "12 34", "x" * 100_000])
@@ -159,7 +167,7 @@ def test_nonsense_in_place_of_the_port_is_refused(
 
     error = refusal_then_recovery(tracked, driver_conf)
 
-    assert len(error.getMessageParameters()["reason"]) < 1000
+    assert len(parameters(error)["reason"]) < 1000
     assert_unavailable(error, command, exit_code="none")
 
 
@@ -204,7 +212,7 @@ def test_a_worker_that_hangs_in_a_call_is_ended(
 
     error = refusal_then_recovery(tracked, driver_conf)
 
-    assert "2000 ms" in error.getMessageParameters()["reason"]
+    assert "2000 ms" in parameters(error)["reason"]
     assert_unavailable(error, command, exit_code="none", stderr="hanging")
     assert not processes_that_name(str(tmp_path))
 
@@ -218,8 +226,8 @@ def test_a_worker_that_fails_outside_the_rules_is_replaced(
 
     assert error.getCondition() == "USAGE_TRACKING_RULES_UNAVAILABLE"
     assert error.getSqlState() == "58000"
-    assert error.getMessageParameters()["command"] == command
-    assert error.getMessageParameters()["exitCode"] == "none"
+    assert parameters(error)["command"] == command
+    assert parameters(error)["exitCode"] == "none"
 
 
 @pytest.mark.parametrize("fault", ["threading.Event().wait()", "raise RuntimeError('once')"])
@@ -291,7 +299,7 @@ def test_a_text_that_is_no_answer_is_refused(
     error = refusal(tracked)
 
     assert_malformed(error)
-    assert answer in error.getMessageParameters()["problem"]
+    assert answer in parameters(error)["problem"]
 
 
 @pytest.mark.parametrize("answer", [None, 42, True, 1.5, b"bytes"])
@@ -306,7 +314,7 @@ def test_an_answer_that_is_no_text_is_refused(
 def test_a_long_answer_is_cut_in_the_error(tracked: Table, rules: Callable[..., str]) -> None:
     rules("return 'nonsense' * 100_000")
 
-    assert len(refusal(tracked).getMessageParameters()["problem"]) < 1000
+    assert len(parameters(refusal(tracked))["problem"]) < 1000
 
 
 @pytest.mark.parametrize(
@@ -339,7 +347,7 @@ def test_rows_that_do_not_fit_are_refused(
         tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')")
 
     assert_malformed(refused.value)
-    assert answer in refused.value.getMessageParameters()["problem"]
+    assert answer in parameters(refused.value)["problem"]
 
 
 def test_an_exit_that_is_missing_is_no_exit_that_is_reached(
@@ -347,7 +355,7 @@ def test_an_exit_that_is_missing_is_no_exit_that_is_reached(
 ) -> None:
     rules(
         setup="""
-            from spark_ext.worker import table_functions
+            from spark_ext.process import table_functions
             every = table_functions.exits
             table_functions.exits = lambda facts: every(facts)[1:]
             """
@@ -384,7 +392,7 @@ def test_a_refusal_reaches_the_user_with_its_condition_and_parameters(
 
     assert error.getCondition() == "SOME_CONDITION"
     assert error.getSqlState() == "22023"
-    assert error.getMessageParameters() == {"column": "`a.b`", "table": "t"}
+    assert parameters(error) == {"column": "`a.b`", "table": "t"}
 
 
 def test_a_rule_that_raises_is_named_with_its_traceback(
@@ -392,7 +400,7 @@ def test_a_rule_that_raises_is_named_with_its_traceback(
 ) -> None:
     rules(
         setup="""
-            from spark_ext.worker import questions
+            from spark_ext.process import questions
             def broken_rule(*, old, new, commit):
                 raise ZeroDivisionError("in a rule")
             questions.next_metadata = broken_rule
@@ -403,8 +411,8 @@ def test_a_rule_that_raises_is_named_with_its_traceback(
 
     assert error.getCondition() == "USAGE_TRACKING_RULE_FAILED"
     assert error.getSqlState() == "XX000"
-    assert error.getMessageParameters()["error"] == "ZeroDivisionError('in a rule')"
-    assert "broken_rule" in error.getMessageParameters()["traceback"]
+    assert parameters(error)["error"] == "ZeroDivisionError('in a rule')"
+    assert "broken_rule" in parameters(error)["traceback"]
 
 
 # Other tables and other work go on. Of an untracked table the rules are asked by three things

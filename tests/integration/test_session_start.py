@@ -8,10 +8,18 @@ import sys
 import zipfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from changed_jars import changed_jar
-from custom_sessions import (
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext.errors import SessionAlreadyRunningError
+from tests.integration.changed_jars import changed_jar
+from tests.support.custom_sessions import (
     CATALOG,
     DELTA,
     OURS,
@@ -25,17 +33,10 @@ from custom_sessions import (
     stop,
     track_a_table,
 )
-from delta_table import NAME_MODE, TRACKED, Table
-from processes import in_new_process
-from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-from releases import DELTA_COORDINATES, DELTA_VERSION, TESTED_DELTAS
-from table_log import TableLog, is_uuid_name
-
-import spark_ext
-from spark_ext.errors import SessionAlreadyRunningError
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.processes import in_new_process
+from tests.support.releases import DELTA_COORDINATES, DELTA_VERSION, TESTED_DELTAS
+from tests.support.table_log import TableLog, is_uuid_name
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [
-        (["sql/StatementCheck"], "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
+        (["check/StatementCheck"], "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
         pytest.param(
             ["sql/TableFunction"],
             "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]",
@@ -304,7 +305,8 @@ def session_on_a_class_path(home: Path, delta_jars: list[str], jar: str) -> str:
     builder.config("spark.driver.extraClassPath", ":".join(delta_jars))
     spark = builder.getOrCreate()
     track_a_table(spark, home / "t")
-    delta = spark._jvm.java.lang.Class.forName("io.delta.tables.DeltaTable")
+    jvm: Any = spark._jvm
+    delta = jvm.java.lang.Class.forName("io.delta.tables.DeltaTable")
     return str(delta.getClassLoader().getClass().getName())
 
 
@@ -356,7 +358,7 @@ def options_of(builder: SparkSession.Builder) -> dict[str, str]:
 def test_configure_refuses_what_is_no_builder(spark: SparkSession) -> None:
     for not_a_builder in (None, "local[2]", spark, spark.sparkContext.getConf()):
         with pytest.raises(TypeError):
-            spark_ext.configure(not_a_builder)
+            spark_ext.configure(not_a_builder)  # type: ignore[arg-type]
 
 
 def test_configure_accepts_the_running_session(spark: SparkSession) -> None:

@@ -7,16 +7,18 @@ What concerns Delta tables is refused there, since part of it would pass Delta b
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-from custom_sessions import Failure, failure_of, our_jar, resolved_jars, session
 from delta.tables import DeltaTable
-from delta_table import Table
-from processes import in_new_process
 from pyspark.sql import SparkSession
-from sessions import with_hive_catalog
-from table_log import TableLog
+
+from tests.support.custom_sessions import Failure, failure_of, our_jar, resolved_jars, session
+from tests.support.delta_table import Table
+from tests.support.processes import in_new_process
+from tests.support.sessions import with_hive_catalog
+from tests.support.table_log import TableLog
 
 pytestmark = pytest.mark.matrix  # its two sessions with Hive take a minute
 
@@ -111,10 +113,10 @@ def outcomes(home: Path, jars: list[str]) -> tuple[Outcomes, Outcomes]:
     texts = [text.format(t="named", new="new") for text in statements]
     texts += [text.format(t=f"delta.`{path}`", new="new") for text in OF_ANY_TABLE]
     texts += [text.format(new="new", path=path) for text in OF_NEW_TABLES]
-    others = {text: failure_of(lambda text=text: spark.sql(text)) for text in OF_OTHER_TABLES}
-    refused = {text: failure_of(lambda text=text: spark.sql(text)) for text in texts}
+    others = {text: failure_of(partial(spark.sql, text)) for text in OF_OTHER_TABLES}
+    refused = {text: failure_of(partial(spark.sql, text)) for text in texts}
     for name, build in BUILDERS.items():
-        refused[name] = failure_of(lambda build=build: build(spark, path))
+        refused[name] = failure_of(partial(build, spark, path))
     assert [row.tableName for row in spark.sql("SHOW TABLES").collect()] == ["named"]
     return refused, others
 

@@ -15,8 +15,13 @@ from typing import Any
 
 import pytest
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from name_changes import (
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import expr, lit
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
+from tests.support.leaving import NONE_MODE
+from tests.support.name_changes import (
     Change,
     drop_and_add,
     leave,
@@ -26,10 +31,6 @@ from name_changes import (
     rename_and_add,
     swap,
 )
-from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
-from pyspark.sql.functions import expr, lit
-from removal import NONE_MODE
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 COLUMNS = "a INT, b STRING, d STRING"
@@ -49,17 +50,7 @@ def leave_and_add(table: Table) -> None:
 
 def and_leave(change: Change) -> Change:
     """A later change after which the names in files tell nothing of the earlier one."""
-
-    def both(table: Table) -> None:
-        change(table)
-        leave(table)
-
-    return both
-
-
-def leave_and_map(table: Table) -> None:
-    leave(table)
-    map_again(table)
+    return in_turn(change, leave)
 
 
 def restore(version: int) -> Change:
@@ -107,15 +98,15 @@ WAYS = [
     Way("left by copies", leave, rename),
     Way("left by Delta's rewrite", lambda table: leave(table, "rewrite"), rename),
     Way("left and the old name given anew", leave_and_add, rename),
-    Way("left and mapped again", leave_and_map, rename),
+    Way("left and mapped again", in_turn(leave, map_again), rename),
     Way("dropped and added", drop_and_add),
     Way("renamed and the old name given anew", rename_and_add),
     Way("restored", restore(1), drop_and_add),
-    Way("restored after leaving", restore(2), lambda table: (rename(table), leave(table))),
+    Way("restored after leaving", restore(2), and_leave(rename)),
     Way("cloned over", clone_over),
     Way("replaced without mapping", replace_unmapped, rename),
     Way("swapped and left", and_leave(swap)),
-    Way("swapped, left and mapped again", lambda table: (swap(table), leave_and_map(table))),
+    Way("swapped, left and mapped again", in_turn(and_leave(swap), map_again)),
     Way("dropped, added and left", and_leave(drop_and_add)),
     Way("renamed, the old name given anew, and left", and_leave(rename_and_add)),
     Way("untracked, swapped and left", and_leave(swap), is_tracked=False),

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
-from table_log import FEATURE, UUID
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.table_log import FEATURE, UUID
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
 INCOMPATIBLE_CHANGE = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
@@ -130,14 +131,18 @@ def test_a_complete_sink_that_may_overwrite_the_schema_sets_the_flag(
 
 
 @pytest.mark.parametrize(
-    ("mode", "columns"), [("name", {"a": (1, "a"), "b": (2, "b")}), ("none", None)]
+    ("mode", "columns"),
+    [
+        ("name", {"a": (1, "a"), "b": (2, "b")}),
+        ("none", {"a": (None, None), "b": (None, None)}),
+    ],
 )
 def test_a_table_that_a_sink_creates_is_tracked_by_default(
     source: Table,
     table: Table,
     conf: SetConf,
     mode: str,
-    columns: dict[str, tuple[int, str]] | None,
+    columns: dict[str, tuple[int | None, str | None]],
 ) -> None:
     source.insert("(1, 2, NULL)")
     conf(f"{DEFAULTS}.feature.{FEATURE}", "supported")
@@ -145,7 +150,7 @@ def test_a_table_that_a_sink_creates_is_tracked_by_default(
     run(stream(source).select("a", "b"), table.path)
 
     assert (table.log.at(0).is_tracked, table.log.at(0).flag) == (True, "false")
-    assert table.log.columns == (columns or {"a": (None, None), "b": (None, None)})
+    assert table.log.columns == columns
     assert table.log.written_columns() == ["a", "b"]
     assert table.rows() == [(1, 2)]
 

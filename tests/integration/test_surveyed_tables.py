@@ -13,22 +13,22 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
 import pyspark
 import pytest
-from custom_sessions import resolved_jars
-from delta_table import NAME_MODE, TRACKED, Table, refusal
-from pages import commands
 from pyspark.sql import SparkSession
-from releases import TABLES_AT_ONCE, VIEWS_TAKE_OUR_FUNCTIONS
-from table_log import TableLog
 
 import spark_ext
 from spark_ext import Survey
 from spark_ext.__main__ import main
+from tests.support.custom_sessions import resolved_jars
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.pages import commands
+from tests.support.releases import TABLES_AT_ONCE, VIEWS_TAKE_OUR_FUNCTIONS
+from tests.support.sessions import warehouse_of
+from tests.support.table_log import TableLog
 
-SUPPORT = Path(__file__).parents[1] / "support"
+HERE = Path(__file__).parent
 SCHEMA = "surveyed"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ODD = ["a.b", "tick``", "a${x}", "b c", "1d", 'it\'s "x"', "-- c", "é 日本"]
@@ -91,7 +91,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.fixture(scope="module")
 def warehouse(spark: SparkSession) -> Path:
     """The folder of the schema; all in it is made once."""
-    home = Path(urlparse(spark.conf.get("spark.sql.warehouse.dir")).path) / f"{SCHEMA}.db"
+    home = warehouse_of(spark) / f"{SCHEMA}.db"
     spark.sql(f"CREATE SCHEMA {SCHEMA}")
     for name, (properties, changes) in HEALTHY.items():
         table = Table(spark, home / name.strip("`"), f"{SCHEMA}.{name}")
@@ -128,10 +128,10 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the catalog `lake`, which lists what is in it."""
     home = tmp_path_factory.mktemp("lake")
     jars = f"{Path(pyspark.__file__).parent}/jars/*"
-    sources = [SUPPORT / "PathCatalog.java", SUPPORT / "ListingCatalog.java"]
+    sources = [HERE / "PathCatalog.java", HERE / "ListingCatalog.java"]
     class_path = os.pathsep.join([jars, *resolved_jars(spark)])
     subprocess.run(["javac", "-cp", class_path, "-d", home / "classes", *sources], check=True)
-    jvm = spark._jvm
+    jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     loader.addURL(jvm.java.net.URL(f"{(home / 'classes').as_uri()}/"))
     spark.conf.set("spark.sql.catalog.lake", "ListingCatalog")
@@ -141,7 +141,8 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def forget(spark: SparkSession) -> None:
-    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 def survey(spark: SparkSession, *where: str | Path) -> Survey:
@@ -171,7 +172,7 @@ def jobs(spark: SparkSession, action: Callable[[], object]) -> int:
     try:
         action()
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
     return len(context.statusTracker().getJobIdsForGroup(group))
 
 
@@ -246,7 +247,7 @@ def test_every_delta_table_of_a_schema_is_in_it_as_its_log_has_it(
 def test_an_exit_costs_what_column_mapping_exit_tells(spark: SparkSession, warehouse: Path) -> None:
     found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
 
-    costs = set()
+    costs: set[str] = set()
     for name in HEALTHY:
         row = found[full(name)]
         exits = spark.sql(f"SELECT * FROM column_mapping_exit('{full(name)}')").collect()
@@ -380,7 +381,8 @@ def test_files_are_counted_without_a_checksum_as_well(spark: SparkSession, tmp_p
         spark.sql(f"DELETE FROM {table.name} WHERE a = 1 AND b = 1")
         spark.sql(f"DELETE FROM {table.name} WHERE a = 1 AND b = 2")
         spark.sql(f"DELETE FROM {table.name} WHERE a = 2")
-    delta = spark._jvm.org.apache.spark.sql.delta.DeltaLog
+    jvm: Any = spark._jvm
+    delta = jvm.org.apache.spark.sql.delta.DeltaLog
     delta.forTable(spark._jsparkSession, str(tables[1].path)).checkpoint()
     for table in tables:
         for checksum in (table.path / "_delta_log").glob("*.crc"):
@@ -410,7 +412,7 @@ def test_a_survey_whose_jobs_are_cancelled_ends(spark: SparkSession, tmp_path: P
         with refusal("SPARK_JOB_CANCELLED"):
             survey(spark, tmp_path / "t")
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
 # Paths.
@@ -510,7 +512,8 @@ def test_what_a_catalog_refuses_is_a_row_and_ends_nothing(spark: SparkSession, l
 def test_an_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: Path) -> None:
     for number in range(3):
         (lake / "slow" / f"t{number}" / "_slow").mkdir(parents=True)
-    threads = spark._jvm.java.lang.Thread
+    jvm: Any = spark._jvm
+    threads = jvm.java.lang.Thread
 
     def running(frame: str) -> list[Any]:
         stacks = threads.getAllStackTraces()
@@ -552,7 +555,7 @@ def test_the_command_tells_a_schema(
     assert code == 1
     assert {table["table"] for table in tables} == {full(name) for name in (*HEALTHY, *BROKEN)}
     assert sums["sums"]["numTables"] == len(tables)
-    assert spark.sql("SELECT 1").first()[0] == 1
+    assert spark.sql("SELECT 1").collect() == [(1,)]
 
 
 def test_the_command_tells_paths(

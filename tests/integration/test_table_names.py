@@ -7,20 +7,21 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
-from custom_sessions import resolved_jars
-from delta_table import NAME_MODE, TRACKED, Table, refusal
 from pyspark.sql import SparkSession
-from releases import VIEWS_TAKE_OUR_FUNCTIONS
-from table_log import TableLog
 
 from spark_ext import UsageTracking
+from tests.support.custom_sessions import resolved_jars
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
+from tests.support.table_log import TableLog
 
 SetConf = Callable[[str, str], None]
 
-PATH_CATALOG = Path(__file__).parents[1] / "support" / "PathCatalog.java"
+PATH_CATALOG = Path(__file__).with_name("PathCatalog.java")
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 SUBSTITUTE = "spark.sql.variable.substitute"
 
@@ -54,7 +55,7 @@ def write(spark: SparkSession, path: Path) -> TableLog:
 def substituted(name: str, spark: SparkSession) -> str:
     """The name that Spark would make of it in a statement."""
     values = {
-        "${spark.app.name}": spark.conf.get("spark.app.name"),
+        "${spark.app.name}": str(spark.conf.get("spark.app.name")),
         "${env:HOME}": os.environ["HOME"],
         "${sparkext.unset}": "",
         "${nothing}": "",
@@ -90,7 +91,7 @@ def other_catalog(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory)
     class_path = os.pathsep.join([spark_jars, *resolved_jars(spark)])
     classes = home / "classes"
     subprocess.run(["javac", "-cp", class_path, "-d", classes, PATH_CATALOG], check=True)
-    jvm = spark._jvm
+    jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     loader.addURL(jvm.java.net.URL(f"{classes.as_uri()}/"))
     spark.conf.set("spark.sql.catalog.other", "PathCatalog")
@@ -341,7 +342,8 @@ def test_a_path_may_be_an_object(table: Table) -> None:
 def test_a_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the working directory of the JVM."""
     table.create_tracked("a INT")
-    directory = table.spark._jvm.java.lang.System.getProperty("user.dir")
+    jvm: Any = table.spark._jvm
+    directory = jvm.java.lang.System.getProperty("user.dir")
 
     with table.one_commit():
         usage = UsageTracking.forPath(table.spark, os.path.relpath(table.path, directory))
@@ -511,7 +513,9 @@ def test_a_name_stays_the_name_of_its_table_when_letter_case_counts(
         with named_table.one_commit():
             usage.disable_column_mapping(progress=None)
 
-        assert UsageTracking.forName(spark, "Named").columns().first().physicalName == "b"
+        assert [
+            row.physicalName for row in UsageTracking.forName(spark, "Named").columns().collect()
+        ] == ["b"]
     finally:
         spark.sql("DROP TABLE Named")
 
@@ -545,7 +549,7 @@ def test_a_path_in_a_view_is_a_path(table: Table) -> None:
     spark = table.spark
     spark.sql(f"""CREATE VIEW columns AS SELECT * FROM column_mapping("{table.name}")""")
     try:
-        assert spark.table("columns").first().path == "a"
+        assert [row.path for row in spark.table("columns").collect()] == ["a"]
     finally:
         spark.sql("DROP VIEW columns")
 
@@ -572,7 +576,8 @@ def test_a_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Pat
     write(spark, tmp_path / "a")
 
     call = f"column_mapping_exit('delta.`{tmp_path}/a$${{sparkext.unset}}{{x}}`')"
-    (statement,) = spark.sql(f"SELECT * FROM {call} WHERE exit = 'unmapped'").first().statements
+    [row] = spark.sql(f"SELECT * FROM {call} WHERE exit = 'unmapped'").collect()
+    [statement] = row.statements
     spark.sql(statement)
 
     assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
@@ -583,4 +588,4 @@ def test_the_collation_of_a_name_says_nothing(named_table: Table) -> None:
 
     call = "column_mapping('na' || 'med' COLLATE UTF8_LCASE)"
 
-    assert named_table.spark.sql(f"SELECT path FROM {call}").first().path == "a"
+    assert named_table.spark.sql(f"SELECT path FROM {call}").collect() == [("a",)]

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from delta_table import NAME_MODE, TRACKED, Table, refusal
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from table_log import FEATURE, is_uuid_name
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import FEATURE, is_uuid_name
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 

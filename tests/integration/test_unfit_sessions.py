@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from changed_jars import changed_jar, with_other_name
-from custom_sessions import (
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext.errors import SparkExtError
+from tests.integration.changed_jars import changed_jar, with_other_name
+from tests.support.custom_sessions import (
     DELTA,
     OURS,
     Failure,
@@ -21,14 +26,10 @@ from custom_sessions import (
     stop,
     track_a_table,
 )
-from delta_table import Table
-from processes import in_new_process
-from pyspark import SparkContext
-from pyspark.sql import SparkSession
-from table_log import TableLog
-
-import spark_ext
-from spark_ext.errors import SparkExtError
+from tests.support.delta_table import Table
+from tests.support.processes import in_new_process
+from tests.support.releases import SUPPORTED_PAIRS
+from tests.support.table_log import TableLog
 
 DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
 RELOCATED = "org/apache/spark/sql/delta/Relocated$.class"
@@ -112,7 +113,7 @@ def test_a_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[s
     assert failure.sql_state == "0A000"
     assert failure.parameters["spark"] == pyspark.__version__
     assert failure.parameters["delta"] == f"{version('delta-spark')} for Spark {there}"
-    assert "Spark 4.2 with delta-spark 4.4.0" in failure.parameters["supported"]
+    assert failure.parameters["supported"] == SUPPORTED_PAIRS
 
 
 ALTER = "org/apache/spark/sql/delta/commands/AlterTableSetPropertiesDeltaCommand.class"

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from custom_sessions import DELTA, Failure, failure_of, resolved_jars, session
-from delta_table import TRACKED, Table
-from processes import new_process
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
-from table_log import UUID
 
 import spark_ext
 from spark_ext import UsageTracking
+from tests.support.custom_sessions import DELTA, Failure, failure_of, resolved_jars, session
+from tests.support.delta_table import TRACKED, Table
+from tests.support.processes import new_process
+from tests.support.table_log import UUID
 
 WRITES = [
     "INSERT INTO {t} VALUES (3, 'z')",
@@ -42,21 +43,28 @@ def with_session(
     return function(session(home, jars, extensions=[DELTA]).getOrCreate(), *arguments)
 
 
-Visit = tuple[list[tuple[object, ...]], dict[str, Failure | None], dict[str, tuple[str, str]]]
+Visit = tuple[
+    list[tuple[object, ...]], dict[str, Failure | None], dict[str, tuple[str, str | None]]
+]
 
 
 def visit(spark: SparkSession, path: Path) -> Visit:
     """The table's rows, how each write of it fails, and how asking for its tracking does."""
     table = Table(spark, path)
     failures = {
-        write: failure_of(lambda w=write: spark.sql(w.format(t=table.name))) for write in WRITES
+        write: failure_of(partial(spark.sql, write.format(t=table.name))) for write in WRITES
     }
-    return table.rows(), failures, {"name": asked(spark, str(path)), "path": asked(spark, path)}
+    refusals = {
+        "name": asked(UsageTracking.forName, spark, str(path)),
+        "path": asked(UsageTracking.forPath, spark, path),
+    }
+    return table.rows(), failures, refusals
 
 
-def asked(spark: SparkSession, table: str | Path) -> tuple[str, str]:
+def asked(
+    find: Callable[..., object], spark: SparkSession, table: str | Path
+) -> tuple[str, str | None]:
     """How asking for a table fails: the condition, and that of Spark's error behind it."""
-    find = UsageTracking.forName if isinstance(table, str) else UsageTracking.forPath
     with pytest.raises(spark_ext.SparkExtError) as refused:
         find(spark, table)
     cause = refused.value.__cause__

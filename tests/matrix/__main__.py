@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests of sessions on every supported pair of Spark and Delta: `make test-matrix`.
 
-Each pair has a virtual environment of its own below `.matrix/`, made once, and the one jar of the
-checkout. First the JVM half is linked against the pair's jars, then the tests run; the table at the
-end is the one of docs/install.md.
+Each pair of `pairs.py` has a virtual environment of its own below `.matrix/`, made once, and the
+one jar of the checkout. First the JVM half is linked against the pair's jars, then the tests run;
+the table at the end is the one of docs/install.md.
 
 Usage:
     .venv/bin/python -m tests.matrix [--pairs '4.0.1+4.1.0 4.2.1+4.4.0'] [-- <arguments of pytest>]
@@ -28,6 +28,8 @@ from xml.etree import ElementTree
 
 from packaging.requirements import Requirement
 
+from tests.matrix.pairs import SHORT, WHOLE
+
 CHECKOUT = Path(__file__).parents[2]
 HOME = CHECKOUT / ".matrix"
 TESTS = Path("tests") / "integration"
@@ -36,14 +38,6 @@ CONNECT_TESTS = Path("tests") / "ways_in" / "test_connect.py"
 # What meets Delta's own conflict checks, which differ between releases.
 HELD_TESTS = Path("tests") / "concurrency" / "test_stale_statements.py"
 
-# The oldest and the newest pair of each minor release of Spark, without that of `make test`.
-WHOLE = ["4.0.1+4.1.0", "4.0.5+4.4.0", "4.1.0+4.1.0", "4.1.4+4.4.0", "4.2.1+4.4.0"]
-SHORT = [
-    *[f"4.0.1+{delta}" for delta in ("4.2.0", "4.3.0", "4.3.1", "4.4.0")],
-    "4.0.5+4.1.0",
-    *[f"4.1.1+{delta}" for delta in ("4.1.0", "4.2.0", "4.4.0")],
-    *[f"4.1.2+{delta}" for delta in ("4.3.0", "4.3.1")],  # runs neither of the two before
-]
 # Start, statements that every path of ours is in, Delta's own commands, and the log without Delta.
 SHORT_TESTS = [
     "test_session_start.py",
@@ -51,7 +45,7 @@ SHORT_TESTS = [
     "test_drop_columns.py",
     "test_merge_into.py",
     "test_drop_feature.py",
-    "test_disable_mapping.py",
+    "test_leave_for_free.py",
     "test_describe_table.py",
     "test_column_history.py",
     "test_audited_tables.py",

@@ -11,8 +11,9 @@ import venv
 from pathlib import Path
 
 import pytest
-from environments import environment_for, run
-from pages import CHECKOUT, blocks
+
+from tests.support.environments import environment_for, run
+from tests.support.pages import CHECKOUT, blocks
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from environments import (
+from pyspark.sql import SparkSession
+
+from tests.support.environments import (
     Environment,
     environment_for,
     metadata_of,
@@ -23,9 +25,8 @@ from environments import (
     run_unchecked,
     without_compiler,
 )
-from pyspark.sql import SparkSession
-from sessions import small_session
-from table_log import TableLog
+from tests.support.sessions import small_session
+from tests.support.table_log import TableLog
 
 CHECKOUT = Path(__file__).parents[2]
 JAR = "spark_ext/jars/spark-ext.jar"

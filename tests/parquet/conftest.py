@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from copied_file import copied_file
-from parquet_file import ParquetFile
-from parquet_renamer import Renamer
 from pyspark.sql import SparkSession
+
+from tests.parquet.copied_file import copied_file
+from tests.parquet.renamer import Renamer
+from tests.support.parquet_file import ParquetFile
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from compact_thrift import I32, I64, LIST, STRUCT, List, Struct, decoded, encoded
-from copied_file import NUMBER, ROWS
-from parquet_file import (
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.parquet.copied_file import NUMBER, ROWS
+from tests.support.compact_thrift import I32, I64, LIST, STRUCT, List, Struct, decoded, encoded
+from tests.support.parquet_file import (
     BLOOM,
     BLOOM_LENGTH,
     COLUMN_INDEX,
@@ -41,9 +45,6 @@ from parquet_file import (
     ParquetFile,
     problems,
 )
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 

@@ -19,8 +19,10 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from compact_thrift import decoded
-from parquet_columns import (
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tests.parquet.columns import (
     KEY,
     ROW,
     Column,
@@ -36,7 +38,11 @@ from parquet_columns import (
     values,
     without,
 )
-from parquet_file import (
+from tests.parquet.kept import differences
+from tests.parquet.renamer import BY, Outcome, Renamer
+from tests.parquet.writers import BROTLI, write_all
+from tests.support.compact_thrift import decoded
+from tests.support.parquet_file import (
     BLOOM,
     CODEC,
     COLUMN_INDEX,
@@ -53,11 +59,6 @@ from parquet_file import (
     problems,
     start,
 )
-from parquet_kept import differences
-from parquet_renamer import BY, Outcome, Renamer
-from parquet_writers import BROTLI, write_all
-from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 ROWS = 300
 LZO = 3  # a codec that nobody ships

@@ -9,9 +9,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from parquet_columns import Array, Column, Map, Struct, plan
-from parquet_file import STATISTICS, ParquetFile, problems
-from parquet_renamer import Outcome, Renamer
+
+from tests.parquet.columns import Array, Column, Map, Struct, plan
+from tests.parquet.renamer import Outcome, Renamer
+from tests.support.parquet_file import STATISTICS, ParquetFile, problems
 
 NAN_COUNT = 9  # of `Statistics` in parquet.thrift
 

@@ -10,10 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from compact_thrift import BINARY, I32, I64, Struct, decoded, encoded
-from copied_file import DROPPED, STAYING
-from parquet_columns import Column, plan
-from parquet_file import (
+
+from tests.parquet.columns import Column, plan
+from tests.parquet.copied_file import DROPPED, STAYING
+from tests.parquet.kept import SPARKS_SCHEMA, differences
+from tests.parquet.renamer import Renamer
+from tests.support.compact_thrift import BINARY, I32, I64, Struct, decoded, encoded
+from tests.support.parquet_file import (
     BLOOM,
     CODEC,
     COLUMN_INDEX,
@@ -30,8 +33,6 @@ from parquet_file import (
     ParquetFile,
     start,
 )
-from parquet_kept import SPARKS_SCHEMA, differences
-from parquet_renamer import Renamer
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 
@@ -185,7 +186,7 @@ def test_the_comparison_sees(
 def test_a_file_says_nothing_that_another_of_its_task_says(
     renamer: Renamer, tmp_path: Path
 ) -> None:
-    columns = [Column(n, f"col-{name}", name, pa.int64()) for n, name in enumerate("ab", start=1)]
+    columns = tuple(Column(n, f"col-{s}", s, pa.int64()) for n, s in enumerate("ab", start=1))
     of_task = renamer.renaming(plan(columns))
     for number, some in enumerate([columns[:1], columns, columns, columns[:1]]):
         fields = [{"name": c.name, "type": "long", "nullable": True, "metadata": {}} for c in some]
@@ -194,5 +195,5 @@ def test_a_file_says_nothing_that_another_of_its_task_says(
         file, target = tmp_path / f"{number}.parquet", tmp_path / f"copy-{number}.parquet"
         pq.write_table(table.replace_schema_metadata(says), file)
         assert renamer.copy(file, target, of_task).way == "COPIED"
-        said = json.loads(ParquetFile.of(target).key_values[SPARKS_SCHEMA])
+        said = json.loads(str(ParquetFile.of(target).key_values[SPARKS_SCHEMA]))
         assert [field["name"] for field in said["fields"]] == [c.new_name for c in some]

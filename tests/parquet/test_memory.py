@@ -9,8 +9,9 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from parquet_columns import Column, plan
-from parquet_renamer import BY, Renamer
+
+from tests.parquet.columns import Column, plan
+from tests.parquet.renamer import BY, Renamer
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 

@@ -14,10 +14,13 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from compact_thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, List, Struct
-from parquet_columns import Array, Column, Columns, Map, arrow_schema, plan
-from parquet_columns import Struct as StructType
-from parquet_file import (
+from pyspark.sql import SparkSession
+
+from tests.parquet.columns import Array, Column, Columns, Map, arrow_schema, plan
+from tests.parquet.columns import Struct as StructType
+from tests.parquet.renamer import Outcome, Renamer
+from tests.support.compact_thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, List, Struct
+from tests.support.parquet_file import (
     BLOOM,
     BLOOM_LENGTH,
     COLUMN_INDEX,
@@ -45,8 +48,6 @@ from parquet_file import (
     problems,
     start,
 )
-from parquet_renamer import Outcome, Renamer
-from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 
@@ -238,7 +239,7 @@ def test_a_file_may_have_no_rows(source: Path, copy: Copy) -> None:
 
 
 def test_a_file_may_have_no_row_group(source: Path, copy: Copy) -> None:
-    polars.from_arrow(TABLE.select(["col-a", "col-b"]).slice(0, 0)).write_parquet(source)
+    polars.DataFrame(TABLE.select(["col-a", "col-b"]).slice(0, 0)).write_parquet(source)
     assert ParquetFile.of(source).row_groups == []
     assert rows_of(copy(source, (A,))) == []
 

@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
-from parquet_columns import Column, plan
-from parquet_file import ParquetFile
-from parquet_renamer import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+from tests.parquet.columns import Column, plan
+from tests.parquet.renamer import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
+from tests.support.parquet_file import ParquetFile
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 
@@ -128,7 +129,7 @@ def test_no_damage_to_a_footer_breaks_more_than_the_file(
 # Encrypted
 
 
-class Keys(pe.KmsClient):
+class Keys(pe.KmsClient):  # type: ignore[misc]  # which is Any: pyarrow has no types
     """A key service that turns keys around."""
 
     def __init__(self, config: pe.KmsConnectionConfig) -> None:

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from acts import Act, Stage
-from faults import SCHEME, LateStorage
-from held_statement import PATIENCE, Step, observed
 from pyspark.sql import SparkSession
-from schedule import Fault, Move, Schedule
-from table_kinds import Original, Originals
-from table_model import Row
+
+from tests.schedules.acts import Act, Stage
+from tests.schedules.faults import SCHEME, LateStorage
+from tests.schedules.schedule import Fault, Move, Schedule
+from tests.schedules.table_kinds import Original, Originals
+from tests.schedules.table_model import Row
+from tests.support.held_statement import Step, observed
+from tests.support.waiting import PATIENCE
 
 SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
 BLOCKED = 15.0

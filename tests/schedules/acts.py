@@ -17,13 +17,14 @@ from typing import Any
 from uuid import uuid4
 
 from delta.tables import DeltaTable
-from delta_table import NAME_MODE, TRACKED
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import Row as SparkRow
-from removal import NONE_MODE, SETTING
-from table_kinds import Kind, Original
-from table_log import TableLog
-from table_model import OPEN, Impossible, Model, Row
+
+from tests.schedules.table_kinds import Kind, Original
+from tests.schedules.table_model import OPEN, Impossible, Model, Row
+from tests.support.delta_table import NAME_MODE, TRACKED
+from tests.support.leaving import NONE_MODE, SETTING
+from tests.support.table_log import TableLog
 
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 KEPT_PROPERTIES = (
@@ -429,7 +430,7 @@ def _overwriting_partitions(before: Model, moment: Moment) -> Model:
     before.require(*moment.known.identities)
     partition = dict(zip(moment.known.identities[1:3], ("b.3", "d.3"), strict=True))
     kept = [row for row in before.rows if not partition.items() <= row.items()]
-    return replace(before, rows=(*kept, row_for(moment.number, moment.known) | partition))
+    return replace(before, rows=(*kept, {**row_for(moment.number, moment.known), **partition}))
 
 
 INSERT = Act(

@@ -6,12 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from actors import Theatre
-from faults import late_jar, make_known
-from playing import Play, play_in
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
-from table_kinds import Originals
+
+from tests.schedules.actors import Theatre
+from tests.schedules.faults import late_jar, make_known
+from tests.schedules.playing import Play, play_in
+from tests.schedules.table_kinds import Originals
 
 
 @pytest.fixture(scope="session")

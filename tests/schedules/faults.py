@@ -10,9 +10,10 @@ from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
-from schedule import Fault
 
-SOURCE = Path(__file__).parents[1] / "support" / "LateFileSystem.java"
+from tests.schedules.schedule import Fault
+
+SOURCE = Path(__file__).with_name("LateFileSystem.java")
 CLASS = SOURCE.stem
 SCHEME = "late"
 LOG_STORE = (f"spark.delta.logStore.{SCHEME}.impl", "io.delta.storage.LocalLogStore")

@@ -6,17 +6,17 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from multiprocessing import get_context
 from pathlib import Path
 
-from actors import hold
-from custom_sessions import session
-from held_statement import PATIENCE
-from processes import jvm_pid
 from pyspark.java_gateway import ensure_callback_server_started
-from schedule import killed_schedule
-from table_kinds import Original
+
+from tests.schedules.actors import hold
+from tests.schedules.schedule import killed_schedule
+from tests.schedules.table_kinds import Original
+from tests.support.custom_sessions import session
+from tests.support.processes import jvm_pid
+from tests.support.waiting import PATIENCE, wait_until
 
 READY = "ready"
 
@@ -39,12 +39,12 @@ def hold_and_kill(home: Path, jars: list[str], seeds: dict[int, Original]) -> No
     process = get_context("spawn").Process(target=hold_all, args=(home, jars, seeds), daemon=True)
     process.start()
     try:
-        deadline = time.monotonic() + 3 * PATIENCE
-        while not (home / READY).exists():
-            assert process.is_alive()
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        os.kill(int((home / READY).read_text()), signal.SIGKILL)
+        ready = home / READY
+        wait_until(
+            lambda: ready.exists() or not process.is_alive(), "all statements held", 3 * PATIENCE
+        )
+        assert process.is_alive()
+        os.kill(int(ready.read_text()), signal.SIGKILL)
     finally:
         process.kill()
         process.join()

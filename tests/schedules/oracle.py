@@ -18,16 +18,17 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow.parquet
-from actors import Deed, Run, signatures
-from acts import DROP_MAPPING, LEAVE, VACUUM_NOW, Moment
-from deletion_vectors import deleted_rows, vector_file
-from faults import MESSAGE
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from sound_log import assert_sound, is_mapped
-from table_log import TableLog
-from table_model import OPEN, Impossible, Model, Value
+
+from tests.schedules.actors import Deed, Run, signatures
+from tests.schedules.acts import DROP_MAPPING, LEAVE, VACUUM_NOW, Moment
+from tests.schedules.deletion_vectors import deleted_rows, vector_file
+from tests.schedules.faults import MESSAGE
+from tests.schedules.table_model import OPEN, Impossible, Model, Value
+from tests.support.sound_log import assert_sound, is_mapped
+from tests.support.table_log import TableLog
 
 NamedRow = dict[str, Value]
 

@@ -8,10 +8,11 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from actors import Theatre
-from oracle import Finding, judge
 from pyspark.sql import SparkSession
-from schedule import schedule
+
+from tests.schedules.actors import Theatre
+from tests.schedules.oracle import Finding, judge
+from tests.schedules.schedule import schedule
 
 SEEDS = 1000
 BATCH = 25

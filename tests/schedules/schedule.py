@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 
-from acts import (
+from tests.schedules.acts import (
     ADD_B,
     ADD_F,
     CHANGES,
@@ -55,8 +55,8 @@ from acts import (
     WRITERS,
     Act,
 )
-from held_statement import Step
-from table_kinds import DROPPED, MAPPINGS, Kind
+from tests.schedules.table_kinds import DROPPED, MAPPINGS, Kind
+from tests.support.held_statement import Step
 
 Script = tuple[Act, ...]
 
@@ -215,7 +215,7 @@ def killed_schedule(seed: int) -> Schedule:
     """One that is killed where it is held; what others do then is what it would have overtaken."""
     random = Random(f"killed {seed}")
     number = random.choice((2, 3))
-    scripts = [(random.choice((*WRITERS, *(script[0] for script in CHANGES))),)]
+    scripts: list[Script] = [(random.choice((*WRITERS, *(script[0] for script in CHANGES))),)]
     while len(scripts) < number:
         scripts.append(random.choice((*CHANGES, *((act,) for act in WRITERS))))
     kind = _kind(random, [act for script in scripts for act in script])

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copytree
 
-from delta_table import NAME_MODE, TRACKED, Table
 from pyspark.sql import SparkSession
-from removal import NONE_MODE, setting
-from table_model import Column, Model, Row, Value
+
+from tests.schedules.table_model import Column, Model, Row, Value
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.leaving import NONE_MODE, setting
 
 MAPPINGS = ("plain", "free", "used", "left")
 """Never mapped; mapped and no column touched; renamed and dropped; that, and mapping left."""
@@ -172,5 +173,5 @@ def _insert(table: Table, rows: list[Row], identities: tuple[str, ...]) -> None:
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
 
 
-def _literal(value: Value) -> str:
+def _literal(value: Value | None) -> str:
     return "CAST(NULL AS STRING)" if value is None else repr(value)

@@ -6,13 +6,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from actors import Run, Theatre, newest_version
-from custom_sessions import our_jar, resolved_jars
-from faults import SCHEME
-from killed import hold_and_kill
-from oracle import judge
 from pyspark.sql import SparkSession
-from schedule import killed_schedule
+
+from tests.schedules.actors import Run, Theatre, newest_version
+from tests.schedules.faults import SCHEME
+from tests.schedules.killed import hold_and_kill
+from tests.schedules.oracle import judge
+from tests.schedules.schedule import killed_schedule
+from tests.support.custom_sessions import our_jar, resolved_jars
 
 SEEDS = 60
 BATCH = 30

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from playing import BATCH, SEEDS, Play, play_all
+
+from tests.schedules.playing import BATCH, SEEDS, Play, play_all
 
 
 @pytest.mark.matrix

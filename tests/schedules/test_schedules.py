@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 import pytest
-from playing import BATCH, SEEDS, Play, asked_for, play_all
+
+from tests.schedules.playing import BATCH, SEEDS, Play, asked_for, play_all
 
 # Each statement, each step and each fault, on few kinds of tables; and for each check that was
 # taken out on purpose, and all that a removal was made to forget, one that fails then: 25, 45, 49,

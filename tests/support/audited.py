@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import log_request
 import pytest
 
 from spark_ext.auditing import Finding, audit
-from spark_ext.worker.log_wire import parse_log
+from spark_ext.wire.logs import parse_log
+from tests.support import log_request
 
 
 def findings(table: Path) -> tuple[Finding, ...]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sessions import SHORT_RUN
+from tests.support.sessions import SHORT_RUN
 
 # What Spark's own scripts pass on to each JVM that they start, without a word about it.
 VARIABLE = "SPARK_SUBMIT_OPTS"
@@ -19,8 +19,8 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from pyspark.sql import SparkSession
-from sessions import small_session
-from custom_sessions import track_a_table
+from tests.support.custom_sessions import track_a_table
+from tests.support.sessions import small_session
 import spark_ext
 home = Path(sys.argv[2])
 spark = spark_ext.configure(small_session(SparkSession.builder, home / "warehouse")).getOrCreate()
@@ -34,7 +34,7 @@ def make(folder: Path) -> str | None:
     archive = folder / "classes.jsa"
     options = f"{os.environ.get(VARIABLE, '')} {SHORT_RUN} {QUIET}"
     session = subprocess.run(
-        [sys.executable, "-c", SESSION, str(Path(__file__).parent), str(folder)],
+        [sys.executable, "-c", SESSION, str(Path(__file__).parents[2]), str(folder)],
         env={**os.environ, VARIABLE: f"{options} -XX:ArchiveClassesAtExit={archive}"},
         capture_output=True,
         text=True,

@@ -5,33 +5,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 from urllib.parse import urlsplit
 
 from delta.tables import DeltaTable
-from delta_table import Table
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from sessions import small_session
-from table_log import FLAG, TableLog
 
 import spark_ext
+from tests.support.delta_table import Table
+from tests.support.sessions import small_session
+from tests.support.table_log import FLAG, TableLog
 
 OURS = "sparkext.UsageTrackingExtension"
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 
+@final
 @dataclass(frozen=True)
 class Failure:
     """What an error tells, however it reached Python."""
 
     type: str
-    condition: str
-    sql_state: str
+    condition: str | None
+    sql_state: str | None
     parameters: dict[str, str]
 
 
@@ -52,7 +54,7 @@ def failure_of(action: Callable[[], object]) -> Failure | None:
             type(error).__name__,
             error.getCondition(),
             error.getSqlState(),
-            error.getMessageParameters(),
+            error.getMessageParameters() or {},
         )
     return None
 
@@ -126,7 +128,7 @@ NAMES_THE_FLAG = [
 def refusals(spark: SparkSession, home: Path) -> set[str | None]:
     """The conditions of statements and of a builder that name the flag."""
     Table(spark, home, "source").create_tracked("a INT")
-    found = [failure_of(lambda text=text: spark.sql(text)) for text in NAMES_THE_FLAG]
+    found = [failure_of(partial(spark.sql, text)) for text in NAMES_THE_FLAG]
     source = DeltaTable.forName(spark, "source")
     new = str(home / "new")
     found.append(failure_of(lambda: source.clone(new, True, properties={FLAG: "false"})))

@@ -5,21 +5,32 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from generated_columns import create_by_builder
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from releases import SQL_GENERATES_COLUMNS
-from table_log import TableLog
+
+from tests.support.generated_columns import create_by_builder
+from tests.support.releases import SQL_GENERATES_COLUMNS
+from tests.support.table_log import TableLog
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
+
+
+def in_turn(*writers: Callable[[Table], object]) -> Callable[[Table], None]:
+    """All of them as one, in this order."""
+
+    def write(table: Table) -> None:
+        for each in writers:
+            each(table)
+
+    return write
 
 
 class Table:

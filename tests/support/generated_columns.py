@@ -27,14 +27,12 @@ def create_by_builder(spark: SparkSession, path: Path, columns: str, *properties
     for column in COLUMN.findall(columns):
         parts = PARTS.fullmatch(column.strip())
         assert parts is not None, column
-        generated = parts["expression"] or (IdentityGenerator() if parts["how"] else None)
-        always = generated if parts["how"] == "ALWAYS" else None
-        default = generated if parts["how"] == "BY DEFAULT" else None
+        always = parts["expression"] or IdentityGenerator()
         builder.addColumn(
             parts["name"],
             parts["type"],
-            generatedAlwaysAs=always,
-            generatedByDefaultAs=default,
+            generatedAlwaysAs=always if parts["how"] == "ALWAYS" else None,
+            generatedByDefaultAs=IdentityGenerator() if parts["how"] == "BY DEFAULT" else None,
         )
     for text in properties:
         found = PROPERTY.fullmatch(text)

@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-PATIENCE = 120.0  # seconds, on a machine that has other things to do
+from tests.support.waiting import PATIENCE
+
 DELTA = "org.apache.spark.sql.delta"
 
 

@@ -29,7 +29,7 @@ TOLD = ("commitInfo", "protocol", "metaData")
 
 
 def request(path: Path, name: str = "t", *, files: bool = True) -> str:
-    """The request for a table, as `spark_ext.worker.log_wire` describes it."""
+    """The request for a table, as `spark_ext.wire.logs` reads it."""
     return json.dumps({"name": name, "log": log(path, files=files)})
 
 
@@ -240,7 +240,7 @@ def _footer(table: Path, add: Action) -> dict[str, Any]:
 def _columns(field: pyarrow.Field, name: str, parent: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     path = (*parent, name)
     id = (field.metadata or {}).get(b"PARQUET:field_id")
-    yield {"path": list(path), "id": None if id is None else int(id)}
+    yield {"path": list(path), "fieldId": None if id is None else int(id)}
     for child, segment in _children(field.type):
         yield from _columns(child, segment or child.name, path)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from delta_table import NAME_MODE, Table
-from removal import NONE_MODE, setting
+from tests.support.delta_table import NAME_MODE, Table
+from tests.support.leaving import NONE_MODE, setting
 
 Change = Callable[[Table], object]
 

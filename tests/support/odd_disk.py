@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import subprocess
-import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from pyspark.sql import SparkSession
 SOURCE = Path(__file__).with_name("OddFileSystem.java")
 CLASS = SOURCE.stem
 LOG_STORE = ("spark.delta.logStore.odd.impl", "io.delta.storage.LocalLogStore")
-PATIENCE = 120.0
 
 
 def odd_jar(home: Path) -> Path:
@@ -39,10 +36,11 @@ class OddDisk:
     """What the storage does wrong, told by files in a folder of its own."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self._jvm: Any = spark._jvm
+        jvm: Any = spark._jvm
+        self._system = jvm.java.lang.System
         self._folder = folder
         folder.mkdir()
-        self._jvm.java.lang.System.setProperty("odd.folder", str(folder))
+        self._system.setProperty("odd.folder", str(folder))
 
     def fail(self, times: int = 1, *, after: int = 0) -> None:
         """The next data files that are written break off, but for some at first."""
@@ -64,7 +62,7 @@ class OddDisk:
 
     def close(self) -> None:
         self.release()
-        self._jvm.java.lang.System.clearProperty("odd.folder")
+        self._system.clearProperty("odd.folder")
 
 
 def make_known(spark: SparkSession, jar: Path) -> None:
@@ -75,10 +73,3 @@ def make_known(spark: SparkSession, jar: Path) -> None:
     hadoop.setClassLoader(spark._jsparkSession.sharedState().jarClassLoader())
     hadoop.set("fs.odd.impl", CLASS)
     jvm.org.apache.spark.SparkEnv.get().conf().set(*LOG_STORE)
-
-
-def wait_until(is_true: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not is_true():
-        assert time.monotonic() < deadline, f"not in {PATIENCE} s: {what}"
-        time.sleep(0.02)

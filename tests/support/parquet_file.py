@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from compact_thrift import Struct, decoded, encoded
+from tests.support.compact_thrift import Struct, decoded, encoded
 
 MAGIC = b"PAR1"
 

@@ -18,7 +18,8 @@ Result = TypeVar("Result")
 
 
 def jvm_pid(spark: SparkSession) -> int:
-    return int(spark._jvm.java.lang.ProcessHandle.current().pid())
+    jvm: Any = spark._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
 
 
 def rule_workers(jvm: int) -> set[int]:

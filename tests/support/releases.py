@@ -10,6 +10,8 @@ from importlib.metadata import version
 import pyspark
 from pyspark.sql import SparkSession
 
+from spark_ext.launch.releases import RELEASES
+
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 
 
@@ -22,7 +24,9 @@ SPARK = numbers(pyspark.__version__)
 DELTA = numbers(DELTA_VERSION)
 DELTA_COORDINATES = f"io.delta:delta-spark_{SPARK[0]}.{SPARK[1]}_2.13:{DELTA_VERSION}"
 
-TESTED_DELTAS = "4.1.0, 4.2.0, 4.3.0, 4.3.1, 4.4.0"
+# What refusals and warnings name.
+SUPPORTED_PAIRS = RELEASES["supported"]
+TESTED_DELTAS = ", ".join(RELEASES["deltas"])
 
 # PySpark closes the sockets that it reads rows from since 4.2.
 LEAVES_SOCKETS_OPEN = SPARK < (4, 2)

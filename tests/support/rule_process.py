@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from itertools import count
 
 import pytest
-from delta_table import Table
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
+
+from tests.support.delta_table import Table
+from tests.support.waiting import wait_until
 
 PYTHON = "spark.sparkext.worker.python"
 TIMEOUT = "spark.sparkext.worker.timeout"
@@ -35,10 +36,14 @@ def refusal(table: Table) -> AnalysisException:
     return refused.value
 
 
+def parameters(error: PySparkException) -> dict[str, str]:
+    return error.getMessageParameters() or {}
+
+
 def kill(process: int) -> None:
     """Kills a child of the JVM, and waits until the JVM has taken note of its end."""
     os.kill(process, signal.SIGKILL)
-    wait_until(lambda: not exists(process))
+    wait_until(lambda: not exists(process), "its end")
 
 
 def exists(process: int) -> bool:
@@ -47,11 +52,3 @@ def exists(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_true():
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        time.sleep(0.02)

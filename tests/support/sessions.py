@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
-from releases import SPARK
+
+from tests.support.releases import SPARK
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # The better compiler and the concurrent collector take a quarter of the processor's time, and pay
@@ -45,6 +47,11 @@ def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSessio
         .config("spark.ui.retainedStages", "100")
         .config("spark.ui.retainedTasks", "1000")
     )
+
+
+def warehouse_of(spark: SparkSession) -> Path:
+    """The folder of a session's tables, those of a schema in one of its own."""
+    return Path(urlsplit(str(spark.conf.get("spark.sql.warehouse.dir"))).path)
 
 
 def with_one_driver(builder: SparkSession.Builder) -> SparkSession.Builder:

@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow.parquet
-from table_log import TableLog, is_uuid_name
+
+from tests.support.table_log import TableLog, is_uuid_name
 
 Row = dict[str, Any]
 
@@ -38,11 +39,9 @@ def _assert_sound_version(log: TableLog) -> None:
     if log.is_tracked:
         assert log.flag in ("true", "false")
     if is_mapped(log):
-        ids = list(log.ids.values())
-        names = [name.lower() for name in log.physical_names.values()]
-        assert len(set(ids)) == len(ids)
-        assert max(ids) <= log.max_column_id
-        assert len(set(names)) == len(names)
+        names = {name.lower() for name in log.physical_names.values() if name}
+        assert len(set(log.ids.values())) == len(names) == len(log.fields)
+        assert max(log.ids.values()) <= log.max_column_id
     else:
         assert set(log.ids.values()) == set(log.physical_names.values()) == {None}
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import unquote
 
 import pyarrow.parquet
@@ -117,7 +117,8 @@ class TableLog:
         return {path: field.physical_name for path, field in self.fields.items()}
 
     @property
-    def ids(self) -> dict[str, int | None]:
+    def ids(self) -> dict[str, Any]:
+        """Every column's id, None where it has none."""
         return {path: field.id for path, field in self.fields.items()}
 
     @property
@@ -155,7 +156,7 @@ class TableLog:
         file.write_text("".join(f"{json.dumps(action)}\n" for action in commit))
 
 
-def is_uuid_name(name: str | None) -> bool:
+def is_uuid_name(name: str | None) -> TypeGuard[str]:
     return name is not None and UUID_NAME.fullmatch(name) is not None
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tables import TRACKED
-
 from spark_ext.log.actions import Commit, FileGroup, LoggedMetadata, Summary, TableLog
 from spark_ext.log.replay import State, states
 from spark_ext.model.metadata import Protocol, TableMetadata
+from tests.unit.tables import TRACKED
 
 Version = TableMetadata | tuple[TableMetadata, Any]
 

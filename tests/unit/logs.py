@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tables import TRACKED
-
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
 from spark_ext.model.metadata import Protocol, TableMetadata
+from tests.unit.tables import TRACKED
 
 Step = tuple[str, TableMetadata] | tuple[str, TableMetadata, tuple[str, ...]]
 

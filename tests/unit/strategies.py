@@ -6,18 +6,15 @@ A new kind of schema or commit that the rules learn about is added here first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import fake_delta
 from hypothesis import strategies as st
-from tables import TRACKED, commit, without
 
 from spark_ext.model.column_mapping import (
     column_id,
-    drop_column_mapping_metadata,
     find_max_column_id,
     max_column_id,
 )
@@ -31,6 +28,8 @@ from spark_ext.model.keys import (
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
 from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
+from tests.unit import fake_delta
+from tests.unit.tables import TRACKED, commit, without
 
 # Case twins, Delta's special characters, segments of paths, letters whose case is not ASCII.
 NAMES = (
@@ -132,7 +131,8 @@ def recased(draw: st.DrawFn, schema: Schema) -> Schema:
     """The same columns in other letter case, as users may write them."""
 
     def written(path: Path, field: Field) -> Field:
-        change = draw(st.sampled_from([str, str.lower, str.upper, str.swapcase]))
+        cases: list[Callable[[str], str]] = [str, str.lower, str.upper, str.swapcase]
+        change = draw(st.sampled_from(cases))
         return {**field, "name": change(field["name"])}
 
     return map_fields(schema, written)
@@ -237,7 +237,7 @@ def changes(
     schema = draw(evolved(old.schema))
     remaps = old.configuration.get(COLUMN_MAPPING_MODE) != configuration.get(COLUMN_MAPPING_MODE)
     if overwriting or remaps:
-        schema = drop_column_mapping_metadata(schema)
+        schema = fake_delta.drop_column_mapping_metadata(schema)
     proposed = TableMetadata(schema, configuration)
     new = fake_delta.assigned(
         old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps

@@ -53,7 +53,7 @@ def without(metadata: TableMetadata, key: str) -> TableMetadata:
 
 
 def wire(metadata: TableMetadata) -> dict[str, Any]:
-    """A table in a request, as `spark_ext.worker.wire` has it."""
+    """A table in a request, as `spark_ext.wire.messages` has it."""
     return {
         "schema": metadata.schema,
         "configuration": dict(metadata.configuration),

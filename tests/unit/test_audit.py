@@ -8,10 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import audited_logs
 import pytest
-from audited_logs import Version, log_of
-from tables import table, without
 
 import spark_ext
 from spark_ext import AuditResult, Finding
@@ -19,9 +16,12 @@ from spark_ext.api.audit import _sql_name
 from spark_ext.auditing import CHECKS, audit
 from spark_ext.auditing import checks as room
 from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, TableLog
-from spark_ext.model.keys import MAX_COLUMN_ID
-from spark_ext.model.metadata import TableMetadata
-from spark_ext.worker.questions import ask
+from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
+from spark_ext.model.metadata import Protocol, TableMetadata
+from spark_ext.process.questions import ask
+from tests.unit import audited_logs
+from tests.unit.audited_logs import Version, log_of
+from tests.unit.tables import TRACKED, table, without
 
 UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
 UUID_2 = "col-00000000-8c3f-4d55-9d8e-0c7e4a3b2f10"
@@ -403,6 +403,42 @@ def test_a_checkpoint_without_metadata_is_found() -> None:
     half = Summary("1.checkpoint.parquet", 1, None, log.commits[1].protocol, None)
 
     assert found(replace(log, summaries=(half,))) == [("checkpoint_differs", 1, None)]
+
+
+def test_all_that_a_checkpoint_says_is_compared() -> None:
+    log = log_of(name(TWO))
+    protocol, metadata = log.commits[0].protocol, log.commits[0].metadata
+    assert protocol is not None
+    assert metadata is not None
+    whole = Summary("0.checkpoint.parquet", 0, None, protocol, metadata)
+    others = {
+        "the protocol": replace(whole, protocol=replace(protocol, min_writer_version=8)),
+        "the schema": replace(whole, metadata=replace(metadata, schema=name(ONE).schema)),
+        "the partition columns": replace(
+            whole, metadata=replace(metadata, partition_columns=("a",))
+        ),
+    }
+
+    assert found(replace(log, summaries=(whole,))) == []
+    for what, other in others.items():
+        (finding,) = audit(replace(log, summaries=(other,)))
+        assert (finding.check, finding.version) == ("checkpoint_differs", 0)
+        assert what in finding.message
+
+
+def test_the_ids_of_elements_are_ids_as_well() -> None:
+    nested = {"column": "1 a", "metadata": {NESTED_COLUMN_IDS: {"a.element": 2}}}
+
+    assert found(log_of(name({"a": nested}, **{MAX_COLUMN_ID: "2"}))) == []
+    assert ("id_used_again", 0, "b") in found(log_of(name({"a": nested, "b": "2 b"})))
+
+
+def test_a_feature_wants_a_writer_version_that_lists_features() -> None:
+    log = log_of(table(flag="false"))
+    (commit,) = log.commits
+    low = replace(commit, protocol=Protocol(1, 6, None, frozenset(TRACKED)))
+
+    assert found(replace(log, commits=(low,))) == [("protocol_too_low", 0, None)]
 
 
 def test_a_log_compaction_file_without_a_change_says_nothing() -> None:

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import fake_delta
 import pytest
-from tables import columns, table, wire
 
 from spark_ext.model.keys import FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
 from spark_ext.model.metadata import TableMetadata
+from spark_ext.process.questions import ask
 from spark_ext.rules import RULES
-from spark_ext.worker.questions import ask
+from tests.unit import fake_delta
+from tests.unit.tables import columns, table, wire
 
 CASES = Path(__file__).parent / "cases"
 FILES = sorted(CASES.glob("*/*.json"))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import strategies
 from hypothesis import given
-from tables import struct
 
 from spark_ext.model.changes import ColumnChanges, column_changes, dropped_paths
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Schema, walk
+from tests.unit import strategies
+from tests.unit.tables import struct
 
 OLD = struct({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x", "y": "4 y"}}})
 

@@ -2,9 +2,6 @@
 from __future__ import annotations
 
 import pytest
-import strategies
-from hypothesis import given
-from tables import columns, struct
 
 from spark_ext.errors import (
     UnsupportedModeError,
@@ -12,11 +9,9 @@ from spark_ext.errors import (
 from spark_ext.model.column_mapping import (
     SUPPORTED_MODES,
     column_id,
-    drop_column_mapping_metadata,
     find_max_column_id,
     has_column_id,
     has_physical_name,
-    is_mode_change_allowed,
     mode_of,
     physical_name,
     satisfies_column_mapping_protocol,
@@ -28,7 +23,8 @@ from spark_ext.model.keys import (
     NESTED_COLUMN_IDS,
 )
 from spark_ext.model.metadata import Protocol
-from spark_ext.model.schema import Schema
+from tests.unit.fake_delta import drop_column_mapping_metadata
+from tests.unit.tables import columns, struct
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 
@@ -47,19 +43,6 @@ class TestModeOf:
 
     def test_the_default_is_none(self) -> None:
         assert mode_of({}) == "none"
-
-
-@pytest.mark.parametrize("removal_allowed", [False, True])
-@pytest.mark.parametrize("new", SUPPORTED_MODES)
-@pytest.mark.parametrize("old", SUPPORTED_MODES)
-def test_mode_changes_that_are_allowed(old: str, new: str, removal_allowed: bool) -> None:
-    allowed = {("none", "none"), ("name", "name"), ("id", "id"), ("none", "name")}
-    if removal_allowed:
-        allowed |= {("name", "none"), ("id", "none")}
-
-    assert is_mode_change_allowed(old, new, removal_allowed=removal_allowed) == (
-        (old, new) in allowed
-    )
 
 
 BOTH = frozenset({"columnMapping"})
@@ -134,7 +117,3 @@ class TestSchemas:
         assert columns(dropped) == {"a": {"column": "", "metadata": {"comment": "why"}}}
         assert not schema_has_column_mapping_metadata(dropped)
         assert schema_has_column_mapping_metadata(schema)
-
-    @given(strategies.schemas())
-    def test_an_unmapped_schema_stays_the_same_object(self, schema: Schema) -> None:
-        assert drop_column_mapping_metadata(schema) is schema

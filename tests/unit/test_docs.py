@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 
 import pytest
-from pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
-from pages import PAGES as RUN_PAGES
 
 import spark_ext
 from spark_ext import __main__ as command_line
-from spark_ext import errors
-from spark_ext.errors import SparkExtError
+from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
+from tests.support.pages import PAGES as RUN_PAGES
 
 CHECKOUT = Path(__file__).parents[2]
 README = CHECKOUT / "README.md"
@@ -22,11 +21,8 @@ ERRORS = CHECKOUT / "docs" / "errors.md"
 DOCS = sorted((CHECKOUT / "docs").glob("*.md"))
 PAGES = [README, *DOCS, CHECKOUT / "CHANGELOG.md", CHECKOUT / ".github" / "CONTRIBUTING.md"]
 
-SQL_STATES = {
-    value.condition: value.sql_state
-    for value in vars(errors).values()
-    if isinstance(value, type) and issubclass(value, SparkExtError) and value is not SparkExtError
-}
+CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
+SQL_STATES = {condition: listed["sqlState"] for condition, listed in CONDITIONS.items()}
 OURS = "USAGE_TRACKING_"
 # A prefix of settings, as in `spark.sparkext.worker.*`, is no setting.
 SETTING = re.compile(r"spark\.sparkext(?:\.\w+)+(?![\w.])")
@@ -208,7 +204,7 @@ def test_what_runs_elsewhere_is_there() -> None:
 
 
 def test_what_is_not_run_is_there_and_shows_nothing() -> None:
-    told = {(page, start): [] for page, start in NOT_RUN}
+    told: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
     for block in every_block():
         for page, start in NOT_RUN:
             if block.page == page and block.text.startswith(start):

@@ -15,12 +15,13 @@ import pyspark
 import pytest
 
 import spark_ext
-from spark_ext.api import session
 from spark_ext.doctor import installation, settings
+from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, as_text, is_sound
 from spark_ext.doctor.examination import examine
-from spark_ext.doctor.findings import NOTE, OK, PROBLEM, SKIPPED, Finding, as_text, is_sound
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import fault
+from spark_ext.launch import session, spark_defaults
+from spark_ext.launch.releases import RELEASES
 
 PACKAGE = Path(spark_ext.__file__).parent
 START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
@@ -34,7 +35,7 @@ def make_jar(path: Path, version: str | None) -> Path:
     """What Python sees of a jar of ours."""
     with zipfile.ZipFile(path, "w") as jar:
         jar.write(START, "__main__.py")
-        for file in (*PACKAGE.rglob("*.py"), PACKAGE / "conditions.json"):
+        for file in (*PACKAGE.rglob("*.py"), *PACKAGE.glob("*.json")):
             jar.write(file, Path("spark_ext") / file.relative_to(PACKAGE))
         if version is not None:
             jar.writestr("sparkext/UsageTrackingExtension.class", "")
@@ -64,6 +65,16 @@ def a_spark(home: Path, *jars: str) -> dict[str, str]:
     for name in jars:
         (home / "jars" / name).touch()
     return {**ENVIRON, "SPARK_HOME": str(home)}
+
+
+# Python.
+
+
+def test_an_old_python_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert installation.python().status == OK
+    monkeypatch.setattr(installation, "OLDEST_PYTHON", (sys.version_info[0], 99))
+
+    assert installation.python().status == PROBLEM
 
 
 # Java.
@@ -152,7 +163,7 @@ def test_another_delta_in_the_defaults_is_found(jar: Path, package: str) -> None
 
     assert finding.status == PROBLEM
     assert f"{package} (spark.jars.packages in {file})" in finding.found
-    assert "delta-spark 4.4.0" in str(finding.advice)
+    assert RELEASES["supported"] in str(finding.advice)
 
 
 def test_the_same_delta_in_the_defaults_is_sound(jar: Path) -> None:
@@ -202,7 +213,7 @@ def test_this_installation_is_sound(jar: Path) -> None:
     assert {finding.status for finding in findings} == {OK}
 
 
-def run_with(modules: Path, *arguments: str) -> tuple[int, dict[str, Finding]]:
+def run_with(modules: Path, *arguments: str) -> tuple[int, dict[str, Diagnosis]]:
     """The exit code and the findings where these modules come first."""
     done = subprocess.run(
         [sys.executable, "-m", "spark_ext", "doctor", "--json", *arguments],
@@ -213,7 +224,7 @@ def run_with(modules: Path, *arguments: str) -> tuple[int, dict[str, Finding]]:
     )
     assert done.stderr == ""
     told = json.loads(done.stdout)
-    findings = [Finding(**finding) for finding in told["findings"]]
+    findings = [Diagnosis(**finding) for finding in told["findings"]]
     assert told["sound"] == is_sound(findings) == (done.returncode == 0)
     return done.returncode, {finding.check: finding for finding in findings}
 
@@ -320,9 +331,9 @@ def test_an_extension_without_its_jar_is_found(jar: Path) -> None:
 
 def read_defaults(folder: Path, text: str) -> tuple[Path, Mapping[str, str]]:
     (folder / "spark-defaults.conf").write_text(text)
-    file = settings.defaults_file({"SPARK_CONF_DIR": str(folder)}, None)
+    file = spark_defaults.defaults_file({"SPARK_CONF_DIR": str(folder)}, None)
     assert file is not None
-    return file, settings.defaults(file)
+    return file, spark_defaults.defaults(file)
 
 
 @pytest.mark.parametrize("between", [" ", "   ", "\t", "=", " = ", ": "])
@@ -339,11 +350,31 @@ def test_the_defaults_are_utf_8_whatever_is_in_them(
     file = tmp_path / "spark-defaults.conf"
     file.write_bytes("spark.a ü\nspark.b c\n".encode(encoding))
 
-    assert settings.defaults(file) == {"spark.a": read, "spark.b": "c"}
+    assert spark_defaults.defaults(file) == {"spark.a": read, "spark.b": "c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("spark.a x,\\\n  y\nspark.b z", {"spark.a": "x,y", "spark.b": "z"}),
+        ("spark.a x\\\\\nspark.b z", {"spark.a": "x\\", "spark.b": "z"}),
+        ("spark.a x\\\n# y", {"spark.a": "x# y"}),
+        ("spark.a C:\\\\x\\ty\\u00fc\\q", {"spark.a": "C:\\x\tyüq"}),
+        ("spark\\=a\\:\\ b c", {"spark=a: b": "c"}),
+        ("spark.a", {"spark.a": ""}),
+        ("spark.a = = x", {"spark.a": "= x"}),
+        ("! x\nspark.a x\rspark.b y\\", {"spark.a": "x", "spark.b": "y"}),
+        ("spark.a x\nspark.a y", {"spark.a": "y"}),
+    ],
+)
+def test_the_defaults_are_properties_of_java(
+    tmp_path: Path, text: str, read: dict[str, str]
+) -> None:
+    assert read_defaults(tmp_path, text)[1] == read
 
 
 def test_a_folder_is_no_defaults_file(tmp_path: Path) -> None:
-    assert settings.defaults(tmp_path) == {}
+    assert spark_defaults.defaults(tmp_path) == {}
 
 
 def test_defaults_that_cannot_be_read_are_a_problem_and_the_others_go_on(
@@ -374,7 +405,7 @@ def test_no_value_of_the_defaults_is_told(tmp_path: Path, jar: Path) -> None:
 
 
 def test_without_spark_conf_dir_sparks_own_folder_counts(tmp_path: Path) -> None:
-    assert settings.defaults_file({}, tmp_path) == tmp_path / "conf" / "spark-defaults.conf"
+    assert spark_defaults.defaults_file({}, tmp_path) == tmp_path / "conf" / "spark-defaults.conf"
 
 
 @pytest.mark.parametrize(
@@ -415,6 +446,17 @@ def test_the_rule_process_answers(jar: Path) -> None:
 
     assert finding.status == OK, finding
     assert f"{sys.executable} -E {jar} " in finding.found
+
+
+def test_a_rule_process_that_refuses_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch, jar: Path
+) -> None:
+    monkeypatch.setattr("spark_ext.doctor.rule_process._QUESTION", "no such question")
+
+    finding = rule_process(ENVIRON, {})
+
+    assert finding.status == PROBLEM
+    assert "no such question" in str(finding.problem)
 
 
 OLD = """exec "{python}" -c '
@@ -463,7 +505,7 @@ def test_a_notebook_front_end_is_no_interpreter(jar: Path) -> None:
 # The table of the trial session.
 
 
-def write_log(table: Path, *metadata: Mapping[str, str], feature: str) -> Path:
+def write_log(table: Path, *metadata: tuple[str, str], feature: str) -> Path:
     (table / "_delta_log").mkdir(parents=True)
     for version, (flag, names) in enumerate(metadata):
         fields = [
@@ -515,7 +557,7 @@ def test_a_table_without_a_log_is_a_problem(tmp_path: Path) -> None:
 def test_a_check_that_fails_is_a_problem_and_the_others_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def failing(environ: Mapping[str, str]) -> Finding:
+    def failing(environ: Mapping[str, str]) -> Diagnosis:
         raise ZeroDivisionError("of the check")
 
     monkeypatch.setattr(installation, "java", failing)
@@ -528,7 +570,7 @@ def test_a_check_that_fails_is_a_problem_and_the_others_go_on(
 
 
 def test_the_text_has_what_the_findings_have() -> None:
-    findings = [Finding("a", OK, "x"), Finding("b", PROBLEM, "y", "wrong", "do this")]
+    findings = [Diagnosis("a", OK, "x"), Diagnosis("b", PROBLEM, "y", "wrong", "do this")]
 
     text = as_text(findings)
 

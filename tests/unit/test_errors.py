@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The registry: an error that is left out of this list, or of the Java half, fails here."""
+"""The registry: a condition that is in no list here, or that neither half raises, fails here."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from spark_ext import errors
 from spark_ext.errors import SparkExtError
 
 ROOT = Path(__file__).parents[2]
+PYTHON = ROOT / "spark_ext"
 JAVA = ROOT / "jars/src/main/java/sparkext/error/UsageTrackingErrors.java"
 LISTED = json.loads((ROOT / "spark_ext/conditions.json").read_text())
 
@@ -24,6 +25,17 @@ CLASSES = [
     for value in vars(errors).values()
     if isinstance(value, type) and issubclass(value, SparkExtError) and value is not SparkExtError
 ]
+# Those of the last line are raised in Python as well.
+RAISED_IN_JAVA = {
+    *("USAGE_TRACKING_INVALID_SETTING", "USAGE_TRACKING_SEVERAL_JARS"),
+    *("USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION", "USAGE_TRACKING_DELTA_ALREADY_LOADED"),
+    *("USAGE_TRACKING_INVALID_TABLE_NAME", "USAGE_TRACKING_INVALID_SCHEMA_NAME"),
+    *("USAGE_TRACKING_AMBIGUOUS_TABLE_NAME", "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE"),
+    *("USAGE_TRACKING_UNREADABLE_DATA_FILE", "USAGE_TRACKING_UNREADABLE_LOG"),
+    *("USAGE_TRACKING_REMOVAL_OVERTAKEN", "USAGE_TRACKING_RULES_UNAVAILABLE"),
+    *("USAGE_TRACKING_MALFORMED_MESSAGE", "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"),
+    "USAGE_TRACKING_SESSION_NOT_ATTACHABLE",
+}
 
 
 def test_the_registry_is_complete() -> None:
@@ -32,30 +44,18 @@ def test_the_registry_is_complete() -> None:
         "IcebergWriterCompatError": "DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE",
         "IncompleteRemovalError": "USAGE_TRACKING_INCOMPLETE_REMOVAL",
         "ReservedColumnNameError": "USAGE_TRACKING_RESERVED_COLUMN_NAME",
-        "RemovalOvertakenError": "USAGE_TRACKING_REMOVAL_OVERTAKEN",
-        "UnreadableDataFileError": "USAGE_TRACKING_UNREADABLE_DATA_FILE",
-        "UnreadableLogError": "USAGE_TRACKING_UNREADABLE_LOG",
         "RuleFailedError": "USAGE_TRACKING_RULE_FAILED",
         "MalformedMessageError": "USAGE_TRACKING_MALFORMED_MESSAGE",
-        "RulesUnavailableError": "USAGE_TRACKING_RULES_UNAVAILABLE",
-        "UnsupportedDeltaVersionError": "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION",
         "UnsupportedSparkVersionError": "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION",
-        "SeveralJarsError": "USAGE_TRACKING_SEVERAL_JARS",
-        "TableLikeWithFeatureError": "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE",
         "ProgressFailedError": "USAGE_TRACKING_PROGRESS_FAILED",
-        "InvalidSettingError": "USAGE_TRACKING_INVALID_SETTING",
         "ExtensionJarMissingError": "USAGE_TRACKING_JAR_MISSING",
         "SessionAlreadyRunningError": "USAGE_TRACKING_SESSION_ALREADY_RUNNING",
         "JvmWithoutJarsError": "USAGE_TRACKING_JVM_WITHOUT_JARS",
         "DifferentVersionsError": "USAGE_TRACKING_DIFFERENT_VERSIONS",
-        "InvalidTableNameError": "USAGE_TRACKING_INVALID_TABLE_NAME",
-        "InvalidSchemaNameError": "USAGE_TRACKING_INVALID_SCHEMA_NAME",
-        "AmbiguousTableNameError": "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME",
         "SessionWithoutExtensionError": "USAGE_TRACKING_NOT_IN_SESSION",
         "RemoteSessionError": "USAGE_TRACKING_REMOTE_SESSION",
         "ClassicSparkMissingError": "USAGE_TRACKING_CLASSIC_SPARK_MISSING",
         "SessionNotAttachableError": "USAGE_TRACKING_SESSION_NOT_ATTACHABLE",
-        "DeltaAlreadyLoadedError": "USAGE_TRACKING_DELTA_ALREADY_LOADED",
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
         "UnsupportedModeError": "DELTA_MODE_NOT_SUPPORTED",
         "ColumnNotResolvedError": "DELTA_CANNOT_RESOLVE_COLUMN",
@@ -68,21 +68,27 @@ def test_the_registry_is_complete() -> None:
     }
 
 
+@pytest.mark.parametrize("condition", LISTED)
+class TestEveryCondition:
+    def test_it_is_a_condition_and_has_an_sql_state(self, condition: str) -> None:
+        assert re.fullmatch(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?", condition)
+        assert re.fullmatch(r"[0-9A-Z]{5}", LISTED[condition]["sqlState"])
+
+    def test_its_text_says_what_cannot_be_done_and_what_to_do(self, condition: str) -> None:
+        assert re.match(r"Cannot [a-z]+ .+: .+\. [A-Z]", LISTED[condition]["template"])
+
+
 @pytest.mark.parametrize("error", CLASSES)
 class TestEveryError:
-    def test_it_has_a_condition_and_an_sql_state(self, error: type[SparkExtError]) -> None:
-        assert re.fullmatch(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?", error.condition)
-        assert re.fullmatch(r"[0-9A-Z]{5}", error.sql_state)
+    def test_it_has_what_is_listed(self, error: type[SparkExtError]) -> None:
+        listed = {"sqlState": error.sql_state, "template": error.template}
+
+        assert listed == LISTED[error.condition]
 
     def test_it_derives_from_a_builtin(self, error: type[SparkExtError]) -> None:
         builtins = [base for base in error.__mro__ if base.__module__ == "builtins"]
 
         assert builtins[0] not in (Exception, BaseException, object)
-
-    def test_its_text_says_what_cannot_be_done_and_what_to_do(
-        self, error: type[SparkExtError]
-    ) -> None:
-        assert re.match(r"Cannot [a-z]+ .+: .+\. [A-Z]", error.template)
 
     def test_its_params_fill_the_template(self, error: type[SparkExtError]) -> None:
         names = {name for _, name, _, _ in Formatter().parse(error.template) if name}
@@ -98,17 +104,22 @@ def test_a_condition_has_one_meaning() -> None:
     assert len({error.condition for error in CLASSES}) == len(CLASSES)
 
 
-def test_every_listed_condition_has_a_class() -> None:
-    assert {error.condition for error in CLASSES} == LISTED.keys()
+def test_every_listed_condition_is_raised() -> None:
+    assert {error.condition for error in CLASSES} | RAISED_IN_JAVA == LISTED.keys()
 
 
-def test_what_the_java_half_raises_is_listed() -> None:
+def test_python_makes_every_class() -> None:
+    others = [path.read_text() for path in PYTHON.rglob("*.py") if path.name != "errors.py"]
+    made = {name for text in others for name in re.findall(r"(\w+Error)\(", text)}
+
+    assert {error.__name__ for error in CLASSES} - made == set()
+
+
+def test_java_raises_what_it_is_said_to() -> None:
     """It reads SQLSTATE and template from the same list, by the condition's name."""
-    raised = set(re.findall(r"Conditions\.error\(\s*\"([A-Z_]+)\"", JAVA.read_text()))
+    raised = re.findall(r"Conditions\.error\(\s*\"([A-Z_]+)\"", JAVA.read_text())
 
-    assert raised == {
-        error.condition for error in CLASSES if error.__doc__ and "aised in Java." in error.__doc__
-    }
+    assert set(raised) == RAISED_IN_JAVA
 
 
 @pytest.mark.parametrize("error", CLASSES)

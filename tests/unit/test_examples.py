@@ -6,35 +6,39 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import importlib
+from pathlib import Path
 
-import audited_logs
 import pytest
-import tables
 
 from spark_ext.auditing import CHECKS
 from spark_ext.model.usage import flag
 from spark_ext.rules import RULES
+from tests.unit import audited_logs, tables
 
-MODULES = [
-    "spark_ext.model.changes",
-    "spark_ext.model.column_mapping",
-    "spark_ext.rules",
-    "spark_ext.model.schema",
-]
-MODULES += ["spark_ext.api.audit", "spark_ext.api.audit_result"]
-MODULES += ["spark_ext.leave.copy_plan", "spark_ext.leave.exits", "spark_ext.leave.removal"]
-MODULES += [rule.__module__ for rule in (*RULES, *CHECKS)]
-
-# What examples of rules and checks are written in, unless the module has such a name itself.
+ROOT = Path(__file__).parents[2]
+# What examples are written in, unless the module has such a name itself.
 NOTATION = {name: getattr(tables, name) for name in ("columns", "commit", "protocol", "table")}
 NOTATION |= {"flag": flag, "history": audited_logs.history, "replace": dataclasses.replace}
 
 
-@pytest.mark.parametrize("name", MODULES)
+def modules_with_examples() -> list[str]:
+    files = [file for file in (ROOT / "spark_ext").rglob("*.py") if ">>> " in file.read_text()]
+    names = (".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files)
+    return sorted(name.removesuffix(".__init__") for name in names)
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
 def test_examples(name: str) -> None:
     module = importlib.import_module(name)
 
-    results = doctest.testmod(module, optionflags=doctest.ELLIPSIS, extraglobs=NOTATION)
+    results = doctest.testmod(
+        module, globs={**NOTATION, **vars(module)}, optionflags=doctest.ELLIPSIS
+    )
 
     assert results.attempted > 0
     assert results.failed == 0
+
+
+@pytest.mark.parametrize("decided", [*RULES, *CHECKS], ids=lambda decided: decided.__name__)
+def test_every_rule_and_every_check_has_an_example(decided: object) -> None:
+    assert ">>> " in str(decided.__doc__)

@@ -7,12 +7,12 @@ import json
 from typing import Any, get_args
 
 import pytest
-from tables import table, wire
 
 from spark_ext.api.table import Until
 from spark_ext.leave.exits import EXITS
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
+from tests.unit.tables import table, wire
 
 TRACKING = "columnMappingUsageTracking"
 MAPPED_FEATURES = ("appendOnly", "invariants", "columnMapping", TRACKING)

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from tables import protocol, table
 
 from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.leave.exits import exits
 from spark_ext.model.metadata import FileCount, TableFacts
+from tests.unit.tables import protocol, table
 
 TIME = datetime(2026, 11, 22, 17, 0)
 RENAMED = ColumnChange(3, TIME, "RENAME COLUMN", "anna", "rename", 2, "city", "`to wn`")
@@ -133,7 +133,7 @@ class TestExits:
 
     def test_a_wide_table_shows_a_few_reasons(self) -> None:
         columns: dict[str, Any] = {f"c{id}": f"{id} p{id}" for id in range(1, 2001)}
-        wide = replace(FACTS, metadata=table(columns, "name", "true"))
+        wide = replace(FACTS, table=table(columns, "name", "true"))
 
         for form in (repr, ColumnMappingExits._repr_html_):
             text = form(ColumnMappingExits(exits(wide)))

@@ -7,9 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from tables import struct, table, wire
 
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
+from tests.unit.tables import struct, table, wire
 
 PROTOCOL = {
     "minReaderVersion": 3,
@@ -62,7 +62,7 @@ def answer(function: str, **request: Any) -> Any:
 def columns_of(schema: str) -> list[str]:
     """The names of columns in DDL; those of structs have a colon."""
     return [
-        word.split()[0] for word in schema.replace("STRUCT<", "").split(", ") if ":" not in word
+        word.split("`")[1] for word in schema.replace("STRUCT<", "").split(", ") if ":" not in word
     ]
 
 
@@ -137,6 +137,16 @@ def test_events_before_the_log_have_no_version_and_no_statement() -> None:
     }  # fmt: skip
 
 
+def test_a_time_may_be_one_that_no_datetime_holds() -> None:
+    late = 2**62
+    last = {**LOG["commits"][1], "actions": [{"commitInfo": {"inCommitTimestamp": late}}, SECOND]}
+    later = {**LOG, "commits": [LOG["commits"][0], last]}
+
+    (row,) = answer("column_mapping_status", name="t", log=later)["rows"]
+
+    assert (row["trueSince"]["timestamp"], row["droppedOrRenamed"][0]["timestamp"]) == (late, late)
+
+
 def test_the_status_is_one_row() -> None:
     found = answer("column_mapping_status", name="t", log=LOG)
 
@@ -154,7 +164,7 @@ def test_the_status_is_one_row() -> None:
         "trueSince": {"version": 4, "timestamp": 399, "operation": None, "userName": None},
         "historyFrom": 0,
     }
-    assert found["schema"].endswith("newName: STRING>>, historyFrom BIGINT")
+    assert found["schema"].endswith("`newName`: STRING>>, `historyFrom` BIGINT")
 
 
 def test_the_status_of_a_table_without_features_or_flag() -> None:

@@ -2,9 +2,7 @@
 from __future__ import annotations
 
 import pytest
-import strategies
 from hypothesis import given
-from tables import columns, struct, table, without
 
 from spark_ext.errors import (
     ColumnNotResolvedError,
@@ -27,23 +25,17 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import (
     check_ids_and_physical_names,
     physical_schema,
-    rename_to_physical,
 )
 from spark_ext.model.schema import Schema
+from tests.unit import strategies
+from tests.unit.tables import struct, table, without
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 
 
 class TestPhysicalSchema:
-    def test_renaming_reaches_every_level(self) -> None:
-        assert columns(rename_to_physical(NESTED)) == {
-            "col-1": "1 col-1",
-            "col-2": {"column": "2 col-2", "array": {"col-3": "3 col-3"}},
-        }
-
     @given(strategies.schemas())
     def test_an_unmapped_schema_stays_the_same_object(self, schema: Schema) -> None:
-        assert rename_to_physical(schema) is schema
         assert physical_schema(schema, schema, "none") is schema
 
     def test_a_column_that_the_table_has_not_is_refused(self) -> None:

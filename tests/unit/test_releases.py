@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 import re
-import runpy
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext.api import releases, session
-from spark_ext.api.releases import launched_spark, require_pair
 from spark_ext.errors import UnsupportedSparkVersionError
+from spark_ext.launch import session
+from spark_ext.launch.releases import RELEASES, launched_spark, require_pair
+from tests.matrix.pairs import SHORT, WHOLE
+from tests.matrix.places import PLACES, Place, numbers
 
 CHECKOUT = Path(__file__).parents[2]
-ERRORS = CHECKOUT / "jars/src/main/java/sparkext/error"
-# Of each minor release of Spark; what is said of pairs elsewhere has to follow.
-PAIRS = {(spark, delta) for spark, deltas in releases.DELTAS.items() for delta in deltas}
+SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def refusal(spark: str, scala: str, *packages: str) -> dict[str, str]:
 def test_an_old_spark_is_refused(spark: str, scala: str, named: str) -> None:
     params = refusal(spark, scala, "io.delta:delta-spark_2.12:3.3.2", "org.example:a:1")
 
-    assert params == {"spark": named, "delta": "3.3.2", "supported": releases.SUPPORTED_PAIRS}
+    assert params == {"spark": named, "delta": "3.3.2", "supported": RELEASES["supported"]}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
     assert refusal(spark, "2.13", "org.example:a:1", f"io.delta:{artifact}") == {
         "spark": spark,
         "delta": named,
-        "supported": releases.SUPPORTED_PAIRS,
+        "supported": RELEASES["supported"],
     }
 
 
@@ -83,8 +83,8 @@ def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
         ("4.2.0", "delta-spark_4.2_2.13:4.4.0"),
         ("4.2.1-SNAPSHOT", "delta-spark_2.13:4.4.0"),
         # Newer than all known: the jar sees.
-        ("4.3.0", "delta-spark_4.3_2.13:4.5.0"),
-        ("4.2.0", "delta-spark_2.13:4.5.0"),
+        ("4.3.0", "delta-spark_4.3_2.13:4.99.0"),
+        ("4.2.0", "delta-spark_2.13:4.99.0"),
     ],
 )
 def test_a_pair_is_accepted(spark: str, artifact: str) -> None:
@@ -136,46 +136,70 @@ def test_configure_refuses_an_old_spark_of_spark_home(
 # Every place that names the pairs.
 
 
-def test_both_halves_tell_the_same_pairs() -> None:
-    conditions = (ERRORS / "Conditions.java").read_text()
-
-    (java,) = re.findall(r"SUPPORTED_PAIRS =(.*?);\n", conditions, re.DOTALL)
-
-    assert "".join(re.findall(r'"([^"]*)"', java)) == releases.SUPPORTED_PAIRS
-
-
-def test_the_jar_knows_the_same_releases_of_delta() -> None:
-    errors = (ERRORS / "UsageTrackingErrors.java").read_text()
-
-    (java,) = re.findall(r'SUPPORTED_RELEASES = "(.*)";', errors)
-
-    assert set(java.split(", ")) == {delta for _, delta in PAIRS}
+def is_accepted(spark: str, delta: str) -> bool:
+    try:
+        require_pair(spark, "2.13", [f"io.delta:delta-spark_{line_of(spark)}_2.13:{delta}"])
+    except UnsupportedSparkVersionError:
+        return False
+    return True
 
 
-def test_the_hooks_are_matched_in_the_jars_of_all_pairs() -> None:
-    pom = (CHECKOUT / "jars" / "pom.xml").read_text()
-
-    copied = re.findall(r"delta-spark_([\d.]+)_\S+</artifactId><version>(.*)</version>", pom)
-
-    assert set(copied) == PAIRS
+def line_of(spark: str) -> str:
+    return ".".join(spark.split(".")[:2])
 
 
-def test_the_matrix_has_all_pairs() -> None:
-    matrix = runpy.run_path(str(CHECKOUT / "tests" / "matrix" / "__main__.py"))
+PAIRS = {
+    (spark, delta) for spark in SPARKS for delta in RELEASES["deltas"] if is_accepted(spark, delta)
+}
 
-    pairs = [pair.split("+") for pair in [*matrix["WHOLE"], *matrix["SHORT"]]]
 
-    assert {(spark.rpartition(".")[0], delta) for spark, delta in pairs} == PAIRS
-    for spark, delta in pairs:
-        artifact = f"delta-spark_{spark.rpartition('.')[0]}_2.13"
-        require_pair(spark, "2.13", [f"io.delta:{artifact}:{delta}"])
+def sparks_of(words: str) -> list[str]:
+    """The releases of Spark that are meant by `4.2`, `4.0 to 4.1.1` or `4.1.2 and later 4.1`."""
+    first, *last = re.findall(r"[\d.]+", words)
+    if " to " in words:
+        return between(first, last[0], SPARKS)
+    if " and later " in words:
+        return [spark for spark in between(first, SPARKS[-1], SPARKS) if line_of(spark) == last[0]]
+    return [first, *last] if last else RELEASES["sparks"][first]
+
+
+def between(first: str, last: str, releases: Iterable[str]) -> list[str]:
+    return [found for found in releases if numbers(first) <= numbers(found) <= numbers(last)]
+
+
+def test_the_words_tell_the_pairs() -> None:
+    told = set()
+    for sparks, oldest, newest in re.findall(
+        r"Spark ([^,;]+?) with delta-spark ([\d.]+)(?: to ([\d.]+))?", RELEASES["supported"]
+    ):
+        deltas = between(oldest, newest or oldest, RELEASES["deltas"])
+        told |= {(spark, delta) for spark in sparks_of(sparks) for delta in deltas}
+
+    assert told == PAIRS
+    assert RELEASES["supported"].endswith(f"; Scala {RELEASES['scala']}")
 
 
 def test_the_page_tells_the_pairs() -> None:
     page = (CHECKOUT / "docs" / "install.md").read_text()
-    rows = re.findall(r"\| (\d\.\d).* \| (.+) \| `delta-spark_(.*)_2.13` \|", page)
-
-    told = {(spark, delta) for spark, deltas, _ in rows for delta in deltas.split(", ")}
+    told = set()
+    for sparks, deltas, line in re.findall(r"\| (.+) \| (.+) \| `delta-spark_(.*)_2.13` \|", page):
+        assert {line_of(spark) for spark in sparks_of(sparks)} == {line}
+        told |= {(spark, delta) for spark in sparks_of(sparks) for delta in deltas.split(", ")}
 
     assert told == PAIRS
-    assert all(spark == artifact for spark, _, artifact in rows)
+
+
+def test_the_matrix_has_every_delta_of_every_line_and_no_other_pair() -> None:
+    default = RELEASES["default"]["spark"], RELEASES["default"]["delta"]
+    run = {tuple(pair.split("+")) for pair in [*WHOLE, *SHORT]} | {default}
+
+    assert run <= PAIRS
+    assert {(line_of(spark), delta) for spark, delta in run} == {
+        (line_of(spark), delta) for spark, delta in PAIRS
+    }
+    assert {spark for spark, _ in run} == set(SPARKS)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.file)
+def test_what_cannot_read_the_releases_says_the_same(place: Place) -> None:
+    assert (CHECKOUT / place.file).read_text() == place.written(), "run `make format`"

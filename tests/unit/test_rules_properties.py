@@ -6,13 +6,10 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
-import strategies
 from hypothesis import given
-from tables import TRACKED
 
 from spark_ext.model.column_mapping import (
     column_id,
-    drop_column_mapping_metadata,
     has_column_id,
     is_mapped,
     physical_name,
@@ -22,6 +19,8 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_ids_and_physical_names
 from spark_ext.model.schema import Schema, walk
 from spark_ext.rules import next_metadata
+from tests.unit import fake_delta, strategies
+from tests.unit.tables import TRACKED
 
 TRACKED_CHANGES = strategies.changes(TRACKED)
 
@@ -145,4 +144,4 @@ def _flag(metadata: TableMetadata) -> str | None:
 
 
 def _bare(schema: Schema) -> Schema:
-    return drop_column_mapping_metadata(schema)
+    return fake_delta.drop_column_mapping_metadata(schema)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import strategies
 from hypothesis import given
-from tables import struct
 
-from spark_ext.model.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, walk
+from spark_ext.model.schema import EMPTY_SCHEMA, Field, Path, Schema, map_fields, type_name, walk
+from tests.unit import strategies
+from tests.unit.tables import struct
 
 NESTED = struct({"s": {"struct": {"x": ""}}, "l": {"array": {"y": ""}}, "m": {"map": {"z": ""}}})
 
@@ -36,6 +36,7 @@ class TestWalk:
         udt = {"type": "udt", "class": "org.example.Point", "sqlType": struct({"x": ""})}
 
         assert [path for path, _ in walk(struct({"p": {"type": udt}}))] == [("p",)]
+        assert type_name(udt) == "udt"
 
     def test_the_empty_schema_has_no_fields(self) -> None:
         assert list(walk(EMPTY_SCHEMA)) == []

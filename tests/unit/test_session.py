@@ -14,14 +14,14 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 import spark_ext
 from spark_ext.__main__ import main
-from spark_ext.api import session
-from spark_ext.api.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
-from spark_ext.api.session import EXTENSIONS
 from spark_ext.errors import (
     RemoteSessionError,
     SessionAlreadyRunningError,
     UnquotableArgumentError,
 )
+from spark_ext.launch import session
+from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
+from spark_ext.launch.session import EXTENSIONS
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import strategies
 from hypothesis import given
 
 from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_ids_and_physical_names
 from spark_ext.model.schema import Schema, walk
+from tests.unit import strategies
 
 
 @given(strategies.schemas())

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import Row
-from tables import table, wire
 
 import spark_ext
 from spark_ext import Obstacle, Survey, SurveyedTable, SurveyProgress
@@ -24,7 +23,8 @@ from spark_ext.cli.survey import as_json_lines, write_csv
 from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.survey_sums import sums
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.worker.questions import ask
+from spark_ext.process.questions import ask
+from tests.unit.tables import table, wire
 
 TRACKED = ["columnMapping", "columnMappingUsageTracking"]
 COSTS = ["NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"]
@@ -183,7 +183,7 @@ def test_every_table_that_can_be_read_is_in_one_sum_of_each_exit(tables: list[An
 
 @given(TABLES)
 def test_a_table_counts_once_for_each_of_its_obstacles(tables: list[Any]) -> None:
-    expected = Counter()
+    expected: Counter[object] = Counter()
     for surveyed in tables:
         about = set()
         for why in surveyed.blocked_by:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walls between the rooms: what each may import, and what a process really loads."""
+"""The walls between the rooms: what each may import, and what a process really loads.
+
+`python tests/unit/test_walls.py` writes the rooms below into the tables of CONTRIBUTING.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
-from graphlib import TopologicalSorter
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "spark_ext"
 JAVA = ROOT / "jars/src/main/java/sparkext"
+CONTRIBUTING = ROOT / ".github/CONTRIBUTING.md"
+JAVA_TABLE = "| `jars/src/main/java/sparkext/` |"
 
 # What a room may import of ours, besides itself.
 ROOMS: Mapping[str, set[str]] = {
@@ -27,19 +32,21 @@ ROOMS: Mapping[str, set[str]] = {
     "log": {"model"},
     "history": {"log", "model"},
     "auditing": {"log", "model"},
-    "worker": {"errors", "model", "rules", "leave", "log", "history", "auditing"},
-    # `__init__` has the version.
-    "api": {"errors", "show", "model", "leave", "auditing", "__init__"},
-    "doctor": {"errors", "model", "api", "__init__"},
-    # The doctor knows where a user's settings are.
-    "cli": {"errors", "model", "leave", "api", "doctor"},
-    "__init__": {"errors", "leave", "auditing", "api"},
-    "__main__": {"errors", "show", "api", "cli", "doctor"},
+    "wire": {"errors", "model", "log"},
+    "process": {"errors", "model", "rules", "leave", "log", "history", "auditing", "wire"},
+    "version": set(),
+    "launch": {"errors", "version"},
+    "api": {"errors", "show", "model", "leave", "auditing", "wire", "launch"},
+    "doctor": {"errors", "model", "launch", "version"},
+    "cli": {"errors", "model", "leave", "wire", "launch", "api"},
+    "__init__": {"errors", "leave", "auditing", "launch", "api", "version"},
+    "__main__": {"errors", "launch", "cli", "doctor"},
 }
 # What it may import of others, besides the standard library.
 LIBRARIES: Mapping[str, set[str]] = {
-    "worker": {"py4j"},
-    "api": {"pyspark", "delta", "py4j"},
+    "process": {"py4j"},
+    "launch": {"pyspark", "delta", "py4j"},
+    "api": {"pyspark", "py4j"},
     "doctor": {"pyspark"},
     "cli": {"pyspark"},
 }
@@ -49,29 +56,36 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "parquet": set(),
     "error": {"feature"},
     "release": {"error"},
-    "python": {"error"},
+    "process": {"error"},
     "copy": {"error", "parquet"},
+    "check": {"error", "feature"},
     "log": {"error", "parquet"},
-    "rule": {"error", "feature", "python", "parquet"},
-    "command": {"copy", "error", "feature", "parquet", "rule"},
+    "wire": {"error", "feature", "process", "parquet", "log"},
+    "leave": {"copy", "error", "feature", "parquet", "wire"},
     "stale": {"error", "feature", "log"},
-    "hook": {"error", "feature", "release", "rule", "command", "stale"},
-    "sql": {"error", "feature", "log", "release", "rule", "command"},
-    "": {"hook", "python", "release", "sql", "stale", "error"},
+    "hook": {"error", "feature", "release", "wire", "leave", "stale"},
+    "sql": {"error", "feature", "log", "release", "wire", "leave"},
+    "": {"check", "hook", "process", "release", "sql", "stale", "error"},
 }
 # The process knows neither the tables nor what weaves them.
 FORBIDDEN_IN_JAVA = {
-    "python": ("org.apache.spark.sql.delta", "net.bytebuddy"),
+    "process": ("org.apache.spark.sql.delta", "net.bytebuddy"),
     "parquet": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     # What foreign writers left may be nothing that Delta opens.
     "log": ("org.apache.spark.sql.delta", "io.delta", "net.bytebuddy", "py4j"),
     "copy": ("org.apache.spark.sql", "io.delta", "net.bytebuddy", "py4j"),
     # What it asks about may not fit.
     "release": ("import org.apache.spark", "import scala", "py4j"),
-    "rule": ("net.bytebuddy", "py4j"),
+    "wire": ("net.bytebuddy", "py4j"),
     "stale": ("net.bytebuddy", "py4j"),
+    "check": ("net.bytebuddy", "py4j"),
     "sql": ("net.bytebuddy", "py4j"),
 }
+
+# Comments, text blocks, strings, characters.
+NO_CODE = re.compile(
+    r"""/\*.*?\*/|//[^\n]*|\"{3}(?:\\.|[^\\])*?\"{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])+'""", re.S
+)
 
 
 def modules() -> dict[str, Path]:
@@ -89,7 +103,7 @@ def room(module: str) -> str:
 
 def imports(path: Path) -> set[str]:
     """The modules that a file names in imports, wherever they stand but under TYPE_CHECKING."""
-    found = set()
+    found: set[str] = set()
     for node in runtime_nodes(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
@@ -124,13 +138,21 @@ def test_a_room_imports_only_what_it_may(module: str) -> None:
             assert top in sys.stdlib_module_names | LIBRARIES.get(here, set()), name
 
 
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def test_imports_have_no_circle() -> None:
     graph = {
         module: {name for name in imports(path) if name in modules() and name != module}
         for module, path in modules().items()
     }
 
-    assert len(list(TopologicalSorter(graph).static_order())) >= len(graph)
+    assert circle(graph) == []
 
 
 @pytest.mark.parametrize(
@@ -138,8 +160,8 @@ def test_imports_have_no_circle() -> None:
     [
         ("import spark_ext", set()),
         ("import spark_ext.model.physical_schema, spark_ext.rules, spark_ext.leave.exits", set()),
-        ("import spark_ext.worker.questions", set()),
-        ("import spark_ext.worker.__main__", {"py4j"}),
+        ("import spark_ext.process.questions", set()),
+        ("import spark_ext.process.__main__", {"py4j"}),
     ],
 )
 def test_what_a_side_loads(statement: str, expected: set[str]) -> None:
@@ -171,7 +193,80 @@ def test_a_java_package_imports_only_what_it_may(file: Path) -> None:
 
 
 def test_java_packages_have_no_circle() -> None:
-    assert len(list(TopologicalSorter(JAVA_ROOMS).static_order())) == len(JAVA_ROOMS)
+    assert circle(JAVA_ROOMS) == []
     assert {
         "" if file.parent == Path() else file.parent.as_posix() for file in java_files()
     } == set(JAVA_ROOMS)
+
+
+def java_names(file: Path, text: str, neighbours: set[str]) -> set[str]:
+    """The files that one names: those of its package by their classes, others by imports."""
+    code = NO_CODE.sub(" ", text)
+    imported = set(re.findall(r"^import (?:static )?sparkext\.((?:\w+\.)?[A-Z]\w*)", code, re.M))
+    named = set(re.findall(r"(?<![\w.])[A-Z]\w*", re.sub(r"^import .*", "", code, flags=re.M)))
+    return imported | {java_name(file.with_stem(name)) for name in named & neighbours}
+
+
+def java_name(file: Path) -> str:
+    return ".".join(file.with_suffix("").parts)
+
+
+def test_java_files_have_no_circle() -> None:
+    files = java_files()
+    graph = {
+        java_name(file): {
+            name
+            for name in java_names(file, text, {f.stem for f in files if f.parent == file.parent})
+            if name != java_name(file)
+        }
+        for file, text in files.items()
+    }
+
+    assert circle(graph) == []
+    assert set().union(*graph.values()) <= set(graph)
+
+
+def with_rooms(page: str) -> str:
+    """CONTRIBUTING with what each room may import; a room without a row fails."""
+    ours, java = page.split(JAVA_TABLE)
+    for room_, others in ROOMS.items():
+        names = [*map(as_python, others), *LIBRARIES.get(room_, ())]
+        ours = with_cell(ours, as_python(room_), names)
+    for package, others in JAVA_ROOMS.items():
+        java = with_cell(java, as_java(package), map(as_java, others))
+    return ours + JAVA_TABLE + java
+
+
+def with_cell(tables: str, room_: str, others: Iterable[str]) -> str:
+    row = re.compile(rf"^(\| `{re.escape(room_)}`.*\|).*\|$", re.MULTILINE)
+    cell = ", ".join(f"`{name}`" for name in sorted(others))
+    replaced, rows = row.subn(lambda found: f"{found[1]} {cell or 'nothing of ours'} |", tables)
+    assert rows == 1, f"{rows} rows of `{room_}` in CONTRIBUTING"
+    return replaced
+
+
+def as_python(room_: str) -> str:
+    return f"{room_}/" if (PACKAGE / room_).is_dir() else f"{room_}.py"
+
+
+def as_java(package: str) -> str:
+    return f"{package}/" if package else "*.java"
+
+
+def test_contributing_says_what_each_room_may_import() -> None:
+    page = CONTRIBUTING.read_text()
+
+    assert page == with_rooms(page)
+
+
+def test_contributing_has_no_other_rooms() -> None:
+    ours, java = CONTRIBUTING.read_text().split(JAVA_TABLE)
+    rooms = {*map(as_python, ROOMS)}, {*map(as_java, JAVA_ROOMS)}
+
+    for text, names in zip((ours, java), rooms, strict=True):
+        rows = re.findall(r"^\| `([\w*.]+/?)`.*", text, re.MULTILINE)
+        assert set(rows) - {"spark_ext/"} == names
+
+
+if __name__ == "__main__":
+    CONTRIBUTING.write_text(with_rooms(CONTRIBUTING.read_text()))

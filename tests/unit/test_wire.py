@@ -5,12 +5,12 @@ import json
 from typing import Any
 
 import pytest
-from tables import struct
 
 from spark_ext.errors import FlagNotModifiableError, MalformedMessageError
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.model.schema import EMPTY_SCHEMA
-from spark_ext.worker.wire import parse_metadata_change, render_error, render_metadata
+from spark_ext.wire.messages import parse_metadata_change, render_error, render_metadata
+from tests.unit.tables import struct
 
 METADATA: dict[str, Any] = {
     "schema": struct({"a": ""}),

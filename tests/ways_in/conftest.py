@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import shells
-from custom_sessions import our_jar
-from place import DEFAULTS, LOG, PYSPARK, Place
+
+from tests.support.custom_sessions import our_jar
+from tests.ways_in import shells
+from tests.ways_in.place import DEFAULTS, LOG, PYSPARK, Place
 
 
 @pytest.fixture

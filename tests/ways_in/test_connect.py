@@ -15,20 +15,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from connect_server import connect_server, connected, user_environment
-from delta_table import NAME_MODE, Table, refusal
-from environments import environment_for, run
-from install_page import blocks
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
-from releases import STATIC_SETTING
-from sessions import small_session
-from table_log import FLAG, TableLog, is_uuid_name
 
 import spark_ext
 from spark_ext import Progress, UsageTracking
 from spark_ext.api import progress
 from spark_ext.errors import SessionNotAttachableError
+from tests.support.delta_table import NAME_MODE, Table, refusal
+from tests.support.environments import environment_for, run
+from tests.support.install_page import blocks
+from tests.support.releases import STATIC_SETTING
+from tests.support.sessions import small_session
+from tests.support.table_log import FLAG, TableLog, is_uuid_name
+from tests.ways_in.connect_server import connect_server, connected, user_environment
 
 CHECKOUT = Path(__file__).parents[2]
 WHEELS = Path(sys.prefix) / "wheels"
@@ -297,12 +297,14 @@ def test_leaving_column_mapping_can_be_cancelled(
     table.alter("RENAME COLUMN a TO c")
     spark.addTag("mine")
 
+    def cancel(told: Progress) -> None:
+        if not told.finished:
+            spark.interruptTag("mine")
+
     # PySpark 4.0 has the condition in the text only, at times.
     cancelled = pytest.raises(PySparkException, match=r"\[OPERATION_CANCELED\]")
     with table.no_commit(), cancelled:
-        UsageTracking.forPath(spark, table.path).disable_column_mapping(
-            progress=lambda told: told.finished or spark.interruptTag("mine")
-        )
+        UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=cancel)
 
     spark.removeTag("mine")
     exits = UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=None)

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import pytest
-import shells
-from install_page import block
-from place import Place
-from tracked import assert_tracked, statements
+
+from tests.support.install_page import block
+from tests.ways_in import shells
+from tests.ways_in.place import Place
+from tests.ways_in.tracked import assert_tracked, statements
 
 USE = """
 driver = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(

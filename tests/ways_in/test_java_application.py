@@ -9,9 +9,10 @@ import venv
 from pathlib import Path
 
 import pytest
-from install_page import block
-from place import PYSPARK, Place
-from tracked import CREATE, NAMES, REFUSED, SET_FLAG, assert_tracked, statements
+
+from tests.support.install_page import block
+from tests.ways_in.place import PYSPARK, Place
+from tests.ways_in.tracked import CREATE, NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 SECTION = "Scala and Java"
 OPTIONS = "-Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1 -XX:TieredStopAtLevel=1"

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from custom_sessions import DELTA, failure_of, session
-from processes import in_new_process
 from pyspark.sql import SparkSession
-from removal import counts
-from sessions import small_session
-from table_log import TableLog
-from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 import spark_ext
+from tests.support.custom_sessions import DELTA, failure_of, session
+from tests.support.leaving import counts
+from tests.support.processes import in_new_process
+from tests.support.sessions import small_session
+from tests.support.table_log import TableLog
+from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 UNMAP = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 EXITS = "SELECT `exit`, reached FROM column_mapping_exit('{t}')"
@@ -43,7 +43,7 @@ def use_a_cluster(home: Path, spark_home: str) -> Seen:
         for statement in statements(table=table):
             spark.sql(statement)
     failure = failure_of(lambda: spark.sql(SET_FLAG.format(t=kept)))
-    names = tuple(spark.sql(NAMES.format(t=kept)).head())
+    [names] = map(tuple, spark.sql(NAMES.format(t=kept)).collect())
     spark.sql(f"INSERT INTO {left} VALUES (2, 'y', 3, 4)")
     spark.sql(UNMAP.format(t=left))
     exits = {row[0]: row[1] for row in spark.sql(EXITS.format(t=left)).collect()}

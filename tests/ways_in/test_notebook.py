@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from install_page import block
 from jupyter_client.manager import start_new_kernel
-from place import Place
-from shells import SECONDS, environment
-from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
+
+from tests.support.install_page import block
+from tests.ways_in.place import Place
+from tests.ways_in.shells import SECONDS, environment
+from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -8,11 +8,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-import shells
-from custom_sessions import CATALOG, DELTA, OURS, our_jar
-from place import Place
-from table_log import TableLog
-from tracked import REFUSED, SET_FLAG, statements
+
+from tests.support.custom_sessions import CATALOG, DELTA, OURS, our_jar
+from tests.support.releases import DELTA_COORDINATES
+from tests.support.table_log import TableLog
+from tests.ways_in import shells
+from tests.ways_in.place import Place
+from tests.ways_in.tracked import REFUSED, SET_FLAG, statements
 
 APPLICATION = """
 from pyspark.sql import SparkSession
@@ -56,7 +58,7 @@ def test_a_folder_nobody_may_write_no_home_and_a_jar_with_a_space_in_its_path(
     )
     home = shells.output_of("echo $HOME", tmp_path).strip()
     command = (
-        f"unset HOME; cd /proc; exec spark-submit --packages io.delta:delta-spark_4.2_2.13:4.4.0"
+        f"unset HOME; cd /proc; exec spark-submit --packages {DELTA_COORDINATES}"
         f" --conf spark.jars.ivy={home}/.ivy2.5.2 --jars '{jar}'"
         f" --conf spark.sql.extensions={DELTA},{OURS}"
         f" --conf spark.sql.catalog.spark_catalog={CATALOG}"

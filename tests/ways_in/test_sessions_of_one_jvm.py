@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from custom_sessions import failure_of
-from processes import in_new_process, jvm_pid, rule_workers
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
-from sessions import small_session, with_hive_catalog
-from table_log import TableLog
-from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 import spark_ext
+from tests.support.custom_sessions import failure_of
+from tests.support.processes import in_new_process, jvm_pid, rule_workers
+from tests.support.sessions import small_session, with_hive_catalog
+from tests.support.table_log import TableLog
+from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,13 @@ def track(spark: SparkSession, path: Path) -> Seen:
     for statement in statements(table=table):
         spark.sql(statement)
     failure = failure_of(lambda: spark.sql(SET_FLAG.format(t=table)))
+    [names] = map(tuple, spark.sql(NAMES.format(t=table)).collect())
     jvm = jvm_pid(spark)
     return Seen(
         spark.sparkContext.applicationId,
         jvm,
         rule_workers(jvm),
-        tuple(spark.sql(NAMES.format(t=table)).head()),
+        names,
         failure and failure.condition,
     )
 

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from install_page import block
-from place import Place
-from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
+
+from tests.support.install_page import block
+from tests.ways_in.place import Place
+from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
 
 # One expression: the shell compiles each that it gets.
 SCALA = """

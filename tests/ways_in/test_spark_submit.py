@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from install_page import block
-from place import PYSPARK, Place
 from pyspark.sql import SparkSession
-from sessions import SHORT_RUN
-from shells import output_of
-from tracked import REFUSED, SET_FLAG, assert_tracked, statements
 
 import spark_ext
+from tests.support.install_page import block
+from tests.support.sessions import SHORT_RUN
+from tests.ways_in.place import PYSPARK, Place
+from tests.ways_in.shells import output_of
+from tests.ways_in.tracked import REFUSED, SET_FLAG, assert_tracked, statements
 
 CHECKOUT = Path(__file__).parents[2]
 DEFAULTS = CHECKOUT / "conf" / "spark-defaults.conf"
@@ -67,7 +67,7 @@ def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_stan
     application = submitting.run(
         block("From a command line", "sh", "--properties-file"),
         SPARK_HOME=str(PYSPARK),
-        PYSPARK_PYTHON=sys._base_executable,
+        PYSPARK_PYTHON=sys._base_executable,  # type: ignore[attr-defined]  # CPython's own
         SPARK_SUBMIT_OPTS=f"{SHORT_RUN} -Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1",
     )
 

@@ -13,15 +13,16 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-import shells
-from custom_sessions import CATALOG, DELTA
 from impala.dbapi import connect
 from impala.error import Error
-from install_page import block
-from place import Place
-from rule_process import PYTHON, TIMEOUT
-from table_log import TableLog
-from tracked import CREATE, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
+
+from tests.support.custom_sessions import CATALOG, DELTA
+from tests.support.install_page import block
+from tests.support.rule_process import PYTHON, TIMEOUT
+from tests.support.table_log import TableLog
+from tests.ways_in import shells
+from tests.ways_in.place import Place
+from tests.ways_in.tracked import CREATE, REFUSED, SET_FLAG, assert_tracked, sql_text, statements
 
 SECTION = "Thrift server"
 UP = "HiveThriftServer2 started"

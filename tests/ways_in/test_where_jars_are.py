@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from custom_sessions import DELTA, OURS, our_jar
-from install_page import block
-from place import Place
-from tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text
+
+from tests.support.custom_sessions import DELTA, OURS, our_jar
+from tests.support.install_page import block
+from tests.ways_in.place import Place
+from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, sql_text
 
 SECTION = "Jars in Spark's own folder"
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from table_log import TableLog, is_uuid_name
+from tests.support.table_log import TableLog, is_uuid_name
 
 CREATE = (
     "CREATE TABLE {t} (a INT, b STRING) USING delta TBLPROPERTIES ("

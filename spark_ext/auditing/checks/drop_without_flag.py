@@ -16,7 +16,7 @@ def drop_without_flag(log: TableLog, states: tuple[State, ...]) -> Iterator[Find
     """Finds columns that were dropped or renamed while the flag stayed false.
 
     Columns of a mapped table are told apart by id, and where column mapping ends by name. Without
-    it no column can be dropped while files keep it. Of a struct only the topmost column is told.
+    it no column can be dropped while files keep it. Of a struct only the topmost column is found.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".

@@ -11,7 +11,7 @@ from spark_ext.log.replay import Column, State
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.schema import Path, lower, quoted
 
-# Before everything that the log still tells of.
+# Before everything that the log still has.
 _ALWAYS = -1
 
 _Key = tuple[object, ...]
@@ -23,7 +23,7 @@ def dropped_column_shown(log: TableLog, states: tuple[State, ...]) -> Iterator[F
     Two columns of a mapped table are one if id and physical path agree. Where column mapping is
     switched on or off they are one by their own name, and their name in the files. A file that was
     added again, as a DELETE with deletion vectors does, counts as new. Of a struct only the
-    topmost column is told.
+    topmost column is found.
 
     Source:
         RFC, introduction; docs/limits.md, "Statements".
@@ -95,7 +95,7 @@ def _births(states: tuple[State, ...]) -> Mapping[Path, int]:
             birth = before.get(known)
             if birth is None and previous is not None and state.may_bring_columns:
                 birth = ever.get(by_id if state.is_mapped else by_name)
-                # What a RESTORE brings back was there, where the log still tells of it.
+                # What a RESTORE brings back was there, where the log still has it.
                 is_known = state.operation == "RESTORE" and states[0].commit is not None
                 birth = _ALWAYS if birth is None and not is_known else birth
             if birth is None:

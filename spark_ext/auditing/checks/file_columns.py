@@ -20,7 +20,7 @@ def file_columns(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
     A file may lack columns, which are null then. Columns of row tracking and of Delta itself are
     in files and in no schema. What was dropped before the log's oldest version is not known, nor
     what a CLONE's source dropped; with a flag of false nothing was. Names mean nothing in mode id,
-    and ids in the other modes. Of a struct only the topmost column is told.
+    and ids in the other modes. Of a struct only the topmost column is found.
 
     Source:
         Protocol, "Reader Requirements for Column Mapping".

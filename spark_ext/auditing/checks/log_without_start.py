@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log tells what the table is."""
+"""The log has a protocol and metadata to start from."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Find
         >>> [found.file for found in partition_folders(log, states)]
         ['x=1/f']
     """
-    # A state that a checkpoint tells of has no operation.
+    # A state that only a checkpoint has lacks an operation.
     if any(state.operation in (None, "CLONE") for state in states):
         return
     names = {

@@ -14,9 +14,9 @@ from spark_ext.model.schema import Path, lower, quoted
 def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
     """Finds physical paths that two columns have, at one time or one after the other.
 
-    Letter case is no difference, since Parquet readers may ignore it. RESTORE, CLONE, and
+    Letter case is ignored, since Parquet readers may ignore it. RESTORE, CLONE, and
     switching column mapping off and on again start anew, as in `id_used_again`. Of a struct only
-    the topmost column is told.
+    the topmost column is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Assign a unique physical name to each

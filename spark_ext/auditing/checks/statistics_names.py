@@ -15,8 +15,8 @@ from spark_ext.model.schema import Path, lower, quoted
 def statistics_names(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
     """Finds statistics of a column that the table has not, and did not drop.
 
-    What may have been dropped, `file_columns` says, which also tells of columns that the file
-    itself holds. Of a struct only the topmost column is told.
+    What may have been dropped, `file_columns` says, which also finds columns that the file
+    itself holds. Of a struct only the topmost column is found.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": "Track column level statistics ... with

@@ -11,7 +11,7 @@ from spark_ext.log.replay import State, since
 
 
 def unreadable_schema(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
-    """Finds a `schemaString` that is no schema; no other check sees the columns then.
+    """Finds a `schemaString` that is not a schema; no other check sees the columns then.
 
     Source:
         Protocol, "Schema Serialization Format".

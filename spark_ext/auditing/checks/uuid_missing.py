@@ -19,7 +19,7 @@ def uuid_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]:
     """Finds columns added under a true flag, or in the commit that makes it so, without a UUID.
 
     Columns keep their names where column mapping is switched on for an existing table, and arrive
-    with names by RESTORE and CLONE. Of a struct only the topmost column is told.
+    with names by RESTORE and CLONE. Of a struct only the topmost column is found.
 
     Source:
         RFC, "Writer Requirements for Column Mapping": "Otherwise the physical column name must

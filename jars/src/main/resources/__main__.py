@@ -19,7 +19,7 @@ def main():
         )
     # The jar's own, whatever the interpreter has: one that is missing, old or broken is nobody's.
     sys.path.insert(0, os.path.join(sys.path[0], "META-INF", "python"))
-    from spark_ext.worker.__main__ import main as serve_rules
+    from spark_ext.process.__main__ import main as serve_rules
 
     serve_rules()
 

@@ -5,10 +5,9 @@ import java.io.IOException;
 import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
 import sparkext.hook.DeltaHooks;
-import sparkext.python.WorkerSettings;
-import sparkext.sql.RunningSession;
+import sparkext.process.ProcessSettings;
 
-/** The other entry point: for a session that runs already, {@code spark_ext/api/attach.py}. */
+/** The other entry point: for a session that runs already, {@code spark_ext/launch/attach.py}. */
 public final class SessionAttachment {
   private SessionAttachment() {}
 
@@ -28,7 +27,7 @@ public final class SessionAttachment {
     if (running.isWhole()) {
       return;
     }
-    WorkerSettings.refuseInSessions();
+    ProcessSettings.refuseInSessions();
     DeltaHooks.install();
     running.complete(UsageTrackingExtension::inject);
   }

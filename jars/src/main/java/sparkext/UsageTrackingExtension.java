@@ -5,15 +5,16 @@ import java.io.IOException;
 import org.apache.spark.sql.SparkSessionExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
+import sparkext.check.CheckedParser;
+import sparkext.check.DeltaConfiguration;
+import sparkext.check.StatementCheck;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.hook.DeltaHooks;
-import sparkext.python.WorkerSettings;
+import sparkext.process.ProcessSettings;
 import sparkext.release.DeltaBuild;
 import sparkext.release.JarCopies;
 import sparkext.release.SparkRelease;
 import sparkext.release.Versions;
-import sparkext.sql.DeltaConfiguration;
-import sparkext.sql.StatementCheck;
 import sparkext.sql.TableFunction;
 import sparkext.stale.StaleAggregate;
 
@@ -48,13 +49,14 @@ public final class UsageTrackingExtension
     }
     DeltaConfiguration.requireExtension(UsageTrackingExtension.class.getName());
     ExecutorJars.complete();
-    WorkerSettings.refuseInSessions();
+    ProcessSettings.refuseInSessions();
     inject(extensions);
     DeltaHooks.install();
   }
 
   /** What a session gets by Spark's own means. */
   static void inject(SparkSessionExtensions extensions) {
+    CheckedParser.inject(extensions);
     StatementCheck.inject(extensions);
     TableFunction.inject(extensions);
     StaleAggregate.inject(extensions);

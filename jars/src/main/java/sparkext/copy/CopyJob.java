@@ -29,7 +29,6 @@ import org.apache.spark.util.SerializableConfiguration;
 import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
-import sparkext.parquet.NotParquetException;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
@@ -197,7 +196,7 @@ public final class CopyJob {
         for (Order order : Packed.<Order>unpack(packed)) {
           task.killTaskIfInterrupted();
           results.add(result(order, task, storages, renaming));
-          progress.add(order);
+          progress.addFile(order.size());
         }
         task.killTaskIfInterrupted();
         return Packed.of(results);
@@ -228,25 +227,21 @@ public final class CopyJob {
     private static FileResult result(
         Order order, TaskContext task, Storages storages, Renaming renaming) throws IOException {
       DataFile file = new DataFile(storages, path(order.source()), order.size(), renaming);
-      try {
-        if (order.target() == null) {
-          return FileResult.of(order.number(), null, file.look(order.mayStay()));
-        }
-        String target = order.target() + "-" + task.taskAttemptId() + ending(order.source());
-        return FileResult.of(
-            order.number(),
-            target,
-            file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
-      } catch (NotParquetException unreadable) {
-        return FileResult.unreadable(order.number(), unreadable.getMessage());
+      if (order.target() == null) {
+        return FileResult.of(order.number(), null, file.look(order.mayStay()));
       }
+      String target = order.target() + "-" + task.taskAttemptId() + ending(order.source());
+      return FileResult.of(
+          order.number(),
+          target,
+          file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
     }
 
     private static Path path(String uri) {
       return new Path(URI.create(uri));
     }
 
-    /** That of the name, which tells people how the file is compressed. */
+    /** That of the name, which shows people how the file is compressed. */
     private static String ending(String source) {
       Matcher ending = ENDING.matcher(source);
       return ending.find() ? ending.group() : ".parquet";

@@ -13,8 +13,8 @@ public record CopyProgress(LongAccumulator numFiles, LongAccumulator sizeInBytes
     return new CopyProgress(context.longAccumulator(), context.longAccumulator());
   }
 
-  void add(CopyJob.Order done) {
+  void addFile(long size) {
     numFiles.add(1L);
-    sizeInBytes.add(done.size());
+    sizeInBytes.add(size);
   }
 }

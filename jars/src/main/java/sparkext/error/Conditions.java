@@ -13,18 +13,12 @@ import java.util.regex.Pattern;
 
 /** The SQLSTATEs and templates of {@code spark_ext/conditions.json}, which both halves read. */
 final class Conditions {
-  private static final String LIST = "/spark_ext/conditions.json";
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{(\\w+)}");
-  private static final JsonNode ALL = all();
-
-  /** The Sparks and Deltas that work together, in words; {@code spark_ext/api/releases.py}, too. */
-  static final String SUPPORTED_PAIRS =
-      "Spark 4.0 to 4.1.1 with delta-spark 4.1.0 to 4.4.0, Spark 4.1.2 and later 4.1 with"
-          + " delta-spark 4.3.0 to 4.4.0, or Spark 4.2 with delta-spark 4.4.0; Scala 2.13";
+  private static final JsonNode ALL = listed("conditions.json");
 
   private Conditions() {}
 
-  /** What an error tells, whatever its class. */
+  /** What an error says, whatever its class. */
   record Error(String condition, String sqlState, Map<String, String> parameters, String text) {
     String message() {
       return "[" + condition + "] " + text + " SQLSTATE: " + sqlState;
@@ -38,7 +32,7 @@ final class Conditions {
         error.condition(), error.sqlState(), error.parameters(), error.text(), cause);
   }
 
-  /** Likewise, as data: what its class would have to fit is not asked. */
+  /** What the error of a condition says: its class may not fit this Spark. */
   static Error described(String condition, String... namesAndValues) {
     Map<String, String> parameters = new LinkedHashMap<>();
     for (int i = 0; i < namesAndValues.length; i += 2) {
@@ -57,8 +51,9 @@ final class Conditions {
         .replaceAll(found -> Matcher.quoteReplacement(parameters.get(found.group(1))));
   }
 
-  private static JsonNode all() {
-    try (InputStream list = Conditions.class.getResourceAsStream(LIST)) {
+  /** A file that both halves read. */
+  static JsonNode listed(String file) {
+    try (InputStream list = Conditions.class.getResourceAsStream("/spark_ext/" + file)) {
       return new ObjectMapper().readTree(list);
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);

@@ -27,7 +27,7 @@ public final class UnsupportedSparkException extends RuntimeException {
             "delta",
             delta,
             "supported",
-            Conditions.SUPPORTED_PAIRS));
+            Releases.SUPPORTED));
   }
 
   public String getCondition() {

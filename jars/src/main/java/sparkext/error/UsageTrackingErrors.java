@@ -10,9 +10,6 @@ import sparkext.feature.UsageTrackingFeature;
 
 /** Every error that the JVM side raises by itself; spark_ext/errors.py has all. */
 public final class UsageTrackingErrors {
-  /** The releases whose hooks were tried; named in the refusal of any other. */
-  public static final String SUPPORTED_RELEASES = "4.1.0, 4.2.0, 4.3.0, 4.3.1, 4.4.0";
-
   private UsageTrackingErrors() {}
 
   /** The rule process could not be started, ended, or did not answer in time. */
@@ -89,7 +86,7 @@ public final class UsageTrackingErrors {
         "version",
         version,
         "supported",
-        SUPPORTED_RELEASES,
+        String.join(", ", Releases.DELTAS),
         "mismatches",
         String.join("; ", mismatches));
   }
@@ -104,7 +101,7 @@ public final class UsageTrackingErrors {
         "delta",
         delta,
         "supported",
-        Conditions.SUPPORTED_PAIRS);
+        Releases.SUPPORTED);
   }
 
   /** The class path has jars of ours with other content. */
@@ -157,7 +154,7 @@ public final class UsageTrackingErrors {
         "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME", null, "name", name, "one", one, "other", other);
   }
 
-  /** Delta's refusal of what is no Delta table. */
+  /** Delta's refusal of what is not a Delta table. */
   public static UsageTrackingException missingDeltaTable(DeltaTableIdentifier missing) {
     return ofDelta(DeltaErrors.notADeltaTableException(missing));
   }

@@ -37,7 +37,7 @@ public final class UsageTrackingException extends AnalysisException {
     this.sqlState = sqlState;
   }
 
-  /** The same error as {@code error}, one of Delta's, in the family that reaches PySpark. */
+  /** An error of Delta's in the family that reaches PySpark. */
   public static <T extends Throwable & SparkThrowable> UsageTrackingException of(T error) {
     return new UsageTrackingException(
         error.getCondition(),
@@ -66,7 +66,7 @@ public final class UsageTrackingException extends AnalysisException {
     return sneak(this);
   }
 
-  /** Likewise for an error of Spark or Delta. */
+  /** Throws an error of Spark or Delta from code whose signature allows no checked exception. */
   @SuppressWarnings("unchecked")
   public static <T extends Throwable> RuntimeException sneak(Throwable error) throws T {
     throw (T) error;

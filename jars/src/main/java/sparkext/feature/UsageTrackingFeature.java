@@ -31,6 +31,18 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class UsageTrackingFeature extends WriterFeature implements RemovableFeature {
   public static final String NAME = "columnMappingUsageTracking";
   public static final String FLAG = "delta.columnMapping.hasDroppedOrRenamed";
+
+  /** Asks for the feature. */
+  public static final String PROPERTY = "delta.feature." + NAME;
+
+  private static final String DEFAULTS = "spark.databricks.delta.properties.defaults.";
+
+  /** By which a session asks for the feature of every new table. */
+  public static final String FEATURE_DEFAULT = DEFAULTS + "feature." + NAME;
+
+  /** By which a session would set the flag of every new table. */
+  public static final String FLAG_DEFAULT = DEFAULTS + "columnMapping.hasDroppedOrRenamed";
+
   public static final UsageTrackingFeature INSTANCE = new UsageTrackingFeature();
 
   private static final long serialVersionUID = 1L;

@@ -5,7 +5,8 @@ import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
 
 /**
- * As {@link InsertHook}, for ALTER TABLE DROP, RENAME, CHANGE and REPLACE COLUMNS.
+ * Lets ALTER TABLE DROP, RENAME, CHANGE and REPLACE COLUMNS remember the table of their analysis,
+ * as {@link InsertHook} does for INSERT.
  *
  * <p>Why here: each of these commands has the table as it was analysed, and finds its column by
  * name in that of its transaction.

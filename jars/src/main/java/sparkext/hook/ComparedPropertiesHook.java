@@ -35,7 +35,7 @@ final class ComparedPropertiesHook implements DeltaHook {
 
   @Override
   public String neighbourName() {
-    return DeltaHooks.NEIGHBOUR;
+    return NEIGHBOUR;
   }
 
   @Override

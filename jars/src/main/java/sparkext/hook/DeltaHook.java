@@ -17,6 +17,11 @@ import net.bytebuddy.matcher.ElementMatcher;
  * anew.
  */
 interface DeltaHook {
+  /**
+   * The neighbour of the woven types in Delta's main package; the loader that has it is Delta's.
+   */
+  String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
+
   /** The binary name of the type that declares the method. */
   String typeName();
 

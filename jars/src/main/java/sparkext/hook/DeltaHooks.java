@@ -19,16 +19,17 @@ import java.util.function.UnaryOperator;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.command.ColumnMappingRemoval;
+import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.leave.LeavingCommand;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Versions;
-import sparkext.rule.MetadataRules;
 import sparkext.stale.RebasedNames;
 import sparkext.stale.ReusedNames;
-import sparkext.stale.StaleInsert;
 import sparkext.stale.StalePlan;
+import sparkext.stale.StaleStatement;
+import sparkext.wire.MetadataRules;
 
 /** The hooks, and their one-time installation into a JVM's Delta. */
 public final class DeltaHooks {
@@ -37,7 +38,7 @@ public final class DeltaHooks {
           new SupportedFeaturesHook(),
           new AssignedMetadataHook(),
           new ComparedPropertiesHook(),
-          new ColumnMappingRemovalHook(),
+          new LeavingHook(),
           new ScannedFilesHook(),
           new ListedFilesHook(),
           new MatchedRowsHook(),
@@ -45,8 +46,8 @@ public final class DeltaHooks {
           new UpdatedFilesHook(),
           new RebasedNamesHook(),
           new ChangeFeedHook(),
-          new StreamStartHook(),
-          new StreamChangeHook(),
+          StreamHook.AT_START,
+          StreamHook.AT_CHANGE,
           new InsertHook(),
           new ViewInsertHook(),
           new PartitionInsertHook(),
@@ -57,12 +58,6 @@ public final class DeltaHooks {
           new TransactionStartHook());
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
-
-  /**
-   * A class in Delta's main package whose loading loads none of the woven types: it says which
-   * loader Delta has, and lends the right to define classes in its package.
-   */
-  static final String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
 
   private static final Logger LOG = LoggerFactory.getLogger(DeltaHooks.class);
 
@@ -153,7 +148,7 @@ public final class DeltaHooks {
     UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
     BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
     UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
-    BiPredicate<Object, Object[]> removed = ColumnMappingRemoval::commit;
+    BiPredicate<Object, Object[]> removed = LeavingCommand::commit;
     BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
     BiConsumer<Object, Object> listed = StalePlan::refuseListed;
     BiConsumer<Object, Object> matched = StalePlan::refuseMatching;
@@ -161,11 +156,10 @@ public final class DeltaHooks {
     BiPredicate<Object, Object> rebased = RebasedNames::fit;
     Consumer<Object[]> changesChecked = ReusedNames::refuseChanges;
     BiConsumer<Object, Object[]> streamChecked = ReusedNames::refuseStream;
-    BiConsumer<Object, Object[]> streamChanged = ReusedNames::refuseStreamed;
-    BinaryOperator<Object> insertBuilt = StaleInsert::remembering;
-    Consumer<Object> insertBegun = StaleInsert::begin;
-    Runnable insertEnded = StaleInsert::end;
-    BiConsumer<Object, Object> started = StaleInsert::refuse;
+    BinaryOperator<Object> writeBuilt = StaleStatement::remembering;
+    Consumer<Object> statementBegun = StaleStatement::begin;
+    Runnable statementEnded = StaleStatement::end;
+    BiConsumer<Object, Object> started = StaleStatement::refuse;
     Map<String, Object> functions =
         Map.ofEntries(
             entry("supportedFeatures", supportedFeatures),
@@ -179,10 +173,9 @@ public final class DeltaHooks {
             entry("rebased", rebased),
             entry("changesChecked", changesChecked),
             entry("streamChecked", streamChecked),
-            entry("streamChanged", streamChanged),
-            entry("insertBuilt", insertBuilt),
-            entry("insertBegun", insertBegun),
-            entry("insertEnded", insertEnded),
+            entry("writeBuilt", writeBuilt),
+            entry("statementBegun", statementBegun),
+            entry("statementEnded", statementEnded),
             entry("started", started));
     for (Map.Entry<String, Object> function : functions.entrySet()) {
       bridge.getField(function.getKey()).set(null, function.getValue());
@@ -195,7 +188,7 @@ public final class DeltaHooks {
           "Column mapping usage tracking was not tested on delta-spark {}; its hooks match. Tested"
               + " releases: {}.",
           version,
-          UsageTrackingErrors.SUPPORTED_RELEASES);
+          String.join(", ", Releases.DELTAS));
     }
   }
 
@@ -224,7 +217,7 @@ public final class DeltaHooks {
 
   private static Class<?> neighbour() {
     try {
-      return Class.forName(NEIGHBOUR, false, DeltaHooks.class.getClassLoader());
+      return Class.forName(DeltaHook.NEIGHBOUR, false, DeltaHooks.class.getClassLoader());
     } catch (ClassNotFoundException absent) {
       throw UsageTrackingErrors.unsupportedDeltaVersion(
               "(none)",

@@ -95,11 +95,11 @@ final class HookWeaver {
     return type.make().getBytes();
   }
 
-  /** Only a type that is loaded: what else refuses a definition is no reason to load it unwoven. */
+  /** Only a type that is loaded: it is not loaded unwoven for what else refuses a definition. */
   private void redefine(String typeName, byte[] woven, LinkageError refused)
       throws ReflectiveOperationException {
     if (refused.getClass() != LinkageError.class) {
-      // A second definition is no kind of LinkageError, but the error itself.
+      // A second definition is a LinkageError itself, not one of its kinds.
       throw refused;
     }
     try {

@@ -58,7 +58,7 @@ final class InsertHook implements DeltaHook {
     static Object onExit(
         @Advice.This Object builder,
         @Advice.Return(typing = Assigner.Typing.DYNAMIC) Object write) {
-      return UsageTrackingBridge.insertBuilt.apply(builder, write);
+      return UsageTrackingBridge.writeBuilt.apply(builder, write);
     }
   }
 }

@@ -12,12 +12,14 @@ import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * As {@link ScannedFilesHook}, where a session plans without data skipping.
+ * Refuses to list files under a plan with other names, where a session plans without data skipping;
+ * {@link ScannedFilesHook} does elsewhere.
  *
  * <p>Why here: Spark then lists a table's files by its index, which takes its snapshot from this
  * method. Delta's own comparison in it knows names in files alone, and has a setting.
  *
- * <p>If it is missing: as with that, under {@code spark.databricks.delta.stats.skipping = false}.
+ * <p>If it is missing: as without {@link ScannedFilesHook}, under {@code
+ * spark.databricks.delta.stats.skipping = false}.
  *
  * <p>Source: Delta 4.4.0, TahoeFileIndex.scala, {@code TahoeLogFileIndex.getSnapshot}.
  */

@@ -12,7 +12,8 @@ import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * As {@link ScannedFilesHook}, where rows are marked by deletion vectors.
+ * Refuses to look for rows by a plan with other names, where they are marked by deletion vectors;
+ * {@link ScannedFilesHook} does elsewhere.
  *
  * <p>Why here: UPDATE, DELETE and MERGE look for such rows through this method alone, which puts
  * the files under the plan by itself.

@@ -5,7 +5,7 @@ import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
 
 /**
- * As {@link InsertHook}, for MERGE.
+ * Lets a MERGE remember the table of its analysis, as {@link InsertHook} does for INSERT.
  *
  * <p>Why here: a MERGE that finds no file to look into reads nothing that {@link ScannedFilesHook}
  * could compare, and inserts by position.

@@ -5,12 +5,13 @@ import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
 
 /**
- * As {@link InsertHook}, where INSERT OVERWRITE replaces the partitions that it writes to.
+ * Lets an INSERT OVERWRITE that replaces the partitions that it writes to remember the table of its
+ * analysis, as {@link InsertHook} does for others.
  *
  * <p>Why here: this command writes by itself, under {@code spark.sql.sources.partitionOverwriteMode
  * = dynamic}.
  *
- * <p>If it is missing: as with that.
+ * <p>If it is missing: as without {@link InsertHook}.
  *
  * <p>Source: Delta 4.4.0, DeltaAnalysis.scala, {@code DeltaDynamicPartitionOverwriteCommand.run}.
  */
@@ -24,7 +25,7 @@ final class PartitionInsertHook implements DeltaHook {
 
   @Override
   public String neighbourName() {
-    return DeltaHooks.NEIGHBOUR;
+    return NEIGHBOUR;
   }
 
   @Override

@@ -34,7 +34,7 @@ final class ScannedFilesHook implements DeltaHook {
 
   @Override
   public String neighbourName() {
-    return DeltaHooks.NEIGHBOUR;
+    return NEIGHBOUR;
   }
 
   @Override

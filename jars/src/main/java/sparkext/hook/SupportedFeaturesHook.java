@@ -29,7 +29,7 @@ final class SupportedFeaturesHook implements DeltaHook {
 
   @Override
   public String neighbourName() {
-    return DeltaHooks.NEIGHBOUR;
+    return NEIGHBOUR;
   }
 
   @Override

@@ -13,12 +13,13 @@ import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * Refuses an INSERT whose columns have become others since its analysis.
+ * Refuses a statement whose columns have become others since its analysis, by the table that it
+ * remembers.
  *
  * <p>Why here: only the transaction knows the version that it writes to, and Delta's conflict
  * checks begin with it.
  *
- * <p>If it is missing: as with {@link InsertHook}.
+ * <p>If it is missing: as without {@link InsertHook}.
  *
  * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code startTransaction}.
  */
@@ -32,7 +33,7 @@ final class TransactionStartHook implements DeltaHook {
 
   @Override
   public String neighbourName() {
-    return DeltaHooks.NEIGHBOUR;
+    return NEIGHBOUR;
   }
 
   @Override
@@ -46,13 +47,13 @@ final class TransactionStartHook implements DeltaHook {
 
   @Override
   public String adviceName() {
-    return RefuseStaleInsertAdvice.class.getName();
+    return RefuseStaleStatementAdvice.class.getName();
   }
 
   /** Inlined into Delta's method. */
   @SuppressWarnings("unused")
-  static final class RefuseStaleInsertAdvice {
-    private RefuseStaleInsertAdvice() {}
+  static final class RefuseStaleStatementAdvice {
+    private RefuseStaleStatementAdvice() {}
 
     @Advice.OnMethodExit
     static void onExit(

@@ -10,7 +10,7 @@ import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
 
 /**
- * As {@link DeletedFilesHook}, for UPDATE.
+ * Refuses an UPDATE that was analysed when its columns had other names.
  *
  * <p>Why here: by the statistics in the log an UPDATE may find no file to look into.
  *

@@ -12,11 +12,12 @@ import net.bytebuddy.matcher.ElementMatcher;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * As {@link InsertHook}, where a view or a DataFrame's relation is written.
+ * Lets an INSERT into a view or a DataFrame's relation remember the table of its analysis, as
+ * {@link InsertHook} does for tables.
  *
  * <p>Why here: INSERT INTO a view of a DataFrame writes through this method alone.
  *
- * <p>If it is missing: as with that.
+ * <p>If it is missing: as without {@link InsertHook}.
  *
  * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code createRelation}, whose relation can be written.
  */
@@ -30,7 +31,7 @@ final class ViewInsertHook implements DeltaHook {
 
   @Override
   public String neighbourName() {
-    return DeltaHooks.NEIGHBOUR;
+    return NEIGHBOUR;
   }
 
   @Override
@@ -53,13 +54,13 @@ final class ViewInsertHook implements DeltaHook {
     private RememberTableAdvice() {}
 
     @Advice.OnMethodEnter
-    static void onEnter(@Advice.This Object insert) {
-      UsageTrackingBridge.insertBegun.accept(insert);
+    static void onEnter(@Advice.This Object statement) {
+      UsageTrackingBridge.statementBegun.accept(statement);
     }
 
     @Advice.OnMethodExit(onThrowable = Throwable.class)
     static void onExit() {
-      UsageTrackingBridge.insertEnded.run();
+      UsageTrackingBridge.statementEnded.run();
     }
   }
 }

@@ -18,7 +18,6 @@ import sparkext.error.UsageTrackingErrors;
 /** The actions of a log that are not about files, by the file of the log that has them. */
 final class Actions {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-  private static final List<String> KINDS = List.of("commitInfo", "protocol", "metaData");
   private static final String SCHEMA =
       "protocol STRUCT<minReaderVersion: INT, minWriterVersion: INT, readerFeatures: ARRAY<STRING>,"
           + " writerFeatures: ARRAY<STRING>>, metaData STRUCT<id: STRING, schemaString: STRING,"
@@ -29,7 +28,7 @@ final class Actions {
   private Actions() {}
 
   /** Reads every file of a log. */
-  static Actions of(SparkSession session, Configuration configuration, LogFiles log) {
+  static Actions of(SparkSession session, Configuration configuration, LogListing log) {
     Actions actions = new Actions();
     actions.addJson(session, configuration, log.jsonFiles());
     actions.addParquet(session, log.parquetFiles());
@@ -77,7 +76,7 @@ final class Actions {
       String reason = "it has a line that is no JSON: " + broken.getOriginalMessage();
       throw UsageTrackingErrors.unreadableLog(file.toString(), reason).sneak();
     }
-    for (String kind : KINDS) {
+    for (String kind : LogLines.KINDS) {
       if (parsed.path(kind).isObject()) {
         found
             .computeIfAbsent(file, none -> new ArrayList<>())

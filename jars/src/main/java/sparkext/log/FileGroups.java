@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,69 +35,65 @@ record FileGroups(
     implements FlatMapFunction<Iterator<Row>, String> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  /** What a group has of its own; groups with all else the same are one. */
-  private static final List<String> OWN = List.of("example", "numFiles", "sizeInBytes");
-
   /** In the place of a reason why a footer cannot be read. */
   private static final String MISSING = "missing";
 
+  /** As texts: every serializer that an application sets knows them. */
   @Override
   public Iterator<String> call(Iterator<Row> files) throws IOException {
-    Map<ObjectNode, ObjectNode> groups = new LinkedHashMap<>();
+    Map<FileGroup, FileGroup> groups = new LinkedHashMap<>();
     while (files.hasNext()) {
       add(group(files.next()), groups);
     }
-    return groups.values().stream().map(ObjectNode::toString).iterator();
-  }
-
-  /** Adds a group to others, by what those that are alike have in common. */
-  static void add(ObjectNode group, Map<ObjectNode, ObjectNode> groups) {
-    groups.merge(group.deepCopy().without(OWN), group, FileGroups::sum);
-  }
-
-  /** One group of two, with the example whose name comes first. */
-  private static ObjectNode sum(ObjectNode one, ObjectNode other) {
-    for (String number : OWN.subList(1, 3)) {
-      one.put(number, one.get(number).asLong() + other.get(number).asLong());
+    List<String> texts = new ArrayList<>();
+    for (FileGroup group : groups.values()) {
+      texts.add(MAPPER.writeValueAsString(group));
     }
-    String example = other.get("example").textValue();
-    return example.compareTo(one.get("example").textValue()) < 0
-        ? one.put("example", example)
-        : one;
+    return texts.iterator();
   }
 
-  private ObjectNode group(Row file) throws IOException {
+  /** The groups of all tasks, those that are alike together. */
+  static List<FileGroup> merged(List<String> texts) throws IOException {
+    Map<FileGroup, FileGroup> groups = new LinkedHashMap<>();
+    for (String text : texts) {
+      add(MAPPER.readValue(text, FileGroup.class), groups);
+    }
+    return List.copyOf(groups.values());
+  }
+
+  private static void add(FileGroup group, Map<FileGroup, FileGroup> groups) {
+    groups.merge(group.kind(), group, FileGroup::plus);
+  }
+
+  private FileGroup group(Row file) throws IOException {
     String path = file.getAs("path");
-    ObjectNode group = MAPPER.createObjectNode();
-    group.put("example", path);
-    group.put("numFiles", 1L);
-    Long size = file.getAs("size");
-    group.put("sizeInBytes", size == null ? 0 : size);
-    Long added = file.getAs("added");
-    group.put("addedUnder", added == null ? null : new TreeSet<>(changes).floor(added));
-    ArrayNode partitionColumns = group.putArray("partitionColumns");
-    file.getList(file.fieldIndex("partitionColumns"))
-        .forEach(name -> partitionColumns.add((String) name));
-    ArrayNode folders = group.putArray("folders");
     Path place = place(path);
+    Long size = file.getAs("size");
+    Long added = file.getAs("added");
+    Footer footer = footer(place, size, file.<Boolean>getAs("isRead"));
+    return new FileGroup(
+        path,
+        1,
+        size == null ? 0 : size,
+        added == null ? null : new TreeSet<>(changes).floor(added),
+        file.getList(file.fieldIndex("partitionColumns")),
+        folders(place),
+        MAPPER.readValue(file.<String>getAs("statistics"), new TypeReference<>() {}),
+        footer.columns,
+        footer.problem);
+  }
+
+  /** The names before {@code =}, without those in the file's own name. */
+  private static List<String> folders(Path place) {
     String[] names = place == null ? new String[0] : place.toUri().getPath().split("/");
-    for (int i = 0; i < names.length - 1; i++) { // the last is the file's own
+    List<String> folders = new ArrayList<>();
+    for (int i = 0; i < names.length - 1; i++) {
       int end = names[i].indexOf('=');
       if (end > 0) {
         folders.add(ExternalCatalogUtils.unescapePathName(names[i].substring(0, end)));
       }
     }
-    group.set("statistics", MAPPER.readTree(file.<String>getAs("statistics")));
-    group.putNull("columns");
-    group.putNull("problem");
-    if (place == null) {
-      group.put("problem", "its path is no URI of a file");
-    } else if (size == null) {
-      group.put("problem", "the log does not have its size");
-    } else if (file.<Boolean>getAs("isRead")) {
-      readFooter(place, size, group);
-    }
-    return group;
+    return folders;
   }
 
   /** Null where a path is not as Delta writes it, URL-encoded. */
@@ -110,20 +106,27 @@ record FileGroups(
     }
   }
 
-  private void readFooter(Path given, long size, ObjectNode group) throws IOException {
+  /** What a footer says, or why it does not; nothing where it is not read. */
+  private record Footer(List<FileColumn> columns, String problem) {}
+
+  private Footer footer(Path place, Long size, boolean isRead) throws IOException {
+    if (place == null) {
+      return new Footer(null, "its path is no URI of a file");
+    }
+    if (size == null) {
+      return new Footer(null, "the log does not have its size");
+    }
+    return isRead ? footer(place, size) : new Footer(null, null);
+  }
+
+  private Footer footer(Path given, long size) throws IOException {
     Path absolute = given.isAbsolute() ? given : new Path(new Path(URI.create(table)), given);
     try {
-      ArrayNode columns = MAPPER.createArrayNode();
-      for (FileColumn column : FileColumn.of(configuration.value().value(), absolute, size)) {
-        ObjectNode node = columns.addObject();
-        column.path().forEach(node.putArray("path")::add);
-        node.put("id", column.fieldId());
-      }
-      group.set("columns", columns);
+      return new Footer(FileColumn.of(configuration.value().value(), absolute, size), null);
     } catch (MissingFileException missing) {
-      group.put("problem", MISSING);
+      return new Footer(null, MISSING);
     } catch (NotParquetException | NotCopiedException unreadable) {
-      group.put("problem", unreadable.getMessage());
+      return new Footer(null, unreadable.getMessage());
     }
   }
 }

@@ -28,9 +28,11 @@ public final class LogLines {
   /** So many files in a task that its own cost does not count. */
   private static final int FILES_PER_TASK = 50;
 
-  /** The actions, in quotes as a key has them: in a text inside JSON they would be escaped. */
-  private static final List<String> KEYS =
-      List.of("\"metaData\"", "\"protocol\"", "\"commitInfo\"");
+  /** The actions. */
+  static final List<String> KINDS = List.of("commitInfo", "protocol", "metaData");
+
+  /** In quotes as a key has them: in a text inside JSON they would be escaped. */
+  private static final List<String> KEYS = KINDS.stream().map(kind -> '"' + kind + '"').toList();
 
   private LogLines() {}
 

@@ -18,7 +18,7 @@ final class LogReader {
     return read(session, JsonFileFormat.class, schema, files);
   }
 
-  /** Parquet files, likewise. */
+  /** Parquet files, by the columns of a schema. */
   static Dataset<Row> parquet(SparkSession session, String schema, List<Path> files) {
     return read(session, ParquetFileFormat.class, schema, files);
   }

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
-import sparkext.parquet.ColumnPlan.Column;
 
 /** The columns of one level of a table, by what files know of them: tables may have thousands. */
 public final class Columns implements Serializable {
@@ -19,11 +18,38 @@ public final class Columns implements Serializable {
 
   private static final long serialVersionUID = 1L;
 
+  /** A column of the table: its id, its name in files, and its name afterwards. */
+  public record Column(int id, String name, String newName, Type type) implements Serializable {
+    /** Whether this is another one, as that was before. */
+    private boolean continues(Column other, long maxId) {
+      return id == other.id
+          && name.equals(other.name)
+          && newName.equals(other.newName)
+          && Columns.continues(type, other.type, maxId);
+    }
+  }
+
+  /** What is inside a column. */
+  public sealed interface Type extends Serializable {}
+
+  /** Nothing that has a name of the table's. */
+  public record Leaf() implements Type {}
+
+  /** Further columns. */
+  public record Struct(Columns columns) implements Type {}
+
+  /** Elements of a type. */
+  public record ListOf(Type element) implements Type {}
+
+  /** Keys and values. */
+  public record MapOf(Type key, Type value) implements Type {}
+
   private final Map<String, Column> byName = new HashMap<>();
   private final Map<Integer, Column> byId = new HashMap<>();
   private final Set<String> lowerCaseNames = new HashSet<>();
 
-  Columns(List<Column> columns) {
+  /** Of one level. */
+  public Columns(List<Column> columns) {
     for (Column column : columns) {
       byName.put(column.name(), column);
       byId.put(column.id(), column);
@@ -54,8 +80,22 @@ public final class Columns implements Serializable {
                 column ->
                     others
                         .named(column.name())
-                        .map(other -> ColumnPlan.continues(column, other, maxId))
+                        .map(other -> column.continues(other, maxId))
                         .orElse(column.id() > maxId));
+  }
+
+  private static boolean continues(Type type, Type other, long maxId) {
+    if (type instanceof Struct struct && other instanceof Struct before) {
+      return struct.columns().continueThose(before.columns(), maxId);
+    }
+    if (type instanceof ListOf list && other instanceof ListOf before) {
+      return continues(list.element(), before.element(), maxId);
+    }
+    if (type instanceof MapOf map && other instanceof MapOf before) {
+      return continues(map.key(), before.key(), maxId)
+          && continues(map.value(), before.value(), maxId);
+    }
+    return type instanceof Leaf && other instanceof Leaf;
   }
 
   /** The column that has a field id. */

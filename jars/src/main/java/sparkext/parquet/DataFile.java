@@ -19,14 +19,16 @@ public final class DataFile {
     /** It is copied, byte by byte, under other names. */
     COPIED,
     /** It has to be read and written row by row. */
-    TO_REWRITE
+    TO_REWRITE,
+    /** Nobody can read it: it is missing, cut short or not a Parquet file. */
+    UNREADABLE
   }
 
   /**
    * What became of a file.
    *
-   * @param length of the file that stands for it now; of one to rewrite, of the source
-   * @param reason why it has to be rewritten; else null
+   * @param length of the file that stands for it now; where there is none, of the source
+   * @param reason why it has to be rewritten, or cannot be read; else null
    */
   public record Outcome(Way way, long length, String reason) implements Serializable {}
 
@@ -48,10 +50,8 @@ public final class DataFile {
   /**
    * What {@link #copyTo} would do, by the footer alone. A copy is at most as long as its source, or
    * a footer of longer names longer.
-   *
-   * @throws NotParquetException if the file is missing, cut short or no Parquet file
    */
-  public Outcome look(boolean mayStay) throws IOException, NotParquetException {
+  public Outcome look(boolean mayStay) throws IOException {
     return read(file -> new Outcome(mayStay && file.isClean() ? Way.KEPT : Way.COPIED, size, null));
   }
 
@@ -63,10 +63,8 @@ public final class DataFile {
    * @param mayStay whether a file that needs no new name is left where it is
    * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
    * @throws FileAlreadyExistsException if the target is there already; it stays as it is
-   * @throws NotParquetException if the file is missing, cut short or no Parquet file
    */
-  public Outcome copyTo(Path target, boolean mayStay, Runnable checkpoint)
-      throws IOException, NotParquetException {
+  public Outcome copyTo(Path target, boolean mayStay, Runnable checkpoint) throws IOException {
     return read(
         file -> {
           if (mayStay && file.isClean()) {
@@ -81,13 +79,15 @@ public final class DataFile {
     Outcome of(RenamedFile file) throws IOException, NotCopiedException;
   }
 
-  private Outcome read(Use use) throws IOException, NotParquetException {
+  private Outcome read(Use use) throws IOException {
     try (Source source = Source.open(storages, path, size)) {
       return use.of(new RenamedFile(source, size, renaming));
     } catch (NotCopiedException reason) {
       return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
+    } catch (NotParquetException reason) {
+      return new Outcome(Way.UNREADABLE, size, reason.getMessage());
     } catch (Source.EndException cut) {
-      throw new NotParquetException("it has fewer than " + size + " bytes");
+      return new Outcome(Way.UNREADABLE, size, "it has fewer than " + size + " bytes");
     }
   }
 

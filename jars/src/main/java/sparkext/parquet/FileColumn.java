@@ -20,7 +20,7 @@ public record FileColumn(List<String> path, Integer fieldId) {
    * Every column of a file, parents before children.
    *
    * @param size of the file, as the table's log has it
-   * @throws NotParquetException if the file is missing, cut short or no Parquet file
+   * @throws NotParquetException if the file is missing, cut short or not a Parquet file
    * @throws NotCopiedException if its footer is encrypted, or its schema no tree
    */
   public static List<FileColumn> of(Configuration configuration, Path path, long size)

@@ -30,14 +30,14 @@ record Footer(FileMetaData metadata, long start) {
    * Reads the footer of a file.
    *
    * @throws NotCopiedException if it says something that the reader here does not know
-   * @throws NotParquetException if the file is cut short or is no Parquet file
+   * @throws NotParquetException if the file is cut short or not a Parquet file
    */
   static Footer read(Source file, long size)
       throws IOException, NotCopiedException, NotParquetException {
     return read(file, size, /* isChecked= */ true);
   }
 
-  /** Likewise, but passes over what is not known. */
+  /** Reads the footer of a file, and passes over what is not known. */
   static Footer readUnchecked(Source file, long size)
       throws IOException, NotCopiedException, NotParquetException {
     return read(file, size, /* isChecked= */ false);

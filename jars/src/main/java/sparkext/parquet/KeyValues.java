@@ -13,11 +13,11 @@ import java.util.Optional;
 import java.util.Set;
 import org.apache.parquet.format.FileMetaData;
 import org.apache.parquet.format.KeyValue;
-import sparkext.parquet.ColumnPlan.Column;
-import sparkext.parquet.ColumnPlan.ListOf;
-import sparkext.parquet.ColumnPlan.MapOf;
-import sparkext.parquet.ColumnPlan.Struct;
-import sparkext.parquet.ColumnPlan.Type;
+import sparkext.parquet.Columns.Column;
+import sparkext.parquet.Columns.ListOf;
+import sparkext.parquet.Columns.MapOf;
+import sparkext.parquet.Columns.Struct;
+import sparkext.parquet.Columns.Type;
 
 /**
  * What writers say in a footer besides the format. Spark's schema gets the new names; what Spark
@@ -95,7 +95,7 @@ final class KeyValues {
     metadata.setKey_value_metadata(staying);
   }
 
-  /** Nothing where it is no schema that the plan fits: readers then take Parquet's own. */
+  /** Nothing where the plan does not fit it: readers then take Parquet's own. */
   private Optional<String> renamed(String json) {
     try {
       if (plan.byId()

@@ -2,7 +2,7 @@
 package sparkext.parquet;
 
 /** A data file that nobody can read. */
-public sealed class NotParquetException extends Exception permits MissingFileException {
+public class NotParquetException extends Exception {
   private static final long serialVersionUID = 1L;
 
   NotParquetException(String reason) {

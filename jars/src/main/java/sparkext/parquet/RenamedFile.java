@@ -76,7 +76,7 @@ public final class RenamedFile {
   }
 
   /**
-   * The same.
+   * Writes the file under its new names, in pieces.
    *
    * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
    * @return how many bytes were written

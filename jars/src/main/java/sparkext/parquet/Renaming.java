@@ -6,12 +6,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import sparkext.parquet.ColumnPlan.Column;
-import sparkext.parquet.ColumnPlan.Leaf;
-import sparkext.parquet.ColumnPlan.ListOf;
-import sparkext.parquet.ColumnPlan.MapOf;
-import sparkext.parquet.ColumnPlan.Struct;
-import sparkext.parquet.ColumnPlan.Type;
+import sparkext.parquet.Columns.Column;
+import sparkext.parquet.Columns.Leaf;
+import sparkext.parquet.Columns.ListOf;
+import sparkext.parquet.Columns.MapOf;
+import sparkext.parquet.Columns.Struct;
+import sparkext.parquet.Columns.Type;
 
 /**
  * What a plan makes of files: their schemas under its names, without what it does not know, and

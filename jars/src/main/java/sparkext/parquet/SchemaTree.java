@@ -71,7 +71,7 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
         || element.isSetLogicalType() && element.getLogicalType().isSetMAP();
   }
 
-  /** The same with another name and other children, and without a field id. */
+  /** A copy with another name and other children, and without a field id. */
   SchemaTree as(String name, List<SchemaTree> newChildren) {
     SchemaElement changed = element.deepCopy();
     changed.setName(name);
@@ -82,7 +82,7 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
     return new SchemaTree(changed, newChildren, leaf);
   }
 
-  /** The same under another name, and without a field id at any level. */
+  /** A copy with another name, and without a field id at any level. */
   SchemaTree as(String name) {
     return as(name, children.stream().map(child -> child.as(child.name())).toList());
   }

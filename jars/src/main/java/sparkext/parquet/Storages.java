@@ -34,7 +34,7 @@ public final class Storages {
   }
 
   /**
-   * Likewise.
+   * Storages that read small files at once.
    *
    * @param small the length of files that are read at once, instead of in pieces
    */

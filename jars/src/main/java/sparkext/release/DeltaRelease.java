@@ -3,12 +3,11 @@ package sparkext.release;
 
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.jar.asm.ClassReader;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.error.Releases;
 
 /** What the Delta on the class path is, beyond whether the hooks match: read, never loaded. */
 public final class DeltaRelease {
@@ -21,7 +20,7 @@ public final class DeltaRelease {
 
   /** Whether the hooks were tried on this release; where they match, they are woven anyway. */
   public static boolean isTested(String version) {
-    return Arrays.asList(UsageTrackingErrors.SUPPORTED_RELEASES.split(", ")).contains(version);
+    return Releases.DELTAS.contains(version);
   }
 
   /**

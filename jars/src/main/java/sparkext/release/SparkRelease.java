@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.release;
 
+import sparkext.error.Releases;
 import sparkext.error.UnsupportedSparkException;
 
 /**
@@ -10,9 +11,6 @@ import sparkext.error.UnsupportedSparkException;
  * other classes end with errors of the JVM, some of which Spark makes a warning of.
  */
 public final class SparkRelease {
-  private static final String SCALA = "2.13.";
-  private static final int OLDEST = 4;
-
   private SparkRelease() {}
 
   /**
@@ -25,7 +23,8 @@ public final class SparkRelease {
   }
 
   static void require(String spark, String scala) {
-    if (!scala.startsWith(SCALA) || major(spark) < OLDEST) {
+    int oldest = major(Releases.SPARKS.get(0));
+    if (!scala.startsWith(Releases.SCALA + ".") || major(spark) < oldest) {
       throw UnsupportedSparkException.of(spark + " of Scala " + scala, Versions.delta());
     }
   }

@@ -19,17 +19,17 @@ public final class Versions {
 
   /** Spark's, such as 4.2.0. */
   public static String spark() {
-    return told("org.apache.spark.package$", "SPARK_VERSION");
+    return read("org.apache.spark.package$", "SPARK_VERSION");
   }
 
   /** The Scala library's, such as 2.13.18. */
   public static String scala() {
-    return told("scala.util.Properties$", "versionNumberString");
+    return read("scala.util.Properties$", "versionNumberString");
   }
 
-  /** Delta's, as far as it tells one. */
+  /** Delta's, as far as it has one. */
   public static String delta() {
-    return told("io.delta.package$", "VERSION");
+    return read("io.delta.package$", "VERSION");
   }
 
   /** The one of the jar with this class; `spark_ext.__version__` is the Python package's. */
@@ -50,7 +50,7 @@ public final class Versions {
     return properties.getProperty("version", UNKNOWN);
   }
 
-  private static String told(String scalaObject, String method) {
+  private static String read(String scalaObject, String method) {
     try {
       Class<?> type = Class.forName(scalaObject, true, LOADER);
       return (String) type.getMethod(method).invoke(type.getField("MODULE$").get(null));

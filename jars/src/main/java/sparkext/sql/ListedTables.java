@@ -33,7 +33,7 @@ import sparkext.error.UsageTrackingException;
 /**
  * What a catalog lists in a schema, or everywhere, and which of it are Delta tables.
  *
- * <p>That is told by the catalog alone: no file of a table is read, whatever its format.
+ * <p>The catalog alone says that: no file of a table is read, whatever its format.
  */
 final class ListedTables {
   private static final String PROVIDER = "provider";
@@ -44,7 +44,7 @@ final class ListedTables {
   private final String name;
   private final TableCatalog catalog;
 
-  /** What is listed is; of what cannot be told, nobody knows whether it is a Delta table. */
+  /** What is listed, where the catalog knows it; else it may be a Delta table or not. */
   enum Kind {
     DELTA,
     VIEW,
@@ -55,7 +55,7 @@ final class ListedTables {
    * A table that is listed, or a schema that cannot be.
    *
    * @param parts its full name
-   * @param kind null where it cannot be told
+   * @param kind null where the catalog does not know it
    * @param failure why not; else null
    */
   record Listed(List<String> parts, Kind kind, TableFailure failure) {

@@ -36,7 +36,7 @@ import sparkext.error.UsageTrackingException;
 /**
  * A Delta table, and the full name that leads to it whatever the current catalog and schema are.
  *
- * <p>It is found as {@code ALTER TABLE} finds it, by Spark's analyzer: what is told of a table and
+ * <p>It is found as {@code ALTER TABLE} finds it, by Spark's analyzer: what is said of a table and
  * what is done to it then concern the same one.
  */
 final class NamedTable {
@@ -74,7 +74,7 @@ final class NamedTable {
   }
 
   /**
-   * Likewise by the parts of a name, whatever view it is in.
+   * The table that SQL means by the parts of a name, whatever view it is in.
    *
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
    */
@@ -154,7 +154,7 @@ final class NamedTable {
         .collect(Collectors.joining("."));
   }
 
-  /** Likewise, with backticks only where SQL wants them. */
+  /** The full name, with backticks only where SQL wants them. */
   String readableName() {
     return NameParts.name(parts);
   }

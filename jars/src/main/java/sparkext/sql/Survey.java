@@ -10,13 +10,13 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
-import sparkext.command.LiveFiles;
-import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
-import sparkext.rule.MetadataRules;
-import sparkext.rule.Relation;
-import sparkext.rule.RequestJson;
-import sparkext.rule.SurveyedTable;
+import sparkext.leave.LeavingSetting;
+import sparkext.leave.LiveFiles;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Question;
+import sparkext.wire.Question.AskedTable;
+import sparkext.wire.Relation;
 
 /**
  * What leaving column mapping costs for many tables.
@@ -43,7 +43,7 @@ final class Survey {
 
   private Survey(SparkSession session) {
     this.session = session;
-    this.removal = RemovalSetting.of(session).value();
+    this.removal = LeavingSetting.of(session).value();
   }
 
   /**
@@ -112,9 +112,9 @@ final class Survey {
     int from = 0;
     do {
       int to = Math.min(wanted.size(), from + MAX_TABLES);
-      for (List<SurveyedTable> question : questions(looked(wanted.subList(from, to)))) {
+      for (List<AskedTable> question : questions(looked(wanted.subList(from, to)))) {
         Relation answer =
-            MetadataRules.relation("column_mapping_survey", RequestJson.survey(question));
+            MetadataRules.relation("column_mapping_survey", new Question.Survey(question));
         schema = answer.schema();
         rows.addAll(answer.rows());
       }
@@ -123,32 +123,32 @@ final class Survey {
     return new Relation(schema, rows);
   }
 
-  private List<SurveyedTable> looked(List<Wanted> wanted) {
+  private List<AskedTable> looked(List<Wanted> wanted) {
     return InParallel.map(session, wanted, this::facts, Survey::unreadable);
   }
 
-  private SurveyedTable facts(Wanted wanted) {
+  private AskedTable facts(Wanted wanted) {
     if (wanted.failure != null) {
       return unreadable(wanted, wanted.failure);
     }
     NamedTable table = wanted.table.get();
     String name = table.readableName();
     Snapshot snapshot = table.snapshot();
-    String facts =
-        RequestJson.tableFacts(
+    Question facts =
+        new Question.TableFacts(
             name, snapshot, LiveFiles.count(snapshot), removal, /* exact= */ null);
-    return new SurveyedTable(name, facts, null, null);
+    return new AskedTable(name, facts.json(), null, null);
   }
 
-  private static SurveyedTable unreadable(Wanted wanted, TableFailure failure) {
-    return new SurveyedTable(wanted.name, null, failure.condition(), failure.message());
+  private static AskedTable unreadable(Wanted wanted, TableFailure failure) {
+    return new AskedTable(wanted.name, null, failure.condition(), failure.message());
   }
 
   /** One at least: of no table, too, the answer tells the columns. */
-  private static List<List<SurveyedTable>> questions(List<SurveyedTable> tables) {
-    List<List<SurveyedTable>> questions = new ArrayList<>(List.of(new ArrayList<>()));
+  private static List<List<AskedTable>> questions(List<AskedTable> tables) {
+    List<List<AskedTable>> questions = new ArrayList<>(List.of(new ArrayList<>()));
     int text = 0;
-    for (SurveyedTable table : tables) {
+    for (AskedTable table : tables) {
       int more = table.facts() == null ? 0 : table.facts().length();
       if (text > 0 && text + more > MAX_TEXT) {
         questions.add(new ArrayList<>());

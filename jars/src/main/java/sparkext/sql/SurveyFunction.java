@@ -18,7 +18,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
-import sparkext.rule.Relation;
+import sparkext.wire.Relation;
 
 /**
  * A table function over many tables: {@code SELECT * FROM column_mapping_survey('schema')}.
@@ -47,26 +47,29 @@ final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPla
 
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
-    return TableFunction.plan(() -> answer(CollectionConverters.asJava(arguments)));
+    Arguments given = new Arguments(name, CollectionConverters.asJava(arguments));
+    return AnswerPlan.of(() -> answer(given));
   }
 
-  private Relation answer(List<Expression> arguments) throws UsageTrackingException {
-    TableFunction.requireCount(name, arguments, 0, 1);
+  private Relation answer(Arguments arguments) throws UsageTrackingException {
+    arguments.requireCount(0, 1);
     SparkSession session = SparkSession.active();
     boolean isSurvey = name.equals(SURVEY);
-    if (isSurvey && !arguments.isEmpty() && arguments.get(0).dataType() instanceof ArrayType) {
+    if (isSurvey
+        && arguments.count() > 0
+        && arguments.given().get(0).dataType() instanceof ArrayType) {
       return Survey.of(session, texts(arguments));
     }
     String where =
-        arguments.isEmpty()
+        arguments.count() == 0
             ? null
-            : TableFunction.value(name, arguments, 0, "schema", DataTypes.StringType).toString();
+            : arguments.value(0, "schema", DataTypes.StringType).toString();
     return isSurvey ? Survey.of(session, where) : Survey.listed(session, where);
   }
 
-  private List<String> texts(List<Expression> arguments) {
+  private List<String> texts(Arguments arguments) {
     ArrayType texts = DataTypes.createArrayType(DataTypes.StringType);
-    ArrayData value = (ArrayData) TableFunction.value(name, arguments, 0, "tables", texts);
+    ArrayData value = (ArrayData) arguments.value(0, "tables", texts);
     return Arrays.stream(value.toObjectArray(DataTypes.StringType)).map(this::text).toList();
   }
 

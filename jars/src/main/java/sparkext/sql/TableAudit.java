@@ -10,9 +10,10 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
 import sparkext.log.LoggedTable;
-import sparkext.rule.MetadataRules;
-import sparkext.rule.Relation;
-import sparkext.rule.RequestJson;
+import sparkext.log.TableLog;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Question;
+import sparkext.wire.Relation;
 
 /** What is wrong with a table, by what lies there, which Delta may not be able to open. */
 public final class TableAudit {
@@ -32,17 +33,18 @@ public final class TableAudit {
     if (table.isMissing()) {
       throw NamedTable.missing(name);
     }
-    String log = table.metadataAndFiles(sample);
-    return MetadataRules.relation("column_mapping_audit", RequestJson.log(name, log));
+    TableLog log = table.metadataAndFiles(sample);
+    return MetadataRules.relation("column_mapping_audit", new Question.NamedLog(name, log));
   }
 
   /**
-   * The same for a session that has our jar and not our extension, {@code spark_ext/api/audit.py}.
+   * The findings for a session that has our jar and not our extension, {@code
+   * spark_ext/api/audit.py}.
    *
    * @param sample negative for all
    */
   public static Dataset<Row> rows(SparkSession session, String name, int sample) {
     return Dataset$.MODULE$.ofRows(
-        session, TableFunction.plan(() -> of(session, name, sample < 0 ? null : sample)));
+        session, AnswerPlan.of(() -> of(session, name, sample < 0 ? null : sample)));
   }
 }

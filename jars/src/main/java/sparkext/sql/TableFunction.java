@@ -3,51 +3,41 @@ package sparkext.sql;
 
 import java.io.IOException;
 import java.util.List;
-import java.util.concurrent.Callable;
-import java.util.stream.IntStream;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
-import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.delta.DeltaAnalysisException;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.errors.QueryCompilationErrors;
-import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.NullType;
-import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
-import sparkext.command.ColumnMappingRemoval;
-import sparkext.command.LiveFiles;
-import sparkext.command.RemovalSetting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.leave.LeavingCommand;
+import sparkext.leave.LeavingSetting;
+import sparkext.leave.LiveFiles;
 import sparkext.log.LoggedTable;
+import sparkext.log.TableLog;
 import sparkext.release.Versions;
-import sparkext.rule.MetadataRules;
-import sparkext.rule.Relation;
-import sparkext.rule.RequestJson;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Question;
+import sparkext.wire.Relation;
 
 /**
  * A table function whose first argument is the name of a table: {@code SELECT * FROM
  * column_mapping('db.t')}.
  *
  * <p>The table is read while the query is analyzed. What is said about column mapping is decided in
- * {@code spark_ext/worker/table_functions.py}; which table a name leads to, here.
+ * {@code spark_ext/process/table_functions.py}; which table a name leads to, here.
  */
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
   private static final List<TableFunction> ALL =
@@ -93,15 +83,15 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new Option(name, DataTypes.BooleanType, false);
   }
 
-  /** A function that is told what changed a table's metadata. */
+  /** A function of what changed a table's metadata. */
   private static TableFunction logged(String function) {
     return new TableFunction(
         function,
         null,
         (session, name, none) -> {
           NamedTable table = NamedTable.byName(session, name);
-          String log = log(session, table.snapshot()).metadata();
-          return MetadataRules.relation(function, RequestJson.log(table.name(), log));
+          TableLog log = log(session, table.snapshot()).metadata();
+          return MetadataRules.relation(function, new Question.NamedLog(table.name(), log));
         });
   }
 
@@ -124,43 +114,29 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
 
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
-    return plan(() -> answer(CollectionConverters.asJava(arguments)));
-  }
-
-  /** The plan of what a function answers; what it throws reaches PySpark with its condition. */
-  static LogicalPlan plan(Callable<Relation> function) {
-    try {
-      Relation answer = function.call();
-      List<Attribute> columns =
-          List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(answer.schema())));
-      return LocalRelation.fromExternalRows(
-          CollectionConverters.asScala(columns).toList(),
-          CollectionConverters.asScala(answer.rows()).toList());
-    } catch (Exception refused) { // Scala declares no checked exception: Delta's are some
-      throw refused instanceof DeltaAnalysisException of
-          ? UsageTrackingException.of(of).sneak()
-          : UsageTrackingException.sneak(refused);
-    }
+    Arguments given = new Arguments(name, CollectionConverters.asJava(arguments));
+    return AnswerPlan.of(() -> answer(given));
   }
 
   private static Relation columns(SparkSession session, String name, Object none)
       throws UsageTrackingException, IOException {
     Snapshot snapshot = NamedTable.byName(session, name).snapshot();
-    String log = log(session, snapshot).metadata();
-    return MetadataRules.relation("column_mapping", RequestJson.tableAndLog(snapshot, log));
+    TableLog log = log(session, snapshot).metadata();
+    return MetadataRules.relation("column_mapping", new Question.TableAndLog(snapshot, log));
   }
 
   private static Relation exits(SparkSession session, String name, Object exact)
       throws UsageTrackingException {
     NamedTable table = NamedTable.byName(session, name);
-    String request =
-        RequestJson.tableFacts(
+    Snapshot snapshot = table.snapshot();
+    return MetadataRules.relation(
+        "column_mapping_exit",
+        new Question.TableFacts(
             table.sqlName(),
-            table.snapshot(),
-            LiveFiles.count(table.snapshot()),
-            RemovalSetting.of(session).value(),
-            (boolean) exact ? ColumnMappingRemoval.count(session, table.snapshot()) : null);
-    return MetadataRules.relation("column_mapping_exit", request);
+            snapshot,
+            LiveFiles.count(snapshot),
+            LeavingSetting.of(session).value(),
+            (boolean) exact ? LeavingCommand.count(session, snapshot) : null));
   }
 
   /** For {@code spark_ext.UsageTracking}, which sees there whether the jar is of its version. */
@@ -180,53 +156,13 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         List.of(RowFactory.create(table.name(), table.sqlName(), tracked, flag, Versions.ours())));
   }
 
-  private Relation answer(List<Expression> arguments)
+  private Relation answer(Arguments arguments)
       throws UsageTrackingException, IOException, AnalysisException {
-    requireCount(name, arguments, 1, option == null ? 1 : 2);
-    String table = value(name, arguments, 0, "table", DataTypes.StringType).toString();
-    if (arguments.size() == 1) {
+    arguments.requireCount(1, option == null ? 1 : 2);
+    String table = arguments.value(0, "table", DataTypes.StringType).toString();
+    if (arguments.count() == 1) {
       return rows.of(SparkSession.active(), table, option == null ? null : option.byDefault());
     }
-    return rows.of(
-        SparkSession.active(), table, value(name, arguments, 1, option.name(), option.type()));
-  }
-
-  /** Refuses more arguments or fewer. */
-  static void requireCount(String name, List<Expression> arguments, int least, int most) {
-    if (arguments.size() < least || arguments.size() > most) {
-      List<Object> counts = List.copyOf(IntStream.rangeClosed(least, most).boxed().toList());
-      throw UsageTrackingException.sneak(
-          QueryCompilationErrors.wrongNumArgsError(
-              name, CollectionConverters.asScala(counts).toList(), arguments.size(), "", "", ""));
-    }
-  }
-
-  /** An argument's value, which is known while the query is analyzed, and is not null. */
-  static Object value(
-      String name, List<Expression> arguments, int place, String parameter, DataType type) {
-    Expression argument = arguments.get(place);
-    if (!argument.foldable() || argument.exists(part -> part instanceof RuntimeReplaceable)) {
-      throw UsageTrackingException.sneak(
-          QueryCompilationErrors.nonFoldableArgumentError(name, parameter, type));
-    }
-    if (!isOf(argument.dataType(), type)) {
-      throw UsageTrackingException.sneak(
-          QueryCompilationErrors.unexpectedInputDataTypeError(name, place + 1, type, argument));
-    }
-    Object value = argument.eval(null);
-    if (value == null) {
-      throw UsageTrackingException.sneak(QueryCompilationErrors.nullArgumentError(name, parameter));
-    }
-    return value;
-  }
-
-  /** A string of any collation is a string. */
-  private static boolean isOf(DataType given, DataType wanted) {
-    return given instanceof NullType
-        || (wanted instanceof StringType && given instanceof StringType)
-        || (wanted instanceof ArrayType wantedArray
-            && given instanceof ArrayType givenArray
-            && isOf(givenArray.elementType(), wantedArray.elementType()))
-        || wanted.equals(given);
+    return rows.of(SparkSession.active(), table, arguments.value(1, option.name(), option.type()));
   }
 }

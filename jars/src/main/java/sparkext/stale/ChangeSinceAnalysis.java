@@ -25,22 +25,22 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     require(isReadable());
   }
 
-  /** Likewise, or where rows that it writes again would lose values. */
+  /** Refuses rows that a plan of then cannot read, or would write again without some values. */
   void requireRewritable() {
     require(isReadable() && (haveSameMetadata() || (haveSameRowTracking() && !columnsWereAdded())));
   }
 
-  /** Likewise, where a column of then is gone, or another one has its name. */
+  /** Refuses values for columns of which one is gone, or another one has its name. */
   void requireInsertable() {
     requireColumns(columns(analysed).paths());
   }
 
-  /** Likewise for columns at these paths only. */
+  /** Refuses columns at these paths of which one is gone, or another one has its name. */
   void requireColumns(Set<Seq<String>> paths) {
     require(haveSameMetadata() || (columnsAreThere(paths) && columnsWereKept(paths)));
   }
 
-  /** All of that, or where the columns are in another order: MERGE inserts by position. */
+  /** Refuses all of that, and columns in another order: MERGE inserts by position. */
   void requireMergeable() {
     require(
         haveSameMetadata()

@@ -115,7 +115,7 @@ final class NameHistories {
     return history;
   }
 
-  /** Likewise, to the newest version from one that had other metadata. */
+  /** The history from a version to the newest, which has other metadata. */
   static Optional<NameHistory> between(SnapshotDescriptor analysed, SnapshotDescriptor newest) {
     DeltaLog log = newest.deltaLog();
     State start = new State(analysed.version(), "", analysed.protocol(), analysed.metadata());

@@ -74,8 +74,8 @@ final class NameHistory {
 
   /**
    * Whether the columns at these paths of the first version are those of the same names in the
-   * last, as far as the names in files do not tell: that is, at each step of a way on which column
-   * mapping was switched on or off, or columns came back without it.
+   * last, as far as the names in files do not show it: that is, at each step of a way on which
+   * column mapping was switched on or off, or columns came back without it.
    */
   boolean keeps(Set<Seq<String>> paths) {
     for (int i = 1; i < states.size(); i++) {
@@ -147,8 +147,8 @@ final class NameHistory {
   }
 
   /**
-   * Whether columns of another version came of which no id tells whether they are the same. What
-   * replaces a table without column mapping means names, and is no return.
+   * Whether columns of another version came of which no id says whether they are the same. What
+   * replaces a table without column mapping means names, and brings nothing back.
    */
   private boolean isBroughtBack(int i) {
     State before = states.get(i - 1);

@@ -83,54 +83,46 @@ public final class ReusedNames {
 
   /**
    * Throws DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG, before the stream has read
-   * anything.
+   * anything, or what came after a change of metadata.
    *
    * @param source a {@code DeltaSource}
-   * @param arguments those of {@code checkReadIncompatibleSchemaChangeOnStreamStartOnce}
+   * @param arguments those of {@code checkReadIncompatibleSchemaChangeOnStreamStartOnce}, or of
+   *     {@code checkReadIncompatibleSchemaChanges}, which is called for each change
    */
   public static void refuseStream(Object source, Object[] arguments) {
     DeltaSource stream = (DeltaSource) source;
-    SnapshotDescriptor reader = stream.snapshotAtSourceInit();
-    long start = (long) arguments[0];
-    if (!stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
-        && isWanted(stream)
-        && misleads(reader, start).isPresent()) {
-      refuse(reader);
+    boolean isMisled =
+        arguments[0] instanceof Metadata changed
+            ? isMisledBy(changed, (long) arguments[1], stream)
+            : isMisledFrom((long) arguments[0], stream);
+    if (isMisled) {
+      StructType schema = stream.snapshotAtSourceInit().metadata().schema();
+      throw UsageTrackingException.sneak(
+          new DeltaStreamingNonAdditiveSchemaIncompatibleException(
+              schema,
+              schema,
+              "-",
+              /* enableNonAdditiveSchemaEvolution= */ true,
+              Map$.MODULE$.empty()));
     }
   }
 
-  /**
-   * Likewise, before a stream reads what came after a change of metadata.
-   *
-   * @param source a {@code DeltaSource}
-   * @param arguments those of {@code checkReadIncompatibleSchemaChanges}
-   */
-  public static void refuseStreamed(Object source, Object[] arguments) {
-    DeltaSource stream = (DeltaSource) source;
-    SnapshotDescriptor reader = stream.snapshotAtSourceInit();
-    Metadata changed = (Metadata) arguments[0];
-    long version = (long) arguments[1];
-    if (version > reader.version()
+  private static boolean isMisledFrom(long start, DeltaSource stream) {
+    return !stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
         && isWanted(stream)
-        && !isKept(reader, version, Optional.of(changed))) {
-      refuse(reader);
-    }
+        && misleads(stream.snapshotAtSourceInit(), start).isPresent();
+  }
+
+  private static boolean isMisledBy(Metadata changed, long version, DeltaSource stream) {
+    SnapshotDescriptor reader = stream.snapshotAtSourceInit();
+    return version > reader.version()
+        && isWanted(stream)
+        && !isKept(reader, version, Optional.of(changed));
   }
 
   private static boolean isWanted(DeltaSource stream) {
     return !stream.trackingMetadataChange()
         && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
-  }
-
-  private static void refuse(SnapshotDescriptor reader) {
-    StructType schema = reader.metadata().schema();
-    throw UsageTrackingException.sneak(
-        new DeltaStreamingNonAdditiveSchemaIncompatibleException(
-            schema,
-            schema,
-            "-",
-            /* enableNonAdditiveSchemaEvolution= */ true,
-            Map$.MODULE$.empty()));
   }
 
   /** Whether a reader's columns are those of the same names in a later version. */

@@ -3,6 +3,8 @@ package sparkext.release;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -21,9 +23,13 @@ class DeltaBuildTest {
   private static final String RELOCATED = "org.apache.spark.sql.delta.Relocated$";
   private static final String ALTER =
       "org.apache.spark.sql.delta.commands.AlterTableSetPropertiesDeltaCommand";
-  private static final String IGNORE_CACHED_DATA =
-      "org.apache.spark.sql.catalyst.plans.logical.IgnoreCachedData";
   private static final String STREAMING = "Lorg/apache/spark/sql/execution/streaming/";
+
+  record RemovedClass(String name, String since, List<String> neededBy) {
+    String file() {
+      return name.replace('.', '/') + ".class";
+    }
+  }
 
   @Test
   void thePinnedDeltaWasBuiltForThePinnedSpark() throws IOException {
@@ -42,25 +48,37 @@ class DeltaBuildTest {
     assertThat(DeltaBuild.spark(new ByteArrayInputStream(relocated))).contains(delta.spark());
   }
 
-  /** Since Spark 4.1.2; the class path's is older. */
+  /** The class path's Spark is older. */
   @ParameterizedTest
   @MethodSource("sparkext.release.DeltaJar#all")
-  void theAlterCommandsOfTwoReleasesNeedAnOlderSpark(DeltaJar delta) throws IOException {
+  void theAlterCommandsOfSomeReleasesNeedWhatALaterSparkRemoved(DeltaJar delta) throws IOException {
     byte[] alter = delta.classFiles().locate(ALTER).resolve();
-
+    List<RemovedClass> removed = removedClasses();
     ClassLoader newer =
         new ClassLoader(getClass().getClassLoader()) {
           @Override
-          public URL getResource(String name) {
-            boolean isGone = name.equals(IGNORE_CACHED_DATA.replace('.', '/') + ".class");
-            return isGone ? null : super.getResource(name);
+          public URL getResource(String file) {
+            boolean isGone = removed.stream().anyMatch(type -> type.file().equals(file));
+            return isGone ? null : super.getResource(file);
           }
         };
 
     List<String> missing = DeltaBuild.missing(new ByteArrayInputStream(alter), newer);
 
-    boolean isOld = List.of("4.1.0", "4.2.0").contains(delta.version());
-    assertThat(missing).isEqualTo(isOld ? List.of(IGNORE_CACHED_DATA) : List.of());
+    assertThat(missing)
+        .isEqualTo(
+            removed.stream()
+                .filter(type -> type.neededBy().contains(delta.version()))
+                .map(RemovedClass::name)
+                .toList());
+  }
+
+  private static List<RemovedClass> removedClasses() throws IOException {
+    try (InputStream list = DeltaBuild.class.getResourceAsStream("/spark_ext/releases.json")) {
+      ObjectMapper mapper = new ObjectMapper();
+      JsonNode listed = mapper.readTree(list).required("removedClasses");
+      return List.of(mapper.treeToValue(listed, RemovedClass[].class));
+    }
   }
 
   @ParameterizedTest

@@ -32,13 +32,15 @@ public final class UsageTrackingBridge {
   /** From a plan and the files that are to be read with it, to an error where it is too old. */
   public static volatile BiConsumer<Object, Object> scanned = (plan, files) -> {};
 
-  /** Likewise from the index of a plan and the snapshot whose files it lists. */
+  /**
+   * From the index of a plan and the snapshot whose files it lists to an error where it is too old.
+   */
   public static volatile BiConsumer<Object, Object> listed = (index, snapshot) -> {};
 
-  /** Likewise from a plan and the files where it looks for rows. */
+  /** From a plan and the files where it looks for rows to an error where it is too old. */
   public static volatile BiConsumer<Object, Object> matched = (plan, files) -> {};
 
-  /** Likewise from a DELETE or an UPDATE and its transaction. */
+  /** From a DELETE or an UPDATE and its transaction to an error where it is too old. */
   public static volatile BiConsumer<Object, Object> searched = (command, transaction) -> {};
 
   /** From the commit of a winner and its metadata to whether the loser's files fit it. */
@@ -47,20 +49,17 @@ public final class UsageTrackingBridge {
   /** From the arguments of a check of a change feed to an error where names were used again. */
   public static volatile Consumer<Object[]> changesChecked = arguments -> {};
 
-  /** Likewise from a stream's source, and the arguments of the check at its start. */
+  /** From a stream's source and a check's arguments to an error where names were used again. */
   public static volatile BiConsumer<Object, Object[]> streamChecked = (source, arguments) -> {};
 
-  /** Likewise, and the arguments of the check at a later change of metadata. */
-  public static volatile BiConsumer<Object, Object[]> streamChanged = (source, arguments) -> {};
-
   /** From the builder of a write, and the write, to the write that Delta goes on with. */
-  public static volatile BinaryOperator<Object> insertBuilt = (builder, write) -> write;
+  public static volatile BinaryOperator<Object> writeBuilt = (builder, write) -> write;
 
-  /** From an INSERT, as it begins. */
-  public static volatile Consumer<Object> insertBegun = insert -> {};
+  /** From a statement that begins in this thread, so that it remembers its table. */
+  public static volatile Consumer<Object> statementBegun = statement -> {};
 
-  /** As it ends. */
-  public static volatile Runnable insertEnded = () -> {};
+  /** Forgets the table, as the statement ends. */
+  public static volatile Runnable statementEnded = () -> {};
 
   /** From a log and a transaction that has begun to an error where the statement is too old. */
   public static volatile BiConsumer<Object, Object> started = (log, transaction) -> {};

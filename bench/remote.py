@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions of `session.py` in processes of their own, as benches use them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+LAST_LOOK = re.compile(r"Committed (\d+) ms after the last look")
+
+
+class Remote:
+    """A session; each method returns the seconds that the statement took."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.stderr = folder / f"{kind}.stderr"
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).parent / "session.py"), kind, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.stderr.open("w"),
+            text=True,
+        )
+        self.start_seconds = self._answer()
+
+    def sql(self, statement: str) -> float:
+        return self._call(do="sql", statement=statement)
+
+    def attempt(self, statement: str) -> float:
+        """Of a statement that may fail; negative where it does."""
+        return self._call(do="attempt", statement=statement)
+
+    def hold(self, path: Path) -> float:
+        """Makes a DeltaTable for `held_update`."""
+        return self._call(do="hold", path=str(path))
+
+    def held_update(self, path: Path, condition: str) -> float:
+        return self._call(do="held_update", path=str(path), condition=condition)
+
+    def forget(self) -> float:
+        """Has Delta read every log anew."""
+        return self._call(do="forget")
+
+    def last_look(self) -> float:
+        """From the last look at the table that was left last to its commit."""
+        return int(LAST_LOOK.findall(self.stderr.read_text())[-1]) / 1000
+
+    def rule_call(self, path: Path) -> float:
+        """Of one rule call for a table's newest column."""
+        return self._call(do="rule_call", path=str(path))
+
+    def stop(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _call(self, **command: Any) -> float:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> float:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait()
+            raise RuntimeError(f"the session ended with {code}: {self.stderr.read_text()[-2000:]}")
+        return float(json.loads(line))
+
+
+@contextmanager
+def one_session(kind: str, folder: Path) -> Iterator[Remote]:
+    """A session of the kind `plugin` or `plain` until the body ends."""
+    session = Remote(kind, folder)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+@contextmanager
+def both_sessions(folder: Path) -> Iterator[tuple[Remote, Remote]]:
+    """One with the plugin and one with plain delta-spark, until the body ends."""
+    with one_session("plugin", folder) as ours, one_session("plain", folder) as plain:
+        yield ours, plain

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a bench found: figures that have a limit, and tables of those that have none."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+NO_LIMIT = float("inf")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row with its limit, in the words of `unit`; `ours` and `plain` are what it is made of."""
+
+    what: str
+    ours: str
+    plain: str
+    measured: float
+    limit: float
+    unit: str = "x"
+
+    @property
+    def verdict(self) -> str:
+        return "ok" if self.measured <= self.limit else "MISSED"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one bench found.
+
+    Args:
+        title: How often was measured, in words.
+        figures: What has a limit.
+        tables: What is printed before them.
+    """
+
+    title: str = ""
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+
+    @property
+    def is_missed(self) -> bool:
+        return any(figure.verdict != "ok" for figure in self.figures)
+
+    def print(self) -> None:
+        console = Console(width=110, highlight=False)
+        for each in self.tables:
+            console.print(each)
+        if self.figures:
+            console.print(self._table())
+
+    def _table(self) -> Table:
+        rows = (
+            (
+                figure.what,
+                figure.ours,
+                figure.plain,
+                f"{figure.measured:.3f} {figure.unit}",
+                f"{figure.limit:g} {figure.unit}",
+                figure.verdict,
+            )
+            for figure in self.figures
+        )
+        headings = ("what", "ours", "plain", "ratio", "limit", "")
+        return table(self.title, headings, rows, to_the_left=("what", ""))
+
+
+def table(
+    title: str,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    to_the_left: Sequence[str] = (),
+) -> Table:
+    """Rows under headings, numbers to the right."""
+    made = Table(box=box.SIMPLE_HEAD, title=title)
+    for heading in headings:
+        made.add_column(heading, justify="left" if heading in to_the_left else "right")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms"
+
+
+def in_seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s"
+
+
+def machine() -> str:
+    """The machine in a few words."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    model = next((line.split(":")[1].strip() for line in lines if "model name" in line), "")
+    return f"{os.cpu_count()} cores, {model or platform.machine()}"

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.check;
+
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Seq;
+
+/**
+ * A session's parser, which refuses statements that {@link StatementCheck} would see too late.
+ *
+ * <p>It refuses nothing where the rule comes before Delta's: Delta's parser stands in front of this
+ * one then, and would make a parse error of the refusal.
+ *
+ * <p>Overrides what is abstract from Spark 4.0 to 4.2. What 4.1 added calls {@code parsePlan}, as
+ * it does in Delta's parser.
+ */
+public final class CheckedParser implements ParserInterface {
+  private final SparkSession session;
+  private final ParserInterface parser;
+
+  /** Null until the first statement: the session's rules do not exist before its parser. */
+  private volatile Boolean refuses;
+
+  private CheckedParser(SparkSession session, ParserInterface parser) {
+    this.session = session;
+    this.parser = parser;
+  }
+
+  /** Puts it before a session's parser. */
+  public static void inject(SparkSessionExtensions extensions) {
+    extensions.injectParser(CheckedParser::new);
+  }
+
+  @Override
+  public LogicalPlan parsePlan(String sqlText) throws ParseException {
+    LogicalPlan plan = parser.parsePlan(sqlText);
+    if (refuses == null) {
+      refuses = StatementCheck.followsDelta(session);
+    }
+    if (refuses) {
+      StatementCheck.refuse(session, plan);
+    }
+    return plan;
+  }
+
+  @Override
+  public LogicalPlan parseQuery(String sqlText) throws ParseException {
+    return parser.parseQuery(sqlText);
+  }
+
+  @Override
+  public Expression parseExpression(String sqlText) throws ParseException {
+    return parser.parseExpression(sqlText);
+  }
+
+  @Override
+  public TableIdentifier parseTableIdentifier(String sqlText) throws ParseException {
+    return parser.parseTableIdentifier(sqlText);
+  }
+
+  @Override
+  public FunctionIdentifier parseFunctionIdentifier(String sqlText) throws ParseException {
+    return parser.parseFunctionIdentifier(sqlText);
+  }
+
+  @Override
+  public Seq<String> parseMultipartIdentifier(String sqlText) throws ParseException {
+    return parser.parseMultipartIdentifier(sqlText);
+  }
+
+  @Override
+  public StructType parseTableSchema(String sqlText) throws ParseException {
+    return parser.parseTableSchema(sqlText);
+  }
+
+  @Override
+  public DataType parseDataType(String sqlText) throws ParseException {
+    return parser.parseDataType(sqlText);
+  }
+
+  @Override
+  public StructType parseRoutineParam(String sqlText) throws ParseException {
+    return parser.parseRoutineParam(sqlText);
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.leave;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.actions.AddFile;
+import sparkext.copy.CopyJob;
+import sparkext.copy.CopyProgress;
+import sparkext.copy.FileResult;
+
+/** Looks at the footers of files in a Spark job, and copies those that need it. */
+final class FileJob {
+  private final SparkSession session;
+  private final Configuration configuration;
+  private final FilePlan files;
+  private final Path table;
+
+  /** What the log and the footer say of a file, and what became of it. */
+  record Done(FilePlan.Looked looked, FileResult result) {}
+
+  /** Where the copies go, if there are to be any. */
+  interface Target {
+    /**
+     * As a URI.
+     *
+     * @param number of the file in this job
+     */
+    String of(int number, Map<String, String> partitionValues);
+  }
+
+  FileJob(SparkSession session, Configuration configuration, FilePlan files, Path table) {
+    this.session = session;
+    this.configuration = configuration;
+    this.files = files;
+    this.table = table;
+  }
+
+  /**
+   * @param doing for those who look at Spark's jobs
+   * @param progress is kept up to date
+   */
+  List<Done> run(List<AddFile> some, Target target, String doing, CopyProgress progress) {
+    List<Done> done = new ArrayList<>();
+    List<CopyJob.Order> orders = new ArrayList<>();
+    Map<Integer, FilePlan.Looked> ordered = new HashMap<>();
+    for (int number = 0; number < some.size(); number++) {
+      FilePlan.Looked looked = files.look(some.get(number));
+      if (looked.reason() != null) {
+        done.add(new Done(looked, FileResult.toRewrite(number, looked.reason())));
+      } else {
+        orders.add(files.order(number, looked, target.of(number, looked.partitionValues())));
+        ordered.put(number, looked);
+      }
+    }
+    CopyJob job = new CopyJob(session.sparkContext(), configuration, files.columns(), progress);
+    for (FileResult result : job.run(orders, "Column mapping of " + table + ": " + doing)) {
+      done.add(new Done(ordered.get(result.number()), result));
+    }
+    return done;
+  }
+}

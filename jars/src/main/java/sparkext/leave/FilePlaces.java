@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.leave;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.NoSuchFileException;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.paths.SparkPath;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.util.DeltaFileOperations;
+import org.apache.spark.sql.delta.util.Utils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import sparkext.error.UsageTrackingException;
+import sparkext.parquet.Storages;
+import sparkext.parquet.Uninterrupted;
+
+/**
+ * Where the copies of one run go: into folders {@code column=value}, as files of a table without
+ * column mapping, or into random ones where the table wants those.
+ *
+ * <p>Source: Delta 4.4.0, DelayedCommitProtocol.scala, {@code newTaskTempFile}.
+ */
+final class FilePlaces {
+  private static final Logger LOG = LoggerFactory.getLogger(FilePlaces.class);
+
+  /** Of a folder, on the file systems that people have. */
+  private static final int MAX_NAME_LENGTH = 255;
+
+  /** Of a whole path, on the object stores that people have; the name of a copy comes after it. */
+  private static final int MAX_FOLDER_LENGTH = 900;
+
+  /** Of the number in a name, at least. */
+  private static final int DIGITS = 5;
+
+  /** Paths of the log that mean the same wherever they stand in a URI. */
+  private static final Pattern PLAIN = Pattern.compile("[\\w.=-][\\w.=/-]*");
+
+  /** As Delta's own random folders are. */
+  private static final int SHORT_PREFIX_LENGTH = 2;
+
+  private final Path table;
+  private final int randomPrefixLength;
+
+  /** In the name of every copy of this run, and of no other file. */
+  private final String run = UUID.randomUUID().toString();
+
+  /** Folders, with their URIs. */
+  private final Map<Path, String> used = new LinkedHashMap<>();
+
+  /** The places in a table, with column mapping or without it already. */
+  FilePlaces(Path table, Metadata metadata) {
+    this.table = table;
+    this.randomPrefixLength = Utils.getRandomPrefixLength(metadata);
+  }
+
+  /** The absolute path of a file that the log has. */
+  Path absolute(String path) {
+    return DeltaFileOperations.absolutePath(table.toString(), path);
+  }
+
+  /** The URI of a file that the log has. */
+  String uri(String path) {
+    return PLAIN.matcher(path).matches() ? uri(table, path) : absolute(path).toUri().toString();
+  }
+
+  private static String uri(Path folder, String name) {
+    String uri = folder.toUri().toString();
+    return uri.endsWith("/") ? uri + name : uri + "/" + name;
+  }
+
+  /** The path for the log of a copy, whose URI is given. */
+  String relative(String copy) {
+    String root = uri(table, "");
+    if (copy.startsWith(root)
+        && PLAIN.matcher(copy).region(root.length(), copy.length()).matches()) {
+      return copy.substring(root.length());
+    }
+    return SparkPath.fromPath(new Path(belowTable(new Path(URI.create(copy))))).urlEncoded();
+  }
+
+  /** The path from the table's folder on; empty outside of it. */
+  private String belowTable(Path path) {
+    String root = table.toUri().getPath();
+    String folder = root.endsWith("/") ? root : root + "/";
+    String name = path.toUri().getPath();
+    return name.startsWith(folder) ? name.substring(folder.length()) : "";
+  }
+
+  Path table() {
+    return table;
+  }
+
+  /**
+   * The URI of where a copy goes, to whose name a task adds its attempt and an ending.
+   *
+   * @param partitionValues in the order of the table's partition columns
+   */
+  String target(int number, Map<String, String> partitionValues) {
+    Path folder =
+        randomPrefixLength > 0
+            ? randomFolder(randomPrefixLength)
+            : partitionFolder(partitionValues);
+    String uri = used.computeIfAbsent(folder, first -> uri(first, "part-"));
+    String digits = Integer.toString(number);
+    return uri + "0".repeat(Math.max(0, DIGITS - digits.length())) + digits + "-" + run;
+  }
+
+  /** The name of a copy by its URI, in which nothing is encoded. */
+  static String nameOf(String copy) {
+    return copy.substring(copy.lastIndexOf('/') + 1);
+  }
+
+  /** The copies of this run on the storage, by their names, with their sizes. */
+  Map<String, Long> copies(Configuration configuration) {
+    Map<String, Long> found = new HashMap<>();
+    for (Path folder : used.keySet()) {
+      found.putAll(copiesIn(folder, configuration));
+    }
+    return found;
+  }
+
+  /** Whether these files of the log are on the storage. */
+  boolean haveAll(List<AddFile> files, Configuration configuration) {
+    for (AddFile file : files) {
+      Path path = absolute(file.path());
+      try {
+        if (!path.getFileSystem(configuration).exists(path)) {
+          return false;
+        }
+      } catch (IOException unreachable) {
+        throw UsageTrackingException.sneak(unreachable);
+      }
+    }
+    return true;
+  }
+
+  private Map<String, Long> copiesIn(Path folder, Configuration configuration) {
+    try {
+      return Storages.lengths(folder.getFileSystem(configuration), folder, run);
+    } catch (FileNotFoundException | NoSuchFileException none) {
+      return Map.of();
+    } catch (IOException unreachable) {
+      throw UsageTrackingException.sneak(unreachable);
+    }
+  }
+
+  /**
+   * Whether a reader that takes partition values from folders would take wrong ones.
+   *
+   * @param oldValues under the names that the folders may have
+   * @param newValues under those that readers look for
+   */
+  boolean isMisleading(String path, Map<String, String> oldValues, Map<String, String> newValues) {
+    for (String folder : belowTable(absolute(path)).split("/")) {
+      String[] named = folder.split("=", 2);
+      String column = ExternalCatalogUtils.unescapePathName(named[0]);
+      if (named.length == 2
+          && !(oldValues.containsKey(column)
+              && newValues.containsKey(column)
+              && Objects.equals(oldValues.get(column), newValues.get(column)))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Removes every copy of this run, and further files. What cannot be removed stays for VACUUM.
+   *
+   * @param others as the log would have them
+   */
+  void removeAll(Set<String> others, Configuration configuration) {
+    Uninterrupted.run(
+        () -> {
+          used.keySet().forEach(folder -> removeCopies(folder, configuration));
+          remove(others, configuration);
+        });
+  }
+
+  /** Removes files of the log. What cannot be removed stays for VACUUM. */
+  void remove(Set<String> paths, Configuration configuration) {
+    Uninterrupted.run(() -> paths.forEach(path -> remove(absolute(path), configuration)));
+  }
+
+  private static void remove(Path file, Configuration configuration) {
+    try {
+      file.getFileSystem(configuration).delete(file, /* recursive= */ false);
+    } catch (IOException notRemoved) {
+      LOG.warn("{} stays until VACUUM: {}", file, notRemoved.toString());
+    }
+  }
+
+  private void removeCopies(Path folder, Configuration configuration) {
+    try {
+      for (String name : copiesIn(folder, configuration).keySet()) {
+        remove(new Path(folder, name), configuration);
+      }
+    } catch (RuntimeException notListed) {
+      LOG.warn("Copies in {} stay until VACUUM: {}", folder, notListed.toString());
+    }
+  }
+
+  private Path partitionFolder(Map<String, String> values) {
+    Path folder = table;
+    for (Map.Entry<String, String> value : values.entrySet()) {
+      String name = ExternalCatalogUtils.getPartitionPathString(value.getKey(), value.getValue());
+      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH || name.indexOf('\0') >= 0) {
+        return randomFolder(SHORT_PREFIX_LENGTH);
+      }
+      folder = new Path(folder, name);
+    }
+    return folder.toString().getBytes(UTF_8).length > MAX_FOLDER_LENGTH
+        ? randomFolder(SHORT_PREFIX_LENGTH)
+        : folder;
+  }
+
+  private Path randomFolder(int length) {
+    return new Path(table, Utils.getRandomPrefix(length));
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.leave;
+
+import java.io.UncheckedIOException;
+import java.util.Map;
+import org.apache.spark.sql.delta.RowId$;
+import org.apache.spark.sql.delta.RowTracking$;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.copy.CopyJob;
+import sparkext.parquet.ColumnPlan;
+
+/** What leaving column mapping does to each file of a table's version, as far as the log says. */
+final class FilePlan {
+  private static final String MAX_COLUMN_ID = "delta.columnMapping.maxColumnId";
+
+  private final ColumnPlan columns;
+  private final Protocol protocol;
+  private final Metadata metadata;
+  private final FilePlaces places;
+  private final RenamedKeys keys;
+  private final boolean haveRowIds;
+
+  /**
+   * What becomes of a file.
+   *
+   * @param statistics under the new names; null where it has none
+   * @param partitionValues under the new names
+   * @param mayStay whether nothing new has to be said of it, where its names are right
+   * @param reason why it has to be rewritten, whatever is in it; else null
+   */
+  record Looked(
+      AddFile file,
+      String statistics,
+      Map<String, String> partitionValues,
+      boolean mayStay,
+      String reason) {}
+
+  /** The files of a table, with column mapping or without it already. */
+  FilePlan(ColumnPlan columns, SnapshotDescriptor table, FilePlaces places) {
+    this.columns = columns;
+    this.protocol = table.protocol();
+    this.metadata = table.metadata();
+    this.places = places;
+    this.keys = RenamedKeys.of(columns, metadata);
+    this.haveRowIds = RowId$.MODULE$.isSupported(protocol);
+  }
+
+  ColumnPlan columns() {
+    return columns;
+  }
+
+  /** Whether what an earlier plan made of a file is what this one would make of it. */
+  boolean continues(FilePlan earlier) {
+    return columns.continues(earlier.columns, earlier.maxColumnId());
+  }
+
+  /** Without the property no column is known to be a new one. */
+  private long maxColumnId() {
+    return metadata
+        .configuration()
+        .get(MAX_COLUMN_ID)
+        .map(Long::parseLong)
+        .getOrElse(() -> Long.MAX_VALUE);
+  }
+
+  /** Whether rows keep their ids where Delta writes them anew. */
+  boolean tracksRows() {
+    return RowTracking$.MODULE$.isEnabled(protocol, metadata);
+  }
+
+  /** The keys of the log by which they are known. */
+  RenamedKeys keys() {
+    return keys;
+  }
+
+  Looked look(AddFile file) {
+    if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
+      // Delta commits no deletion vector of a file whose rows are not counted.
+      return toRewrite(file, "nobody counted the rows of its deletion vector");
+    }
+    if (haveRowIds && file.baseRowId().isEmpty() && file.numPhysicalRecords().isEmpty()) {
+      return toRewrite(file, "nobody counted its rows, which get ids");
+    }
+    RenamedKeys.Statistics statistics;
+    try {
+      statistics = keys.statistics(file.stats());
+    } catch (UncheckedIOException broken) {
+      return toRewrite(file, "its statistics are no JSON object");
+    }
+    Map<String, String> oldValues = CollectionConverters.asJava(file.partitionValues());
+    Map<String, String> values = keys.partitionValues(oldValues);
+    // Of a file that stays nothing can be said anew: Delta's checksum (Checksum.scala,
+    // `computeNewChecksum`) would count it twice.
+    boolean mayStay =
+        !statistics.isRenamed()
+            && values.equals(oldValues)
+            && !places.isMisleading(file.path(), oldValues, values);
+    return new Looked(file, statistics.json(), values, mayStay, null);
+  }
+
+  private static Looked toRewrite(AddFile file, String reason) {
+    return new Looked(file, null, Map.of(), false, reason);
+  }
+
+  /** The order to look at a file's footer, and to copy it if it has a target. */
+  CopyJob.Order order(int number, Looked looked, String target) {
+    return new CopyJob.Order(
+        number, places.uri(looked.file().path()), looked.file().size(), target, looked.mayStay());
+  }
+}

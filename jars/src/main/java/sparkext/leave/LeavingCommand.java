@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.leave;
+
+import java.util.List;
+import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
+import sparkext.copy.CopyProgress;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+import sparkext.parquet.ColumnPlan;
+import sparkext.wire.CountedFiles;
+import sparkext.wire.CountedFiles.Count;
+import sparkext.wire.Leaving;
+
+/**
+ * Delta's removal of column mapping without its rewrite: one commit, for which files are copied
+ * under other names at most, and none is touched where metadata alone suffices.
+ *
+ * <p>What may be is decided by {@code spark_ext/leave/rewrite_reasons.py}, and what becomes of the
+ * columns by {@code copy_plan.py}. A writer that raced with it fails as it would after Delta's own.
+ *
+ * <p>Source: Delta 4.4.0, RemoveColumnMappingCommand.scala, {@code run}.
+ */
+public final class LeavingCommand {
+  private LeavingCommand() {}
+
+  /**
+   * Removes column mapping in one commit where that is allowed and asked for.
+   *
+   * @param removal a {@code RemoveColumnMappingCommand}
+   * @param arguments those of its {@code run}
+   * @return whether it was committed; if not, nothing was written and Delta's rewrite has to do it
+   * @throws UsageTrackingException a failure of the rules, or a file that nobody can read; the
+   *     statement fails with it
+   */
+  public static boolean commit(Object removal, Object[] arguments) {
+    return new LeavingRounds(
+            (SparkSession) arguments[0],
+            (RemoveColumnMappingCommand) removal,
+            /* removesProperty= */ (boolean) arguments[1])
+        .run();
+  }
+
+  /**
+   * Counts what a removal would do to each file, by reading the footers in a Spark job.
+   *
+   * @return null where it would copy none
+   * @throws UsageTrackingException as {@link #commit}
+   */
+  public static CountedFiles count(SparkSession session, Snapshot snapshot) {
+    Optional<ColumnPlan> plan =
+        LeavingSetting.of(session)
+            .allowed(snapshot.protocol(), snapshot.metadata())
+            .flatMap(Leaving::plan);
+    if (plan.isEmpty()) {
+      return null;
+    }
+    Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
+    FilePlaces places = new FilePlaces(snapshot.deltaLog().dataPath(), snapshot.metadata());
+    FilePlan files = new FilePlan(plan.get(), snapshot, places);
+    FileJob job = new FileJob(session, configuration, files, places.table());
+    List<AddFile> live = LiveFiles.of(snapshot);
+    Count kept = Count.ZERO;
+    Count copied = Count.ZERO;
+    Count rewritten = Count.ZERO;
+    for (FileJob.Done done :
+        job.run(
+            live,
+            (number, values) -> null,
+            "reads " + live.size() + " footers",
+            CopyProgress.in(session.sparkContext()))) {
+      AddFile file = done.looked().file();
+      switch (done.result().way()) {
+        case KEPT -> kept = kept.plus(file.size());
+        case COPIED -> copied = copied.plus(file.size());
+        case TO_REWRITE -> rewritten = rewritten.plus(file.size());
+        default -> {
+          String path = places.absolute(file.path()).toString();
+          throw UsageTrackingErrors.unreadableDataFile(path, done.result().reason()).sneak();
+        }
+      }
+    }
+    return new CountedFiles(kept, copied, rewritten);
+  }
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.leave;
+
+import java.time.Duration;
+import java.util.ConcurrentModificationException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaErrors;
+import org.apache.spark.sql.delta.NoMapping$;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+import sparkext.wire.Leaving;
+
+/**
+ * A removal of column mapping beside other writers: it copies what the newest version has, looks
+ * again, copies what has come since, and commits when nothing is left. Overtaken, it goes on with
+ * what it has.
+ */
+final class LeavingRounds {
+  private static final Logger LOG = LoggerFactory.getLogger(LeavingRounds.class);
+
+  private final LeavingSetting setting;
+  private final LeavingTimeout timeout;
+  private final LeavingCommit commit;
+  private final TableTail table;
+  private final LeavingProgress progress;
+  private final Copies copies;
+  private Optional<Leaving> allowed;
+  private boolean isCommitted;
+  private int numRounds;
+  private int numAttempts;
+  private long lookedAt = System.nanoTime();
+
+  LeavingRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
+    this.setting = LeavingSetting.of(session);
+    this.timeout = new LeavingTimeout(session);
+    this.commit = new LeavingCommit(session, command, removesProperty);
+    this.table = new TableTail(command.deltaLog(), command.catalogOpt());
+    this.progress = new LeavingProgress(session);
+    this.copies =
+        new Copies(
+            session,
+            command.deltaLog().newDeltaHadoopConf(),
+            new FilePlaces(command.deltaLog().dataPath(), table.snapshot().metadata()),
+            new Rewrites(session, commit),
+            progress);
+  }
+
+  /**
+   * Removes column mapping in one commit. Where that fails, what was written is removed.
+   *
+   * @return whether it was committed; if not, nothing was written and Delta's rewrite has to do it
+   * @throws UsageTrackingException USAGE_TRACKING_REMOVAL_OVERTAKEN;
+   *     USAGE_TRACKING_UNREADABLE_DATA_FILE; a failure of the rules
+   */
+  boolean run() {
+    try (progress) {
+      ask();
+      while (allowed.isPresent() && !isCommitted) {
+        if (isComplete()) {
+          tryCommit();
+        }
+      }
+    } catch (Throwable failure) {
+      cleanUp();
+      throw UsageTrackingException.sneak(failure);
+    }
+    if (!isCommitted) {
+      copies.removeAll();
+    } else if (!commit.isEarlier()) {
+      copies.sweep(table.files());
+    }
+    return isCommitted;
+  }
+
+  private void cleanUp() {
+    if (commit.mayStand()) {
+      LOG.warn("New files stay until VACUUM, for their commit may stand in the log");
+    } else {
+      copies.removeAll();
+    }
+  }
+
+  /** How column mapping may be removed from the version that was followed. */
+  private void ask() {
+    Snapshot snapshot = table.snapshot();
+    allowed = setting.allowed(snapshot.protocol(), snapshot.metadata());
+    if (needsCopies()) {
+      commit.refuseEarly(snapshot);
+      copies.follow(allowed.get().plan().get(), snapshot);
+    }
+  }
+
+  private boolean needsCopies() {
+    return allowed.isPresent() && !allowed.get().isFree();
+  }
+
+  /** Whether every file of the followed version has its copy; if not, some were made. */
+  private boolean isComplete() {
+    if (!needsCopies()) {
+      return true;
+    }
+    List<AddFile> missing = copies.missing(table.files());
+    if (missing.isEmpty()) {
+      return true;
+    }
+    numRounds++;
+    Copies.Troubles troubles = copies.make(missing, table.snapshot(), numRounds);
+    timeout.run();
+    follow();
+    if (isCommitted) {
+      return false;
+    }
+    refuse(troubles);
+    if (timeout.isOver() && needsCopies() && !copies.missing(table.files()).isEmpty()) {
+      throw overtaken(null);
+    }
+    return false;
+  }
+
+  /** Throws what was wrong with a file, unless it is live no more: then it may be gone. */
+  private void refuse(Copies.Troubles troubles) {
+    if (troubles.areNone()) {
+      return;
+    }
+    Set<String> live = new HashSet<>();
+    for (AddFile file : table.files()) {
+      live.add(file.path());
+      String reason = troubles.unreadable().get(file.path());
+      if (reason != null) {
+        throw UsageTrackingErrors.unreadableDataFile(copies.absolute(file), reason).sneak();
+      }
+    }
+    if (troubles.failure() != null && live.containsAll(troubles.notRewritten())) {
+      throw UsageTrackingException.sneak(troubles.failure());
+    }
+  }
+
+  private void tryCommit() {
+    numAttempts++;
+    Optional<ConcurrentModificationException> overtaken = attempt();
+    if (overtaken.isEmpty()) {
+      long milliseconds = Duration.ofNanos(System.nanoTime() - lookedAt).toMillis();
+      LOG.info("Committed {} ms after the last look at the table", milliseconds);
+      isCommitted = true;
+      return;
+    }
+    timeout.run();
+    LOG.info("Overtaken in round {}: {}", numRounds, overtaken.get().getMessage());
+    follow();
+    if (timeout.isOver() && !isCommitted) {
+      throw overtaken(overtaken.get());
+    }
+  }
+
+  private Optional<ConcurrentModificationException> attempt() {
+    if (!needsCopies()) {
+      return commit.attempt(table.snapshot());
+    }
+    FileCounts counts = FileCounts.none();
+    counts.rounds(numRounds);
+    List<Action> actions = copies.actions(table, counts);
+    return commit.attempt(table.snapshot(), actions, counts);
+  }
+
+  /** Goes on to the newest version, if it is one of the same table that still has mapping on. */
+  private void follow() {
+    Snapshot before = table.snapshot();
+    if (needsCopies()) {
+      // Before the look, since it takes its time; not every storage has VACUUM in the log.
+      copies.forgetLost();
+    }
+    lookedAt = System.nanoTime();
+    table.follow();
+    Metadata metadata = table.snapshot().metadata();
+    if (!metadata.id().equals(before.metadata().id())
+        || metadata.columnMappingMode().equals(NoMapping$.MODULE$)) {
+      end(before);
+      return;
+    }
+    if (needsCopies() && table.wasVacuumed()) {
+      copies.forgetLost();
+    }
+    if (!metadata.equals(before.metadata())
+        || !table.snapshot().protocol().equals(before.protocol())) {
+      ask();
+    }
+  }
+
+  /** Where the table is another one now, or was left: by somebody else, or by an earlier try. */
+  private void end(Snapshot before) {
+    Snapshot now = table.snapshot();
+    if (now.version() <= before.version() || !table.hasNewMetadata()) {
+      throw UsageTrackingException.sneak(
+          DeltaErrors.schemaChangedSinceAnalysis(
+              before.schema(), now.schema(), /* mentionLegacyFlag= */ false));
+    }
+    // Delta has the words for it, and cannot but say them: metadata conflicts with all.
+    commit
+        .attempt(before)
+        .ifPresent(
+            conflict -> {
+              throw UsageTrackingException.sneak(conflict);
+            });
+    isCommitted = true;
+  }
+
+  private RuntimeException overtaken(Throwable cause) {
+    TableTail.Commit last = table.last();
+    return UsageTrackingErrors.removalOvertaken(
+            timeout.toString(), numRounds, numAttempts, last.version(), last.operation(), cause)
+        .sneak();
+  }
+}

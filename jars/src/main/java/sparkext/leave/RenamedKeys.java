@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.leave;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.stats.DeltaStatistics;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.parquet.ColumnPlan;
+import sparkext.parquet.Columns;
+import sparkext.parquet.Columns.Column;
+import sparkext.parquet.Columns.Struct;
+
+/**
+ * What a table's log has under the names of columns in files, under their new names.
+ *
+ * <p>Source: Protocol, "Per-file Statistics", "Clustered Table", "Column Mapping".
+ */
+final class RenamedKeys {
+  private static final JsonFactory FACTORY = new JsonFactory();
+
+  /** Statistics that are objects of columns; those of the file itself stay. */
+  private static final Set<String> BY_COLUMN =
+      Set.of(DeltaStatistics.MIN(), DeltaStatistics.MAX(), DeltaStatistics.NULL_COUNT());
+
+  private final Columns columns;
+
+  /** What partition columns are called in files, by their new names. */
+  private final Map<String, String> partitionColumns;
+
+  private RenamedKeys(Columns columns, Map<String, String> partitionColumns) {
+    this.columns = columns;
+    this.partitionColumns = partitionColumns;
+  }
+
+  /** The keys of a table, with column mapping or without it already. */
+  static RenamedKeys of(ColumnPlan plan, Metadata metadata) {
+    Map<String, String> partitionColumns = new LinkedHashMap<>();
+    for (String name : CollectionConverters.asJava(metadata.partitionColumns())) {
+      partitionColumns.put(name, plan.columns().nameOf(name));
+    }
+    return new RenamedKeys(plan.columns(), partitionColumns);
+  }
+
+  /**
+   * Statistics under the new names.
+   *
+   * @param json null where there are none
+   * @param isRenamed whether they say anything else than under the old names
+   */
+  record Statistics(String json, boolean isRenamed) {}
+
+  /**
+   * A file's statistics, numbers as they are written, without those of dropped columns.
+   *
+   * @throws UncheckedIOException they are not a JSON object
+   */
+  Statistics statistics(String json) {
+    if (json == null || json.isBlank()) {
+      return new Statistics(json, false);
+    }
+    boolean isRenamed = false;
+    StringWriter renamed = new StringWriter(json.length());
+    try (JsonParser parser = FACTORY.createParser(json);
+        JsonGenerator generator = FACTORY.createGenerator(renamed)) {
+      if (parser.nextToken() != JsonToken.START_OBJECT) {
+        throw new IOException("The statistics of a file are no JSON object: " + json);
+      }
+      generator.writeStartObject();
+      while (parser.nextToken() == JsonToken.FIELD_NAME) {
+        String name = parser.currentName();
+        generator.writeFieldName(name);
+        if (parser.nextToken() == JsonToken.START_OBJECT && BY_COLUMN.contains(name)) {
+          isRenamed |= copyColumns(parser, generator, columns);
+        } else {
+          copy(parser, generator);
+        }
+      }
+      generator.writeEndObject();
+    } catch (IOException broken) {
+      throw new UncheckedIOException(broken);
+    }
+    return new Statistics(renamed.toString(), isRenamed);
+  }
+
+  /**
+   * A file's partition values, in the order of the table's partition columns, null where Delta
+   * finds none. Under other keys it looks for none.
+   */
+  Map<String, String> partitionValues(Map<String, String> values) {
+    Map<String, String> renamed = new LinkedHashMap<>();
+    partitionColumns.forEach((newName, name) -> renamed.put(newName, values.get(name)));
+    return renamed;
+  }
+
+  /** The path of a column that the table has. */
+  List<String> path(List<String> names) {
+    List<String> renamed = new ArrayList<>();
+    Columns level = columns;
+    for (String name : names) {
+      Optional<Column> column = level.named(name);
+      renamed.add(column.map(Column::newName).orElse(name));
+      level =
+          column.isPresent() && column.get().type() instanceof Struct struct
+              ? struct.columns()
+              : Columns.NONE;
+    }
+    return renamed;
+  }
+
+  /** Whether a name became another one, or went. */
+  private boolean copyColumns(JsonParser parser, JsonGenerator generator, Columns level)
+      throws IOException {
+    boolean isRenamed = false;
+    generator.writeStartObject();
+    while (parser.nextToken() == JsonToken.FIELD_NAME) {
+      String name = parser.currentName();
+      Optional<Column> column = level.named(name);
+      isRenamed |= column.isEmpty() || !column.get().newName().equals(name);
+      boolean isObject = parser.nextToken() == JsonToken.START_OBJECT;
+      if (column.isEmpty()) {
+        parser.skipChildren();
+        continue;
+      }
+      generator.writeFieldName(column.get().newName());
+      if (isObject && column.get().type() instanceof Struct struct) {
+        isRenamed |= copyColumns(parser, generator, struct.columns());
+      } else {
+        copy(parser, generator);
+      }
+    }
+    generator.writeEndObject();
+    return isRenamed;
+  }
+
+  /** The value that the parser is at. A number's text would change on its way through a double. */
+  private static void copy(JsonParser parser, JsonGenerator generator) throws IOException {
+    JsonToken token = parser.currentToken();
+    if (token.isNumeric()) {
+      generator.writeNumber(parser.getText());
+    } else if (token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY) {
+      generator.copyCurrentEvent(parser);
+      JsonToken next;
+      while ((next = parser.nextToken()) != JsonToken.END_OBJECT && next != JsonToken.END_ARRAY) {
+        if (next == JsonToken.FIELD_NAME) {
+          generator.writeFieldName(parser.currentName());
+        } else {
+          copy(parser, generator);
+        }
+      }
+      generator.copyCurrentEvent(parser);
+    } else {
+      generator.copyCurrentEvent(parser);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.process;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import javax.net.SocketFactory;
+
+/**
+ * Sockets without Nagle's algorithm: py4j sends a call in small writes, each of which would wait 40
+ * ms for a delayed acknowledgement.
+ *
+ * <p>They can be closed from outside: py4j waits for an answer under a lock that its shutdown
+ * takes.
+ */
+final class NoDelaySocketFactory extends SocketFactory {
+  private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
+
+  @Override
+  public Socket createSocket() throws IOException {
+    Socket socket = new Socket();
+    socket.setTcpNoDelay(true);
+    sockets.add(socket);
+    return socket;
+  }
+
+  /** Ends whatever waits on a socket made here. */
+  void closeSockets() {
+    for (Socket socket : sockets) {
+      try {
+        socket.close();
+      } catch (IOException closedAlready) {
+        continue;
+      }
+    }
+  }
+
+  @Override
+  public Socket createSocket(InetAddress address, int port) throws IOException {
+    Socket socket = createSocket();
+    socket.connect(new InetSocketAddress(address, port));
+    return socket;
+  }
+
+  @Override
+  public Socket createSocket(String host, int port) throws IOException {
+    return createSocket(InetAddress.getByName(host), port);
+  }
+
+  @Override
+  public Socket createSocket(String host, int port, InetAddress local, int localPort)
+      throws IOException {
+    return createSocket(InetAddress.getByName(host), port, local, localPort);
+  }
+
+  @Override
+  public Socket createSocket(InetAddress address, int port, InetAddress local, int localPort)
+      throws IOException {
+    Socket socket = createSocket();
+    socket.bind(new InetSocketAddress(local, localPort));
+    socket.connect(new InetSocketAddress(address, port));
+    return socket;
+  }
+}

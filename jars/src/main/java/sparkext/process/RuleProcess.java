@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.process;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemNotFoundException;
+import java.nio.file.Path;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import py4j.ClientServer;
+
+/**
+ * A process {@code python -E spark-ext.jar} and the connection to it.
+ *
+ * <p>Started from the jar, it has the modules of this very jar, whatever the working directory and
+ * PYTHONPATH hold. It listens on {@code 127.0.0.1} only, takes its authentication token from its
+ * standard input, and ends when that closes, as it does when the JVM ends. The JVM opens no port.
+ */
+final class RuleProcess {
+  private static final Logger LOG = LoggerFactory.getLogger(RuleProcess.class);
+  private static final int STDERR_CHARACTERS = 2000;
+
+  /** As in {@code spark_ext/process/__main__.py}; the JVM's own is ::1 where it prefers IPv6. */
+  private static final byte[] LOOPBACK = {127, 0, 0, 1};
+
+  private final List<String> command;
+  private final Process process;
+  private final StderrTail stderr;
+  private final ExecutorService thread;
+  private final NoDelaySocketFactory sockets = new NoDelaySocketFactory();
+  private volatile ClientServer client;
+  private RuleService rules;
+
+  /** Starts the process. */
+  RuleProcess(List<String> command) throws IOException {
+    this.command = command;
+    this.process = new ProcessBuilder(command).start();
+    this.stderr = new StderrTail(process.getErrorStream(), STDERR_CHARACTERS);
+    this.thread = Executors.newSingleThreadExecutor(RuleProcess::callThread);
+    LOG.info("Started the rule process {}", this);
+    process.onExit().thenAccept(this::logEnd);
+  }
+
+  private void logEnd(Process ended) {
+    LOG.info("The rule process {} has ended with exit code {}", this, ended.exitValue());
+  }
+
+  /** Its own thread for each process: a read that hangs for ever hangs nobody else's. */
+  private static Thread callThread(Runnable task) {
+    Thread daemon = new Thread(task, "sparkext-rules");
+    daemon.setDaemon(true);
+    // py4j looks up the interface of the Python object there.
+    daemon.setContextClassLoader(RuleProcess.class.getClassLoader());
+    return daemon;
+  }
+
+  /** The command line for an interpreter. */
+  static List<String> command(String python) throws IOException {
+    return List.of(python, "-E", jar().toString());
+  }
+
+  /** Hands over the token, learns the port, connects. */
+  private void connect() throws IOException {
+    String token = HexFormat.of().formatHex(randomBytes());
+    try {
+      process.getOutputStream().write((token + "\n").getBytes(StandardCharsets.UTF_8));
+      process.getOutputStream().flush();
+    } catch (IOException closed) {
+      throw new IOException("the rule process took no token", closed);
+    }
+    BufferedReader stdout =
+        new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    String port = stdout.readLine();
+    if (port == null) {
+      throw new IOException("the rule process named no port");
+    }
+    if (!port.matches("\\d{1,5}")) {
+      String start = port.substring(0, Math.min(port.length(), 100));
+      throw new IOException("the rule process named `" + start + "` as its port");
+    }
+    client =
+        new ClientServer.ClientServerBuilder()
+            .autoStartJavaServer(false)
+            // Else py4j's finalizers may call a process that is long gone.
+            .enableMemoryManagement(false)
+            .pythonAddress(InetAddress.getByAddress(LOOPBACK))
+            .pythonPort(Integer.parseInt(port))
+            .authToken(token)
+            .socketFactory(sockets)
+            .build();
+    rules = (RuleService) client.getPythonServerEntryPoint(new Class<?>[] {RuleService.class});
+  }
+
+  /** The text of what the rules answer, connecting first where that is not done. */
+  String call(Function<RuleService, Object> question, long timeoutNanos)
+      throws ExecutionException, InterruptedException, TimeoutException {
+    Callable<String> call =
+        () -> {
+          if (rules == null) {
+            connect();
+          }
+          return String.valueOf(question.apply(rules));
+        };
+    return thread.submit(call).get(timeoutNanos, TimeUnit.NANOSECONDS);
+  }
+
+  boolean serves(List<String> wanted) {
+    return isAlive() && command.equals(wanted);
+  }
+
+  boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** Ends the process at once, in whatever state it is. */
+  void stop() {
+    thread.shutdownNow();
+    // The interpreter may be a script: what it started goes as well.
+    process.descendants().forEach(ProcessHandle::destroyForcibly);
+    process.destroyForcibly();
+    sockets.closeSockets();
+    if (client != null) {
+      client.shutdown();
+    }
+  }
+
+  /**
+   * The exit code of a process that ended, else "none". One that has just closed its connection is
+   * given a moment to be gone.
+   */
+  String exitCode() throws InterruptedException {
+    boolean ended = process.waitFor(1, TimeUnit.SECONDS);
+    return ended ? String.valueOf(process.exitValue()) : "none";
+  }
+
+  /** The last characters that the process wrote to its standard error. */
+  String stderr() throws InterruptedException {
+    return stderr.text();
+  }
+
+  /** For the log: the process and its interpreter. */
+  @Override
+  public String toString() {
+    return process.pid() + " (" + String.join(" ", command) + ")";
+  }
+
+  private static byte[] randomBytes() {
+    byte[] bytes = new byte[32];
+    new SecureRandom().nextBytes(bytes);
+    return bytes;
+  }
+
+  private static Path jar() throws IOException {
+    try {
+      return Path.of(RuleProcess.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    } catch (URISyntaxException | IllegalArgumentException | FileSystemNotFoundException notAFile) {
+      throw new IOException("the spark-ext jar is not a file of this machine", notAFile);
+    }
+  }
+}

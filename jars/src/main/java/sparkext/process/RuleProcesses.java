@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.process;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+
+/**
+ * The JVM's one rule process: started at the first call, replaced after any failure.
+ *
+ * <p>Calls run one after the other, so that a failure ends no process that another call asked. A
+ * call takes about a millisecond.
+ */
+public final class RuleProcesses {
+  private static final Logger LOG = LoggerFactory.getLogger(RuleProcesses.class);
+
+  /** The JVM's one. */
+  private static final RuleProcesses SHARED = new RuleProcesses();
+
+  private final ReentrantLock turn = new ReentrantLock(/* fair= */ true);
+
+  /** The process that gave the last answer. Guarded by {@link #turn}. */
+  private RuleProcess process;
+
+  /**
+   * Which process is no longer asked, and why, until another is started. Guarded by {@link #turn}.
+   */
+  private String retired;
+
+  /**
+   * The Python rules' answer to one of the questions of {@code spark_ext/process/questions.py}.
+   *
+   * <p>An interrupt of the calling thread, as when a streaming query is stopped, leaves as the
+   * {@link InterruptedException} that it is, although Delta's methods declare none: only of that
+   * does Spark know that the query has not failed.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE, USAGE_TRACKING_INVALID_SETTING
+   */
+  public static String ask(String question, String request) throws UsageTrackingException {
+    long timeoutMillis = ProcessSettings.timeoutMillis();
+    String python = ProcessSettings.python();
+    try {
+      List<String> command = RuleProcess.command(python);
+      return SHARED.call(command, rules -> rules.ask(question, request), timeoutMillis);
+    } catch (InterruptedException interrupted) {
+      throw UsageTrackingException.sneak(interrupted);
+    } catch (IOException noJar) {
+      throw UsageTrackingErrors.rulesUnavailable(reason(noJar), List.of(python), "none", "", noJar);
+    }
+  }
+
+  /**
+   * The answer of the Python rules to {@code question}.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
+   */
+  String call(List<String> command, Function<RuleService, Object> question, long timeoutMillis)
+      throws UsageTrackingException, InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+    boolean ours = false;
+    RuleProcess asked = null;
+    try {
+      ours = turn.tryLock(timeoutMillis, TimeUnit.MILLISECONDS);
+      if (!ours) {
+        throw new TimeoutException("other calls were before this one");
+      }
+      asked = running(command);
+      // Until it has answered: whatever fails from here on, the next call starts a fresh one.
+      process = null;
+      String answer = asked.call(question, deadline - System.nanoTime());
+      process = asked;
+      return answer;
+    } catch (TimeoutException late) {
+      throw unavailable("it gave no answer in " + timeoutMillis + " ms", asked, command, late);
+    } catch (ExecutionException failed) {
+      throw unavailable(reason(failed.getCause()), asked, command, failed.getCause());
+    } catch (IOException | RuntimeException notAsked) {
+      // A process that ends at this moment takes no call: RejectedExecutionException.
+      throw unavailable(reason(notAsked), asked, command, notAsked);
+    } catch (InterruptedException interrupted) {
+      if (asked != null) {
+        retire(asked, "its call was interrupted");
+      }
+      throw interrupted;
+    } finally {
+      if (ours) {
+        turn.unlock();
+      }
+    }
+  }
+
+  private RuleProcess running(List<String> command) throws IOException, InterruptedException {
+    if (process != null && process.serves(command)) {
+      return process;
+    }
+    if (process != null) {
+      RuleProcess other = process;
+      // Whatever fails from here on: one that was stopped is asked no more, although its process
+      // may be there for a moment yet.
+      process = null;
+      retire(
+          other,
+          other.isAlive()
+              ? "the application has another interpreter by now"
+              : "it had ended with exit code " + other.exitCode());
+    }
+    RuleProcess started = new RuleProcess(command);
+    if (retired != null) {
+      LOG.warn("The rule process {} replaces {}", started, retired);
+      retired = null;
+    }
+    return started;
+  }
+
+  private void retire(RuleProcess former, String reason) {
+    // One line of the log, where a Python error has many.
+    retired = former + ": " + reason.replaceAll("\\s+", " ");
+    former.stop();
+  }
+
+  private static String reason(Throwable error) {
+    return error.getMessage() == null ? error.toString() : error.getMessage();
+  }
+
+  private UsageTrackingException unavailable(
+      String reason, RuleProcess asked, List<String> command, Throwable cause)
+      throws InterruptedException {
+    if (asked == null) {
+      return UsageTrackingErrors.rulesUnavailable(reason, command, "none", "", cause);
+    }
+    try {
+      String exitCode = asked.exitCode();
+      return UsageTrackingErrors.rulesUnavailable(reason, command, exitCode, asked.stderr(), cause);
+    } finally {
+      retire(asked, reason);
+    }
+  }
+}

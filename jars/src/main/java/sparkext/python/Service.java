@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-package sparkext.python;
-
-/** What the Python process serves: {@code RuleService} in {@code spark_ext/worker/__main__.py}. */
-public interface Service {
-  /** The answer to a question, both as JSON; whatever comes, it is no cast. */
-  Object ask(String question, String request);
-}

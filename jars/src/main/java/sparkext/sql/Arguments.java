@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
+import org.apache.spark.sql.errors.QueryCompilationErrors;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.NullType;
+import org.apache.spark.sql.types.StringType;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.error.UsageTrackingException;
+
+/** What a table function is called with. */
+record Arguments(String function, List<Expression> given) {
+  int count() {
+    return given.size();
+  }
+
+  /** Refuses more arguments or fewer. */
+  void requireCount(int least, int most) {
+    if (count() < least || count() > most) {
+      List<Object> counts = List.copyOf(IntStream.rangeClosed(least, most).boxed().toList());
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.wrongNumArgsError(
+              function, CollectionConverters.asScala(counts).toList(), count(), "", "", ""));
+    }
+  }
+
+  /** An argument's value, which is known while the query is analyzed, and is not null. */
+  Object value(int place, String parameter, DataType type) {
+    Expression argument = given.get(place);
+    if (!argument.foldable() || argument.exists(part -> part instanceof RuntimeReplaceable)) {
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.nonFoldableArgumentError(function, parameter, type));
+    }
+    if (!isOf(argument.dataType(), type)) {
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.unexpectedInputDataTypeError(function, place + 1, type, argument));
+    }
+    Object value = argument.eval(null);
+    if (value == null) {
+      throw UsageTrackingException.sneak(
+          QueryCompilationErrors.nullArgumentError(function, parameter));
+    }
+    return value;
+  }
+
+  /** A string of any collation is a string. */
+  private static boolean isOf(DataType given, DataType wanted) {
+    return given instanceof NullType
+        || (wanted instanceof StringType && given instanceof StringType)
+        || (wanted instanceof ArrayType wantedArray
+            && given instanceof ArrayType givenArray
+            && isOf(givenArray.elementType(), wantedArray.elementType()))
+        || wanted.equals(given);
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.stale;
+
+import java.util.Set;
+import java.util.function.Consumer;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.connector.write.V1Write;
+import org.apache.spark.sql.delta.DeltaDynamicPartitionOverwriteCommand;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder;
+import org.apache.spark.sql.delta.commands.AlterDeltaTableCommand;
+import org.apache.spark.sql.delta.commands.MergeIntoCommand;
+import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.sources.InsertableRelation;
+import scala.collection.immutable.Seq;
+
+/**
+ * Refuses a statement whose columns have become others between its analysis and its transaction: an
+ * INSERT, which Delta writes by name whatever was meant by position, a MERGE, where it is the other
+ * way round, and an ALTER TABLE, which goes by name.
+ */
+public final class StaleStatement {
+  /** What the statement in this thread was analysed with. */
+  private static final ThreadLocal<Target> TARGET = new ThreadLocal<>();
+
+  private StaleStatement() {}
+
+  /** A table as it was analysed. */
+  private record Target(SnapshotDescriptor table, Consumer<ChangeSinceAnalysis> check) {
+    static Target ofInsert(SnapshotDescriptor table) {
+      return new Target(table, ChangeSinceAnalysis::requireInsertable);
+    }
+  }
+
+  /** Delta's write, whose table is remembered while it runs. */
+  private record Write(SnapshotDescriptor target, V1Write delta) implements V1Write {
+    @Override
+    public InsertableRelation toInsertableRelation() {
+      InsertableRelation relation = delta.toInsertableRelation();
+      return (Dataset<Row> rows, boolean overwrite) -> {
+        TARGET.set(Target.ofInsert(target));
+        try {
+          relation.insert(rows, overwrite);
+        } finally {
+          end();
+        }
+      };
+    }
+
+    @Override
+    public String description() {
+      return delta.description();
+    }
+  }
+
+  /**
+   * The write that remembers its table.
+   *
+   * @param builder a {@code WriteIntoDeltaBuilder}
+   * @param write the {@code V1Write} that it built
+   */
+  public static Object remembering(Object builder, Object write) {
+    return new Write(
+        ((WriteIntoDeltaBuilder) builder)
+            .org$apache$spark$sql$delta$catalog$WriteIntoDeltaBuilder$$table.initialSnapshot(),
+        (V1Write) write);
+  }
+
+  /**
+   * Remembers the table of a statement that begins in this thread.
+   *
+   * @param statement a {@code DeltaDynamicPartitionOverwriteCommand}, a {@code MergeIntoCommand},
+   *     an {@code AlterDeltaTableCommand}, or the {@code HadoopFsRelation} that is written
+   */
+  public static void begin(Object statement) {
+    if (statement instanceof DeltaDynamicPartitionOverwriteCommand command) {
+      TARGET.set(Target.ofInsert(command.deltaTable().initialSnapshot()));
+    } else if (statement instanceof AlterDeltaTableCommand alter) {
+      SnapshotDescriptor table = alter.table().initialSnapshot();
+      Set<Seq<String>> columns =
+          AlteredColumns.of(alter).among(ColumnNames.of(table.metadata()).paths());
+      TARGET.set(new Target(table, change -> change.requireColumns(columns)));
+    } else if (statement instanceof MergeIntoCommand merge
+        && merge.targetFileIndex() instanceof TahoeLogFileIndex index) {
+      // Delta may find no file to look into, where else the two would be compared.
+      TARGET.set(
+          new Target(
+              index.snapshotAtAnalysis(),
+              merge.notMatchedClauses().isEmpty()
+                  ? ChangeSinceAnalysis::requireReadable
+                  : ChangeSinceAnalysis::requireMergeable));
+    } else if (statement instanceof HadoopFsRelation relation
+        && relation.location() instanceof TahoeLogFileIndex index) {
+      TARGET.set(Target.ofInsert(index.snapshotAtAnalysis()));
+    }
+  }
+
+  /** Forgets it, where the statement began no transaction. */
+  public static void end() {
+    TARGET.remove();
+  }
+
+  /**
+   * Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS where a column of the analysis is gone, or another
+   * one has its name.
+   *
+   * @param log the {@code DeltaLog} of the table
+   * @param transaction its {@code OptimisticTransaction}
+   */
+  public static void refuse(Object log, Object transaction) {
+    Target target = TARGET.get();
+    if (target != null && target.table().deltaLog().isSameLogAs((DeltaLog) log)) {
+      // What follows its commit, such as auto compaction, has transactions of its own.
+      end();
+      target
+          .check()
+          .accept(
+              new ChangeSinceAnalysis(
+                  target.table(), ((OptimisticTransaction) transaction).snapshot()));
+    }
+  }
+}

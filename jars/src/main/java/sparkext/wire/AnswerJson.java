@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.wire;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.sql.Timestamp;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.LongType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampType;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+
+/** Answers from JSON; {@code spark_ext/wire/messages.py} describes the shape. */
+final class AnswerJson {
+  private AnswerJson() {}
+
+  /**
+   * {@code assigned} with the answer's properties and, where it has one, schema.
+   *
+   * @throws UsageTrackingException the refusal in the answer; USAGE_TRACKING_MALFORMED_MESSAGE for
+   *     text that is no answer
+   */
+  static Metadata metadata(String text, Metadata assigned) throws UsageTrackingException {
+    JsonNode answer = accepted(text);
+    JsonNode schema = answer.path("schema");
+    JsonNode configuration = answer.path("configuration");
+    if (!hasTextsOnly(configuration) || !(schema.isNull() || schema.isObject())) {
+      throw noAnswer(text, null);
+    }
+    Map<String, String> properties =
+        new LinkedHashMap<>(CollectionConverters.asJava(assigned.configuration()));
+    properties.putAll(strings(configuration));
+    Metadata decided =
+        assigned.copy(
+            assigned.id(),
+            assigned.name(),
+            assigned.description(),
+            assigned.format(),
+            schema.isNull() ? assigned.schemaString() : schemaString(schema, assigned, text),
+            assigned.partitionColumns(),
+            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(properties)),
+            assigned.createdTime());
+    try {
+      // Delta reads it next and keeps it, so this costs nothing.
+      decided.schema();
+      return decided;
+    } catch (RuntimeException noSchema) {
+      throw noAnswer(text, noSchema);
+    }
+  }
+
+  /** The text of an answer's schema, in which numbers stand for columns of {@code assigned}. */
+  private static String schemaString(JsonNode schema, Metadata assigned, String text)
+      throws UsageTrackingException {
+    if (!schema.path("fields").isArray()) {
+      throw noAnswer(text, null);
+    }
+    JsonNode known = parse(assigned.schemaString()).path("fields");
+    ArrayNode fields = JsonNodeFactory.instance.arrayNode();
+    for (JsonNode field : schema.path("fields")) {
+      JsonNode column = field.isInt() ? known.path(field.intValue()) : field;
+      if (!column.isObject()) {
+        throw noAnswer(text, null);
+      }
+      fields.add(column);
+    }
+    return ((ObjectNode) schema).set("fields", fields).toString();
+  }
+
+  private static boolean hasTextsOnly(JsonNode object) {
+    return object.isObject() && values(object).allMatch(JsonNode::isTextual);
+  }
+
+  /**
+   * How column mapping may be removed.
+   *
+   * @throws UsageTrackingException as {@link #metadata}
+   */
+  static Leaving leaving(String text) throws UsageTrackingException {
+    JsonNode answer = accepted(text);
+    JsonNode plan = answer.path("plan");
+    if (!answer.path("free").isBoolean() || !(plan.isNull() || plan.isObject())) {
+      throw noAnswer(text, null);
+    }
+    try {
+      return new Leaving(
+          answer.get("free").booleanValue(),
+          plan.isNull() ? Optional.empty() : Optional.of(PlanJson.of(plan)));
+    } catch (RuntimeException noPlan) {
+      throw noAnswer(text, noPlan);
+    }
+  }
+
+  /**
+   * The answer of a table function.
+   *
+   * @throws UsageTrackingException as {@link #metadata}
+   */
+  static Relation relation(String text) throws UsageTrackingException {
+    JsonNode answer = accepted(text);
+    if (!answer.path("schema").isTextual() || !answer.path("rows").isArray()) {
+      throw noAnswer(text, null);
+    }
+    try {
+      StructType schema = StructType.fromDDL(answer.get("schema").textValue());
+      return new Relation(schema, rows(answer.get("rows"), schema));
+    } catch (Exception unfit) { // Scala declares no checked exception: fromDDL's is one
+      throw noAnswer(text, unfit);
+    }
+  }
+
+  private static List<Row> rows(JsonNode rows, StructType schema) {
+    return values(rows).map(row -> (Row) value(row, schema)).toList();
+  }
+
+  /** Strict, unlike Spark's own reader: what does not fit would become null, or no row at all. */
+  private static Object value(JsonNode json, DataType type) {
+    if (type instanceof StructType struct && json.isObject() && hasFieldsOf(json, struct)) {
+      return RowFactory.create(
+          Arrays.stream(struct.fields())
+              .map(field -> nullOrValue(json.get(field.name()), field.dataType()))
+              .toArray());
+    }
+    if (type instanceof ArrayType array && json.isArray()) {
+      return values(json).map(element -> value(element, array.elementType())).toList();
+    }
+    if (type instanceof StringType && json.isTextual()) {
+      return json.textValue();
+    }
+    if (type instanceof LongType && json.canConvertToLong() && json.isIntegralNumber()) {
+      return json.longValue();
+    }
+    if (type instanceof TimestampType && json.canConvertToLong() && json.isIntegralNumber()) {
+      return new Timestamp(json.longValue()); // in milliseconds, as in a log
+    }
+    if (type instanceof BooleanType && json.isBoolean()) {
+      return json.booleanValue();
+    }
+    throw new IllegalArgumentException(json + " is no " + type.sql());
+  }
+
+  private static Object nullOrValue(JsonNode json, DataType type) {
+    return json.isNull() ? null : value(json, type);
+  }
+
+  private static boolean hasFieldsOf(JsonNode object, StructType struct) {
+    return object.size() == struct.size()
+        && Arrays.stream(struct.fieldNames()).allMatch(object::has);
+  }
+
+  private static JsonNode accepted(String text) throws UsageTrackingException {
+    JsonNode answer = parse(text);
+    if (!answer.has("error")) {
+      return answer;
+    }
+    throw isRefusal(answer.get("error")) ? refusal(answer.get("error")) : noAnswer(text, null);
+  }
+
+  private static JsonNode parse(String text) throws UsageTrackingException {
+    try {
+      JsonNode node = Json.read(text);
+      if (node.isObject()) {
+        return node;
+      }
+      throw noAnswer(text, null);
+    } catch (JsonProcessingException notJson) {
+      throw noAnswer(text, notJson);
+    }
+  }
+
+  private static UsageTrackingException noAnswer(String text, Throwable cause) {
+    String start = text.length() <= 200 ? text : text.substring(0, 200) + "..";
+    return UsageTrackingErrors.malformedAnswer("is `" + start + "`", cause);
+  }
+
+  private static UsageTrackingException refusal(JsonNode error) {
+    return new UsageTrackingException(
+        error.get("condition").textValue(),
+        error.get("sqlState").textValue(),
+        strings(error.get("parameters")),
+        error.get("message").textValue(),
+        null);
+  }
+
+  private static boolean isRefusal(JsonNode error) {
+    return hasTextsOnly(error.path("parameters"))
+        && Stream.of("condition", "sqlState", "message")
+            .allMatch(key -> error.path(key).isTextual());
+  }
+
+  /** {@code JsonNode.valueStream}, which Spark 4.0's Jackson 2.18 lacks. */
+  private static Stream<JsonNode> values(JsonNode container) {
+    return StreamSupport.stream(container.spliterator(), /* parallel= */ false);
+  }
+
+  private static Map<String, String> strings(JsonNode object) {
+    Map<String, String> values = new LinkedHashMap<>();
+    object.properties().forEach(field -> values.put(field.getKey(), field.getValue().asText()));
+    return values;
+  }
+}

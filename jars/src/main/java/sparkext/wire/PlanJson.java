@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.wire;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import sparkext.parquet.ColumnPlan;
+import sparkext.parquet.Columns;
+import sparkext.parquet.Columns.Column;
+import sparkext.parquet.Columns.Leaf;
+import sparkext.parquet.Columns.ListOf;
+import sparkext.parquet.Columns.MapOf;
+import sparkext.parquet.Columns.Struct;
+import sparkext.parquet.Columns.Type;
+
+/** A column plan from JSON; {@code spark_ext/leave/copy_plan.py} describes the shape. */
+public final class PlanJson {
+  private PlanJson() {}
+
+  /** The plan in a text. */
+  public static ColumnPlan parse(String json) throws IOException {
+    return of(Json.read(json));
+  }
+
+  /** The plan in an answer. */
+  static ColumnPlan of(JsonNode plan) {
+    List<String> kept = new ArrayList<>();
+    plan.required("kept").forEach(name -> kept.add(name.textValue()));
+    return new ColumnPlan(
+        plan.required("byId").booleanValue(), kept, columns(plan.required("columns")));
+  }
+
+  private static Columns columns(JsonNode array) {
+    List<Column> columns = new ArrayList<>();
+    for (JsonNode column : array) {
+      columns.add(
+          new Column(
+              column.required("id").intValue(),
+              column.required("name").textValue(),
+              column.required("newName").textValue(),
+              type(column.required("type"))));
+    }
+    return new Columns(columns);
+  }
+
+  private static Type type(JsonNode type) {
+    if (type.has("struct")) {
+      return new Struct(columns(type.get("struct")));
+    }
+    if (type.has("array")) {
+      return new ListOf(type(type.get("array")));
+    }
+    if (type.has("map")) {
+      return new MapOf(type(type.get("map").get(0)), type(type.get("map").get(1)));
+    }
+    return new Leaf();
+  }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.wire;
+
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.StructType;
+
+/** What a table function answers. */
+public record Relation(StructType schema, List<Row> rows) {}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.wire;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.util.RawValue;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The part of a table's metadata that rules read. What an earlier one has is named, not repeated:
+ * wide schemas are megabytes.
+ *
+ * @param schema JSON, or the name of an earlier one that has the same; null for none
+ * @param configuration the properties that start with {@code delta.}, or such a name
+ */
+record TableMetadata(Object schema, Object configuration) {
+  private static final String DELTA_PREFIX = "delta.";
+  private static final String OLD = "=old";
+  private static final String PROPOSED = "=proposed";
+
+  /** Metadata that has no earlier. */
+  static TableMetadata of(Metadata metadata) {
+    return of(metadata, null, null);
+  }
+
+  /** Metadata after others; null for none. */
+  static TableMetadata of(Metadata metadata, Metadata old, Metadata proposed) {
+    return new TableMetadata(
+        schema(metadata, old, proposed), configuration(metadata, old, proposed));
+  }
+
+  private static Object schema(Metadata metadata, Metadata old, Metadata proposed) {
+    String schema = metadata.schemaString();
+    if (schema == null) {
+      return null;
+    }
+    if (old != null && schema.equals(old.schemaString())) {
+      return OLD;
+    }
+    if (proposed != null && schema.equals(proposed.schemaString())) {
+      return PROPOSED;
+    }
+    return old != null && old.schemaString() != null
+        ? difference(metadata.schema(), old.schema())
+        : new RawValue(schema);
+  }
+
+  private static Object configuration(Metadata metadata, Metadata old, Metadata proposed) {
+    if (old != null && metadata.configuration().equals(old.configuration())) {
+      return OLD;
+    }
+    if (proposed != null && metadata.configuration().equals(proposed.configuration())) {
+      return PROPOSED;
+    }
+    Map<String, String> read =
+        new LinkedHashMap<>(CollectionConverters.asJava(metadata.configuration()));
+    read.keySet().removeIf(key -> !isRead(key));
+    return read;
+  }
+
+  /** No rule reads a user's own properties. */
+  private static boolean isRead(String key) {
+    return key.regionMatches(/* ignoreCase= */ true, 0, DELTA_PREFIX, 0, DELTA_PREFIX.length());
+  }
+
+  /** A schema with the number of the place in {@code known} for each column that is there too. */
+  private static Map<String, Object> difference(StructType schema, StructType known) {
+    Map<String, Integer> places = new HashMap<>();
+    StructField[] knownFields = known.fields();
+    for (int place = 0; place < knownFields.length; place++) {
+      places.put(knownFields[place].name(), place);
+    }
+    List<Object> fields = new ArrayList<>();
+    for (StructField field : schema.fields()) {
+      Integer place = places.get(field.name());
+      boolean isKnown = place != null && knownFields[place].equals(field);
+      fields.add(isKnown ? place : json(field));
+    }
+    return Map.of("type", "struct", "fields", fields);
+  }
+
+  private static Object json(StructField field) {
+    try {
+      String alone = new StructType(new StructField[] {field}).json();
+      return Json.read(alone).get("fields").get(0);
+    } catch (JsonProcessingException impossible) {
+      throw new UncheckedIOException(impossible);
+    }
+  }
+}

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which Spark and which Delta work together, and whether the JVM has what the package needs.
+
+The jar asks the same when a session starts (`sparkext.release`), where nobody called `configure`.
+Both halves go by `releases.json`; what cannot read it, `tests/matrix/places.py` writes from it.
+
+Shape:
+    supported: The pairs in words, for refusals.
+    default: The pair that `make test` runs on.
+    sparks: For each line of Spark its releases that tests run on, oldest first. Others of these
+        lines work as their neighbours do.
+    deltas: For each release of Delta, oldest first, the lines that it has an artifact
+        `delta-spark_<line>_<scala>` for. The artifact without a line in its name is for the last.
+    refusedDeltas: The lines of releases that are not supported; one without jars has none.
+    removedClasses: What a Spark took away that every ALTER TABLE of some Deltas needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypedDict
+
+from spark_ext.errors import (
+    DifferentVersionsError,
+    JvmWithoutJarsError,
+    UnsupportedSparkVersionError,
+)
+from spark_ext.version import __version__
+
+
+class _RemovedClass(TypedDict):
+    name: str
+    since: str
+    neededBy: list[str]
+
+
+class _Releases(TypedDict):
+    supported: str
+    scala: str
+    default: dict[str, str]
+    sparks: dict[str, list[str]]
+    deltas: dict[str, list[str]]
+    refusedDeltas: dict[str, list[str]]
+    removedClasses: list[_RemovedClass]
+
+
+RELEASES: _Releases = json.loads((files("spark_ext") / "releases.json").read_text("utf-8"))
+SCALA = RELEASES["scala"]
+
+_SPARK_CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+.*)\.jar")
+_DELTA_ARTIFACT = re.compile(r"io\.delta:delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")
+
+USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+
+
+def launched_spark(spark_home: Path | None, pyspark_version: str) -> tuple[str, str]:
+    """The versions of Spark and Scala that a JVM will have.
+
+    Args:
+        spark_home: Where its jars are; None for a client of Spark Connect.
+        pyspark_version: The Python package's, for an installation whose jars do not tell.
+    """
+    jars = spark_home and spark_home / "jars"
+    names = sorted(file.name for file in jars.iterdir()) if jars and jars.is_dir() else []
+    for found in map(_SPARK_CORE.fullmatch, names):
+        if found:
+            return found[2], found[1]
+    return pyspark_version, SCALA if _numbers(pyspark_version) >= (4,) else "2.12"
+
+
+def require_pair(spark: str, scala: str, packages: Iterable[str]) -> None:
+    """Refuses a Spark that we do not work with, and a Delta among `packages` that it does not.
+
+    A Delta newer than all known ones is left to the jar's own look.
+
+    Raises:
+        UnsupportedSparkVersionError: USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION.
+    """
+    deltas = [found for found in map(_DELTA_ARTIFACT.fullmatch, packages) if found]
+    named = spark if scala == SCALA else f"{spark} of Scala {scala}"
+    if scala != SCALA or _numbers(spark) < min(map(_numbers, RELEASES["sparks"])):
+        raise _refusal(named, deltas[0][3] if deltas else "(none)")
+    for found in deltas:
+        built_for, of_scala, delta = found.groups()
+        if of_scala != SCALA:
+            raise _refusal(named, f"{delta} of Scala {of_scala}")
+        if (reason := misfit(spark, built_for, delta)) is not None:
+            raise _refusal(named, f"{delta}{reason}")
+
+
+def misfit(spark: str, built_for: str | None, delta: str) -> str | None:
+    """What to say of a release of Delta that a Spark does not work with; else None.
+
+    Args:
+        spark: Its version.
+        built_for: The line of Spark in the name of Delta's artifact, if there is one.
+        delta: Its version.
+    """
+    line = ".".join(spark.split(".")[:2])
+    lines = {**RELEASES["deltas"], **RELEASES["refusedDeltas"]}.get(delta)
+    built_for = built_for or (lines[-1] if lines else None)
+    if built_for is not None and built_for != line:
+        return f" for Spark {built_for}"
+    if lines == []:
+        return ", of which there are no jars"
+    newest = max(map(_numbers, RELEASES["deltas"]))
+    if _numbers(delta) <= newest and line not in RELEASES["deltas"].get(delta, ()):
+        return ""
+    for removed in RELEASES["removedClasses"]:
+        if delta in removed["neededBy"] and _numbers(spark) >= _numbers(removed["since"]):
+            return f" for Spark before {removed['since']}"
+    return None
+
+
+def _refusal(spark: str, delta: str) -> UnsupportedSparkVersionError:
+    return UnsupportedSparkVersionError(spark=spark, delta=delta, supported=RELEASES["supported"])
+
+
+def require_jars(jvm: Any) -> None:
+    """Refuses a JVM that cannot load the extensions, or has them of another version.
+
+    Spark itself writes one line into its log about an extension that it cannot load, and goes on.
+
+    Raises:
+        JvmWithoutJarsError: USAGE_TRACKING_JVM_WITHOUT_JARS.
+        DifferentVersionsError: USAGE_TRACKING_DIFFERENT_VERSIONS.
+    """
+    loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+    wanted = (USAGE_TRACKING_EXTENSION, DELTA_EXTENSION)
+    missing = [name for name in wanted if loader.getResource(_class_file(name)) is None]
+    if missing:
+        raise JvmWithoutJarsError(missing=" and ".join(f"`{name}`" for name in missing))
+    require_version(jvm.sparkext.release.Versions.ours())
+
+
+def require_version(jar: str) -> None:
+    """Refuses a jar of another version than this package's.
+
+    Raises:
+        DifferentVersionsError: USAGE_TRACKING_DIFFERENT_VERSIONS.
+    """
+    if jar != __version__:
+        raise DifferentVersionsError(package=__version__, jar=jar)
+
+
+def _class_file(name: str) -> str:
+    return name.replace(".", "/") + ".class"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers that a version starts with: 4.2.0 of `4.2.0-rc1` and `4.2.0.dev1`."""
+    start = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, start[0].split("."))) if start else ()

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every question that the JVM may ask, by its name; `spark_ext.wire` has their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spark_ext.errors import MalformedMessageError
+from spark_ext.leave.copy_plan import copy_plan
+from spark_ext.leave.rewrite_reasons import is_free
+from spark_ext.model.column_mapping import is_mapped
+from spark_ext.rules import next_metadata
+from spark_ext.wire import messages as wire
+from spark_ext.wire.failures import described
+
+
+def ask(question: str, request: str) -> str:
+    """The answer to a question; every error is data."""
+    try:
+        if question in QUESTIONS:
+            return QUESTIONS[question](request)
+        return _relation(question, request)
+    except Exception as error:
+        # py4j would hand the JVM an error's text without condition or SQLSTATE.
+        return wire.render_error(described(error))
+
+
+def _next_metadata(request: str) -> str:
+    change = wire.parse_metadata_change(request)
+    result = next_metadata(old=change.old, new=change.assigned, commit=change.commit)
+    return wire.render_metadata(result, change.assigned)
+
+
+def _leaving(request: str) -> str:
+    table, protocol = wire.parse_leaving(request)
+    free = is_free(table=table, protocol=protocol)
+    plan = copy_plan(table) if not free and is_mapped(table) else None
+    return wire.render_leaving(free=free, plan=plan)
+
+
+def _relation(question: str, request: str) -> str:
+    # Not before the process has started, which mostly does so for a commit that waits for it.
+    from spark_ext.process.table_functions import FUNCTIONS
+
+    if question not in FUNCTIONS:
+        raise MalformedMessageError(path="question", problem=f"is none of ours: {question!r}")
+    return wire.render_relation(*FUNCTIONS[question](request))
+
+
+# Besides the table functions.
+QUESTIONS: dict[str, Callable[[str], str]] = {
+    "next_metadata": _next_metadata,
+    "leaving": _leaving,
+}

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON in which questions and answers travel between the two halves.
+
+Shape:
+    A request is one JSON object, and so is its answer. Dataclasses say what is in a request
+    (`spark_ext.wire.shapes`), but for a table's metadata, of which only this is sent::
+
+        {"schema": .., "configuration": {..}}
+
+    A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` where it is the
+    same text as that one. Among its `fields` a number stands for a column that `old` has at that
+    place, since wide schemas are megabytes. A configuration is an object of the properties that
+    start with `delta.`, or `"=old"` or `"=proposed"` likewise.
+
+    `next_metadata` is answered with the metadata to commit: the properties that `assigned` has not,
+    or has otherwise, and the schema, null where it stays as `assigned` had it; its numbers are
+    places in `assigned`::
+
+        {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null}
+
+    `removal` is answered with whether column mapping may be removed by metadata alone, and if not,
+    what becomes of the columns in the files (`spark_ext/leave/copy_plan.py`; null where mapping is
+    off)::
+
+        {"free": true, "plan": null}
+
+    A table function is answered with a relation::
+
+        {"schema": "`path` STRING, `id` BIGINT", "rows": [{"path": "a", "id": 1}]}
+
+    A refusal is answered as data, since py4j hands the JVM only the text of an error::
+
+        {"error": {"condition": "..", "sqlState": "..", "parameters": {..}, "message": ".."}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from spark_ext.errors import MalformedMessageError, SparkExtError
+from spark_ext.model.metadata import (
+    CommitContext,
+    MetadataChange,
+    Protocol,
+    TableFacts,
+    TableMetadata,
+)
+from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
+from spark_ext.wire.rows import as_row, as_rows, ddl
+from spark_ext.wire.shapes import Shape, strings
+
+
+def parse_metadata_change(text: str) -> MetadataChange:
+    """The change that `next_metadata` is asked about.
+
+    Raises:
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape;
+            so do all of these.
+    """
+    return METADATA_CHANGE.parse(text)
+
+
+def parse_leaving(text: str) -> tuple[TableMetadata, Protocol]:
+    """The table that `leaving` is asked about."""
+    return LEAVING.parse(text)
+
+
+def parse_table_facts(text: str) -> TableFacts:
+    """The table that `column_mapping_exit` is called with."""
+    return TABLE_FACTS.parse(text)
+
+
+def table_metadata(value: Any, path: str) -> TableMetadata:
+    """The `M` of a request that has no other."""
+    return _metadata(value, path, {})
+
+
+def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
+    """The answer where `assigned` became `result`."""
+    before = assigned.configuration
+    changed = {key: to for key, to in result.configuration.items() if before.get(key) != to}
+    same = result.schema is assigned.schema
+    schema = None if same else _by_place(result.schema, assigned.schema)
+    return _text({"configuration": changed, "schema": schema})
+
+
+def render_leaving(*, free: bool, plan: Mapping[str, Any] | None) -> str:
+    """The answer whether column mapping may be removed by metadata alone, and how else."""
+    return _text({"free": free, "plan": plan})
+
+
+def render_relation(row: type, rows: Iterable[Any]) -> str:
+    """The answer of a table function, whose rows are dataclasses of one type."""
+    return _text({"schema": ddl(row), "rows": as_rows(row, rows)})
+
+
+def _by_place(schema: Schema, known: Schema) -> Schema:
+    """A schema with a number in place of each column that is the same object in another."""
+    places = {id(field): place for place, field in enumerate(known["fields"])}
+    return {**schema, "fields": [places.get(id(field), field) for field in schema["fields"]]}
+
+
+def render_error(error: SparkExtError) -> str:
+    """The answer that refuses a request."""
+    fields = {
+        "condition": error.condition,
+        "sqlState": error.sql_state,
+        "parameters": error.params,
+        "message": str(error),
+    }
+    return _text({"error": fields})
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    return json.dumps(message, separators=(",", ":"), default=as_row)
+
+
+def _metadata_change(
+    old: dict[str, Any], proposed: dict[str, Any], assigned: dict[str, Any], commit: dict[str, Any]
+) -> MetadataChange:
+    before = _metadata(old, "old", {})
+    asked = _metadata(proposed, "proposed", {"=old": before})
+    known = {"=old": before, "=proposed": asked}
+    context = COMMIT_CONTEXT.read(commit, "commit", proposed=asked)
+    return MetadataChange(before, _metadata(assigned, "assigned", known), context)
+
+
+def _leaving(table: TableMetadata, protocol: Protocol) -> tuple[TableMetadata, Protocol]:
+    return table, protocol
+
+
+def _metadata(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> TableMetadata:
+    return TABLE_METADATA.read(value, path, at=path, earlier=earlier)
+
+
+def _table_metadata(
+    schema: dict[str, Any] | str | None,
+    configuration: dict[str, Any] | str,
+    at: str,
+    earlier: Mapping[str, TableMetadata],
+) -> TableMetadata:
+    return TableMetadata(
+        schema=_schema(schema, f"{at}.schema", earlier),
+        configuration=_configuration(configuration, f"{at}.configuration", earlier),
+    )
+
+
+def _configuration(
+    value: Any, path: str, earlier: Mapping[str, TableMetadata]
+) -> Mapping[str, str]:
+    if isinstance(value, str):
+        return _earlier(value, path, earlier).configuration
+    strings(value.values(), path)
+    return MappingProxyType(value)
+
+
+def _schema(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> Schema:
+    if value is None:
+        return EMPTY_SCHEMA
+    if isinstance(value, str):
+        return _earlier(value, path, earlier).schema
+    if value.get("type") != "struct" or not isinstance(value.get("fields"), list):
+        raise MalformedMessageError(path=path, problem="is no struct with fields")
+    known = earlier["=old"].schema["fields"] if earlier else []
+    schema: Schema = {**value, "fields": [_column(f, known, path) for f in value["fields"]]}
+    return schema
+
+
+def _earlier(name: str, path: str, earlier: Mapping[str, TableMetadata]) -> TableMetadata:
+    if name not in earlier:
+        raise MalformedMessageError(path=path, problem=f"names no earlier one: {name!r}")
+    return earlier[name]
+
+
+def _column(value: Any, known: list[Field], path: str) -> Field:
+    if type(value) is int:
+        if not 0 <= value < len(known):
+            raise MalformedMessageError(path=f"{path}.fields", problem=f"names no column: {value}")
+        return known[value]
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("name"), str)
+        or not isinstance(value.get("type"), (str, dict))
+    ):
+        raise MalformedMessageError(path=f"{path}.fields", problem="has one without name or type")
+    field: Field = value
+    return field
+
+
+_PARTS = {TableMetadata: table_metadata}
+METADATA_CHANGE = Shape(_metadata_change)
+LEAVING = Shape(_leaving, parts=_PARTS)
+TABLE_FACTS = Shape(TableFacts, parts=_PARTS)
+TABLE_METADATA = Shape(_table_metadata, given=("at", "earlier"))
+COMMIT_CONTEXT = Shape(CommitContext, given=("proposed",))

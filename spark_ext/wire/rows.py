@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our dataclasses as rows: their columns as DDL, their values as JSON, and back from Spark's rows.
+
+A column is called as its field, in camel case, as Delta calls its own. It is SQL's STRING, BIGINT,
+BOOLEAN or TIMESTAMP for Python's `str`, `int`, `bool` or `datetime`, an ARRAY for a tuple, and a
+STRUCT for another dataclass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from spark_ext.errors import MalformedMessageError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    from pyspark.sql import Row
+
+_T = TypeVar("_T")
+_SQL_TYPES = {"str": "STRING", "int": "BIGINT", "bool": "BOOLEAN", "datetime": "TIMESTAMP"}
+
+
+def as_row(value: DataclassInstance) -> dict[str, Any]:
+    """A dataclass by the names of columns; for `json.dumps`, which asks for inner ones by itself.
+
+    Example:
+        >>> from spark_ext.model.metadata import FileCount
+        >>> as_row(FileCount(num_files=2, size_in_bytes=10))
+        {'numFiles': 2, 'sizeInBytes': 10}
+    """
+    return as_rows(type(value), [value])[0]
+
+
+def as_rows(row: type, values: Iterable[Any]) -> list[dict[str, Any]]:
+    """Many dataclasses of one type, each as `as_row` has it."""
+    columns = _columns(row)
+    return [{column: getattr(value, name) for column, name in columns} for value in values]
+
+
+@cache
+def ddl(row: type) -> str:
+    """The columns of a dataclass.
+
+    Example:
+        >>> from spark_ext.model.metadata import FileCount
+        >>> ddl(FileCount)
+        '`numFiles` BIGINT, `sizeInBytes` BIGINT'
+    """
+    return ", ".join(f"`{column}` {_sql_type(hint)}" for column, hint in _hints(row))
+
+
+def of_row(made: type[_T], row: Row) -> _T:
+    """The dataclass of one of Spark's rows; columns that a newer jar has besides are left alone.
+
+    Raises:
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where an older jar lacks a column.
+    """
+    try:
+        return _read(made, row)
+    except ValueError as lacking:  # by which a Row says that it has no such column
+        raise MalformedMessageError(path="answer", problem=f"has no column {lacking}") from lacking
+
+
+def in_camel_case(name: str) -> str:
+    """What a field is called outside of Python.
+
+    Example:
+        >>> in_camel_case("size_in_bytes")
+        'sizeInBytes'
+    """
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def without_none(hint: Any) -> Any:
+    """`X` of the type `X | None`, and of `X`."""
+    parts = get_args(hint)
+    return parts[0] if type(None) in parts else hint
+
+
+@cache
+def _columns(row: type) -> tuple[tuple[str, str], ...]:
+    names = [field.name for field in dataclasses.fields(row)]
+    return tuple((in_camel_case(name), name) for name in names)
+
+
+def _hints(row: type) -> list[tuple[str, Any]]:
+    # Not before it is needed: it reads the annotations of a class, which are texts, as Python.
+    hints = get_type_hints(row)
+    return [(column, without_none(hints[name])) for column, name in _columns(row)]
+
+
+def _sql_type(hint: Any) -> str:
+    if get_origin(hint) is tuple:
+        return f"ARRAY<{_sql_type(get_args(hint)[0])}>"
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        inner = (f"`{column}`: {_sql_type(of)}" for column, of in _hints(hint))
+        return f"STRUCT<{', '.join(inner)}>"
+    return _SQL_TYPES[hint.__name__]
+
+
+def _read(made: Callable[..., _T], row: Row) -> _T:
+    return made(*(read(row[column]) for column, read in _readers(made)))
+
+
+@cache
+def _readers(made: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    return tuple((column, _reader(hint)) for column, hint in _hints(made))
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    if get_origin(hint) is tuple:
+        inner = _reader(get_args(hint)[0])
+        return lambda values: None if values is None else tuple(map(inner, values))
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return lambda row: None if row is None else _read(hint, row)
+    return lambda value: value

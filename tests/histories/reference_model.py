@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a table must be after each statement: a model of feature, flag, mode, names, ids and rows.
+
+Written from the RFC and from Delta's behaviour; it shares no code with `spark_ext`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any
+
+UUID = "col-<uuid>"
+# What stands between a column and its fields in a path.
+INSIDE = {"STRUCT": (), "ARRAY": ("element",), "MAP": ("value",)}
+Path = tuple[str, ...]
+Row = Mapping[int, object]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column at any level. `key` says which column it is, for the values, whatever its name."""
+
+    name: str
+    kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs
+    fields: tuple[Column, ...] = ()
+    key: int = field(default_factory=count().__next__)
+    id: int | None = None
+    physical: str | None = None
+
+    @property
+    def shape(self) -> object:
+        """The type, names of fields included."""
+        return self.kind, tuple((child.name, child.shape) for child in self.fields)
+
+
+Columns = tuple[Column, ...]
+
+
+def walk(
+    columns: Columns, prefix: Path = (), *, physical: bool = False
+) -> Iterator[tuple[Path, Column]]:
+    """Every column with its path, parents first."""
+    for column in columns:
+        path = (*prefix, str(column.physical) if physical else column.name)
+        yield path, column
+        yield from walk(column.fields, inside(path, column), physical=physical)
+
+
+def inside(path: Path, column: Column) -> Path:
+    """The path of a column's fields without their names."""
+    return (*path, *INSIDE.get(column.kind, ()))
+
+
+def leaves(columns: Columns) -> list[Column]:
+    return [column for _, column in walk(columns) if not column.fields]
+
+
+def mapped(columns: Columns, change: Callable[[Path, Column], Column], path: Path = ()) -> Columns:
+    """The tree with every column changed, parents first."""
+    result = []
+    for column in columns:
+        own = (*path, column.name)
+        column = change(own, column)
+        result.append(replace(column, fields=mapped(column.fields, change, inside(own, column))))
+    return tuple(result)
+
+
+def edited(columns: Columns, parent: Path, change: Callable[[Columns], Columns]) -> Columns:
+    names = [name for name in parent if name not in ("element", "value")]
+    if not names:
+        return change(columns)
+    rest = tuple(names[1:])
+    return tuple(
+        replace(c, fields=edited(c.fields, rest, change)) if c.name == names[0] else c
+        for c in columns
+    )
+
+
+@dataclass(frozen=True)
+class State:
+    """One version of a table. Each method is a statement, and returns the version it makes."""
+
+    columns: Columns
+    mode: str  # none, name or id
+    is_tracked: bool
+    flag: bool | None = None  # on an untracked table: a copy left by a session without tracking
+    max_id: int = 0
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def is_mapped(self) -> bool:
+        return self.mode != "none"
+
+    def created(self) -> State:
+        return replace(self, flag=False if self.is_tracked else None)._assigned()
+
+    def tracking_enabled(self) -> State:
+        # RFC: true on a table with column mapping. Once true it is true, also as a stale copy.
+        flag = self.is_mapped or self.flag is True
+        return self if self.is_tracked else replace(self, is_tracked=True, flag=flag)
+
+    def mapping_enabled(self) -> State:
+        # RFC: the names that the columns have in the files.
+        named = mapped(self.columns, lambda _, column: replace(column, physical=column.name))
+        return replace(self, mode="name", columns=named)._assigned(after=self)
+
+    def mapping_disabled(self) -> State:
+        return replace(self, mode="none")._assigned(after=self)
+
+    def tracking_dropped(self) -> State:
+        return replace(self, is_tracked=False, flag=None)
+
+    def altered(self, columns: Columns) -> State:
+        return replace(self, columns=columns)._assigned(after=self)
+
+    def rewritten(self, rows: Iterable[Row]) -> State:
+        return replace(self, rows=tuple(rows))
+
+    def overwritten(self, columns: Columns, rows: Iterable[Row]) -> State:
+        new = replace(self, columns=self._reused(columns), rows=tuple(rows))
+        return new._assigned(after=self)
+
+    def replaced(self, columns: Columns, rows: Iterable[Row], *, mode: str, track: bool) -> State:
+        before = self.tracking_enabled() if track else self
+        known = before._reused(columns) if mode == self.mode else columns
+        flag = before.flag if before.is_tracked else None
+        new = replace(before, columns=known, rows=tuple(rows), mode=mode, flag=flag)
+        return new._assigned(after=before)
+
+    def can_change_to(self, mode: str) -> bool:
+        """Whether Delta changes the mode of an existing table."""
+        return mode in (self.mode, "none") or (self.mode, mode) == ("none", "name")
+
+    def restored(self, to: State) -> State:
+        """A protocol keeps its features; a flag that is true stays so."""
+        if not self.is_tracked:
+            new = replace(to, max_id=max(self.max_id, to.max_id))
+            return new._untracked_after(self)._assigned()
+        # Mapped columns from a time without tracking: nobody knows what was dropped before.
+        unknown = to.is_mapped and to.flag is None
+        flag = self.flag or to.flag is True or unknown or to._has_unknown_past(self)
+        new = replace(to, is_tracked=True, flag=flag, max_id=max(self.max_id, to.max_id))
+        return new._assigned(after=self)
+
+    def liked(self) -> State:
+        return replace(self, rows=(), max_id=0)._assigned()  # a new table counts anew
+
+    def without_us(self, before: State) -> State:
+        """The same statement on an untracked table, where nobody looks after the flag."""
+        return replace(self, flag=before.flag)
+
+    def cloned_without_us(self) -> State:
+        """Delta leaves out a feature that it does not know, and copies every property."""
+        return replace(self, is_tracked=False)
+
+    def cloned_over(self, target: State) -> State:
+        """A CLONE of this table over an empty one of the same mode."""
+        new = replace(self, max_id=max(self.max_id, target.max_id))
+        if not target.is_tracked:
+            return new._untracked_after(target)._assigned()
+        unknown = (self.is_mapped and self.flag is None) or self._has_unknown_past(target)
+        flag = bool(target.flag or self.flag or unknown)
+        return replace(new, is_tracked=True, flag=flag)._assigned(after=target)
+
+    def _has_unknown_past(self, here: State) -> bool:
+        """Whether other columns than the table's own may have been dropped or renamed before.
+
+        The flag that comes with them may be a stale copy. Ids are given in order and never again,
+        so none was dropped if none is missing.
+        """
+        mine, known = self.identities(), here.identities()
+        if not self.is_mapped or (mine.keys() == known.keys() and self.max_id <= here.max_id):
+            return False
+        renamed = any(mine[key] != key[1][-1] for key in mine.keys() - known.keys())
+        return renamed or {id for id, _ in mine} != set(range(1, self.max_id + 1))
+
+    def _untracked_after(self, before: State) -> State:
+        """On a mapped table a flag without the feature is true: the feature may come back."""
+        is_mapped = self.is_mapped or before.is_mapped
+        return replace(self, flag=True) if self.flag is not None and is_mapped else self
+
+    def looks(self) -> object:
+        """What users see of the columns, and whether they are mapped."""
+        return self.mode, [(column.name, column.shape) for column in self.columns]
+
+    def identities(self) -> dict[tuple[int, Path], str]:
+        """Name by id and physical path of each column that has an id."""
+        found = walk(self.columns, physical=True)
+        return {(column.id, path): column.name for path, column in found if column.id is not None}
+
+    def _loses(self, new: State) -> bool:
+        if new.is_mapped:
+            return not self.identities().items() <= new.identities().items()
+        return not {path for path, _ in walk(self.columns)} <= {p for p, _ in walk(new.columns)}
+
+    def _reused(self, columns: Columns) -> Columns:
+        """New columns of the same name, in any case, and type stay the columns they were."""
+        old = {tuple(map(str.lower, path)): column for path, column in walk(self.columns)}
+
+        def known(path: Path, column: Column) -> Column:
+            same = old.get(tuple(map(str.lower, path)))
+            if same is None or same.shape != column.shape:
+                return column
+            return replace(column, id=same.id, physical=same.physical)
+
+        return mapped(columns, known)
+
+    def _assigned(self, after: State | None = None) -> State:
+        """The flag after this commit's drops and renames; ids and names for what is new."""
+        used = after and self.is_tracked and after.is_mapped and after._loses(self)
+        state = replace(self, flag=True) if used else self
+        if after and not self.is_tracked and after.looks() != self.looks():
+            state = state._untracked_after(after)
+        if not state.is_mapped:
+            plain = mapped(state.columns, lambda _, c: replace(c, id=None, physical=None))
+            return replace(state, columns=plain, max_id=0)
+        ids = count(max([state.max_id, *(c.id or 0 for _, c in walk(state.columns))]) + 1)
+        logical = state.is_tracked and state.flag is False
+
+        def assigned(_: Path, column: Column) -> Column:
+            name = column.physical or (column.name if logical else UUID)
+            return replace(column, id=column.id or next(ids), physical=name)
+
+        columns = mapped(state.columns, assigned)
+        return replace(state, columns=columns, max_id=next(ids) - 1)
+
+    def expected_rows(self) -> list[Any]:
+        return [_read(self.columns, row) for row in self.rows]
+
+
+def _read(columns: Columns, row: Row) -> dict[str, Any]:
+    found = {}
+    for column in columns:
+        value: Any = _read(column.fields, row) or None if column.fields else row.get(column.key)
+        if value is not None:
+            found[column.name] = {"ARRAY": [value], "MAP": {"k": value}}.get(column.kind, value)
+    return found

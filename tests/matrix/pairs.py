@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which pairs of `spark_ext/releases.json` the matrix runs, and which of them whole."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import NamedTuple
+
+from spark_ext.launch.releases import RELEASES, misfit
+
+
+class Row(NamedTuple):
+    """Releases of one line of Spark, oldest first, and the Deltas that work with each of them."""
+
+    sparks: list[str]
+    deltas: tuple[str, ...]
+
+
+def rows(line: str) -> list[Row]:
+    """A line of Spark, parted where one of its releases took something away."""
+
+    def deltas(spark: str) -> tuple[str, ...]:
+        return tuple(delta for delta in RELEASES["deltas"] if misfit(spark, line, delta) is None)
+
+    return [Row(list(sparks), of) for of, sparks in groupby(RELEASES["sparks"][line], deltas)]
+
+
+def whole() -> list[str]:
+    """The oldest and the newest pair of each line of Spark."""
+    found = []
+    for oldest, newest in ((rows(line)[0], rows(line)[-1]) for line in RELEASES["sparks"]):
+        found.append(f"{oldest.sparks[0]}+{oldest.deltas[0]}")
+        found.append(f"{newest.sparks[-1]}+{newest.deltas[-1]}")
+    return found
+
+
+def short() -> list[str]:
+    """Each Delta of a line on the oldest Spark of its last row, and the other end of each row."""
+    found = []
+    for line in RELEASES["sparks"]:
+        last = {delta: row for row in rows(line) for delta in row.deltas}
+        found += [f"{row.sparks[0]}+{delta}" for delta, row in last.items()]
+        found += [f"{row.sparks[-1]}+{row.deltas[0]}" for row in rows(line)]
+    return found
+
+
+DEFAULT = "{spark}+{delta}".format(**RELEASES["default"])  # that of `make test`
+WHOLE = [pair for pair in dict.fromkeys(whole()) if pair != DEFAULT]
+SHORT = [pair for pair in dict.fromkeys(short()) if pair not in {*WHOLE, DEFAULT}]

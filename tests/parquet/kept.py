@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a copy says all that its source says, but for names, places and what went.
+
+Whatever a footer has is compared, known here or not. Names must differ at every level, so that a
+name tells a column.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from tests.support.compact_thrift import List, Struct, decoded
+from tests.support.parquet_file import (
+    BLOOM,
+    COLUMN_INDEX,
+    COLUMN_INDEX_LENGTH,
+    COLUMN_KEY_VALUES,
+    COLUMN_ORDERS,
+    COLUMNS,
+    COMPRESSED,
+    DATA_PAGE,
+    DICTIONARY_PAGE,
+    FIELD_ID,
+    FILE_OFFSET,
+    GROUP_COMPRESSED,
+    GROUP_OFFSET,
+    INDEX_PAGE,
+    KEY_VALUES,
+    METADATA,
+    NAME,
+    NUM_CHILDREN,
+    OFFSET_INDEX,
+    OFFSET_INDEX_LENGTH,
+    PATH,
+    ROW_GROUPS,
+    SCHEMA,
+    TOTAL_BYTE_SIZE,
+    ParquetFile,
+    start,
+)
+
+SPARKS_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
+
+# Compared apart, or held by the validator: places and sums follow from the bytes.
+OF_FILE = {SCHEMA, ROW_GROUPS, KEY_VALUES, COLUMN_ORDERS}
+OF_ELEMENT = {NAME, NUM_CHILDREN, FIELD_ID}
+OF_GROUP = {COLUMNS, TOTAL_BYTE_SIZE, GROUP_OFFSET, GROUP_COMPRESSED}
+OF_CHUNK = {FILE_OFFSET, METADATA, OFFSET_INDEX, OFFSET_INDEX_LENGTH, COLUMN_INDEX}
+OF_COLUMN = {PATH, DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, BLOOM, COLUMN_KEY_VALUES}
+
+Staying = Callable[[tuple[str, ...]], tuple[str, ...] | None]
+
+
+def differences(
+    source: ParquetFile, copy: ParquetFile, *, new_names: dict[str, str], gone: set[str]
+) -> Iterator[str]:
+    """What a copy has lost or has otherwise, each in a line.
+
+    Args:
+        source: The file that was copied.
+        copy: What came of it.
+        new_names: The names of the columns that stay, by those in the source.
+        gone: The names of the others in the source.
+    """
+
+    def staying(path: tuple[str, ...]) -> tuple[str, ...] | None:
+        return tuple(new_names.get(n, n) for n in path) if gone.isdisjoint(path) else None
+
+    def left(of_leaves: List) -> list[Any]:
+        pairs = zip(source.leaves(), of_leaves.items, strict=True)
+        return [item for path, item in pairs if staying(path) is not None]
+
+    yield from _other(source.footer, copy.footer, OF_FILE, "the file")
+    yield from _schema(source, copy, staying)
+    orders = [file.footer.get(COLUMN_ORDERS) for file in (source, copy)]
+    if None not in orders and left(orders[0]) != orders[1].items:
+        yield "the file: its column orders are others"
+    if _entries(copy) != _renamed_entries(source, new_names, gone):
+        yield f"the file: its entries are {_entries(copy)}"
+    for number, (old, new) in enumerate(zip(source.row_groups, copy.row_groups, strict=True)):
+        # An order among columns that stay is as it was where those stand first.
+        yield from _other(old, new, OF_GROUP, f"row group {number}")
+        for before, after in zip(left(old[COLUMNS]), new[COLUMNS].items, strict=True):
+            name = ".".join(part.decode() for part in before[METADATA][PATH].items)
+            yield from _chunk(source, copy, before, after, f"row group {number}, {name}")
+
+
+def _other(
+    old: Struct, new: Struct, apart: set[int], where: str, *, may_go: Collection[int] = ()
+) -> Iterator[str]:
+    if old.types.keys() - may_go != new.types.keys() - may_go:
+        yield f"{where}: it has the fields {sorted(new.types)}, not {sorted(old.types)}"
+    for field in sorted((old.types.keys() & new.types.keys()) - apart):
+        if old[field] != new[field]:
+            yield f"{where}: its field {field} is {new[field]}, not {old[field]}"
+
+
+def _schema(source: ParquetFile, copy: ParquetFile, staying: Staying) -> Iterator[str]:
+    stays = [(staying(path), element) for path, element in source.elements()]
+    old = [(path, element) for path, element in stays if path is not None]
+    new = list(copy.elements())
+    if [path for path, _ in old] != [path for path, _ in new]:
+        yield f"the schema: it has {[path for path, _ in new]}"
+        return
+    for (path, before), (_, after) in zip(old, new, strict=True):
+        where = f"the schema, {'.'.join(path)}"
+        yield from _other(before, after, OF_ELEMENT, where, may_go={FIELD_ID})
+
+
+def _entries(file: ParquetFile) -> dict[str, Any]:
+    return {
+        key: json.loads(text) if text and key == SPARKS_SCHEMA else text
+        for key, text in file.key_values.items()
+    }
+
+
+def _renamed_entries(
+    source: ParquetFile, new_names: dict[str, str], gone: set[str]
+) -> dict[str, Any]:
+    """Spark's entries; what others say may name columns in ways of their own."""
+
+    def renamed(kind: Any) -> Any:
+        if not isinstance(kind, dict):
+            return kind
+        kind = {key: renamed(value) for key, value in kind.items()}
+        if "fields" in kind:
+            kind["fields"] = [
+                {**field, "name": new_names[field["name"]], "type": renamed(field["type"])}
+                for field in kind["fields"]
+                if field["name"] not in gone
+            ]
+        return kind
+
+    sparks = {key: value for key, value in _entries(source).items() if "apache.spark." in key}
+    return {key: renamed(value) for key, value in sparks.items()}
+
+
+def _chunk(
+    source: ParquetFile, copy: ParquetFile, before: Struct, after: Struct, name: str
+) -> Iterator[str]:
+    old, new = before[METADATA], after[METADATA]
+    yield from _other(before, after, OF_CHUNK, name)
+    yield from _other(old, new, OF_COLUMN, name, may_go={COLUMN_KEY_VALUES})
+    if _bytes(source, start(old), old[COMPRESSED]) != _bytes(copy, start(new), new[COMPRESSED]):
+        yield f"{name}: its bytes are others"
+    if BLOOM in old and BLOOM in new and _bloom(source, old) != _bloom(copy, new):
+        yield f"{name}: its bloom filter is another"
+    if COLUMN_INDEX in before and COLUMN_INDEX in after:
+        indexes = [
+            _bytes(file, chunk[COLUMN_INDEX], chunk[COLUMN_INDEX_LENGTH])
+            for file, chunk in ((source, before), (copy, after))
+        ]
+        if indexes[0] != indexes[1]:
+            yield f"{name}: its column index is another"
+    if OFFSET_INDEX in before and OFFSET_INDEX in after:
+        old_pages, new_pages = _pages(source, before), _pages(copy, after)
+        yield from _other(old_pages, new_pages, set(), f"{name}, offset index")
+
+
+def _bytes(file: ParquetFile, begin: int, length: int) -> bytes:
+    return file.body[begin : begin + length]
+
+
+def _bloom(file: ParquetFile, column: Struct) -> bytes:
+    header, end = decoded(file.body, column[BLOOM])
+    return file.body[column[BLOOM] : end + header[1]]
+
+
+def _pages(file: ParquetFile, chunk: Struct) -> Struct:
+    """The offset index as it would be if the column began at 0."""
+    index, _ = decoded(file.body, chunk[OFFSET_INDEX])
+    for page in index[1].items:
+        page.put(1, page.types[1], page[1] - start(chunk[METADATA]))
+    return index

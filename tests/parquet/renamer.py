@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls the Java room that gives data files other names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+Plan = dict[str, Any]
+
+DISK, STREAM, MEMORY = "kernel", "buffer", "memory"  # that copies; the last of small files
+SMALL = 256 << 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    way: str
+    length: int
+    reason: str | None
+
+
+class NotParquetError(Exception):
+    """Why nobody can read a file."""
+
+
+class Renamer:
+    """Of `sparkext.parquet.DataFile`."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        jvm: Any = spark._jvm
+        self.jvm = jvm
+        self.never = jvm.java.lang.Thread()  # a Runnable that does nothing
+        self.configurations = {by: jvm.org.apache.hadoop.conf.Configuration() for by in BY}
+        stream = self.configurations[STREAM]
+        # Anything but the local file system that Hadoop has by default goes through its streams.
+        stream.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem")
+        stream.set("fs.file.impl.disable.cache", "true")
+
+    def renaming(self, plan: Plan) -> Any:
+        """What a task has for all of its files; may stand for the plan itself."""
+        parquet = self.jvm.sparkext.parquet
+        return parquet.Renaming(self.jvm.sparkext.wire.PlanJson.parse(json.dumps(plan)))
+
+    def file(
+        self, source: Path, plan: Plan | Any, *, by: str = DISK, size: int | None = None
+    ) -> Any:
+        parquet = self.jvm.sparkext.parquet
+        return parquet.DataFile(
+            parquet.Storages(self.configurations[by], SMALL if by == MEMORY else 0),
+            self.path(source),
+            source.stat().st_size if size is None else size,
+            self.renaming(plan) if isinstance(plan, dict) else plan,
+        )
+
+    def path(self, path: Path) -> Any:
+        return self.jvm.org.apache.hadoop.fs.Path(f"file:{path}")
+
+    def look(self, source: Path, plan: Plan | Any, **options: Any) -> Outcome:
+        file = self.file(source, plan, **options)
+        return self.outcome(file.look, True)
+
+    def copy(
+        self,
+        source: Path,
+        target: Path,
+        plan: Plan | Any,
+        *,
+        checkpoint: Any = None,
+        **options: Any,
+    ) -> Outcome:
+        file = self.file(source, plan, **options)
+        return self.outcome(file.copyTo, self.path(target), True, checkpoint or self.never)
+
+    @staticmethod
+    def outcome(call: Callable[..., Any], *arguments: Any) -> Outcome:
+        java = call(*arguments)
+        if java.way().name() == "UNREADABLE":
+            raise NotParquetError(java.reason())
+        return Outcome(java.way().name(), java.length(), java.reason())
+
+
+BY = (DISK, STREAM, MEMORY)

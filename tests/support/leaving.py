@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commit that removed column mapping, and the same removal as Delta makes it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow.parquet
+import pytest
+
+from tests.support.delta_table import Table
+from tests.support.session_conf import session_conf
+from tests.support.table_log import TableLog
+
+SETTING = "spark.sparkext.columnMapping.removal"
+NONE_MODE = "'delta.columnMapping.mode' = 'none'"
+OPERATION = "REMOVE COLUMN MAPPING"
+
+Action = dict[str, Any]
+
+
+def in_matrix(*cases: Any) -> list[Any]:
+    """Cases of a test that takes too long with all of them."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.matrix)
+        for case in cases
+    ]
+
+
+def disable(table: Table) -> TableLog:
+    """Switches column mapping off; the state right after."""
+    with table.one_commit():
+        table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+    log = table.log
+    assert log.operation == OPERATION
+    assert_checksum_holds(log)
+    return log
+
+
+def assert_checksum_holds(log: TableLog) -> None:
+    """What Delta's checksum file of a version says of its files, which a checkpoint checks."""
+    told = json.loads((log.path / "_delta_log" / f"{log.version:020}.crc").read_text())
+    assert told["numFiles"] == len(live(log))
+    assert told["tableSizeBytes"] == sum(add["size"] for add in live(log).values())
+
+
+def insert_one_file(table: Table, values: str) -> None:
+    """As `Table.insert`, which may write a file for each row."""
+    table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
+
+
+def by_delta(table: Table, leave: Callable[[Table], object] = disable) -> Table:
+    """A copy of the table, which left column mapping by Delta's own rewrite.
+
+    The way may be given.
+    """
+    twin = Table(table.spark, table.path.with_name(f"{table.path.name}-by-delta"))
+    shutil.copytree(table.path, twin.path)
+    with setting(table, "rewrite"):
+        leave(twin)
+    return twin
+
+
+def setting(table: Table, value: str) -> AbstractContextManager[None]:
+    """The session says how to remove column mapping, for a while."""
+    return session_conf(table.spark, {SETTING: value})
+
+
+def metrics(log: TableLog) -> dict[str, int]:
+    """How many files were kept, copied and rewritten."""
+    found = log.actions("commitInfo")[0]["operationMetrics"]
+    assert all(isinstance(value, str) for value in found.values())
+    return {name: int(value) for name, value in found.items()}
+
+
+def counts(log: TableLog) -> tuple[int, int, int]:
+    """Files kept, copied and rewritten, as the history says; which is true as well."""
+    told = metrics(log)
+    kept, copied, rewritten = (told[f"num{kind}Files"] for kind in ("Kept", "Copied", "Rewritten"))
+    before = {path: add["size"] for path, add in live(log.at(log.version - 1)).items()}
+    removed = {action["path"] for action in log.actions("remove")}
+    assert removed <= before.keys()
+    assert len(before) == kept + copied + rewritten
+    assert len(removed) == copied + rewritten
+    assert told["numRemovedBytes"] == sum(before[path] for path in removed)
+    new = [action for action in log.actions("add") if action["path"] not in before]
+    assert told["numOutputBytes"] == sum(action["size"] for action in new)
+    assert told["numCopiedBytes"] + told["numRewrittenBytes"] == told["numRemovedBytes"]
+    assert told["numKeptBytes"] == sum(before.values()) - told["numRemovedBytes"]
+    return kept, copied, rewritten
+
+
+def live(log: TableLog) -> dict[str, Action]:
+    """The `add` of each live file; one that is said again takes the place of the one before."""
+    found: dict[str, Action] = {}
+    for commit in log.commits:
+        for action in commit:
+            if "remove" in action:
+                found.pop(action["remove"]["path"], None)
+        found |= {action["add"]["path"]: action["add"] for action in commit if "add" in action}
+    return found
+
+
+def pairs(log: TableLog) -> list[tuple[Action, Action]]:
+    """What the log said of each copied file, and what it says of its copy: in one order."""
+    before = live(log.at(log.version - 1))
+    removed = [before[action["path"]] for action in log.actions("remove")]
+    new = [action for action in log.actions("add") if action["path"] not in before]
+    return list(zip(removed, new, strict=True))
+
+
+def newest_adds(log: TableLog) -> dict[str, Action]:
+    """The last `add` of each path in the log."""
+    return {
+        action["add"]["path"]: action["add"]
+        for commit in log.commits
+        for action in commit
+        if "add" in action
+    }
+
+
+def local(table: Path, path: str) -> Path:
+    """Where a file of the log is."""
+    return table / unquote(path).removeprefix("file://").removeprefix("file:")
+
+
+def data_files(table: Path) -> set[Path]:
+    """All files of the table's folder but its log."""
+    return {file for file in table.rglob("*") if file.is_file() and "_delta_log" not in file.parts}
+
+
+@contextmanager
+def untouched(table: Table) -> Iterator[None]:
+    """The body leaves neither a commit nor a file, and all files as they were."""
+    before = {file: file.read_bytes() for file in data_files(table.path)}
+    with table.no_commit():
+        yield
+    assert {file: file.read_bytes() for file in data_files(table.path)} == before
+
+
+def assert_names_of_the_table(log: TableLog, *, with_ids: bool = False) -> None:
+    """Every live file has columns of the table only, at every level, and no field id.
+
+    One that was kept may have ids.
+    """
+    schema = json.loads(log.metadata["schemaString"])
+    row_tracking = [
+        {"name": value, "type": "long"}
+        for key, value in log.configuration.items()
+        if key.startswith("delta.rowTracking.materialized")
+    ]
+    top = {**schema, "fields": [*schema["fields"], *row_tracking]}
+    for path in live(log):
+        file = pyarrow.parquet.read_schema(local(log.path, path))
+        _assert_known(list(file), top)
+        assert with_ids or "PARQUET:field_id" not in file.to_string(show_field_metadata=True)
+
+
+def _assert_known(found: list[pyarrow.Field], struct: Any) -> None:
+    types = {field["name"]: field["type"] for field in struct["fields"]}
+    assert {field.name for field in found} <= types.keys()
+    for field in found:
+        _assert_known_inside(field.type, types[field.name])
+
+
+def _assert_known_inside(found: pyarrow.DataType, known: Any) -> None:
+    if pyarrow.types.is_struct(found):
+        _assert_known(list(found.fields), known)
+    elif pyarrow.types.is_list(found):
+        _assert_known_inside(found.value_type, known["elementType"])
+    elif pyarrow.types.is_map(found):
+        _assert_known_inside(found.key_type, known["keyType"])
+        _assert_known_inside(found.item_type, known["valueType"])
+
+
+def rows_in_files(log: TableLog) -> list[dict[str, Any]]:
+    """The rows of all live files under the names that these have, deletion vectors left out."""
+    rows = []
+    for path in log.live_files:
+        file = pyarrow.parquet.ParquetFile(local(log.path, path))
+        rows += file.read().to_pylist()
+        file.close()
+    return sorted(rows, key=repr)

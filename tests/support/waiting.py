@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits for what other threads and processes do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+PATIENCE = 120.0  # seconds, on a machine that has other things to do
+
+
+def wait_until(is_true: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    deadline = time.monotonic() + patience
+    while not is_true():
+        assert time.monotonic() < deadline, f"not in {patience} s: {what}"
+        time.sleep(0.02)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make bench` loads, and offers every bench that there is."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rich")  # of the extra `demo`
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+def has_run(file: Path) -> bool:
+    """Whether a module is a bench."""
+    body = ast.parse(file.read_text()).body
+    return any(isinstance(node, ast.FunctionDef) and node.name == "run" for node in body)
+
+
+def test_every_bench_is_offered() -> None:
+    benches = {file.stem.replace("_", "-") for file in BENCH.glob("*.py") if has_run(file)}
+
+    command = [sys.executable, "-c", "from run import BENCHES; print(*BENCHES)"]
+    offered = subprocess.run(command, cwd=BENCH, capture_output=True, text=True, check=True).stdout
+
+    assert set(offered.split()) == benches != set()

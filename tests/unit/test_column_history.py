@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a log tells of columns and of the flag, from logs that are written by hand or drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
+from spark_ext.history.status import status
+from spark_ext.log.actions import LoggedMetadata, TableLog, commit
+from spark_ext.log.replay import states
+from spark_ext.model.keys import COLUMN_ID, COLUMN_MAPPING_MODE, FEATURE_NAME, PHYSICAL_NAME
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.schema import Path
+from tests.unit import strategies
+from tests.unit.logs import Step, cleaned_up, log
+from tests.unit.tables import struct, table
+
+UNTRACKED = ("columnMapping",)
+
+
+def name_mode(columns: Any, flag: str | None = None) -> TableMetadata:
+    return table(columns, "name", flag)
+
+
+def told(events: Iterable[ColumnEvent]) -> list[tuple[Any, ...]]:
+    """Events in the words of the tests: version, change, id, old and new path."""
+    return [
+        (event.commit and event.commit.version, event.change, event.id, event.old, event.new)
+        for event in events
+    ]
+
+
+def after_the_first(*steps: Step) -> list[tuple[Any, ...]]:
+    return [event for event in told(column_history(log(*steps)).events) if event[0] != 0]
+
+
+def versions(*steps: Step) -> dict[Path, tuple[int | None, int | None]]:
+    found = column_history(log(*steps)).columns
+    return {path: (known.added, known.renamed) for path, known in found.items()}
+
+
+class TestColumnsOfAMappedTable:
+    def test_the_first_ones_are_added_by_the_creation(self) -> None:
+        created = log(
+            (
+                "CREATE TABLE",
+                name_mode({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x"}}}),
+            )
+        )
+
+        history = column_history(created)
+
+        assert told(history.events) == [
+            (0, "add", 1, None, ("a",)),
+            (0, "add", 2, None, ("s",)),
+            (0, "add", 3, None, ("s", "x")),
+        ]
+        assert all(event.commit is created.commits[0] for event in history.events)
+
+    def test_each_change_is_told(self) -> None:
+        steps: list[Step] = [
+            ("CREATE TABLE", name_mode({"a": "1 a", "b": "2 b"})),
+            ("ADD COLUMNS", name_mode({"a": "1 a", "b": "2 b", "c": "3 c"})),
+            ("RENAME COLUMN", name_mode({"a": "1 a", "B": "2 b", "c": "3 c"})),
+            ("DROP COLUMNS", name_mode({"B": "2 b", "c": "3 c"})),
+        ]
+
+        assert after_the_first(*steps) == [
+            (1, "add", 3, None, ("c",)),
+            (2, "rename", 2, ("b",), ("B",)),
+            (3, "drop", 1, ("a",), None),
+        ]
+        assert versions(*steps) == {("B",): (0, 2), ("c",): (1, None)}
+
+    def test_names_may_be_swapped_in_one_commit(self) -> None:
+        steps: list[Step] = [
+            ("CREATE TABLE", name_mode({"a": "1 x", "b": "2 y"})),
+            ("RENAME COLUMN", name_mode({"b": "1 x", "c": "2 y"})),
+            ("RESTORE", name_mode({"c": "1 x", "b": "2 y", "d": "3 z"})),
+        ]
+
+        assert after_the_first(*steps)[2:] == [
+            (2, "rename", 1, ("b",), ("c",)),
+            (2, "rename", 2, ("c",), ("b",)),
+            (2, "add", 3, None, ("d",)),
+        ]
+        assert versions(*steps) == {("c",): (0, 2), ("b",): (0, 2), ("d",): (2, None)}
+
+    @pytest.mark.parametrize("kind", ["struct", "array", "map"])
+    def test_the_children_of_a_renamed_column_are_not_renamed(self, kind: str) -> None:
+        inside = {"struct": (), "array": ("element",), "map": ("value",)}[kind]
+        before = {"s": {"column": "1 s", kind: {"x": "2 x", "y": "3 y"}}}
+        after = {"t": {"column": "1 s", kind: {"x": "2 x", "z": "3 y"}}}
+        steps: list[Step] = [("CREATE TABLE", name_mode(before)), ("RESTORE", name_mode(after))]
+
+        assert after_the_first(*steps) == [
+            (1, "rename", 1, ("s",), ("t",)),
+            (1, "rename", 3, ("s", *inside, "y"), ("t", *inside, "z")),
+        ]
+        assert versions(*steps) == {
+            ("t",): (0, 1),
+            ("t", *inside, "x"): (0, None),
+            ("t", *inside, "z"): (0, 1),
+        }
+
+    def test_a_dropped_struct_takes_its_children_along(self) -> None:
+        before = name_mode({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x"}}})
+        steps: list[Step] = [("CREATE TABLE", before), ("DROP COLUMNS", name_mode({"a": "1 a"}))]
+
+        assert after_the_first(*steps) == [
+            (1, "drop", 2, ("s",), None),
+            (1, "drop", 3, ("s", "x"), None),
+        ]
+
+    @pytest.mark.parametrize("new", ["2 a", "1 b"], ids=["another id", "another physical name"])
+    def test_another_column_of_the_same_name_is_another_column(self, new: str) -> None:
+        steps: list[Step] = [
+            ("CREATE TABLE", name_mode({"a": "1 a"})),
+            ("CLONE", name_mode({"a": new})),
+        ]
+
+        assert [event[1] for event in after_the_first(*steps)] == ["drop", "add"]
+        assert versions(*steps) == {("a",): (1, None)}
+
+    def test_a_column_that_comes_back_was_added_then(self) -> None:
+        both, one = name_mode({"a": "1 a", "b": "2 b"}), name_mode({"a": "1 a"})
+        steps: list[Step] = [("CREATE TABLE", both), ("DROP COLUMNS", one), ("RESTORE", both)]
+
+        assert versions(*steps)[("b",)] == (2, None)
+
+    def test_types_and_order_are_no_event(self) -> None:
+        steps: list[Step] = [
+            ("CREATE TABLE", name_mode({"a": "1 a", "b": "2 b"})),
+            ("CHANGE COLUMN", name_mode({"b": "2 b", "a": {"column": "1 a", "type": "string"}})),
+        ]
+
+        assert after_the_first(*steps) == []
+
+    @pytest.mark.parametrize("id", ["1", None, 1.5, True, [1]], ids=repr)
+    def test_a_column_without_a_number_for_an_id_is_not_recognised(self, id: Any) -> None:
+        # As for the flag: what cannot be compared may have been dropped.
+        def with_id(name: str) -> TableMetadata:
+            metadata = {COLUMN_ID: id, PHYSICAL_NAME: "a"}
+            schema = struct({name: {"metadata": metadata}, "b": "2 b"})
+            return TableMetadata(schema, {COLUMN_MAPPING_MODE: "name"})
+
+        steps: list[Step] = [("FOREIGN", with_id("a")), ("FOREIGN", with_id("c"))]
+
+        assert after_the_first(*steps) == [
+            (1, "drop", None, ("a",), None),
+            (1, "add", None, None, ("c",)),
+        ]
+
+
+class TestABrokenLog:
+    def test_a_schema_that_cannot_be_read_says_nothing_of_columns(self) -> None:
+        same = name_mode({"a": "1 a"})
+        whole = log(("CREATE TABLE", same), ("FOREIGN", same), ("FOREIGN", same))
+        broken = replace(whole.commits[1], metadata=LoggedMetadata(None))
+        found = column_history(replace(whole, commits=(whole.commits[0], broken, whole.commits[2])))
+
+        assert [event[:2] for event in told(found.events)] == [(0, "add")]
+
+    def test_a_name_may_stand_there_twice(self) -> None:
+        one, other = struct({"a": "1 x"}), struct({"a": "2 y"})
+        twice = TableMetadata(
+            {"type": "struct", "fields": [*one["fields"], *other["fields"]]},
+            {COLUMN_MAPPING_MODE: "name"},
+        )
+        steps: list[Step] = [("FOREIGN", twice), ("FOREIGN", name_mode({"b": "1 x"}))]
+
+        assert after_the_first(*steps) == [
+            (1, "drop", 2, ("a",), None),
+            (1, "rename", 1, ("a",), ("b",)),
+        ]
+        assert versions(("FOREIGN", twice), ("FOREIGN", name_mode({}))) == {}
+
+    def test_a_time_that_is_null_is_the_files(self) -> None:
+        info = {"commitInfo": {"inCommitTimestamp": None}}
+
+        assert commit(1, 7, [info]).time == 7
+        assert commit(1, 7, [{"commitInfo": {"inCommitTimestamp": 5}}]).time == 5
+
+
+class TestWithoutMapping:
+    def test_columns_are_known_by_their_names(self) -> None:
+        steps: list[Step] = [
+            ("CREATE TABLE", table({"a": "", "b": ""})),
+            ("CREATE OR REPLACE TABLE", table({"A": "", "b": {"type": "string"}})),
+        ]
+
+        assert after_the_first(*steps) == [
+            (1, "drop", None, ("a",), None),
+            (1, "add", None, None, ("A",)),
+        ]
+        assert versions(*steps) == {("A",): (1, None), ("b",): (0, None)}
+
+    def test_mapping_goes_on_off_and_on_over_the_same_columns(self) -> None:
+        steps: list[Step] = [
+            ("CREATE TABLE", table({"a": "", "b": ""})),
+            ("SET TBLPROPERTIES", name_mode({"a": "1 a", "b": "2 b"})),
+            ("RENAME COLUMN", name_mode({"a": "1 a", "c": "2 b"})),
+            ("REMOVE COLUMN MAPPING", table({"a": "", "c": ""}, "none")),
+            ("SET TBLPROPERTIES", name_mode({"a": "3 a", "c": "4 c"})),
+        ]
+
+        assert after_the_first(*steps) == [(2, "rename", 2, ("b",), ("c",))]
+        assert versions(*steps) == {("a",): (0, None), ("c",): (0, 2)}
+
+    def test_keys_that_are_left_without_mapping_are_no_names(self) -> None:
+        steps: list[Step] = [
+            ("CREATE TABLE", table({"a": "1 x"}, "none")),
+            ("FOREIGN", table({"a": "2 y"}, "none")),
+        ]
+
+        assert after_the_first(*steps) == []
+
+
+class TestALogThatBeginsLater:
+    WHOLE = log(
+        ("CREATE TABLE", name_mode({"a": "1 a", "b": "2 b"}, "false")),
+        ("RENAME COLUMN", name_mode({"a": "1 a", "c": "2 b"}, "true")),
+        ("ADD COLUMNS", name_mode({"a": "1 a", "c": "2 b", "d": "3 col-3"}, "true")),
+        ("DROP COLUMNS", name_mode({"c": "2 b", "d": "3 col-3"}, "true")),
+    )
+
+    def test_its_first_columns_have_no_version(self) -> None:
+        history = column_history(cleaned_up(self.WHOLE, 2))
+
+        assert told(history.events) == [
+            (None, "add", 1, None, ("a",)),
+            (None, "add", 2, None, ("c",)),
+            (None, "add", 3, None, ("d",)),
+            (3, "drop", 1, ("a",), None),
+        ]
+        assert set(history.columns.values()) == {ColumnVersions(None, None)}
+
+    def test_the_status_says_so(self) -> None:
+        found = status(cleaned_up(self.WHOLE, 2))
+
+        assert found is not None
+        assert (found.history_from, found.has_dropped_or_renamed) == (2, True)
+        assert found.true_since is None
+        assert told(found.dropped_or_renamed) == [(3, "drop", 1, ("a",), None)]
+
+    def test_without_any_state_there_is_none(self) -> None:
+        empty = TableLog("t", 3, self.WHOLE.commits[3:], first_commit=3)
+
+        assert status(empty) is None
+        assert column_history(empty).events == ()
+
+
+class TestStatus:
+    def test_of_a_table_without_mapping(self) -> None:
+        found = status(log(("CREATE TABLE", table({"a": ""}), ())))
+
+        assert found is not None
+        assert (found.mode, found.tracked, found.has_dropped_or_renamed) == ("none", False, None)
+        assert (found.true_since, found.dropped_or_renamed, found.history_from) == (None, (), 0)
+
+    def test_the_flag_is_true_since_the_commit_that_turned_it(self) -> None:
+        whole = TestALogThatBeginsLater.WHOLE
+        found = status(whole)
+
+        assert found is not None
+        assert (found.mode, found.tracked, found.has_dropped_or_renamed) == ("name", True, True)
+        assert found.protocol == whole.commits[0].protocol
+        assert (found.true_since, found.history_from) == (whole.commits[1], 0)
+        assert [event[:2] for event in told(found.dropped_or_renamed)] == [
+            (1, "rename"),
+            (3, "drop"),
+        ]
+
+    def test_a_flag_that_is_false_has_no_commit(self) -> None:
+        found = status(log(("CREATE TABLE", name_mode({"a": "1 a"}, "False"))))
+
+        assert found is not None
+        assert (found.has_dropped_or_renamed, found.true_since) == (False, None)
+
+    @pytest.mark.parametrize("flag", [None, "yes", "TRUE"])
+    def test_a_flag_that_is_not_false_is_true(self, flag: str | None) -> None:
+        written = log(
+            ("CREATE TABLE", name_mode({"a": "1 a"}, "false")),
+            ("FOREIGN", name_mode({"a": "1 a"}, flag)),
+        )
+        found = status(written)
+
+        assert found is not None
+        assert (found.has_dropped_or_renamed, found.true_since) == (True, written.commits[1])
+
+    def test_tracking_that_was_dropped_and_added_again_counts_from_then(self) -> None:
+        mapped, flagged = name_mode({"a": "1 a"}), name_mode({"a": "1 a"}, "true")
+        steps = log(
+            ("CREATE TABLE", mapped, UNTRACKED),
+            ("SET TBLPROPERTIES", flagged),
+            ("DROP FEATURE", mapped, UNTRACKED),
+            ("SET TBLPROPERTIES", flagged),
+            ("RENAME COLUMN", name_mode({"b": "1 a"}, "true")),
+        )
+        found, dropped = status(steps), status(replace(steps, commits=steps.commits[:3]))
+
+        assert found is not None
+        assert dropped is not None
+        assert found.true_since == steps.commits[3]
+        assert (dropped.has_dropped_or_renamed, dropped.true_since) == (None, None)
+
+    def test_a_flag_of_an_untracked_table_is_none(self) -> None:
+        found = status(log(("CLONE", name_mode({"a": "1 a"}, "true"), UNTRACKED)))
+
+        assert found is not None
+        assert (found.tracked, found.has_dropped_or_renamed) == (False, None)
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> TableLog:
+    """Tables of any schema that change in any way, as Delta assigns ids and names."""
+    current = draw(strategies.tables())
+    steps: list[Step] = [("CREATE TABLE", current)]
+    for _ in range(draw(st.integers(1, 4))):
+        current = draw(strategies.changes(old=current)).new
+        features = draw(st.sampled_from([("columnMapping", FEATURE_NAME), UNTRACKED]))
+        steps.append(("ALTER", current, features))
+    return log(*steps)
+
+
+Known = tuple[int | None, int | None]
+
+
+def replayed(events: Iterable[ColumnEvent]) -> dict[Path, Known]:
+    """The columns by path, with the versions that added and last renamed them."""
+    columns: dict[Path, Known] = {}
+    for changed_by, told_by_it in groupby(events, key=lambda event: event.commit):
+        now = list(told_by_it)
+        version = changed_by and changed_by.version
+        names = {event.old: event.new for event in now if event.change == "rename"}
+        for event in now:
+            if event.change == "drop":
+                del columns[event.old]  # type: ignore[arg-type]
+        columns = {
+            called(path, names): (added, version if path in names else renamed)
+            for path, (added, renamed) in columns.items()
+        }
+        for event in now:
+            if event.change == "add":
+                assert event.new not in columns
+                columns[event.new] = (version, None)  # type: ignore[index]
+    return columns
+
+
+def called(path: Path, names: dict[Any, Any]) -> Path:
+    """A path after columns on it were renamed."""
+    prefixes = [path[: end + 1] for end in range(len(path))]
+    return tuple(names.get(prefix, prefix)[-1] for prefix in prefixes)
+
+
+@given(logs(), st.data())
+def test_events_replayed_give_the_newest_columns(whole: TableLog, data: st.DataObject) -> None:
+    start = data.draw(st.integers(1, whole.last_version))
+    later = cleaned_up(whole, start)
+    histories = [column_history(whole), column_history(later)]
+
+    paths = {column.path for column in states(whole)[-1].columns}
+    for history in histories:
+        found = {path: (known.added, known.renamed) for path, known in history.columns.items()}
+        assert found == replayed(history.events)
+        assert found.keys() == paths
+    since = [
+        event for event in histories[0].events if event.commit and event.commit.version > start
+    ]
+    assert [event for event in histories[1].events if event.commit] == since

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where files of the tests lie: helpers beside what uses them, or in `tests/support`."""
+
+from __future__ import annotations
+
+import ast
+import runpy
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SUPPORT = "support"
+SHARED = {SUPPORT, "matrix"}  # which has no tests, and says what the pairs are
+# The same schemas are asked of Delta's own functions.
+BORROWED = {("differential", "unit")}
+
+
+def folder_of(file: Path) -> str:
+    """That of `tests/conftest.py`, whose fixtures all have, is the root."""
+    return file.parent.name if file.parent.name != "tests" else "."
+
+
+def helpers(file: Path) -> Iterator[Path]:
+    """The files of tests that one of them imports."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+            names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+            files = [ROOT / f"{name.replace('.', '/')}.py" for name in names]
+            yield from (file for file in files if file.exists())
+
+
+IMPORTED = {file: set(helpers(file)) for file in sorted((ROOT / "tests").rglob("*.py"))}
+
+
+def users() -> dict[Path, set[str]]:
+    """The folders that have a helper, themselves or through another helper."""
+    found: dict[Path, set[str]] = defaultdict(set)
+    for file in IMPORTED:
+        seen, to_see = {file}, [file]
+        while to_see:
+            new = IMPORTED[to_see.pop()] - seen
+            seen |= new
+            to_see += new
+        for helper in seen:
+            found[helper].add(folder_of(file))
+    return found
+
+
+def test_the_files_that_the_matrix_names_are_there() -> None:
+    matrix = runpy.run_path(str(ROOT / "tests" / "matrix" / "__main__.py"))
+    named = [matrix["CONNECT_TESTS"], matrix["HELD_TESTS"]]
+    named += [matrix["TESTS"] / name for name in matrix["SHORT_TESTS"]]
+
+    assert [file for file in named if not (ROOT / file).is_file()] == []
+
+
+def test_support_has_only_what_two_folders_use() -> None:
+    support = (file for file in IMPORTED if folder_of(file) == SUPPORT)
+    found = users()
+
+    alone = {file.name: found[file] - {SUPPORT} for file in support}
+
+    assert {name: by for name, by in alone.items() if len(by) < 2} == {}
+
+
+def test_a_folder_imports_only_what_is_its_own_or_shared() -> None:
+    found = {(folder_of(file), folder_of(helper)) for file in IMPORTED for helper in IMPORTED[file]}
+
+    assert {(one, other) for one, other in found if other not in {one, *SHARED}} == BORROWED

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages as dataclasses, and that the records of Java are called as these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from spark_ext.errors import MalformedMessageError
+from spark_ext.log.actions import FileGroup, ParquetColumn
+from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
+from spark_ext.wire import logs, messages, surveys
+from spark_ext.wire.shapes import Shape
+
+JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext"
+
+
+class TestShape:
+    @dataclass(frozen=True)
+    class Inner:
+        file_name: str
+        size: int | None
+
+    @dataclass(frozen=True)
+    class Outer:
+        name: str
+        is_new: bool
+        inner: TestShape.Inner | None
+        many: tuple[TestShape.Inner, ...]
+        paths: tuple[tuple[str, ...], ...]
+        features: frozenset[str] | None
+
+    INNER: ClassVar[dict[str, Any]] = {"fileName": "f", "size": None}
+    OUTER: ClassVar[dict[str, Any]] = {
+        "isNew": True,
+        "inner": INNER,
+        "many": [INNER, {"fileName": "g", "size": 2}],
+        "paths": [["a"], ["b", "x"]],
+        "features": ["c"],
+    }
+    SHAPE = Shape(Outer, given=("name",))
+
+    def test_a_message_is_what_its_dataclass_says(self) -> None:
+        inner = self.Inner("f", None)
+
+        assert self.SHAPE.read(self.OUTER, "$", name="n") == self.Outer(
+            name="n",
+            is_new=True,
+            inner=inner,
+            many=(inner, self.Inner("g", 2)),
+            paths=(("a",), ("b", "x")),
+            features=frozenset({"c"}),
+        )
+
+    def test_null_is_none(self) -> None:
+        read = self.SHAPE.read({**self.OUTER, "inner": None, "features": None}, "$", name="n")
+
+        assert (read.inner, read.features) == (None, None)
+
+    @pytest.mark.parametrize(
+        ("change", "path", "problem"),
+        [
+            ({"isNew": 1}, "$.isNew", "is no bool"),
+            ({"inner": []}, "$.inner", "is no dict or NoneType"),
+            ({"inner": {"size": 1}}, "inner", "is no object of ['fileName', 'size']"),
+            ({"inner": {**INNER, "size": True}}, "inner.size", "is no int or NoneType"),
+            ({"many": {}}, "$.many", "is no list"),
+            ({"many": [INNER, None]}, "many", "is no object of ['fileName', 'size']"),
+            ({"many": [{**INNER, "size": "1"}]}, "many.size", "is no int or NoneType"),
+            ({"paths": [["a", None]]}, "paths", "has a value that is no string"),
+            ({"features": "c"}, "$.features", "is no list or NoneType"),
+            ({"features": [7]}, "features", "has a value that is no string"),
+        ],
+    )
+    def test_a_refusal_says_where_and_why(
+        self, change: dict[str, Any], path: str, problem: str
+    ) -> None:
+        with pytest.raises(MalformedMessageError) as refusal:
+            self.SHAPE.read({**self.OUTER, **change}, "$", name="n")
+
+        assert refusal.value.params == {"path": path, "problem": problem}
+
+
+# The records of Java that Jackson writes, and who reads them.
+RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
+    ("wire/Question.java", "MetadataChange"): messages.METADATA_CHANGE,
+    ("wire/Question.java", "CommitContext"): messages.COMMIT_CONTEXT,
+    ("wire/Question.java", "Leaving"): messages.LEAVING,
+    ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
+    ("wire/Question.java", "TableAndLog"): logs.TABLE_AND_LOG,
+    ("wire/Question.java", "NamedLog"): logs.NAMED_LOG,
+    ("wire/Question.java", "Survey"): surveys.SURVEY,
+    ("wire/Question.java", "AskedTable"): Shape(surveys.AskedTable),
+    ("wire/TableMetadata.java", "TableMetadata"): messages.TABLE_METADATA,
+    ("wire/TableProtocol.java", "TableProtocol"): Shape(Protocol),
+    ("wire/CountedFiles.java", "CountedFiles"): Shape(CountedFiles),
+    ("wire/CountedFiles.java", "Count"): Shape(FileCount),
+    ("log/TableLog.java", "TableLog"): logs.LOG,
+    ("log/TableLog.java", "Commit"): logs.COMMIT,
+    ("log/TableLog.java", "Summary"): logs.SUMMARY,
+    ("log/FileGroup.java", "FileGroup"): Shape(FileGroup),
+    ("parquet/FileColumn.java", "FileColumn"): Shape(ParquetColumn),
+}
+JSON_TYPES = {
+    "String": str,
+    "boolean": bool,
+    "int": int,
+    "long": int,
+    "Integer": int,
+    "Long": int,
+    "List": list,
+    "Set": list,
+}
+
+
+class TestBothHalves:
+    @pytest.mark.parametrize(("file", "record"), RECORDS)
+    def test_a_record_of_java_has_the_keys_that_are_read_here(self, file: str, record: str) -> None:
+        keys = RECORDS[file, record].keys
+        components = records_of(file)[record]
+
+        assert components.keys() == keys.keys()
+        for key, java in components.items():
+            _, types, _ = keys[key]
+            assert java == "Object" or JSON_TYPES.get(java, dict) in types, key
+
+    @pytest.mark.parametrize("file", sorted({file for file, _ in RECORDS}))
+    def test_every_record_is_read_here(self, file: str) -> None:
+        assert {(file, record) for record in records_of(file)} <= set(RECORDS)
+
+
+def records_of(file: str) -> dict[str, dict[str, str]]:
+    """The types of the components of each record in a file of Java, by their names."""
+    text = (JAVA / file).read_text()
+    while (bare := re.sub(r"<[^<>]*>", "", text)) != text:
+        text = bare
+    return {
+        name: {key: java for java, key in re.findall(r"([\w.]+)\s+(\w+)\s*(?:,|$)", components)}
+        for name, components in re.findall(r"\brecord (\w+)\(([^)]*)\)", text)
+    }

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule process as the JVM starts it, from the jar, in surroundings that are in its way."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import py4j
+import pytest
+
+import spark_ext
+from tests.unit import test_wire
+from tests.unit.test_process import SECONDS, TOKEN, Worker, call
+
+PACKAGE = Path(spark_ext.__file__).parent
+START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
+# What is imported at the start: by Python, by py4j, by the rules.
+MODULES = ("os", "json", "socket", "gc", "typing", "logging", "spark_ext", "py4j", "__main__")
+
+
+@pytest.fixture(scope="module")
+def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a jar is to Python, without the classes."""
+    path = tmp_path_factory.mktemp("jar") / "spark-ext.jar"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+        jar.write(START, "__main__.py")
+        for file in (*PACKAGE.rglob("*.py"), *PACKAGE.glob("*.json")):
+            jar.write(file, Path("spark_ext") / file.relative_to(PACKAGE))
+        for file in Path(py4j.__file__).parent.glob("*.py"):
+            jar.write(file, Path("META-INF", "python", "py4j", file.name))
+    return path
+
+
+@pytest.fixture(scope="module")
+def python_without_py4j(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("bare")
+    venv.create(path, symlinks=True)
+    return str(path / "bin" / "python")
+
+
+@pytest.fixture
+def shadows(tmp_path: Path) -> Path:
+    """A directory of modules that nobody may import."""
+    directory = tmp_path / "shadows"
+    directory.mkdir()
+    for module in MODULES:
+        (directory / f"{module}.py").write_text(f"raise SystemExit('{module} was shadowed')\n")
+    return directory
+
+
+def start(
+    jar: Path, directory: Path, python: str = sys.executable, **variables: str
+) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    hidden = ("PYTHON", "SPARK_")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
+    return subprocess.Popen(
+        [python, "-E", str(jar)],
+        cwd=directory,
+        env={**kept, **variables},
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+    )
+
+
+def assert_serves(process: subprocess.Popen[str]) -> None:
+    """The process answers a question; it is ended."""
+    with process:
+        try:
+            worker = Worker(process)
+            connection, greeting = worker.connect(TOKEN)
+            with connection:
+                answer = call(connection, json.dumps(test_wire.REQUEST))
+        finally:
+            process.kill()
+    assert greeting == "!yv"
+    assert answer["error"]["condition"] == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
+
+
+def last_words(process: subprocess.Popen[str]) -> str:
+    """What a process that does not start says; it says nothing else."""
+    with process:
+        out, err = process.communicate(f"{TOKEN}\n", timeout=SECONDS)
+    assert (process.returncode, out) == (1, "")
+    return err
+
+
+# Modules of the same name.
+
+
+def test_the_working_directory_shadows_nothing(jar: Path, shadows: Path) -> None:
+    assert_serves(start(jar, shadows))
+
+
+@pytest.mark.parametrize("entries", ["{0}", "", ".", ":", "{0}:{0}/missing:"])
+def test_the_python_path_shadows_nothing(jar: Path, shadows: Path, entries: str) -> None:
+    assert_serves(start(jar, shadows, PYTHONPATH=entries.format(shadows)))
+
+
+# py4j.
+
+
+def test_a_python_without_py4j_takes_that_of_the_jar(
+    jar: Path, tmp_path: Path, python_without_py4j: str
+) -> None:
+    assert_serves(start(jar, tmp_path, python_without_py4j))
+
+
+def test_another_py4j_of_the_interpreter_is_not_taken(
+    jar: Path, tmp_path: Path, shadows: Path
+) -> None:
+    """One that is too old would be a start that fails, or worse."""
+    environment = tmp_path / "environment"
+    venv.create(environment, symlinks=True)
+    (packages,) = environment.glob("lib/python3*/site-packages")
+    (shadows / "py4j.py").rename(packages / "py4j.py")
+
+    assert_serves(start(jar, tmp_path, str(environment / "bin" / "python")))
+
+
+def test_the_py4j_of_spark_is_not_taken(jar: Path, tmp_path: Path, shadows: Path) -> None:
+    library = tmp_path / "python" / "lib" / "py4j-0.0-src.zip"
+    library.parent.mkdir(parents=True)
+    library.symlink_to(shadows)
+
+    assert_serves(start(jar, tmp_path, SPARK_HOME=str(tmp_path)))
+
+
+# Python itself.
+
+
+def test_an_old_python_is_named_before_anything_is_imported(jar: Path, tmp_path: Path) -> None:
+    script = tmp_path / "old.py"
+    script.write_text(
+        "import runpy, sys\n"
+        "sys.version_info = (3, 9, 18, 'final', 0)\n"
+        "try:\n"
+        f"    runpy.run_path({str(jar)!r}, run_name='__main__')\n"
+        "finally:\n"
+        "    assert not {'py4j', 'spark_ext'} & set(sys.modules)\n"
+    )
+
+    said = last_words(start(script, tmp_path))
+
+    assert "3.9.18" in said
+    assert sys.executable in said
+    assert "Traceback" not in said
+
+
+def test_the_start_has_no_syntax_that_an_old_python_lacks() -> None:
+    """Every one has to come as far as the comparison of versions; Python 2 has the fewest."""
+    tree = ast.parse(START.read_text(encoding="ascii"), feature_version=(3, 7))
+
+    new = (ast.JoinedStr, ast.AnnAssign, ast.NamedExpr, ast.Starred, ast.Nonlocal, ast.AsyncWith)
+    assert not [node for node in ast.walk(tree) if isinstance(node, new)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert not [f.name for f in functions if f.returns or f.args.kwonlyargs or f.args.args]
+    imported = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    assert [ast.unparse(node) for node in imported] == ["import os", "import sys"]
+
+
+def old_pythons() -> list[Path]:
+    """Those that this machine happens to have beside the one that runs the tests."""
+    versions = Path(sys.base_prefix).parent
+    return [*versions.glob("2.*/bin/python"), *versions.glob("3.[0-9].*/bin/python")]
+
+
+@pytest.mark.parametrize("python", old_pythons(), ids=lambda python: python.parts[-3])
+def test_a_real_old_python_is_named(jar: Path, tmp_path: Path, python: Path) -> None:
+    said = last_words(start(jar, tmp_path, str(python)))
+
+    assert said.split()[-1] == python.parts[-3]

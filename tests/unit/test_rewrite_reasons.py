@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`removal`, and the answer that the JVM gets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from spark_ext.leave.rewrite_reasons import RewriteReason, rewrite_reasons
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.process.questions import ask
+from tests.unit.tables import TRACKED, protocol, table, wire
+
+NAMES_AGREE: dict[str, Any] = {
+    "a": "1 a",
+    "s": {"column": "2 s", "struct": {"x": "3 x"}},
+    "l": {"column": "4 l", "array": {"x": "5 x"}},
+    "m": {"column": "6 m", "map": {"x": "7 x"}},
+}
+
+
+def reasons(metadata: TableMetadata, features: tuple[str, ...] = TRACKED) -> list[RewriteReason]:
+    found = rewrite_reasons(table=metadata, protocol=protocol(features))
+    assert answer(metadata, features)["free"] is not bool(found)
+    return list(found)
+
+
+def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, Any]:
+    request = {
+        "table": wire(metadata),
+        "protocol": {
+            "minReaderVersion": 2,
+            "minWriterVersion": 7,
+            "readerFeatures": None,
+            "writerFeatures": list(features),
+        },
+    }
+    answered: Mapping[str, Any] = json.loads(ask("leaving", json.dumps(request)))
+    return answered
+
+
+def test_it_is_free_while_the_flag_is_false_and_all_names_agree() -> None:
+    assert reasons(table(NAMES_AGREE, "name", "false")) == []
+
+
+def test_it_is_free_where_mapping_is_off_already() -> None:
+    assert reasons(table({"a": ""}, "none", "false")) == []
+
+
+def test_an_untracked_table_has_to_be_rewritten() -> None:
+    untracked = table(NAMES_AGREE, "name", "false")
+
+    assert reasons(untracked, ("columnMapping",)) == [RewriteReason("NOT_TRACKED")]
+
+
+@pytest.mark.parametrize("flag", ["true", "TRUE", "perhaps", "", None])
+def test_any_flag_but_false_asks_for_a_rewrite(flag: str | None) -> None:
+    expected = [RewriteReason("HAS_DROPPED_OR_RENAMED")]
+
+    assert reasons(table(NAMES_AGREE, "name", flag)) == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "path"),
+    [
+        ({"a": "1 b"}, ("a",)),
+        ({"A": "1 a"}, ("A",)),
+        ({"s": {"column": "1 s", "struct": {"x": "2 y"}}}, ("s", "x")),
+        ({"l": {"column": "1 l", "array": {"x": "2 y"}}}, ("l", "element", "x")),
+        ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, ("m", "value", "x")),
+    ],
+)
+def test_a_name_that_differs_asks_for_a_rewrite(
+    columns: dict[str, Any], path: tuple[str, ...]
+) -> None:
+    expected = [RewriteReason("PHYSICAL_NAME_DIFFERS", path)]
+
+    assert reasons(table(columns, "name", "false")) == expected
+
+
+def test_every_reason_is_told() -> None:
+    found = reasons(table({"a": "1 x", "b": "2 y"}, "name", "true"))
+
+    assert [reason.reason for reason in found] == [
+        "HAS_DROPPED_OR_RENAMED",
+        "PHYSICAL_NAME_DIFFERS",
+        "PHYSICAL_NAME_DIFFERS",
+    ]
+
+
+def test_a_malformed_request_is_refused_as_data() -> None:
+    answer = json.loads(ask("leaving", "{}"))
+
+    assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
+
+
+@pytest.mark.parametrize(
+    ("columns", "column", "name"),
+    [
+        ({"__is_cdc": "1 col-1"}, "__is_cdc", "__is_cdc"),
+        ({"__IS_CDC": "1 __IS_CDC"}, "__IS_CDC", "__IS_CDC"),
+        ({"a": "1 _TMP_metadata_row_index"}, "a", "_TMP_metadata_row_index"),
+    ],
+)
+@pytest.mark.parametrize("flag", ["false", "true"])
+def test_a_column_that_would_be_read_as_another_is_refused(
+    columns: dict[str, Any], column: str, name: str, flag: str
+) -> None:
+    refused = answer(table(columns, "name", flag), TRACKED)["error"]
+
+    assert refused["condition"] == "USAGE_TRACKING_RESERVED_COLUMN_NAME"
+    assert refused["parameters"] == {"column": column, "name": name}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"s": {"column": "1 s", "struct": {"__is_cdc": "2 __is_cdc"}}},
+        {"_change_type": "1 _change_type"},
+    ],
+)
+def test_a_name_that_is_never_mistaken_is_no_hindrance(columns: dict[str, Any]) -> None:
+    assert reasons(table(columns, "name", "false")) == []
+
+
+def test_without_mapping_nothing_is_refused() -> None:
+    assert reasons(table({"__is_cdc": ""}, "none", "false")) == []
