@@ -18,8 +18,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 JAR = "spark_ext/jars/spark-ext.jar"
 # What the jar is built from, by the folder that it carries it in, and which files there at least.
 SOURCES = {
-    "spark_ext/": ("spark_ext/", "*.py"),
-    "META-INF/sources/": ("jars/src/main/", "*.*"),
+    "spark_ext/": ("spark_ext/", ("*.py", "*.json")),
+    "META-INF/sources/": ("jars/src/main/", ("*.*",)),
 }
 
 
@@ -52,8 +52,10 @@ def differing_sources(root: Path) -> list[str]:
     carried: dict[str, bytes] = {}
     names = set()
     with zipfile.ZipFile(root / JAR) as jar:
-        for inside, (folder, pattern) in SOURCES.items():
-            names |= {path.relative_to(root).as_posix() for path in (root / folder).rglob(pattern)}
+        for inside, (folder, patterns) in SOURCES.items():
+            for pattern in patterns:
+                found = (root / folder).rglob(pattern)
+                names |= {path.relative_to(root).as_posix() for path in found}
             for entry in jar.namelist():
                 if entry.startswith(inside) and not entry.endswith("/"):
                     carried[folder + entry.removeprefix(inside)] = jar.read(entry)

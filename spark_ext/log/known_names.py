@@ -19,7 +19,7 @@ from spark_ext.model.schema import DataType, Path, inner_types, lower
 _ROW_TRACKING_PREFIXES = ("_row-id-col-", "_row-commit-version-col-")
 
 # What brings files with columns that this log never had.
-_BRINGING_OPERATIONS = ("CLONE", "CONVERT")
+_FILES_FROM_ELSEWHERE = ("CLONE", "CONVERT")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class KnownNames:
             return True
         # A state that only a checkpoint has lacks an operation.
         return not any(
-            state.operation is None or state.operation in _BRINGING_OPERATIONS
+            state.operation is None or state.operation in _FILES_FROM_ELSEWHERE
             for state in self.states
         )
 

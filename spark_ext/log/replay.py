@@ -21,9 +21,10 @@ from spark_ext.model.keys import (
 )
 from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Field, Path, Schema, lower, walk
+from spark_ext.model.usage import parsed_flag
 
 # Delta, DeltaOperations.scala: what brings columns with the ids and names of another table or time.
-_BRINGING_OPERATIONS = ("CLONE", "RESTORE")
+_COLUMNS_FROM_ELSEWHERE = ("CLONE", "RESTORE")
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,7 @@ class State:
     @property
     def flag(self) -> bool | None:
         """The flag of usage tracking; None where it is absent or no boolean."""
-        text = str(self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED)).lower()
-        return {"true": True, "false": False}.get(text)
+        return parsed_flag(self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED))
 
     @property
     def max_column_id(self) -> int | None:
@@ -102,7 +102,7 @@ class State:
 
         A writer may leave `commitInfo` out, so a commit that does not say what it is may.
         """
-        return self.operation is None or self.operation in _BRINGING_OPERATIONS
+        return self.operation is None or self.operation in _COLUMNS_FROM_ELSEWHERE
 
     def name_in_files(self, column: Column) -> Path:
         """Under which names readers look for a column in data files, letter case aside.

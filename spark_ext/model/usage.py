@@ -13,8 +13,12 @@ def flag(metadata: TableMetadata) -> bool | None:
     Source:
         RFC, "Usage Tracking".
     """
-    text = metadata.configuration.get(HAS_DROPPED_OR_RENAMED, "").lower()
-    return {"true": True, "false": False}.get(text)
+    return parsed_flag(metadata.configuration.get(HAS_DROPPED_OR_RENAMED))
+
+
+def parsed_flag(value: object) -> bool | None:
+    """A property's value as `flag` understands it, whatever a log has there."""
+    return {"true": True, "false": False}.get(str(value).lower())
 
 
 def with_flag(metadata: TableMetadata, *, dropped_or_renamed: bool) -> TableMetadata:

@@ -8,7 +8,7 @@ import org.apache.spark.sql.delta.DeltaTableIdentifier;
 import scala.Option;
 import sparkext.feature.UsageTrackingFeature;
 
-/** Every error that the JVM side raises by itself; spark_ext/errors.py has all. */
+/** Every error that the JVM side raises by itself; spark_ext/conditions.json has all. */
 public final class UsageTrackingErrors {
   private UsageTrackingErrors() {}
 
