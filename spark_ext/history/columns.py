@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from spark_ext.log.actions import Commit, TableLog
 from spark_ext.log.replay import Column, State, columns_of, states
+from spark_ext.model.changes import identity
 from spark_ext.model.schema import EMPTY_SCHEMA, Path, Schema, differing
 
 ADD, DROP, RENAME = "add", "drop", "rename"
@@ -62,9 +63,9 @@ class ColumnHistory:
 def column_history(log: TableLog) -> ColumnHistory:
     """The history of a table's columns.
 
-    A column is the same from one version to the next if both are mapped and it has the id and the
-    physical path that it had, as for the flag (`spark_ext.model.changes`); if one of the two is
-    not mapped, if it has the name that it had, letter case included. So a column that REPLACE or
+    A column is the same from one version to the next if both are mapped and it has the identity
+    that it had, as for the flag (`spark_ext.model.changes`); if one of the two is not mapped, if
+    it has the name that it had, letter case included. So a column that REPLACE or
     overwriteSchema gives a new id is dropped and another one added, and one that RESTORE brings
     back is added by it. The children of a renamed column are not renamed. What keeps the names,
     as another type or order, is not an event.
@@ -147,7 +148,7 @@ def _schema(state: State | None) -> Schema:
 
 def _mapped_key(column: Column) -> tuple[int, Path] | None:
     id = _id(column)
-    return None if id is None else (id, column.physical_path)
+    return None if id is None else identity(id, column.physical_path)
 
 
 def _named_key(column: Column) -> Path:

@@ -36,9 +36,9 @@ class _Column(NamedTuple):
 def column_changes(old: Schema, new: Schema) -> ColumnChanges:
     """What happened to the columns of a mapped table, at every level.
 
-    Columns are the same column if they have one id and one physical path. An id under another
-    physical path belongs to another column: it was given by another table (CLONE), or the column
-    moved out of its struct. The old column is dropped then, and the new one added. A column
+    Columns are the same column if they have one `identity`. An id under another physical path
+    belongs to another column: it was given by another table (CLONE), or the column moved out of
+    its struct. The old column is dropped then, and the new one added. A column
     without an id can't be recognised, and counts as dropped and added as well, unless the whole
     top-level column that it is in is as it was.
 
@@ -62,13 +62,13 @@ def column_changes(old: Schema, new: Schema) -> ColumnChanges:
         ((('b',), ('c',)),)
     """
     old, new = differing(old, new)
-    after = {column_id(column.field): column for column in _identified(new)}
+    after = {_identity(column): column for column in _columns(new) if has_column_id(column.field)}
     before = set()
     dropped: list[Path] = []
     renamed: list[tuple[Path, Path]] = []
     for column in _columns(old):
-        same = after.get(column_id(column.field)) if has_column_id(column.field) else None
-        if same is None or same.physical_path != column.physical_path:
+        same = after.get(_identity(column)) if has_column_id(column.field) else None
+        if same is None:
             dropped.append(column.path)
             continue
         before.add(same.path)
@@ -76,6 +76,11 @@ def column_changes(old: Schema, new: Schema) -> ColumnChanges:
             renamed.append((column.path, same.path))
     added = tuple(column.path for column in _columns(new) if column.path not in before)
     return ColumnChanges(added, tuple(dropped), tuple(renamed))
+
+
+def identity(id: int, physical_path: Path) -> tuple[int, Path]:
+    """By which two columns of mapped schemas of one table are the same column."""
+    return id, physical_path
 
 
 def dropped_paths(old: Schema, new: Schema) -> tuple[Path, ...]:
@@ -94,5 +99,5 @@ def _columns(schema: Schema) -> Iterator[_Column]:
         yield _Column(path, physical_path, field)
 
 
-def _identified(schema: Schema) -> Iterator[_Column]:
-    return (column for column in _columns(schema) if has_column_id(column.field))
+def _identity(column: _Column) -> tuple[int, Path]:
+    return identity(column_id(column.field), column.physical_path)
