@@ -10,7 +10,8 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The one exception of the JVM side: a condition of {@code spark_ext/conditions.json} or one of Delta's.
+ * The one exception of the JVM side: a condition of {@code spark_ext/conditions.json} or one of
+ * Delta's.
  *
  * <p>An {@link AnalysisException}, because only that family reaches PySpark with its condition,
  * SQLSTATE and parameters. The SQLSTATE is held here: Spark would look it up in its own list.
