@@ -31,7 +31,7 @@ class RuleService:
     """What the JVM calls.
 
     Source:
-        `sparkext.process.Service`, the same in Java.
+        `sparkext.process.RuleService`, the same in Java.
     """
 
     def ask(self, question: str, request: str) -> str:
@@ -41,7 +41,7 @@ class RuleService:
     class Java:
         """The Java interface, by py4j's convention."""
 
-        implements: ClassVar[list[str]] = ["sparkext.process.Service"]
+        implements: ClassVar[list[str]] = ["sparkext.process.RuleService"]
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaIllegalStateException;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
@@ -32,12 +33,20 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
 
   /** Refuses values for columns of which one is gone, or another one has its name. */
   void requireInsertable() {
-    requireColumns(columns(analysed).paths());
+    requireColumns(UnaryOperator.identity());
   }
 
-  /** Refuses columns at these paths of which one is gone, or another one has its name. */
-  void requireColumns(Set<Seq<String>> paths) {
-    require(haveSameMetadata() || (columnsAreThere(paths) && columnsWereKept(paths)));
+  /**
+   * Refuses columns of which one is gone, or another one has its name.
+   *
+   * @param meant those of all paths that the statement means; not asked where nothing changed
+   */
+  void requireColumns(UnaryOperator<Set<Seq<String>>> meant) {
+    if (haveSameMetadata()) {
+      return;
+    }
+    Set<Seq<String>> paths = meant.apply(columns(analysed).paths());
+    require(columnsAreThere(paths) && columnsWereKept(paths));
   }
 
   /** Refuses all of that, and columns in another order: MERGE inserts by position. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
-import java.util.Set;
 import java.util.function.Consumer;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -16,7 +15,6 @@ import org.apache.spark.sql.delta.commands.MergeIntoCommand;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
-import scala.collection.immutable.Seq;
 
 /**
  * Refuses a statement whose columns have become others between its analysis and its transaction: an
@@ -80,10 +78,10 @@ public final class StaleStatement {
     if (statement instanceof DeltaDynamicPartitionOverwriteCommand command) {
       TARGET.set(Target.ofInsert(command.deltaTable().initialSnapshot()));
     } else if (statement instanceof AlterDeltaTableCommand alter) {
-      SnapshotDescriptor table = alter.table().initialSnapshot();
-      Set<Seq<String>> columns =
-          AlteredColumns.of(alter).among(ColumnNames.of(table.metadata()).paths());
-      TARGET.set(new Target(table, change -> change.requireColumns(columns)));
+      AlteredColumns columns = AlteredColumns.of(alter);
+      TARGET.set(
+          new Target(
+              alter.table().initialSnapshot(), change -> change.requireColumns(columns::among)));
     } else if (statement instanceof MergeIntoCommand merge
         && merge.targetFileIndex() instanceof TahoeLogFileIndex index) {
       // Delta may find no file to look into, where else the two would be compared.
