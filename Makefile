@@ -78,7 +78,8 @@ $(INSTALLED) $(VENV)/.demo $(VENV)/.docs: pyproject.toml
 		|| { echo "Cannot create $(VENV): $(PYTHON) is older than 3.10. Set PYTHON=<a newer one>." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[$(EXTRA)]'
-	@test $(EXTRA) != dev || $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	@# --use-pep517: a pip before 23.1, as Debian 12 has it, would want a `wheel` that no venv has.
+	@test $(EXTRA) != dev || $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --use-pep517 \
 		--wheel-dir $(VENV)/wheels "pyspark-client==$$($(BIN)/python -c 'import pyspark; print(pyspark.__version__)')"
 	@touch $@ $(if $(filter dev,$(EXTRA)),$(VENV)/.demo $(VENV)/.docs)  # `dev` has what the others have
 
