@@ -53,7 +53,8 @@ LIBRARIES: Mapping[str, set[str]] = {
 
 JAVA_ROOMS: Mapping[str, set[str]] = {
     "feature": set(),
-    "parquet": set(),
+    "s3": set(),
+    "parquet": {"s3"},
     "error": {"feature"},
     "release": {"error"},
     "process": {"error"},
@@ -70,6 +71,7 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
 # The process knows neither the tables nor what weaves them.
 FORBIDDEN_IN_JAVA = {
     "process": ("org.apache.spark.sql.delta", "net.bytebuddy"),
+    "s3": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     "parquet": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     # What foreign writers left may be nothing that Delta opens.
     "log": ("org.apache.spark.sql.delta", "io.delta", "net.bytebuddy", "py4j"),

@@ -54,6 +54,7 @@ public final class CopyJob {
   private final JavaSparkContext context;
   private final Broadcast<SerializableConfiguration> configuration;
   private final ColumnPlan plan;
+  private final boolean byStores;
   private final CopyProgress progress;
 
   /**
@@ -69,12 +70,21 @@ public final class CopyJob {
   public record Order(int number, String source, long size, String target, boolean mayStay)
       implements Serializable {}
 
-  /** A job on an application's executors. */
+  /**
+   * A job on an application's executors.
+   *
+   * @param byStores whether stores copy by themselves what they can
+   */
   public CopyJob(
-      SparkContext context, Configuration configuration, ColumnPlan plan, CopyProgress progress) {
+      SparkContext context,
+      Configuration configuration,
+      ColumnPlan plan,
+      boolean byStores,
+      CopyProgress progress) {
     this.context = JavaSparkContext.fromSparkContext(context);
     this.configuration = this.context.broadcast(new SerializableConfiguration(configuration));
     this.plan = plan;
+    this.byStores = byStores;
     this.progress = progress;
   }
 
@@ -82,6 +92,8 @@ public final class CopyJob {
    * Runs it. A task that fails or is killed removes all that it has written; the files of others
    * stay when the job fails. No task runs any more when this ends, whatever ended it, as long as
    * the executors obey.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_COPY_FAILED, once Spark has given the task up
    */
   public List<FileResult> run(List<Order> orders, String description) {
     if (orders.isEmpty()) {
@@ -96,7 +108,7 @@ public final class CopyJob {
           resultOf(
               context
                   .parallelize(tasks, tasks.size())
-                  .map(new Task(plan, configuration, progress))
+                  .map(new Task(plan, configuration, byStores, progress))
                   .collectAsync())) {
         results.addAll(Packed.unpack(packed));
       }
@@ -112,7 +124,7 @@ public final class CopyJob {
       return job.get();
     } catch (ExecutionException failed) {
       await(job);
-      throw UsageTrackingException.sneak(failed.getCause());
+      throw UsageTrackingException.sneak(CopyFailedException.described(failed.getCause()));
     } catch (InterruptedException killed) {
       job.cancel(true);
       await(job);
@@ -184,12 +196,15 @@ public final class CopyJob {
 
   /** What an executor does with the files of one task. */
   private record Task(
-      ColumnPlan plan, Broadcast<SerializableConfiguration> broadcast, CopyProgress progress)
+      ColumnPlan plan,
+      Broadcast<SerializableConfiguration> broadcast,
+      boolean byStores,
+      CopyProgress progress)
       implements Function<byte[], byte[]> {
     @Override
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
-      Storages storages = new Storages(broadcast.value().value());
+      Storages storages = new Storages(broadcast.value().value(), byStores);
       Renaming renaming = new Renaming(plan);
       List<FileResult> results = new ArrayList<>();
       try {
@@ -231,10 +246,14 @@ public final class CopyJob {
         return FileResult.of(order.number(), null, file.look(order.mayStay()));
       }
       String target = order.target() + "-" + task.taskAttemptId() + ending(order.source());
-      return FileResult.of(
-          order.number(),
-          target,
-          file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
+      try {
+        return FileResult.of(
+            order.number(),
+            target,
+            file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
+      } catch (IOException failure) {
+        throw new CopyFailedException(order.source(), target, failure);
+      }
     }
 
     private static Path path(String uri) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.error;
 
+import java.io.IOException;
 import java.util.List;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.delta.DeltaErrors;
@@ -70,6 +71,32 @@ public final class UsageTrackingErrors {
         Long.toString(version),
         "operation",
         operation);
+  }
+
+  /** A data file of a table could not be copied, whatever was tried. */
+  public static UsageTrackingException copyFailed(
+      String source, String target, String reason, Throwable cause) {
+    return Conditions.error(
+        "USAGE_TRACKING_COPY_FAILED", cause, "source", source, "target", target, "reason", reason);
+  }
+
+  /** A storage failed that a table was to leave column mapping on. */
+  public static UsageTrackingException storageFailed(String table, IOException cause) {
+    return Conditions.error(
+        "USAGE_TRACKING_STORAGE_FAILED", cause, "table", table, "reason", cause.toString());
+  }
+
+  /** A log entry by which a table leaves column mapping may have been written, or may not. */
+  public static UsageTrackingException commitUnknown(String table, long version, Throwable cause) {
+    return Conditions.error(
+        "USAGE_TRACKING_COMMIT_UNKNOWN",
+        cause,
+        "table",
+        table,
+        "version",
+        Long.toString(version),
+        "reason",
+        cause.toString());
   }
 
   /** A file of a table's log cannot be read. */

@@ -275,6 +275,13 @@ final class Copies {
     places.removeAll(rewrites.paths(), configuration);
   }
 
+  /** Ends what tasks began to upload and could not end themselves. */
+  void abortUploads() {
+    if (numFiles > 0) {
+      places.abortUploads(configuration);
+    }
+  }
+
   private void discard(List<AddFile> files) {
     files.forEach(file -> discarded.put(file.path(), file.size()));
   }

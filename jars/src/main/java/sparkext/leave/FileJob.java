@@ -57,7 +57,13 @@ final class FileJob {
         ordered.put(number, looked);
       }
     }
-    CopyJob job = new CopyJob(session.sparkContext(), configuration, files.columns(), progress);
+    CopyJob job =
+        new CopyJob(
+            session.sparkContext(),
+            configuration,
+            files.columns(),
+            StoreCopySetting.isOn(session),
+            progress);
     for (FileResult result : job.run(orders, "Column mapping of " + table + ": " + doing)) {
       done.add(new Done(ordered.get(result.number()), result));
     }

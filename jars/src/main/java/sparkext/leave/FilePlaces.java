@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.paths.SparkPath;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
@@ -189,7 +190,39 @@ final class FilePlaces {
         () -> {
           used.keySet().forEach(folder -> removeCopies(folder, configuration));
           remove(others, configuration);
+          used.keySet().forEach(folder -> removeIfEmpty(folder, configuration));
         });
+  }
+
+  /** Ends the uploads of copies that tasks left. What cannot be ended is left to the store. */
+  void abortUploads(Configuration configuration) {
+    Uninterrupted.run(
+        () -> {
+          try {
+            Storages.abortUploads(table.getFileSystem(configuration), table, run);
+          } catch (IOException notListed) {
+            LOG.info("Uploads that were left, if any, stay: {}", notListed.toString());
+          }
+        });
+  }
+
+  /**
+   * Removes a folder that has nothing but what stands for it on an object store, which keeps it
+   * once a file in it is removed. Elsewhere a folder may be that of a writer who is about to use
+   * it.
+   */
+  private void removeIfEmpty(Path folder, Configuration configuration) {
+    try {
+      FileSystem storage = folder.getFileSystem(configuration);
+      Path left = folder;
+      while (Storages.isObjectStore(storage)
+          && !left.equals(table)
+          && storage.delete(left, false)) {
+        left = left.getParent();
+      }
+    } catch (IOException notEmpty) {
+      LOG.debug("{} stays: {}", folder, notEmpty.toString());
+    }
   }
 
   /** Removes files of the log. What cannot be removed stays for VACUUM. */

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.leave;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.NoMapping$;
@@ -61,7 +63,8 @@ final class LeavingRounds {
    *
    * @return whether it was committed; if not, nothing was written and Delta's rewrite has to do it
    * @throws UsageTrackingException USAGE_TRACKING_REMOVAL_OVERTAKEN;
-   *     USAGE_TRACKING_UNREADABLE_DATA_FILE; a failure of the rules
+   *     USAGE_TRACKING_UNREADABLE_DATA_FILE; USAGE_TRACKING_COPY_FAILED;
+   *     USAGE_TRACKING_STORAGE_FAILED; USAGE_TRACKING_COMMIT_UNKNOWN; a failure of the rules
    */
   boolean run() {
     try (progress) {
@@ -72,8 +75,12 @@ final class LeavingRounds {
         }
       }
     } catch (Throwable failure) {
-      cleanUp();
-      throw UsageTrackingException.sneak(failure);
+      if (!commit.mayStand()) {
+        copies.removeAll();
+      }
+      throw UsageTrackingException.sneak(described(failure));
+    } finally {
+      copies.abortUploads();
     }
     if (!isCommitted) {
       copies.removeAll();
@@ -83,12 +90,18 @@ final class LeavingRounds {
     return isCommitted;
   }
 
-  private void cleanUp() {
-    if (commit.mayStand()) {
-      LOG.warn("New files stay until VACUUM, for their commit may stand in the log");
-    } else {
-      copies.removeAll();
+  /** With a condition, if it has none. */
+  private Throwable described(Throwable failure) {
+    if (failure instanceof SparkThrowable known && known.getCondition() != null) {
+      return failure;
     }
+    if (commit.mayStand()) {
+      return UsageTrackingErrors.commitUnknown(
+          table.path(), table.snapshot().version() + 1, failure);
+    }
+    return failure instanceof IOException storage
+        ? UsageTrackingErrors.storageFailed(table.path(), storage)
+        : failure;
   }
 
   /** How column mapping may be removed from the version that was followed. */

@@ -71,6 +71,11 @@ final class TableTail {
     this.last = new Commit(snapshot.version(), "");
   }
 
+  /** Where the table is. */
+  String path() {
+    return log.dataPath().toString();
+  }
+
   /** The version that all else is of. */
   Snapshot snapshot() {
     return snapshot;

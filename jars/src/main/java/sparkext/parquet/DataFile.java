@@ -4,11 +4,16 @@ package sparkext.parquet;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.Serializable;
+import java.util.Optional;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StreamCapabilities;
+import sparkext.s3.S3Bucket;
+import sparkext.s3.S3Object;
+import sparkext.s3.S3Upload;
+import sparkext.s3.StoreRefusedException;
 
 /** One data file on any storage, and what a plan makes of it. */
 public final class DataFile {
@@ -52,7 +57,9 @@ public final class DataFile {
    * a footer of longer names longer.
    */
   public Outcome look(boolean mayStay) throws IOException {
-    return read(file -> new Outcome(mayStay && file.isClean() ? Way.KEPT : Way.COPIED, size, null));
+    return read(
+        () -> storages.open(path, size),
+        file -> new Outcome(mayStay && file.isClean() ? Way.KEPT : Way.COPIED, size, null));
   }
 
   /**
@@ -61,17 +68,41 @@ public final class DataFile {
    *
    * @param target of which nothing exists; folders are made
    * @param mayStay whether a file that needs no new name is left where it is
-   * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
+   * @param checkpoint runs before each piece of at most 16 MiB that is read, and before each part
+   *     that a store copies, and ends the copy by an exception
    * @throws FileAlreadyExistsException if the target is there already; it stays as it is
    */
   public Outcome copyTo(Path target, boolean mayStay, Runnable checkpoint) throws IOException {
-    return read(
-        file -> {
-          if (mayStay && file.isClean()) {
-            return new Outcome(Way.KEPT, size, null);
-          }
-          return new Outcome(Way.COPIED, write(file, target, checkpoint), null);
-        });
+    Optional<S3Bucket> bucket = storages.bucketOf(path, size, target);
+    if (bucket.isPresent()) {
+      try {
+        return copyIn(bucket.get(), target, mayStay, checkpoint);
+      } catch (StoreRefusedException refused) {
+        storages.refused(target, refused);
+      }
+    }
+    return copy(() -> storages.open(path, size), () -> create(target), target, mayStay, checkpoint);
+  }
+
+  private Outcome copyIn(S3Bucket bucket, Path target, boolean mayStay, Runnable checkpoint)
+      throws IOException {
+    S3Object object = new S3Object(bucket, path, size);
+    return copy(
+        () -> new StoredFile(object, size),
+        () -> new S3Upload(bucket, object, target, checkpoint),
+        target,
+        mayStay,
+        checkpoint);
+  }
+
+  /** How a file is opened. */
+  private interface Opening {
+    Source run() throws IOException;
+  }
+
+  /** How a file is created. */
+  private interface Creation {
+    OutputStream run() throws IOException;
   }
 
   /** What is done with a file whose footer is read. */
@@ -79,8 +110,19 @@ public final class DataFile {
     Outcome of(RenamedFile file) throws IOException, NotCopiedException;
   }
 
-  private Outcome read(Use use) throws IOException {
-    try (Source source = Source.open(storages, path, size)) {
+  private Outcome copy(
+      Opening opening, Creation creation, Path target, boolean mayStay, Runnable checkpoint)
+      throws IOException {
+    return read(
+        opening,
+        file ->
+            mayStay && file.isClean()
+                ? new Outcome(Way.KEPT, size, null)
+                : new Outcome(Way.COPIED, write(file, target, creation.run(), checkpoint), null));
+  }
+
+  private Outcome read(Opening opening, Use use) throws IOException {
+    try (Source source = opening.run()) {
       return use.of(new RenamedFile(source, size, renaming));
     } catch (NotCopiedException reason) {
       return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
@@ -88,20 +130,20 @@ public final class DataFile {
       return new Outcome(Way.UNREADABLE, size, reason.getMessage());
     } catch (Source.EndException cut) {
       return new Outcome(Way.UNREADABLE, size, "it has fewer than " + size + " bytes");
+    } catch (Source.GoneException gone) {
+      return new Outcome(Way.UNREADABLE, size, MissingFileException.REASON);
     }
   }
 
-  private long write(RenamedFile file, Path target, Runnable checkpoint)
+  private long write(RenamedFile file, Path target, OutputStream stream, Runnable checkpoint)
       throws IOException, NotCopiedException {
-    FileSystem storage = storages.of(target);
-    OutputStream stream = storages.inFolderOf(target, storage, () -> create(storage, target));
     try {
       long length = file.writeTo(stream, checkpoint);
       stream.close();
       return length;
     } catch (Throwable failed) {
       try {
-        remove(storage, target, stream);
+        remove(target, stream);
       } catch (IOException | RuntimeException besides) {
         failed.addSuppressed(besides);
       }
@@ -109,29 +151,32 @@ public final class DataFile {
     }
   }
 
-  private OutputStream create(FileSystem storage, Path target) throws IOException {
+  /** Folders are made by the storage, or need not be: an object store has none. */
+  private OutputStream create(Path target) throws IOException {
+    FileSystem storage = storages.of(target);
     if (!LocalDisk.has(storage)) {
       return storage.create(target, false);
     }
     try {
-      return new DiskStream(LocalDisk.file(storage, target), storages.permissions());
+      return storages.onDisk(storage, target);
     } catch (java.nio.file.FileAlreadyExistsException exists) {
       throw new FileAlreadyExistsException(target + " already exists");
     }
   }
 
   /** Closing completes a file on a store of objects, unless it is aborted before. */
-  private static void remove(FileSystem storage, Path target, OutputStream stream)
-      throws IOException {
+  private void remove(Path target, OutputStream stream) throws IOException {
     Uninterrupted.run(
         () -> {
           try (stream) {
-            if (stream instanceof FSDataOutputStream upload
+            if (stream instanceof S3Upload upload) {
+              upload.abort();
+            } else if (stream instanceof FSDataOutputStream upload
                 && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
               upload.abort();
             }
           } finally {
-            storage.delete(target, false);
+            storages.of(target).delete(target, false);
           }
         });
   }

@@ -25,13 +25,15 @@ public record FileColumn(List<String> path, Integer fieldId) {
    */
   public static List<FileColumn> of(Configuration configuration, Path path, long size)
       throws IOException, NotParquetException, NotCopiedException {
-    try (Source source = Source.open(new Storages(configuration), path, size)) {
+    try (Source source = new Storages(configuration).open(path, size)) {
       List<SchemaElement> schema = Footer.readUnchecked(source, size).metadata().getSchema();
       List<FileColumn> columns = new ArrayList<>();
       if (schema.size() > 1) {
         SchemaTree.of(schema).children().forEach(child -> add(child, List.of(), columns));
       }
       return columns;
+    } catch (Source.GoneException gone) {
+      throw new MissingFileException();
     } catch (Source.EndException cut) {
       throw new NotParquetException("it has fewer than " + size + " bytes");
     }

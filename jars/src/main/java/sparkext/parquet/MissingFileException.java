@@ -5,7 +5,9 @@ package sparkext.parquet;
 public final class MissingFileException extends NotParquetException {
   private static final long serialVersionUID = 1L;
 
+  static final String REASON = "it does not exist";
+
   MissingFileException() {
-    super("it does not exist");
+    super(REASON);
   }
 }

@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Pattern;
-import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.ColumnMetaData;
 import org.apache.parquet.format.FileMetaData;
@@ -22,7 +21,7 @@ import org.apache.parquet.format.SortingColumn;
  *
  * <p>Source: Parquet, parquet.thrift.
  */
-public final class RenamedFile {
+final class RenamedFile {
   /** 1.2.9 and later. */
   private static final Pattern KNOWS_ITS_SIZES =
       Pattern.compile(
@@ -45,11 +44,6 @@ public final class RenamedFile {
    * @throws NotCopiedException if the file has to be written row by row
    * @throws NotParquetException if nobody can read it
    */
-  public RenamedFile(FSDataInputStream file, long size, ColumnPlan plan)
-      throws IOException, NotCopiedException, NotParquetException {
-    this(new Source.OfStream(file), size, new Renaming(plan));
-  }
-
   RenamedFile(Source file, long size, Renaming renaming)
       throws IOException, NotCopiedException, NotParquetException {
     this.file = file;
@@ -66,13 +60,8 @@ public final class RenamedFile {
   }
 
   /** Whether the file can stay: all that it has is called so already, and nothing has to go. */
-  public boolean isClean() {
+  boolean isClean() {
     return oldPaths.equals(newPaths);
-  }
-
-  /** Writes the file under its new names. */
-  public void writeTo(OutputStream target) throws IOException, NotCopiedException {
-    writeTo(target, () -> {});
   }
 
   /**

@@ -2,56 +2,20 @@
 package sparkext.parquet;
 
 import java.io.Closeable;
-import java.io.EOFException;
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
-import java.nio.file.NoSuchFileException;
-import org.apache.hadoop.fs.FSDataInputStream;
-import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.Path;
 
 /** A file that is read at any place, and copied from there in pieces. */
 interface Source extends Closeable {
   /**
-   * Opens a file.
-   *
-   * @param size of it, as the table's log has it
-   * @throws EndException if it is small, and smaller than that
-   * @throws NotParquetException if there is none
-   */
-  static Source open(Storages storages, Path path, long size)
-      throws IOException, NotParquetException {
-    Source file = open(storages.of(path), path);
-    if (!storages.isSmall(size)) {
-      return file;
-    }
-    try (file) {
-      byte[] bytes = new byte[(int) Math.max(size, 0)];
-      file.read(0, bytes);
-      return new InMemory(bytes);
-    }
-  }
-
-  private static Source open(FileSystem storage, Path path)
-      throws IOException, NotParquetException {
-    try {
-      return LocalDisk.has(storage)
-          ? new OfDisk(FileChannel.open(LocalDisk.file(storage, path)))
-          : new OfStream(storage.open(path));
-    } catch (FileNotFoundException | NoSuchFileException missing) {
-      throw new MissingFileException();
-    }
-  }
-
-  /**
    * Fills an array from a place in the file.
    *
    * @throws EndException if the file ends before
+   * @throws GoneException if there is no such file any more
    */
   void read(long start, byte[] bytes) throws IOException;
 
@@ -60,6 +24,7 @@ interface Source extends Closeable {
    *
    * @param checkpoint runs before each piece, and ends the copy by an exception
    * @throws EndException if the file ends before
+   * @throws GoneException if there is no such file any more
    */
   void copy(long start, long length, OutputStream target, Runnable checkpoint) throws IOException;
 
@@ -68,41 +33,9 @@ interface Source extends Closeable {
     private static final long serialVersionUID = 1L;
   }
 
-  /** A file on any storage, through a buffer. */
-  record OfStream(FSDataInputStream file) implements Source {
-    private static final int PIECE = 1 << 20;
-
-    @Override
-    public void read(long start, byte[] bytes) throws IOException {
-      try {
-        file.readFully(start, bytes);
-      } catch (EOFException end) {
-        throw new EndException();
-      }
-    }
-
-    @Override
-    public void copy(long start, long length, OutputStream target, Runnable checkpoint)
-        throws IOException {
-      byte[] buffer = new byte[(int) Math.min(length, PIECE)];
-      file.seek(start);
-      for (long rest = length; rest > 0; ) {
-        checkpoint.run();
-        int piece = (int) Math.min(rest, buffer.length);
-        try {
-          file.readFully(buffer, 0, piece);
-        } catch (EOFException end) {
-          throw new EndException();
-        }
-        target.write(buffer, 0, piece);
-        rest -= piece;
-      }
-    }
-
-    @Override
-    public void close() throws IOException {
-      file.close();
-    }
+  /** Of the file that is read: a storage that is written to may lack folders. */
+  final class GoneException extends IOException {
+    private static final long serialVersionUID = 1L;
   }
 
   /** A file on a local disk, which the kernel copies by itself. */

@@ -1,36 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import sparkext.s3.ObjectStores;
+import sparkext.s3.S3Bucket;
+import sparkext.s3.StoreRefusedException;
 
 /**
  * The storages of a task's files: asked for once, and so their folders, not for each small file.
  */
 public final class Storages {
+  private static final Logger LOG = LoggerFactory.getLogger(Storages.class);
+
   private static final int SMALL = 256 << 10;
+
+  private static final Set<String> OBJECT_STORES = Set.of("s3a", "s3", "gs");
+
+  /** No object store copies less into a part of an object that has another one. */
+  private static final long COPIED_BY_STORES = 5L << 20;
 
   private final Configuration configuration;
   private final int small;
   private final Map<String, FileSystem> found = new HashMap<>();
-  private final Set<String> folders = new HashSet<>();
+  private final Map<FileSystem, Optional<S3Bucket>> buckets = new HashMap<>();
+  private final Set<Path> folders = new HashSet<>();
   private Set<PosixFilePermission> permissions;
+  private final boolean copy;
 
+  /** Storages that are read, and written to. */
   public Storages(Configuration configuration) {
-    this(configuration, SMALL);
+    this(configuration, /* copy= */ false);
+  }
+
+  /**
+   * Storages of which some can copy.
+   *
+   * @param copy whether they do so where they can
+   */
+  public Storages(Configuration configuration, boolean copy) {
+    this(configuration, copy, SMALL);
   }
 
   /**
@@ -38,13 +63,39 @@ public final class Storages {
    *
    * @param small the length of files that are read at once, instead of in pieces
    */
-  public Storages(Configuration configuration, int small) {
+  public Storages(Configuration configuration, boolean copy, int small) {
     this.configuration = configuration;
+    this.copy = copy;
     this.small = small;
   }
 
-  boolean isSmall(long size) {
-    return size <= small;
+  /**
+   * Opens a file.
+   *
+   * @param size of it, as the table's log has it
+   * @throws Source.EndException if it is small, and smaller than that
+   * @throws Source.GoneException if there is none, and the storage says so by now
+   */
+  Source open(Path path, long size) throws IOException {
+    Source file = open(of(path), path, size);
+    if (size > small) {
+      return file;
+    }
+    try (file) {
+      byte[] bytes = new byte[(int) Math.max(size, 0)];
+      file.read(0, bytes);
+      return new Source.InMemory(bytes);
+    }
+  }
+
+  private static Source open(FileSystem storage, Path path, long size) throws IOException {
+    try {
+      return LocalDisk.has(storage)
+          ? new Source.OfDisk(FileChannel.open(LocalDisk.file(storage, path)))
+          : new OpenedFile(storage, path, size);
+    } catch (NoSuchFileException missing) {
+      throw new Source.GoneException();
+    }
   }
 
   /** That of a path with a scheme. */
@@ -56,6 +107,24 @@ public final class Storages {
       found.put(root, storage);
     }
     return storage;
+  }
+
+  /** The store that can make one file of the other by itself, if it is worth it. */
+  Optional<S3Bucket> bucketOf(Path source, long size, Path target) throws IOException {
+    FileSystem storage = of(target);
+    return copy && size > COPIED_BY_STORES && of(source) == storage
+        ? buckets.computeIfAbsent(storage, ObjectStores::bucketOf)
+        : Optional.empty();
+  }
+
+  /** Goes on without the store, for one file or for all, which is said once. */
+  void refused(Path target, StoreRefusedException by) throws IOException {
+    if (by.isForAll()) {
+      LOG.warn("Files are read and written, for their store does not copy them", by);
+      buckets.put(of(target), Optional.empty());
+    } else {
+      LOG.warn("{} is written, for its store did not copy it", target, by);
+    }
   }
 
   /** The files of a folder whose names have a part in common, with their lengths. */
@@ -72,7 +141,7 @@ public final class Storages {
   }
 
   /** Those of a new file, as Hadoop gives them. */
-  Set<PosixFilePermission> permissions() {
+  private Set<PosixFilePermission> permissions() {
     if (permissions == null) {
       FsPermission wanted =
           FsPermission.getFileDefault().applyUMask(FsPermission.getUMask(configuration));
@@ -81,26 +150,38 @@ public final class Storages {
     return permissions;
   }
 
-  /** How a file is created in a folder that is there. */
-  interface Creation {
-    OutputStream run() throws IOException;
+  /** Whether folders are but names there, and stay as objects of their own once they are empty. */
+  public static boolean isObjectStore(FileSystem storage) {
+    return OBJECT_STORES.contains(storage.getUri().getScheme());
   }
 
-  /** Creates a file, and its folder where that is not there, or no more. */
-  OutputStream inFolderOf(Path file, FileSystem storage, Creation creation) throws IOException {
-    String path = file.toString();
-    boolean isNew = folders.add(path.substring(0, path.lastIndexOf(Path.SEPARATOR_CHAR)));
+  /**
+   * Ends the uploads that tasks left, of files below a folder whose names have a part in common. No
+   * listing shows them, and VACUUM does not find them.
+   */
+  public static void abortUploads(FileSystem storage, Path folder, String inName)
+      throws IOException {
+    Optional<S3Bucket> bucket = ObjectStores.bucketOf(storage);
+    if (bucket.isPresent()) {
+      bucket.get().abortUploads(folder, inName);
+    }
+  }
+
+  /** A new file on a local disk, and its folder where that is not there, or no more. */
+  OutputStream onDisk(FileSystem storage, Path path) throws IOException {
+    Path folder = path.getParent();
+    boolean isNew = folders.add(folder);
     if (isNew) {
-      storage.mkdirs(file.getParent());
+      storage.mkdirs(folder);
     }
     try {
-      return creation.run();
-    } catch (FileNotFoundException | NoSuchFileException removed) {
+      return new DiskStream(LocalDisk.file(storage, path), permissions());
+    } catch (NoSuchFileException removed) {
       if (isNew) {
         throw removed;
       }
-      storage.mkdirs(file.getParent());
-      return creation.run();
+      storage.mkdirs(folder);
+      return new DiskStream(LocalDisk.file(storage, path), permissions());
     }
   }
 }

@@ -24,9 +24,16 @@ class PairLinkageTest {
 
   private static final Path CLASSES = Path.of("target", "classes");
 
-  /** What our jar and the JVM bring, and what is Delta's own affair. */
+  /** What our jar and the JVM bring, what is Delta's own affair, and what Spark does not bring. */
   private static final List<String> BROUGHT =
-      List.of("java.", "javax.", "sparkext.", "net.bytebuddy.", "io.delta.storage.");
+      List.of(
+          "java.",
+          "javax.",
+          "sparkext.",
+          "net.bytebuddy.",
+          "io.delta.storage.",
+          "org.apache.hadoop.fs.s3a.",
+          "software.amazon.awssdk.");
 
   private static final Predicate<String> IS_CHECKED =
       name ->

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import sparkext.s3.S3Object;
+import sparkext.s3.S3Upload;
+
+/** A file whose store copies ranges of it by itself. */
+final class StoredFile implements Source {
+  private final S3Object object;
+  private final long size;
+  private final Window window = new Window();
+
+  /**
+   * @param size of the file, as the table's log has it
+   */
+  StoredFile(S3Object object, long size) {
+    this.object = object;
+    this.size = size;
+  }
+
+  @Override
+  public void read(long start, byte[] bytes) throws IOException {
+    window.read(start, bytes, size, object::read);
+  }
+
+  /** To an upload of the same store. */
+  @Override
+  public void copy(long start, long length, OutputStream target, Runnable checkpoint) {
+    ((S3Upload) target).copy(start, length);
+  }
+
+  @Override
+  public void close() {}
+}

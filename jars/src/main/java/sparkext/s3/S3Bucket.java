@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.s3;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.s3a.S3AFileSystem;
+import org.apache.hadoop.fs.s3a.api.RequestFactory;
+import org.apache.hadoop.fs.store.audit.AuditSpan;
+import software.amazon.awssdk.awscore.exception.AwsServiceException;
+import software.amazon.awssdk.core.exception.AbortedException;
+import software.amazon.awssdk.core.exception.SdkException;
+import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.AbortMultipartUploadResponse;
+import software.amazon.awssdk.services.s3.model.ListMultipartUploadsRequest;
+import software.amazon.awssdk.services.s3.model.MultipartUpload;
+
+/**
+ * A bucket, by the client of its file system. Requests are those that S3A would send, with its
+ * encryption, storage class, ACL and checksums: they are made by its factory, or take from what
+ * that made.
+ *
+ * <p>Source: Hadoop 3.4.1 to 3.5.0, S3AFileSystem.java, S3AInternals.java, RequestFactory.java.
+ */
+public final class S3Bucket {
+  /** No such request, no right, no such method, not implemented. */
+  private static final Set<Integer> FOR_ALL = Set.of(400, 403, 405, 501);
+
+  private final S3AFileSystem storage;
+  private final S3Client client;
+
+  private S3Bucket(S3AFileSystem storage) {
+    this.storage = storage;
+    this.client = storage.getS3AInternals().getAmazonS3Client("copies of data files");
+  }
+
+  /**
+   * Nothing where copies would not be what S3A writes: encrypted by the client, or in one piece.
+   */
+  static Optional<S3Bucket> of(FileSystem storage) {
+    S3AFileSystem files = (S3AFileSystem) storage;
+    return files.isCSEEnabled() || !files.isMultipartUploadEnabled()
+        ? Optional.empty()
+        : Optional.of(new S3Bucket(files));
+  }
+
+  /** Ends the uploads below a folder that somebody left, of objects with this in their names. */
+  public void abortUploads(Path folder, String inName) throws IOException {
+    String below = key(folder).isEmpty() ? "" : key(folder) + "/";
+    ListMultipartUploadsRequest.Builder listing =
+        requests().newListMultipartUploadsRequestBuilder(below);
+    call(
+        folder,
+        () ->
+            client.listMultipartUploadsPaginator(listing.build()).uploads().stream()
+                .filter(
+                    left -> left.key().substring(left.key().lastIndexOf('/') + 1).contains(inName))
+                .map(this::abort)
+                .toList());
+  }
+
+  private AbortMultipartUploadResponse abort(MultipartUpload upload) {
+    return client.abortMultipartUpload(
+        requests().newAbortMultipartUploadRequestBuilder(upload.key(), upload.uploadId()).build());
+  }
+
+  S3Client client() {
+    return client;
+  }
+
+  RequestFactory requests() {
+    return storage.getRequestFactory();
+  }
+
+  String key(Path path) {
+    return storage.pathToKey(path);
+  }
+
+  /**
+   * What the store answers.
+   *
+   * @throws InterruptedIOException if this thread is to end
+   * @throws StoreRefusedException if it refuses or fails, after all the retries that S3A wants
+   */
+  <T> T call(Path path, Supplier<T> request) throws IOException {
+    try (AuditSpan span = storage.createSpan("spark_ext_copy", path.toString(), null)) {
+      span.activate();
+      return request.get();
+    } catch (AbortedException interrupted) {
+      throw interrupted(interrupted);
+    } catch (SdkException failed) {
+      if (Thread.currentThread().isInterrupted()) {
+        throw interrupted(failed);
+      }
+      int status = failed instanceof AwsServiceException answer ? answer.statusCode() : 0;
+      throw new StoreRefusedException(failed.getMessage(), failed, FOR_ALL.contains(status));
+    } catch (LinkageError unfit) {
+      throw new StoreRefusedException(unfit.toString(), unfit, /* isForAll= */ true);
+    }
+  }
+
+  private static IOException interrupted(SdkException by) {
+    return (IOException) new InterruptedIOException(by.getMessage()).initCause(by);
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.s3;
+
+import java.io.IOException;
+import org.apache.hadoop.fs.Path;
+import software.amazon.awssdk.core.ResponseBytes;
+import software.amazon.awssdk.services.s3.model.GetObjectRequest;
+import software.amazon.awssdk.services.s3.model.GetObjectResponse;
+
+/** An object that stays the one that it was when it was read first. */
+public final class S3Object {
+  private final S3Bucket bucket;
+  private final Path path;
+  private final long size;
+  private String etag;
+
+  /**
+   * An object, of which nothing is read yet.
+   *
+   * @param size as the table's log has it
+   */
+  public S3Object(S3Bucket bucket, Path path, long size) {
+    this.bucket = bucket;
+    this.path = path;
+    this.size = size;
+  }
+
+  /**
+   * Fills an array from a place in it, by one request.
+   *
+   * @throws StoreRefusedException if there is no such object, or it cannot be read, or is another
+   *     one by now, or of another size
+   */
+  public void read(long start, byte[] bytes) throws IOException {
+    String range = "bytes=" + start + "-" + (start + bytes.length - 1);
+    GetObjectRequest.Builder request =
+        bucket.requests().newGetObjectRequestBuilder(key()).range(range);
+    if (etag != null) {
+      request.ifMatch(etag);
+    }
+    ResponseBytes<GetObjectResponse> answer =
+        bucket.call(path, () -> bucket.client().getObjectAsBytes(request.build()));
+    byte[] read = answer.asByteArrayUnsafe();
+    String expected = range.replace('=', ' ') + "/" + size;
+    if (!expected.equals(answer.response().contentRange()) || read.length != bytes.length) {
+      throw new StoreRefusedException(
+          path + " has " + answer.response().contentRange() + ", not " + expected, null, false);
+    }
+    System.arraycopy(read, 0, bytes, 0, read.length);
+    etag = answer.response().eTag();
+  }
+
+  String key() {
+    return bucket.key(path);
+  }
+
+  /** The tag by which the store knows whether the object is still the one that was read. */
+  String etag() {
+    return etag;
+  }
+}
