@@ -11,10 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.object_stores.s3 import S3
-from tests.object_stores.servers import s3proxy, versitygw
+from tests.object_stores.servers import has_go, s3proxy, versitygw
 from tests.object_stores.store import Store, known, new_store
-
-NewStore = Callable[..., Store]
 
 
 @pytest.fixture(scope="session")
@@ -31,6 +29,8 @@ def s3proxy_in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
 
 @pytest.fixture(scope="session")
 def versitygw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    if not has_go():
+        pytest.skip("no `go` on the PATH to build versitygw with")
     with versitygw(tmp_path_factory.mktemp("versitygw")) as server:
         yield server
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stands between Spark and an S3 server: counts requests, delays them, and harms those chosen.
 
-Each connection has a thread, and one of its own to the server. The request goes on as it came, with
-its `Host`, so that its signature holds.
+Each connection has a thread, and each request a connection to the server: one that is kept might be
+over when the next comes. The request goes on as it came, with its `Host`, so that its signature
+holds.
 """
 
 from __future__ import annotations
 
 import http.client
 import socket
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,6 +34,7 @@ class Proxy:
         self.server = urlsplit(server).netloc
         self.delay = delay  # seconds, of each request
         self.slow = 5.0  # seconds, of a request that is harmed so
+        self.errors: list[BaseException | None] = []  # its own, of which there must be none
         self._requests: list[Request] = []
         self._faults: list[Fault] = []
         self._lock = Lock()
@@ -112,6 +115,7 @@ class Proxy:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+        assert self.errors == []
 
 
 @contextmanager
@@ -133,7 +137,9 @@ class _Listener(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that go away are no news here."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):  # clients that go away are no news here
+            self.proxy.errors.append(error)
 
 
 class _Connection(BaseHTTPRequestHandler):
@@ -155,19 +161,12 @@ class _Connection(BaseHTTPRequestHandler):
         self.wfile.flush()
         return done
 
-    def setup(self) -> None:
-        super().setup()
-        self._up = http.client.HTTPConnection(self.server.proxy.server, timeout=300)
-
-    def finish(self) -> None:
-        self._up.close()
-        super().finish()
-
     def _pass_on(self) -> None:
         proxy = self.server.proxy
         named = {name.lower(): value for name, value in self.headers.items()}
         request = Request(self.command, self.requestline.split(" ")[1], named)
         harm = proxy.harm_of(request)
+        self._up = http.client.HTTPConnection(proxy.server, timeout=300)
         try:
             time.sleep(proxy.delay + (proxy.slow if harm is Harm.SLOW else 0))
             if harm in (Harm.ERROR_500, Harm.ERROR_403, Harm.ERROR_503):
@@ -181,6 +180,7 @@ class _Connection(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True  # the client, or the server, is gone
         finally:
+            self._up.close()
             proxy.note(request)
 
     def _has_body(self) -> bool:

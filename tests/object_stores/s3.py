@@ -47,7 +47,6 @@ class S3:
         method: str,
         path: str,
         query: Mapping[str, str] | None = None,
-        *,
         body: bytes = b"",
         **headers: str,
     ) -> Answer:
@@ -88,7 +87,7 @@ class S3:
 
     def put(self, bucket: str, key: str, body: bytes, **headers: str) -> str:
         """The ETag of the new object."""
-        return self.ask("PUT", f"{bucket}/{key}", None, body=body, **headers).headers["etag"]
+        return self.ask("PUT", f"{bucket}/{key}", None, body, **headers).headers["etag"]
 
     def head(self, bucket: str, key: str) -> Mapping[str, str]:
         return self.ask("HEAD", f"{bucket}/{key}").headers

@@ -82,7 +82,7 @@ def has_go() -> bool:
 
 
 def _versitygw() -> Path:
-    program = FETCHED / VERSITYGW.rpartition("@")[2] / "versitygw"
+    program = FETCHED / f"versitygw-{VERSITYGW.rpartition('@')[2]}" / "versitygw"
     if not program.exists():
         environment = {**os.environ, "GOBIN": str(program.parent)}
         subprocess.run(["go", "install", VERSITYGW], check=True, env=environment)
