@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`s3a:` for a Spark session: hadoop-aws and those modules of the AWS SDK that it needs.
+
+What hadoop-aws itself asks for is the SDK as one jar of 700 MB. These are 13 MB: S3, what copies
+and streams need, and STS, without which no credentials are found. Netty, Apache's HTTP client and
+the loggers are Spark's own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from tests.object_stores.fetched import alone, jars, whole, without
+
+# The SDK and the accelerator of streams that a Hadoop was built with (hadoop-project-*.pom). 3.4.1
+# has no such stream, and does not mind the jar.
+SDKS = {
+    "3.4.1": ("2.24.6", "1.2.1"),
+    "3.4.2": ("2.29.52", "1.2.1"),
+    "3.5.0": ("2.35.4", "1.3.1"),
+}
+MODULES = ("s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
+OF_SPARK = ("io.netty", "org.apache.httpcomponents", "org.slf4j", "commons-codec")
+
+
+def hadoop_version() -> str:
+    """That of the Spark which is installed here."""
+    (client,) = Path(pyspark.__file__).parent.glob("jars/hadoop-client-api-*.jar")
+    return client.stem.removeprefix("hadoop-client-api-")
+
+
+def aws_jars(hadoop: str | None = None) -> list[Path]:
+    """The jars for a Hadoop, fetched when they are first asked for."""
+    hadoop = hadoop or hadoop_version()
+    sdk, accelerator = SDKS[hadoop]
+    return jars(
+        f"aws-{hadoop}",
+        [
+            alone(f"org.apache.hadoop:hadoop-aws:{hadoop}"),
+            alone(f"software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:{accelerator}"),
+            *(whole(f"software.amazon.awssdk:{module}:{sdk}") for module in MODULES),
+            *map(without, (*OF_SPARK, "commons-logging")),
+        ],
+    )
+
+
+def add_to(spark: SparkSession) -> None:
+    """Puts the jars where `spark.jars` would have put them, in a local session that runs.
+
+    There the driver, our jar and the executor, whose class loader is below it, find them.
+    """
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    here = {url.getFile() for url in loader.getURLs()}
+    for jar in aws_jars():
+        url = jar.resolve().as_uri()
+        if url.removeprefix("file://") not in here:
+            loader.addURL(jvm.java.net.URI.create(url).toURL())

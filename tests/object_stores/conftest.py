@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An S3 server for each process of the tests, and buckets on it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.object_stores.s3 import S3
+from tests.object_stores.servers import has_go, s3proxy, versitygw
+from tests.object_stores.store import Store, known, new_store
+
+
+@pytest.fixture(scope="session")
+def s3proxy_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    with s3proxy(tmp_path_factory.mktemp("s3proxy")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3proxy_in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    with s3proxy(tmp_path_factory.mktemp("s3proxy"), in_memory=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def versitygw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
+    if not has_go():
+        pytest.skip("no `go` on the PATH to build versitygw with")
+    with versitygw(tmp_path_factory.mktemp("versitygw")) as server:
+        yield server
+
+
+@pytest.fixture(
+    params=["s3proxy_server", pytest.param("versitygw_server", marks=pytest.mark.matrix)]
+)
+def server(request: pytest.FixtureRequest) -> S3:
+    """Each of the servers."""
+    found: S3 = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def new_store_on(spark: SparkSession) -> Iterator[Callable[..., Store]]:
+    """Makes buckets that the session knows: of `store.new_store`, without a name."""
+    with ExitStack() as stack:
+
+        def make(server: S3, **options: object) -> Store:
+            bucket = f"b-{uuid.uuid4().hex[:12]}"
+            store = stack.enter_context(new_store(server, bucket, **options))  # type: ignore[arg-type]
+            stack.enter_context(known(spark, store))
+            return store
+
+        yield make
+
+
+@pytest.fixture
+def store(server: S3, new_store_on: Callable[..., Store]) -> Store:
+    """A bucket with the settings that S3A has by default, but less patience."""
+    return new_store_on(server)

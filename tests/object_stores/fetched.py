@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What only these tests need of Maven Central, fetched once into `.maven/` by the Ivy of PySpark.
+
+Ivy with a cache of its own and not Maven, whose plugins would be more than what they fetch, and
+whose repository `make test` fills at the same time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyspark
+
+CHECKOUT = Path(__file__).parents[2]
+FETCHED = CHECKOUT / ".maven" / "tests"
+ATTEMPTS = 3
+
+IVY_FILE = """\
+<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+  <info organisation="io.sparkext" module="tests"/>
+  <dependencies defaultconf="default">
+    {dependencies}
+  </dependencies>
+</ivy-module>
+"""
+
+
+def alone(coordinates: str) -> str:
+    """An artifact without what it depends on: `group:name:version`, perhaps with a classifier."""
+    group, name, version, *classifier = coordinates.split(":")
+    artifact = (
+        f'<artifact name="{name}" type="jar" ext="jar" m:classifier="{classifier[0]}"/>'
+        if classifier
+        else ""
+    )
+    return (
+        f'<dependency org="{group}" name="{name}" rev="{version}" transitive="false">'
+        f"{artifact}</dependency>"
+    )
+
+
+def whole(coordinates: str) -> str:
+    """An artifact and what it depends on."""
+    group, name, version = coordinates.split(":")
+    return f'<dependency org="{group}" name="{name}" rev="{version}"/>'
+
+
+def without(group: str) -> str:
+    """Whatever depends on a group, Spark has it."""
+    return f'<exclude org="{group}"/>'
+
+
+def jars(name: str, dependencies: Sequence[str]) -> list[Path]:
+    """The jars of some dependencies, in a folder that is there whole or not at all.
+
+    Args:
+        name: Of the folder; other dependencies need another one.
+        dependencies: What `alone`, `whole` and `without` return, in this order.
+    """
+    folder = FETCHED / name
+    FETCHED.mkdir(parents=True, exist_ok=True)
+    with (FETCHED / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # each process of pytest-xdist wants them
+        if not folder.exists():
+            _fetch(folder, "\n    ".join(dependencies))
+    return sorted(folder.glob("*.jar"))
+
+
+def _fetch(folder: Path, dependencies: str) -> None:
+    for _ in range(ATTEMPTS):
+        with tempfile.TemporaryDirectory(dir=FETCHED) as work:
+            ivy = Path(work, "ivy.xml")
+            ivy.write_text(IVY_FILE.format(dependencies=dependencies))
+            command = [*_ivy(), "-ivy", str(ivy), "-cache", f"{work}/cache", "-types", "jar"]
+            command += ["-confs", "default"]
+            command += ["-retrieve", f"{work}/jars/[artifact]-[revision].[ext]"]
+            shown = subprocess.run(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+            if shown.returncode == 0:
+                Path(work, "jars").rename(folder)
+                return
+    raise AssertionError(f"Cannot fetch {folder.name} in {ATTEMPTS} attempts:\n{shown.stdout}")
+
+
+def _ivy() -> list[str]:
+    (ivy,) = Path(pyspark.__file__).parent.glob("jars/ivy-*.jar")
+    settings = CHECKOUT / "jars" / "ivysettings.xml"
+    return [java(), "-jar", str(ivy), "-settings", str(settings)]
+
+
+def java() -> str:
+    """The Java that Spark would take."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    assert found is not None, "no `java` on the PATH"
+    return found

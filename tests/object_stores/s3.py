@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small S3 client of the standard library, which asks a server what is there.
+
+It shares nothing with hadoop-aws, with the AWS SDK or with us.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+from xml.etree import ElementTree
+
+REGION = "us-east-1"
+ACCESS_KEY, SECRET_KEY = "key", "secret-of-the-tests"
+UNSIGNED = "UNSIGNED-PAYLOAD"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]  # names in small letters
+    body: bytes
+
+
+class S3Error(Exception):
+    """What the server refused."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(f"{answer.status} {answer.body.decode(errors='replace')}")
+        self.status = answer.status
+        self.code = _text(ElementTree.fromstring(answer.body), "Code") if answer.body else ""
+
+
+@dataclass(frozen=True)
+class S3:
+    """One server, by its address `http://127.0.0.1:port`."""
+
+    url: str
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        **headers: str,
+    ) -> Answer:
+        """One request.
+
+        Args:
+            method: Of HTTP.
+            path: The bucket, or bucket and key, as they are called.
+            query: What comes after the question mark.
+            body: What is sent.
+            headers: With `_` for `-`.
+
+        Raises:
+            S3Error: The status is 300 or above.
+        """
+        split = urlsplit(self.url)
+        target = quote(f"/{path}", safe="/-_.~")
+        told = "&".join(f"{_quoted(k)}={_quoted(v)}" for k, v in sorted((query or {}).items()))
+        named = {name.replace("_", "-").lower(): value for name, value in headers.items()}
+        signed = _signed(method, target, told, {"host": split.netloc, **named})
+        connection = http.client.HTTPConnection(split.netloc, timeout=60)
+        try:
+            connection.request(method, f"{target}?{told}", body=body, headers=signed)
+            response = connection.getresponse()
+            found = {name.lower(): value for name, value in response.getheaders()}
+            answer = Answer(response.status, found, response.read())
+        finally:
+            connection.close()
+        if answer.status >= 300:
+            raise S3Error(answer)
+        return answer
+
+    def create_bucket(self, bucket: str) -> None:
+        self.ask("PUT", bucket)
+
+    def get(self, bucket: str, key: str) -> bytes:
+        return self.ask("GET", f"{bucket}/{key}").body
+
+    def put(self, bucket: str, key: str, body: bytes, **headers: str) -> str:
+        """The ETag of the new object."""
+        return self.ask("PUT", f"{bucket}/{key}", None, body, **headers).headers["etag"]
+
+    def head(self, bucket: str, key: str) -> Mapping[str, str]:
+        return self.ask("HEAD", f"{bucket}/{key}").headers
+
+    def delete(self, bucket: str, key: str) -> None:
+        self.ask("DELETE", f"{bucket}/{key}")
+
+    def objects(self, bucket: str, prefix: str = "") -> dict[str, int]:
+        """The size of each object, by its key."""
+        query = {"list-type": "2", "prefix": prefix}
+        return {
+            _text(item, "Key"): int(_text(item, "Size"))
+            for page in self._pages(bucket, query, {"NextContinuationToken": "continuation-token"})
+            for item in page.findall("{*}Contents")
+        }
+
+    def pending_uploads(self, bucket: str) -> dict[str, str]:
+        """The key of each multipart upload that was neither completed nor aborted, by its id."""
+        markers = {"NextKeyMarker": "key-marker", "NextUploadIdMarker": "upload-id-marker"}
+        return {
+            _text(item, "UploadId"): _text(item, "Key")
+            for page in self._pages(bucket, {"uploads": ""}, markers)
+            for item in page.findall("{*}Upload")
+        }
+
+    def _pages(
+        self, bucket: str, query: dict[str, str], markers: Mapping[str, str]
+    ) -> Iterator[ElementTree.Element]:
+        while True:
+            page = ElementTree.fromstring(self.ask("GET", bucket, query).body)
+            yield page
+            if _text(page, "IsTruncated") != "true":
+                return
+            query = query | {told: _text(page, found) for found, told in markers.items()}
+
+
+def _text(element: ElementTree.Element, name: str) -> str:
+    return element.findtext(f"{{*}}{name}") or ""
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="-_.~")
+
+
+def _signed(method: str, path: str, query: str, headers: dict[str, str]) -> dict[str, str]:
+    """The headers with a signature of version 4, which a server may look at."""
+    now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    scope = f"{now[:8]}/{REGION}/s3/aws4_request"
+    headers = headers | {"x-amz-date": now, "x-amz-content-sha256": UNSIGNED}
+    names = ";".join(sorted(headers))
+    lines = "".join(f"{name}:{headers[name].strip()}\n" for name in sorted(headers))
+    request = "\n".join([method, path, query, lines, names, UNSIGNED])
+    digest = hashlib.sha256(request.encode()).hexdigest()
+    key = f"AWS4{SECRET_KEY}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    text = "\n".join(["AWS4-HMAC-SHA256", now, scope, digest])
+    signature = hmac.new(key, text.encode(), "sha256").hexdigest()
+    credential = f"Credential={ACCESS_KEY}/{scope}"
+    return headers | {
+        "authorization": f"AWS4-HMAC-SHA256 {credential}, SignedHeaders={names}, "
+        f"Signature={signature}"
+    }

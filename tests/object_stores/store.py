@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bucket behind a proxy of its own, and what tests ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable, QueryBuilder
+from pyspark.sql import SparkSession
+
+from tests.object_stores.aws import add_to
+from tests.object_stores.proxy import Proxy, running
+from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
+
+# A request that fails for ever does so in a second, and not in minutes.
+SHORT_PATIENCE = {
+    "attempts.maximum": "2",
+    "retry.limit": "2",
+    "retry.interval": "10ms",
+    "retry.throttle.limit": "2",
+    "retry.throttle.interval": "10ms",
+    "connection.timeout": "3s",
+    "connection.request.timeout": "0",
+}
+
+
+@dataclass(frozen=True)
+class Store:
+    """A bucket: `uri` through the proxy, all else straight at the server.
+
+    Its settings name the bucket, so that many stores with different ones live in one session.
+    """
+
+    server: S3
+    proxy: Proxy
+    bucket: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def uri(self, path: str = "") -> str:
+        return f"s3a://{self.bucket}/{path}".rstrip("/")
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Of Hadoop; before a session starts, with `spark.hadoop.` before each."""
+        options = {
+            "endpoint": self.proxy.url,
+            "endpoint.region": REGION,
+            "path.style.access": "true",
+            "access.key": ACCESS_KEY,
+            "secret.key": SECRET_KEY,
+            "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+            **SHORT_PATIENCE,
+            **self.options,
+        }
+        return {f"fs.s3a.bucket.{self.bucket}.{name}": value for name, value in options.items()}
+
+    def objects(self, prefix: str = "") -> dict[str, int]:
+        """The size of each object, by its key."""
+        return self.server.objects(self.bucket, prefix)
+
+    def pending_uploads(self) -> list[str]:
+        """The keys of uploads that nobody finished."""
+        return sorted(self.server.pending_uploads(self.bucket).values())
+
+    def mirror(self, path: str, folder: Path) -> Path:
+        """A copy of a table, for what reads folders; where the log names no place but its own."""
+        for key in self.objects(f"{path}/"):
+            file = folder / key.removeprefix(f"{path}/")
+            if not key.endswith("/"):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(self.server.get(self.bucket, key))
+        return folder
+
+    def rows(self, path: str) -> list[tuple[object, ...]]:
+        """A table's rows as deltalake reads them from the server, sorted."""
+        storage = {
+            "AWS_ENDPOINT_URL": self.server.url,
+            "AWS_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_ALLOW_HTTP": "true",
+        }
+        table = DeltaTable(f"s3://{self.bucket}/{path}", storage_options=storage)
+        found = QueryBuilder().register("t", table).execute("SELECT * FROM t").read_all()
+        columns = [column.to_pylist() for column in map(found.column, found.column_names)]
+        return sorted(zip(*columns, strict=True), key=repr)
+
+
+@contextmanager
+def new_store(
+    server: S3, bucket: str, *, delay: float = 0, options: Mapping[str, str] | None = None
+) -> Iterator[Store]:
+    """A new bucket and its proxy.
+
+    Args:
+        server: Where.
+        bucket: Its name, new on this server and in this JVM.
+        delay: Seconds that each request takes longer.
+        options: Settings of S3A without the prefix `fs.s3a.`.
+    """
+    server.create_bucket(bucket)
+    with running(server.url, delay) as proxy:
+        yield Store(server, proxy, bucket, options or {})
+
+
+@contextmanager
+def known(spark: SparkSession, store: Store) -> Iterator[None]:
+    """A local session that runs finds the store; afterwards it has forgotten it."""
+    add_to(spark)
+    jvm: Any = spark._jvm
+    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
+    for name, value in store.settings.items():
+        hadoop.set(name, value)
+    try:
+        yield
+    finally:
+        store.proxy.heal()
+        uri = jvm.java.net.URI.create(store.uri())
+        jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        jvm.org.apache.hadoop.fs.FileSystem.get(uri, hadoop).close()
+        for name in store.settings:
+            hadoop.unset(name)
