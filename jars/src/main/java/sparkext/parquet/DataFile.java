@@ -81,7 +81,8 @@ public final class DataFile {
         storages.refused(target, refused);
       }
     }
-    return copy(() -> storages.open(path, size), () -> create(target), target, mayStay, checkpoint);
+    return copy(
+        () -> storages.openWhole(path, size), () -> create(target), target, mayStay, checkpoint);
   }
 
   private Outcome copyIn(S3Bucket bucket, Path target, boolean mayStay, Runnable checkpoint)

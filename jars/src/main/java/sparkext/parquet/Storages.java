@@ -29,7 +29,10 @@ import sparkext.s3.StoreRefusedException;
 public final class Storages {
   private static final Logger LOG = LoggerFactory.getLogger(Storages.class);
 
-  private static final int SMALL = 256 << 10;
+  private static final long SMALL = 256 << 10;
+
+  /** So many times as long are files that are read by one request: up to 5 MiB. */
+  private static final int OPENED_AT_ONCE_ELSEWHERE = 20;
 
   private static final Set<String> OBJECT_STORES = Set.of("s3a", "s3", "gs");
 
@@ -37,7 +40,7 @@ public final class Storages {
   private static final long COPIED_BY_STORES = 5L << 20;
 
   private final Configuration configuration;
-  private final int small;
+  private final long small;
   private final Map<String, FileSystem> found = new HashMap<>();
   private final Map<FileSystem, Optional<S3Bucket>> buckets = new HashMap<>();
   private final Set<Path> folders = new HashSet<>();
@@ -61,24 +64,34 @@ public final class Storages {
   /**
    * Storages that read small files at once.
    *
-   * @param small the length of files that are read at once, instead of in pieces
+   * @param small the length of files that are read at once, instead of in pieces; those that are
+   *     copied from elsewhere than a local disk may be longer
    */
-  public Storages(Configuration configuration, boolean copy, int small) {
+  public Storages(Configuration configuration, boolean copy, long small) {
     this.configuration = configuration;
     this.copy = copy;
     this.small = small;
   }
 
   /**
-   * Opens a file.
+   * Opens a file to read its footer.
    *
    * @param size of it, as the table's log has it
    * @throws Source.EndException if it is small, and smaller than that
    * @throws Source.GoneException if there is none, and the storage says so by now
    */
   Source open(Path path, long size) throws IOException {
+    return open(path, size, small);
+  }
+
+  /** Opens a file to read all of it; else as {@link #open}. */
+  Source openWhole(Path path, long size) throws IOException {
+    return open(path, size, LocalDisk.has(of(path)) ? small : small * OPENED_AT_ONCE_ELSEWHERE);
+  }
+
+  private Source open(Path path, long size, long atOnce) throws IOException {
     Source file = open(of(path), path, size);
-    if (size > small) {
+    if (size > atOnce) {
       return file;
     }
     try (file) {

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that an object store copies by itself are, byte by byte, those that a local disk gets."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import pytest
+from pyspark.errors import PySparkException
+
+from tests.object_stores.requests import Harm, Kind, Request
+from tests.object_stores.s3 import S3
+from tests.object_stores.store import Store
+from tests.object_stores.uploaded import LEAVE, MIB, Uploaded, insert_text, new_files, upload
+from tests.support.delta_table import Table
+from tests.support.leaving import counts
+from tests.support.session_conf import session_conf
+
+STORE_COPY = "spark.sparkext.columnMapping.removal.storeCopy"
+TEXTS = ("a", "b", "c")
+EVERY = pytest.mark.every_variant
+
+
+def text_table(table: Table, **how: float) -> Table:
+    table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
+    insert_text(table, *TEXTS, **{"megabytes": 12, **how})  # type: ignore[arg-type]
+    return table
+
+
+def leave_both(table: Table, store: Store) -> Uploaded:
+    """Both tables leave column mapping, and have the same new files and rows then."""
+    uploaded = upload(table, store)
+    before, files = uploaded.data(), set(table.path.rglob("*.parquet"))
+    store.proxy.forget()
+
+    table.alter(LEAVE)
+    uploaded.leave()
+
+    made = uploaded.data() - before
+    assert uploaded.contents(made) == new_files(table, files)
+    assert counts(uploaded.log()) == counts(table.log)
+    assert store.pending_uploads() == []
+    assert not [key for key in made if key.endswith("/")]  # markers of folders
+    return uploaded
+
+
+def sent_by_us(requests: list[Request]) -> int:
+    """What went through the executor, of data files."""
+    return sum(r.sent + r.received for r in requests if r.key.endswith(".parquet"))
+
+
+def test_a_renamed_column_moves_next_to_nothing(table: Table, store: Store) -> None:
+    text_table(table, megabytes=30)
+    table.alter("RENAME COLUMN a TO d")
+
+    uploaded = leave_both(table, store)
+
+    assert uploaded.counts() == {
+        Kind.GET_RANGE: 1,
+        Kind.CREATE_UPLOAD: 1,
+        Kind.COPY_PART: 1,
+        Kind.UPLOAD_PART: 1,
+        Kind.COMPLETE_UPLOAD: 1,
+    }
+    assert sent_by_us(store.proxy.requests) < 200_000
+    # deltalake's own column mapping is none: it sees what the files say.
+    assert len(store.rows(uploaded.path)) == table.frame().count()
+
+
+@EVERY
+@pytest.mark.parametrize(("megabytes", "is_copied"), [(1, False), (4.9, False), (5.2, True)])
+def test_the_smallest_file_that_is_copied(
+    table: Table, store: Store, megabytes: float, is_copied: bool
+) -> None:
+    text_table(table, megabytes=megabytes)
+    table.alter("RENAME COLUMN a TO d")
+
+    uploaded = leave_both(table, store)
+
+    asked = uploaded.counts()
+    assert (asked[Kind.COPY_PART] > 0) is is_copied
+    assert (asked[Kind.PUT] > 0) is not is_copied
+    assert sum(asked.values()) <= 5
+
+
+DROPS: dict[str, tuple[dict[str, float], list[str]]] = {
+    "first": ({}, ["id"]),
+    "in the middle": ({}, ["b"]),
+    "last": ({}, ["c"]),
+    "all but the last": ({}, ["id", "a", "b"]),
+    "all but the first": ({}, ["a", "b", "c"]),
+    "of short row groups": ({"row_group": 2 * MIB}, ["b"]),
+    "of row groups that are long enough": ({"megabytes": 40, "row_group": 16 * MIB}, ["c"]),
+    "far apart": ({"megabytes": 24, "row_group": 8 * MIB}, ["a", "b"]),
+}
+
+
+@EVERY
+@pytest.mark.parametrize("layout", DROPS)
+def test_dropped_columns(table: Table, store: Store, layout: str) -> None:
+    how, dropped = DROPS[layout]
+    text_table(table, **how)
+    table.alter(f"DROP COLUMNS ({', '.join(dropped)})")
+
+    uploaded = leave_both(table, store)
+
+    rest = [name for name in ("id", *TEXTS) if name not in dropped]
+    assert store.rows(uploaded.path) == table.rows(", ".join(rest))
+    assert uploaded.counts()[Kind.CREATE_UPLOAD] == 1
+
+
+def test_nested_columns_and_bloom_filters(table: Table, store: Store) -> None:
+    table.create_tracked("id BIGINT, s STRUCT<x: STRING, y: STRING>, m MAP<STRING, STRING>")
+    text = "repeat(sha2(CAST(id AS STRING), 256), 2)"
+    frame = table.spark.range(30_000).selectExpr(
+        "id", f"struct({text} x, {text} y) s", f"map('k', {text}) m"
+    )
+    options = {"parquet.bloom.filter.enabled": "true", "parquet.block.size": str(4 * MIB)}
+    frame.coalesce(1).write.format("delta").mode("append").options(**options).save(str(table.path))
+    table.alter("DROP COLUMN s.x")
+    table.alter("RENAME COLUMN s.y TO z")
+
+    leave_both(table, store)
+
+
+@EVERY
+@pytest.mark.parametrize("value", ["100%", "a b", "ä/ö=ü", "%20", "x:y", "日本"])
+def test_partitions_with_odd_names(table: Table, store: Store, value: str) -> None:
+    table.create_tracked("id BIGINT, a STRING, p STRING", partitioned_by="p")
+    table.spark.sql(
+        f"INSERT INTO {table.name} SELECT id, repeat(sha2(CAST(id AS STRING), 256), 4), '{value}'"
+        " FROM range(60000)"
+    )
+    table.alter("RENAME COLUMN p TO q")
+
+    uploaded = leave_both(table, store)
+
+    assert uploaded.rows() == table.rows()
+    assert {row[2] for row in store.rows(uploaded.path)} == {value}
+
+
+def test_deletion_vectors_stay(table: Table, store: Store) -> None:
+    vectors = "'delta.enableDeletionVectors' = 'true'"
+    table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
+    table.alter(f"SET TBLPROPERTIES ({vectors})")
+    insert_text(table, *TEXTS, megabytes=12)
+    table.spark.sql(f"DELETE FROM {table.name} WHERE id % 3 = 0")
+    assert any(add.get("deletionVector") for add in table.log.actions("add"))
+    table.alter("RENAME COLUMN a TO d")
+
+    uploaded = leave_both(table, store)
+
+    assert uploaded.counts()[Kind.COPY_PART] == 1
+    assert uploaded.rows() == table.rows()
+    assert all(row[0] % 3 for row in uploaded.rows())  # type: ignore[operator]
+
+
+# What the default stream of Hadoop 3.5 asks for besides: the file's tag, and 8 MiB at a time.
+@EVERY
+@pytest.mark.parametrize(("stream", "asks_for_pieces"), [("classic", False), ("analytics", True)])
+def test_the_setting_has_the_executors_copy(
+    table: Table,
+    server: S3,
+    new_store_on: Callable[..., Store],
+    stream: str,
+    asks_for_pieces: bool,
+) -> None:
+    options = {"input.stream.type": stream, "multipart.size": "16M"}
+    store = new_store_on(server, options=options)
+    text_table(table, megabytes=40)
+    table.alter("RENAME COLUMN a TO d")
+
+    with session_conf(table.spark, {STORE_COPY: "false"}):
+        uploaded = leave_both(table, store)
+
+    asked = uploaded.counts()
+    assert asked.pop(Kind.COPY_PART, 0) == 0
+    assert asked.pop(Kind.UPLOAD_PART) == 3
+    limit = 6 + 2 + 40 // 8 if asks_for_pieces else 6
+    assert sum(asked.values()) <= limit, asked
+
+
+def test_the_setting_is_refused_where_it_says_nothing(table: Table) -> None:
+    text_table(table, megabytes=1)
+    table.alter("RENAME COLUMN a TO d")
+
+    with (
+        session_conf(table.spark, {STORE_COPY: "perhaps"}),
+        table.refusal("USAGE_TRACKING_INVALID_SETTING"),
+    ):
+        table.alter(LEAVE)
+
+
+def test_a_store_without_uploads_of_parts_is_not_asked(
+    table: Table, server: S3, new_store_on: Callable[..., Store]
+) -> None:
+    store = new_store_on(server, options={"multipart.uploads.enabled": "false"})
+    text_table(table)
+    table.alter("RENAME COLUMN a TO d")
+
+    uploaded = leave_both(table, store)
+
+    assert uploaded.counts()[Kind.CREATE_UPLOAD] == 0
+    assert uploaded.counts()[Kind.PUT] == 1
+
+
+def test_a_store_that_refuses_is_asked_once(
+    table: Table, server: S3, new_store_on: Callable[..., Store]
+) -> None:
+    """No right to copy: all files go through the executor, in the same statement."""
+    store = new_store_on(server)
+    text_table(table)
+    insert_text(table, *TEXTS, megabytes=12)
+    table.alter("RENAME COLUMN a TO d")
+    store.proxy.harm(Harm.ERROR_403, Kind.COPY_PART, times=None)
+
+    uploaded = leave_both(table, store)
+
+    assert uploaded.counts()[Kind.COPY_PART] <= 2  # one for each task
+    assert uploaded.counts()[Kind.ABORT_UPLOAD] == uploaded.counts()[Kind.COPY_PART]
+
+
+def test_an_upload_whose_begin_was_not_answered_is_ended(table: Table, store: Store) -> None:
+    """The client tries again, and the first one is known to the server alone."""
+    text_table(table)
+    table.alter("RENAME COLUMN a TO d")
+    lost = store.proxy.harm(Harm.LOST, Kind.CREATE_UPLOAD)
+
+    uploaded = leave_both(table, store)
+
+    assert lost.harmed == 1
+    assert uploaded.counts()[Kind.CREATE_UPLOAD] == 2
+    assert uploaded.counts()[Kind.ABORT_UPLOAD] == 1
+
+
+SETTINGS: dict[str, tuple[dict[str, str], dict[str, str], Kind]] = {
+    "SSE-S3": (
+        {"encryption.algorithm": "AES256"},
+        {"x-amz-server-side-encryption": "AES256"},
+        Kind.CREATE_UPLOAD,
+    ),
+    "SSE-KMS": (
+        {"encryption.algorithm": "SSE-KMS", "encryption.key": "arn:aws:kms:us-east-1:1:key/k"},
+        {
+            "x-amz-server-side-encryption": "aws:kms",
+            "x-amz-server-side-encryption-aws-kms-key-id": "arn:aws:kms:us-east-1:1:key/k",
+        },
+        Kind.CREATE_UPLOAD,
+    ),
+    "storage class": (
+        {"create.storage.class": "standard_ia"},
+        {"x-amz-storage-class": "STANDARD_IA"},
+        Kind.CREATE_UPLOAD,
+    ),
+    "ACL": (
+        {"acl.default": "BucketOwnerFullControl"},
+        {"x-amz-acl": "bucket-owner-full-control"},
+        Kind.CREATE_UPLOAD,
+    ),
+    "requester pays": (
+        {"requester.pays.enabled": "true"},
+        {"x-amz-request-payer": "requester"},
+        Kind.GET_RANGE,
+    ),
+}
+
+
+@EVERY
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_settings_of_the_file_system_are_carried_over(
+    table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], setting: str
+) -> None:
+    """Told to the server, whatever this one makes of it: S3Proxy refuses some."""
+    options, headers, kind = SETTINGS[setting]
+    store = new_store_on(s3proxy_server, options=options)
+    text_table(table)
+    table.alter("RENAME COLUMN a TO d")
+    uploaded = upload(table, store)
+    store.proxy.forget()
+
+    with contextlib.suppress(PySparkException):
+        uploaded.leave()
+
+    told = [
+        request.headers
+        for request in store.proxy.requests
+        if request.kind is kind and request.key.startswith(f"{uploaded.path}/part-")
+    ]
+    assert told
+    assert all(headers.items() <= each.items() for each in told)
