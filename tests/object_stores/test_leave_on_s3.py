@@ -9,27 +9,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.object_stores.requests import Kind
 from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
-from tests.support.delta_table import NAME_MODE, TRACKED
-from tests.support.leaving import NONE_MODE, counts
-from tests.support.table_log import TableLog
-
-ROWS = [(1, "x"), (2, "y"), (3, None)]
-
-
-def create(spark: SparkSession, store: Store) -> str:
-    """A table with a renamed column in one file; its name in SQL."""
-    name = f"delta.`{store.uri('t')}`"
-    spark.sql(
-        f"CREATE TABLE {name} (a INT, b STRING) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
-    )
-    spark.sql(
-        f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ * FROM VALUES (1, 'x'), (2, 'y'), (3, NULL)"
-    )
-    spark.sql(f"ALTER TABLE {name} RENAME COLUMN a TO c")
-    return name
+from tests.object_stores.tables import SMALL_ROWS, RenamedTable, incompressible
+from tests.object_stores.uploads import LEAST_PART
+from tests.support.leaving import counts
 
 
 @pytest.mark.parametrize("stream", ["default", "classic"])
@@ -41,20 +25,35 @@ def test_a_renamed_column_is_copied(
     stream: str,
 ) -> None:
     options = {} if stream == "default" else {"input.stream.type": stream}
-    store = new_store_on(server, options=options)
-    name = create(spark, store)
-    assert store.rows("t") == ROWS
-    before = set(store.objects("t/"))
-    store.proxy.forget()
+    table = RenamedTable(spark, new_store_on(server, options=options))
+    table.create()
+    assert table.store.rows("t") == SMALL_ROWS
+    before = table.data_files().keys()
 
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({NONE_MODE})")
+    table.leave()
 
-    log = TableLog(store.mirror("t", tmp_path / "t"))
+    log = table.log(tmp_path / "t")
     assert counts(log) == (0, 1, 0)
     assert log.parquet_columns() == ["b", "c"]
-    assert store.rows("t") == ROWS
-    new = set(store.objects("t/")) - before
-    assert len([key for key in new if key.endswith(".parquet")]) == 1
+    assert table.store.rows("t") == SMALL_ROWS
+    assert len(table.data_files().keys() - before) == 1
+    assert table.store.pending_uploads() == []
+
+
+def test_a_file_of_several_parts_is_copied(spark: SparkSession, store: Store) -> None:
+    table = RenamedTable(spark, store)
+    table.create(incompressible(11), files=2)
+    before = table.data_files()
+    rows = store.rows("t")
+
+    requests = table.leave()
+
+    of_data = [request for request in requests if request.key.endswith(".parquet")]
+    new = {key: size for key, size in table.data_files().items() if key not in before}
+    assert store.rows("t") == rows
+    assert len(new) == len(before) == 2
+    assert min(new.values()) > 2 * LEAST_PART
     assert store.pending_uploads() == []
-    of_files = store.proxy.counts("t/*.parquet")
-    assert of_files[Kind.PUT] + of_files[Kind.COMPLETE_UPLOAD] == 1
+    # Of each file the footer, and what the store copies, sends and joins.
+    assert len(of_data) <= 5 * len(new)
+    assert sum(request.sent for request in of_data) < sum(new.values()) / 100
