@@ -1,70 +1,209 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on S3 leaves column mapping while requests come to harm."""
+"""A table on S3 leaves column mapping while requests come to harm, once or for ever."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.object_stores.requests import Harm, Kind, Request
+from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
-from tests.object_stores.tables import RenamedTable, incompressible
+from tests.object_stores.uploaded import Uploaded, insert_text, upload
+from tests.support.delta_table import Table
+from tests.support.leaving import OPERATION, insert_one_file
+from tests.support.waiting import wait_until
 
-SIZES = {"small": "VALUES (1, 'x') AS t(a, b)", "large": incompressible(6)}
-FAILURES = (Py4JJavaError, PySparkException)
-# Where the data file is never written.
-FATAL = {Harm.ERROR_500, Harm.ERROR_403, Harm.ERROR_503, Harm.CUT}
+COPY_FAILED = "USAGE_TRACKING_COPY_FAILED"
+STORAGE_FAILED = "USAGE_TRACKING_STORAGE_FAILED"
+COMMIT_UNKNOWN = "USAGE_TRACKING_COMMIT_UNKNOWN"
+ROW = (-1, "x", "y")
+TABLE = "the table"
+VERSION = 3  # of the table before
+COMMIT = f"*/{VERSION + 1:020}.json"
+
+
+class Step(NamedTuple):
+    """Requests that a leaving sends, and what it may fail with where they come to harm."""
+
+    kind: Kind
+    key: str
+    conditions: set[str | None]
+
+
+# Of a file that the store copies, one that is written, and the log.
+STEPS = {
+    "footer": Step(Kind.GET_RANGE, "*-c000.parquet", {COPY_FAILED}),
+    "small file": Step(Kind.GET_RANGE, "*-c000.snappy.parquet", {COPY_FAILED}),
+    "upload": Step(Kind.CREATE_UPLOAD, "*.parquet", {COPY_FAILED}),
+    "copied part": Step(Kind.COPY_PART, "*.parquet", set()),
+    "sent part": Step(Kind.UPLOAD_PART, "*.parquet", {COPY_FAILED}),
+    "end of upload": Step(Kind.COMPLETE_UPLOAD, "*.parquet", {COPY_FAILED}),
+    "small copy looked for": Step(Kind.HEAD, "*.snappy.parquet", {COPY_FAILED}),
+    "small copy listed": Step(Kind.LIST, "*.snappy.parquet/", {COPY_FAILED}),
+    "small copy": Step(Kind.PUT, "*.snappy.parquet", {COPY_FAILED}),
+    "copies listed": Step(Kind.LIST, TABLE, {STORAGE_FAILED}),
+    # Delta asks as well, before anything is ours.
+    "log listed": Step(Kind.LIST, "*/_delta_log/", {STORAGE_FAILED, None}),
+    "commit looked for": Step(Kind.HEAD, COMMIT, {COMMIT_UNKNOWN}),
+    "commit": Step(Kind.PUT, COMMIT, {COMMIT_UNKNOWN}),
+    "checksum": Step(Kind.PUT, "*/_delta_log/.*.tmp", set()),
+    "uploads listed": Step(Kind.LIST_UPLOADS, "*", set()),
+}
+CORE = {
+    *((step, Harm.ERROR_503, None) for step in STEPS),
+    ("end of upload", Harm.LOST, 1),
+    ("end of upload", Harm.ERROR_IN_200, None),
+    ("copied part", Harm.ERROR_IN_200, 1),
+    ("commit", Harm.LOST, 1),
+    ("commit", Harm.LOST, None),
+}
+CASES = [
+    pytest.param(
+        step,
+        harm,
+        times,
+        id=f"{step}-{harm.name}-{'once' if times else 'for ever'}",
+        marks=pytest.mark.every_variant if (step, harm, times) in CORE else pytest.mark.matrix,
+    )
+    for step in STEPS
+    for harm in Harm
+    for times in (1, None)
+]
+
+
+@pytest.fixture(scope="module")
+def local_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+    """A large file and a small one, with a renamed column."""
+    table = Table(spark, tmp_path_factory.mktemp("renamed") / "t")
+    table.create_tracked("id BIGINT, a STRING, b STRING")
+    insert_text(table, "a", "b", megabytes=6)
+    insert_one_file(table, f"({ROW[0]}L, '{ROW[1]}', '{ROW[2]}')")
+    table.alter("RENAME COLUMN a TO d")
+    yield table
+    shutil.rmtree(table.path)
 
 
 @pytest.fixture
-def table(spark: SparkSession, store: Store) -> RenamedTable:
-    return RenamedTable(spark, store)
+def uploaded(local_table: Table, store: Store, tmp_path: Path) -> Uploaded:
+    store.proxy.slow = 0.5
+    return replace(upload(local_table, store), mirror=tmp_path / "mirror")
 
 
-def writes(request: Request) -> bool:
-    """Whether an object is there after a request, that was not before."""
-    return request.kind in (Kind.PUT, Kind.COMPLETE_UPLOAD)
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("harm", [harm for harm in Harm if harm is not Harm.ERROR_403])
-def test_one_harmed_request_is_made_good(table: RenamedTable, harm: Harm, size: str) -> None:
-    store = table.store
-    store.proxy.slow = 1
-    table.create(SIZES[size])
-    rows = store.rows("t")
-    fault = store.proxy.harm(harm, key="*.parquet", also=writes)
-
-    table.leave()
-
-    assert fault.harmed == 1
-    assert store.rows("t") == rows
-    assert store.pending_uploads() == []
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("harm", list(Harm))
-def test_harm_for_ever_leaves_a_table_that_is_right(
-    table: RenamedTable, harm: Harm, size: str
-) -> None:
-    store = table.store
-    store.proxy.slow = 1
-    table.create(SIZES[size])
-    rows, files = store.rows("t"), table.data_files()
-    log = sorted(store.objects("t/_delta_log/"))
-    store.proxy.harm(harm, key="*.parquet", also=writes, times=None)
-
+def failure_of(leave: Callable[[], None]) -> tuple[bool, str | None]:
+    """Whether it failed, and with which condition."""
     try:
-        table.leave()
-        failed = False
-    except FAILURES:
-        failed = True
+        leave()
+    except PySparkException as refused:
+        return True, refused.getCondition()
+    except Py4JJavaError:
+        return True, None
+    return False, None
 
-    assert store.rows("t") == rows
-    assert store.pending_uploads() == []
-    assert failed >= (harm in FATAL)
+
+@pytest.mark.parametrize(("step", "harm", "times"), CASES)
+def test_the_table_is_right_and_nothing_is_left(
+    uploaded: Uploaded, local_table: Table, step: str, harm: Harm, times: int | None
+) -> None:
+    store, version, before = uploaded.store, uploaded.log().version, uploaded.data()
+    assert version == VERSION
+    kind, key, conditions = STEPS[step]
+    key = f"{uploaded.path}/" if key == TABLE else key
+    fault = store.proxy.harm(harm, kind, key=key, times=times)
+
+    failed, condition = failure_of(uploaded.leave)
+
+    store.proxy.heal()
+    assert fault.harmed > 0
+    log = uploaded.log()
+    assert log.version in (version, version + 1)
+    is_off = log.version > version
     if failed:
-        assert sorted(store.objects("t/_delta_log/")) == log
-        assert table.data_files() == files
+        assert condition in conditions
+        assert not is_off or condition == COMMIT_UNKNOWN
+    else:
+        assert is_off
+        assert log.operation == OPERATION
+    if condition != COMMIT_UNKNOWN and not (failed and step == "copies listed"):
+        live = {f"{path}" for path in log.live_files} if is_off else before
+        assert uploaded.data() == before | live
+    if kind is not Kind.LIST_UPLOADS:
+        assert store.pending_uploads() == []
+    if is_off:
+        rows = store.rows(uploaded.path)
+        assert len(rows) == local_table.frame().count()
+        assert rows[0] == ROW
+    assert uploaded.rows() == local_table.rows()
+
+
+def test_without_an_answer_to_the_last_request_the_copy_counts(uploaded: Uploaded) -> None:
+    """The object is there, and nobody else has its name."""
+    fault = uploaded.store.proxy.harm(Harm.LOST, Kind.COMPLETE_UPLOAD, times=None)
+
+    uploaded.leave()
+
+    assert fault.harmed > 0
+    assert uploaded.counts()[Kind.UPLOAD_PART] == 1  # and no second way was gone
+
+
+def test_a_cancelled_statement_leaves_nothing(uploaded: Uploaded) -> None:
+    context, store, before = uploaded.spark.sparkContext, uploaded.store, uploaded.data()
+    store.proxy.slow = 3
+    fault = store.proxy.harm(Harm.SLOW, Kind.COPY_PART, times=None)
+    failures: list[bool] = []
+
+    def leave() -> None:
+        context.setJobGroup("on S3", "of the test", interruptOnCancel=False)
+        failures.append(failure_of(uploaded.leave)[0])
+
+    thread = InheritableThread(target=leave)
+    thread.start()
+    wait_until(lambda: fault.harmed > 0, "the store copies")
+    context.cancelJobGroup("on S3")
+    thread.join()
+
+    assert failures == [True]
+    store.proxy.heal()
+    wait_until(lambda: store.pending_uploads() == [], "the upload is ended")
+    assert uploaded.data() == before
+    assert uploaded.log().version == VERSION
+
+
+def test_the_store_is_told_not_to_overwrite(uploaded: Uploaded) -> None:
+    uploaded.leave()
+
+    (end,) = [
+        request for request in uploaded.store.proxy.requests if request.kind is Kind.COMPLETE_UPLOAD
+    ]
+    assert end.headers["if-none-match"] == "*"
+
+
+@pytest.mark.matrix
+def test_an_object_that_is_in_the_way_stays(
+    local_table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
+) -> None:
+    """S3Proxy does not know the condition."""
+    store = new_store_on(versitygw_server)
+    uploaded = upload(local_table, store)
+    taken: list[str] = []
+
+    def take(request: Request) -> bool:
+        if request.kind is Kind.COMPLETE_UPLOAD and not taken:
+            taken.append(request.key)
+            store.server.put(store.bucket, request.key, b"of somebody else")
+        return False
+
+    store.proxy.harm(Harm.SLOW, also=take, times=None)
+
+    failure_of(uploaded.leave)
+
+    assert store.server.get(store.bucket, taken[0]) == b"of somebody else"

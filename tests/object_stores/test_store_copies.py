@@ -258,11 +258,6 @@ SETTINGS: dict[str, tuple[dict[str, str], dict[str, str], Kind]] = {
         {"x-amz-acl": "bucket-owner-full-control"},
         Kind.CREATE_UPLOAD,
     ),
-    "requester pays": (
-        {"requester.pays.enabled": "true"},
-        {"x-amz-request-payer": "requester"},
-        Kind.GET_RANGE,
-    ),
 }
 
 
@@ -282,10 +277,31 @@ def test_settings_of_the_file_system_are_carried_over(
     with contextlib.suppress(PySparkException):
         uploaded.leave()
 
+    assert_told(uploaded, kind, headers)
+
+
+@pytest.mark.matrix
+def test_whoever_asks_pays(
+    table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
+) -> None:
+    """By a header of the client's own, for which S3Proxy refuses all requests."""
+    store = new_store_on(versitygw_server, options={"requester.pays.enabled": "true"})
+    text_table(table)
+    table.alter("RENAME COLUMN a TO d")
+
+    uploaded = leave_both(table, store)
+
+    for kind in (Kind.GET_RANGE, Kind.COPY_PART, Kind.COMPLETE_UPLOAD):
+        assert_told(uploaded, kind, {"x-amz-request-payer": "requester"})
+
+
+def assert_told(uploaded: Uploaded, kind: Kind, headers: dict[str, str]) -> None:
+    """All requests of this kind for the table's files had these headers."""
     told = [
         request.headers
-        for request in store.proxy.requests
-        if request.kind is kind and request.key.startswith(f"{uploaded.path}/part-")
+        for request in uploaded.store.proxy.requests
+        if request.kind is kind and request.key.startswith(uploaded.path)
+        if request.key.endswith(".parquet")
     ]
     assert told
     assert all(headers.items() <= each.items() for each in told)

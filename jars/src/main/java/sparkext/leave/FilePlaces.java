@@ -129,8 +129,12 @@ final class FilePlaces {
   /** The copies of this run on the storage, by their names, with their sizes. */
   Map<String, Long> copies(Configuration configuration) {
     Map<String, Long> found = new HashMap<>();
-    for (Path folder : used.keySet()) {
-      found.putAll(copiesIn(folder, configuration));
+    try {
+      for (Path folder : used.keySet()) {
+        found.putAll(copiesIn(folder, configuration));
+      }
+    } catch (IOException unreachable) {
+      throw UsageTrackingException.sneak(unreachable);
     }
     return found;
   }
@@ -150,13 +154,11 @@ final class FilePlaces {
     return true;
   }
 
-  private Map<String, Long> copiesIn(Path folder, Configuration configuration) {
+  private Map<String, Long> copiesIn(Path folder, Configuration configuration) throws IOException {
     try {
       return Storages.lengths(folder.getFileSystem(configuration), folder, run);
     } catch (FileNotFoundException | NoSuchFileException none) {
       return Map.of();
-    } catch (IOException unreachable) {
-      throw UsageTrackingException.sneak(unreachable);
     }
   }
 
@@ -243,7 +245,7 @@ final class FilePlaces {
       for (String name : copiesIn(folder, configuration).keySet()) {
         remove(new Path(folder, name), configuration);
       }
-    } catch (RuntimeException notListed) {
+    } catch (IOException notListed) {
       LOG.warn("Copies in {} stay until VACUUM: {}", folder, notListed.toString());
     }
   }
