@@ -37,6 +37,8 @@ TESTS = Path("tests") / "integration"
 CONNECT_TESTS = Path("tests") / "ways_in" / "test_connect.py"
 # What meets Delta's own conflict checks, which differ between releases.
 HELD_TESTS = Path("tests") / "concurrency" / "test_stale_statements.py"
+# Each line of Spark has another Hadoop.
+STORE_TESTS = Path("tests") / "object_stores"
 
 # Start, statements that every path of ours is in, Delta's own commands, and the log without Delta.
 SHORT_TESTS = [
@@ -131,7 +133,8 @@ def run_tests(pair: Pair, *, whole: bool, arguments: list[str]) -> Outcome:
     """Runs the tests on a pair."""
     report = pair.home / "report.xml"
     report.unlink(missing_ok=True)
-    tests = [TESTS, CONNECT_TESTS, HELD_TESTS] if whole else [TESTS / name for name in SHORT_TESTS]
+    everything = [TESTS, CONNECT_TESTS, HELD_TESTS, STORE_TESTS]
+    tests = everything if whole else [TESTS / name for name in SHORT_TESTS]
     command = [pair.python, "-m", "pytest", *tests, f"--junitxml={report}", *arguments]
     # Spark starts the first Python and the first spark-submit on the path.
     path = f"{pair.python.parent}{os.pathsep}{os.environ['PATH']}"

@@ -8,6 +8,7 @@ the loggers are Spark's own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from pyspark.sql import SparkSession
 from tests.object_stores.fetched import alone, jars, whole, without
 
 # The SDK and the accelerator of streams that a Hadoop was built with (hadoop-project-*.pom). 3.4.1
-# has no such stream, and does not mind the jar.
+# has no such stream, and does not mind the jar; of its SDK, 2.24.6, Maven Central has no
+# s3-transfer-manager.
 SDKS = {
-    "3.4.1": ("2.24.6", "1.2.1"),
+    "3.4.1": ("2.24.8", "1.2.1"),
     "3.4.2": ("2.29.52", "1.2.1"),
     "3.5.0": ("2.35.4", "1.3.1"),
 }
@@ -46,6 +48,13 @@ def aws_jars(hadoop: str | None = None) -> list[Path]:
             *map(without, (*OF_SPARK, "commons-logging")),
         ],
     )
+
+
+def with_s3a(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession.Builder:
+    """A session of a process of its own has the jars and the settings of stores from its start."""
+    for name, value in settings.items():
+        builder.config(f"spark.hadoop.{name}", value)
+    return builder.config("spark.jars", ",".join(map(str, aws_jars())))
 
 
 def add_to(spark: SparkSession) -> None:

@@ -52,6 +52,7 @@ def test_the_files_that_the_matrix_names_are_there() -> None:
     named = [matrix["CONNECT_TESTS"], matrix["HELD_TESTS"]]
     named += [matrix["TESTS"] / name for name in matrix["SHORT_TESTS"]]
 
+    assert (ROOT / matrix["STORE_TESTS"]).is_dir()
     assert [file for file in named if not (ROOT / file).is_file()] == []
 
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session of a process of its own, started with hadoop-aws and little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_ext
+from tests.object_stores.aws import with_s3a
+from tests.object_stores.s3 import S3
+from tests.object_stores.store import Store
+from tests.object_stores.tables import RenamedTable, incompressible
+from tests.support.leaving import NONE_MODE
+from tests.support.processes import in_new_process
+from tests.support.sessions import JAVA_OPTIONS, small_session
+
+HEAP = 640  # MB; a file is a quarter of it
+
+
+def leave(name: str, settings: Mapping[str, str], home: Path) -> None:
+    builder = small_session(SparkSession.builder, home / "warehouse")
+    builder.config(JAVA_OPTIONS, "-XX:+UseSerialGC").config("spark.driver.memory", f"{HEAP}m")
+    spark = spark_ext.configure(with_s3a(builder, settings)).getOrCreate()
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({NONE_MODE})")
+    spark.stop()
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("stream", ["default", "classic"])
+def test_a_small_heap_copies_large_files(
+    spark: SparkSession, server: S3, new_store_on: Callable[..., Store], tmp_path: Path, stream: str
+) -> None:
+    options = {} if stream == "default" else {"input.stream.type": stream}
+    table = RenamedTable(spark, new_store_on(server, options=options))
+    table.create(incompressible(HEAP / 4), files=2)
+    rows = table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect()
+
+    in_new_process(leave, table.name, table.store.settings, tmp_path)
+
+    assert table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect() == rows
+    assert table.log(tmp_path / "t").operation == "REMOVE COLUMN MAPPING"
+    assert table.store.pending_uploads() == []
