@@ -54,7 +54,7 @@ LIBRARIES: Mapping[str, set[str]] = {
 JAVA_ROOMS: Mapping[str, set[str]] = {
     "feature": set(),
     "parquet": set(),
-    "error": {"feature"},
+    "error": set(),
     "release": {"error"},
     "process": {"error"},
     "copy": {"error", "parquet"},
