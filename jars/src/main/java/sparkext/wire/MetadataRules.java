@@ -77,7 +77,7 @@ public final class MetadataRules {
     try {
       Question question =
           new Question.Leaving(TableMetadata.of(metadata), TableProtocol.of(protocol));
-      return AnswerJson.leaving(RuleProcesses.ask("leaving", question.json()));
+      return AnswerJson.record(RuleProcesses.ask("leaving", question.json()), Leaving.class);
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }
