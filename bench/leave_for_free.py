@@ -128,19 +128,19 @@ def measured(ours: Remote, plain: Remote, folder: Path, make: Callable[[Path], N
     pairs = [pair(ours, tracked, number) for number in range(PAIRS + 1)][1:]
     rewrites = [rewrite(plain, original, folder / f"untracked-{n}") for n in range(REWRITES)]
     shutil.rmtree(folder)
-    floors, removals = zip(*pairs, strict=True)
+    floors, left = zip(*pairs, strict=True)
     return Disabling(
         files=len(files),
         megabytes=size,
         floor=statistics.median(floors),
-        ours=statistics.median(removals),
+        ours=statistics.median(left),
         delta=statistics.median(rewrites),
         over_floor=statistics.median(b / a for a, b in pairs),
     )
 
 
 def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
-    """Seconds of the floor and of the removal, one after the other."""
+    """Seconds of the floor and of leaving, one after the other."""
     set_properties(session, path, NAME_MODE)
     # The first statement after a change of schema is slow, whatever it is.
     set_properties(session, path, f"'a' = 'warm {number}'")
@@ -149,7 +149,7 @@ def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
 
 
 def rewrite(session: Remote, original: Path, path: Path) -> float:
-    """Seconds of Delta's removal on a fresh copy: a rewrite packs small files together."""
+    """Seconds of leaving Delta's way on a fresh copy: a rewrite packs small files together."""
     shutil.copytree(original, path, copy_function=os.link)
     set_properties(session, path, NAME_MODE)
     seconds = set_properties(session, path, NO_MODE)

@@ -34,7 +34,7 @@ def _next_metadata(request: str) -> str:
 
 
 def leaving(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
-    """Whether column mapping may be removed by metadata alone.
+    """Whether a table may leave column mapping by metadata alone.
 
     If not, the answer has a plan of what becomes of the columns in the files; there is none where
     mapping is off.

@@ -50,7 +50,7 @@ class Session:
     def __init__(self, **answers: list[Row]) -> None:
         self.conf = Conf()
         self.statements: list[str] = []
-        self._answers = {"column_mapping_table": [Row(**TABLE)], **answers}
+        self._answers = {"column_mapping_named_table": [Row(**TABLE)], **answers}
 
     def sql(self, text: str) -> Answer:
         self.statements.append(text)
@@ -90,7 +90,7 @@ class TestTheVersion:
         row = Row(**told, jarVersion=jar) if jar else Row(**told)
 
         with pytest.raises(DifferentVersionsError) as refused:
-            tracking(Session(column_mapping_table=[row]))
+            tracking(Session(column_mapping_named_table=[row]))
 
         jar = jar or "(unknown version)"
         assert refused.value.params == {"package": spark_ext.__version__, "jar": jar}
@@ -208,12 +208,12 @@ class TestTheName:
 
         text = f"CAST(X'{name.encode().hex()}' AS STRING)"
         assert session.statements == [
-            f"SELECT * FROM column_mapping_table({text})",
-            f"SELECT * FROM column_mapping_table({text}, true)",
+            f"SELECT * FROM column_mapping_named_table({text})",
+            f"SELECT * FROM column_mapping_named_table({text}, true)",
         ]
 
     def test_a_statement_has_the_name_that_the_session_reads_back(self) -> None:
-        session = Session(column_mapping_table=[Row(**(TABLE | {"sqlName": "`as` . `sql`"}))])
+        session = Session(column_mapping_named_table=[Row(**(TABLE | {"sqlName": "`as` . `sql`"}))])
 
         tracking(session).disable()
 
@@ -228,7 +228,7 @@ class TestASessionWithoutTheExtension:
         with pytest.raises(SessionWithoutExtensionError) as refused:
             ask(session, "t")
 
-        assert refused.value.params == {"function": "column_mapping_table"}
+        assert refused.value.params == {"function": "column_mapping_named_table"}
         assert refused.value.__cause__ is session.refusal
 
     def test_another_refusal_is_left_as_it_is(self) -> None:

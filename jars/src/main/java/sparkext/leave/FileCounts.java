@@ -12,7 +12,7 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * How many files of what size a removal kept, copied and rewrote, the size of new ones, and what it
+ * How many files of what size leaving kept, copied and rewrote, the size of new ones, and what it
  * made for nothing, since others changed the table meanwhile.
  */
 record FileCounts(Map<String, Long> metrics) {

@@ -27,7 +27,7 @@ import sparkext.error.UsageTrackingException;
 import sparkext.parquet.Uninterrupted;
 
 /**
- * The one commit of a removal, tried as often as it takes.
+ * The one commit of leaving, tried as often as it takes.
  *
  * <p>Its transaction has read the whole table, as Delta's has, and conflicts with every concurrent
  * change of a file: without that, an append would count as seen that nobody has copied.

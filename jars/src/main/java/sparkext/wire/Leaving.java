@@ -8,7 +8,7 @@ import java.util.Optional;
 import sparkext.parquet.ColumnPlan;
 
 /**
- * How column mapping may be removed from a table.
+ * How a table may leave column mapping.
  *
  * @param isFree whether by metadata alone
  * @param plan if not, what becomes of the columns in the files; nothing where mapping is off

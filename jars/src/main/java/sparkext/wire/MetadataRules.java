@@ -69,7 +69,7 @@ public final class MetadataRules {
   }
 
   /**
-   * How column mapping may be removed from a table.
+   * How a table may leave column mapping.
    *
    * @throws UsageTrackingException a failure of the rules
    */
