@@ -7,11 +7,18 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 import pytest
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
 import spark_ext
-from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange, UsageTracking
+from spark_ext import (
+    ColumnChange,
+    ColumnMappingStatus,
+    FlagChange,
+    UsageTracking,
+)
+from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.errors import (
     DifferentVersionsError,
     MalformedMessageError,
@@ -196,6 +203,50 @@ class TestTheStatus:
         assert repr(usage) == "UsageTracking('t')"
         assert len(session.statements) == 1
         assert usage._repr_html_() == usage.status()._repr_html_()
+
+
+class Thrown:
+    """An exception of the JVM, of which PySpark makes none of its own."""
+
+    _target_id = "o1"
+
+    def __init__(self, condition: str | None) -> None:
+        self._condition = condition
+
+    def getCondition(self) -> str:
+        if self._condition is None:
+            raise Py4JError("Method getCondition([]) does not exist")
+        return self._condition
+
+
+class TestAStatementThatFails:
+    class Session(Session):
+        def __init__(self, condition: str | None) -> None:
+            super().__init__(column_mapping_exit=[exit_row(name) for name in EXITS])
+            self.failure = Py4JJavaError("failed", Thrown(condition))
+
+        def sql(self, text: str) -> Answer:
+            answered = super().sql(text)
+            if text == "S":
+                raise self.failure
+            return answered
+
+    def leave(self, session: Session) -> ColumnMappingExits:
+        return tracking(session).disable_column_mapping(until="readers", progress=None)
+
+    @pytest.mark.parametrize("condition", [None, "OTHER"])
+    def test_its_error_is_told_as_it_is(self, condition: str | None) -> None:
+        session = self.Session(condition)
+
+        with pytest.raises(Py4JJavaError) as refused:
+            self.leave(session)
+
+        assert refused.value is session.failure
+
+    def test_one_that_waits_for_the_retention_period_is_none(self) -> None:
+        exits = self.leave(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
+
+        assert not exits[0].reached
 
 
 class TestTheName:
