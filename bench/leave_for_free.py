@@ -14,6 +14,7 @@ import statistics
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties, write
@@ -97,15 +98,15 @@ def as_table(rows: list[Disabling]) -> Table:
 def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
     """At 10 MB, 100 MB and 1 GB, in ten files each."""
     return [
-        measured(ours, plain, folder, lambda path, mb=mb: of_size(plain, path, mb))
-        for mb in SIZES_MB
+        measured(ours, plain, folder, partial(of_size, plain, megabytes=megabytes))
+        for megabytes in SIZES_MB
     ]
 
 
 def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
     """At 10, 1,000 and 10,000 files of a hundred rows."""
     return [
-        measured(ours, plain, folder, lambda path, count=count: of_files(plain, path, count))
+        measured(ours, plain, folder, partial(of_files, plain, count=count))
         for count in FILE_COUNTS
     ]
 
