@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses a wheel or sdist without the jar, or with the jar of other sources.
+"""What hatchling asks of us: the bounds of Spark and Delta, and whether the jar is the sources'.
 
-Maven builds the jar, and a Python build can't start it. An editable install may come before the
-jar: `make jar` takes its Ivy from there.
+A wheel or sdist without the jar, or with the jar of other sources, is refused. Maven builds the
+jar, and a Python build can't start it. An editable install may come before the jar: `make jar`
+takes its Ivy from there.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import zipfile
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any, NoReturn
 
 from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 JAR = "spark_ext/jars/spark-ext.jar"
 # What the jar is built from, by the folder that it carries it in, and which files there at least.
@@ -21,6 +24,42 @@ SOURCES = {
     "spark_ext/": ("spark_ext/", ("*.py", "*.json")),
     "META-INF/sources/": ("jars/src/main/", ("*.*",)),
 }
+RELEASES = "spark_ext/releases.json"
+
+
+class RequirementsHook(MetadataHookInterface):
+    """Fills in what the package requires; the extras, which pin, stand in pyproject.toml."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Called by hatchling; what is put into `metadata` is `[project]`'s."""
+        metadata["dependencies"] = requirements(
+            json.loads((Path(self.root) / RELEASES).read_text())
+        )
+
+
+def requirements(releases: dict[str, Any]) -> list[str]:
+    """From the oldest release that works to the next minor, without those that are refused.
+
+    Which Delta has jars for which Spark, Delta says itself.
+    """
+    deltas, sparks = list(releases["deltas"]), list(releases["sparks"])
+    without = [
+        f"!={delta}" for delta in releases["refusedDeltas"] if numbers(delta) > numbers(deltas[0])
+    ]
+    delta = ",".join([f">={deltas[0]}", *without, f"<{next_minor(deltas[-1])}"])
+    spark = f">={releases['sparks'][sparks[0]][0]},<{next_minor(sparks[-1])}"
+    return [f"delta-spark{delta}", f"pyspark{spark}"]
+
+
+def next_minor(version: str) -> str:
+    """4.5 of 4.4 and of 4.4.1."""
+    major, minor = numbers(version)[:2]
+    return f"{major}.{minor + 1}"
+
+
+def numbers(version: str) -> list[int]:
+    """The parts of a release, to compare it by."""
+    return [int(number) for number in version.split(".")]
 
 
 class JarHook(BuildHookInterface[BuilderConfig]):

@@ -25,7 +25,10 @@ HISTORY = "DESCRIBE HISTORY {table}"
 STATEMENTS = {
     "ALTER TABLE .. ADD COLUMN": (ALTER, ALTER),
     "column_mapping, DESCRIBE TABLE": ("SELECT * FROM column_mapping('{table}')", COLUMNS),
-    "column_mapping_table, .. DETAIL": ("SELECT * FROM column_mapping_table('{table}')", DETAIL),
+    "column_mapping_named_table, .. DETAIL": (
+        "SELECT * FROM column_mapping_named_table('{table}')",
+        DETAIL,
+    ),
     "column_mapping_exit, .. DETAIL": ("SELECT * FROM column_mapping_exit('{table}')", DETAIL),
     "column_mapping_survey, .. DETAIL": (
         "SELECT * FROM column_mapping_survey(array('{table}'))",

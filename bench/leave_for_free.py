@@ -14,6 +14,7 @@ import statistics
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties, write
@@ -97,15 +98,15 @@ def as_table(rows: list[Disabling]) -> Table:
 def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
     """At 10 MB, 100 MB and 1 GB, in ten files each."""
     return [
-        measured(ours, plain, folder, lambda path, mb=mb: of_size(plain, path, mb))
-        for mb in SIZES_MB
+        measured(ours, plain, folder, partial(of_size, plain, megabytes=megabytes))
+        for megabytes in SIZES_MB
     ]
 
 
 def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
     """At 10, 1,000 and 10,000 files of a hundred rows."""
     return [
-        measured(ours, plain, folder, lambda path, count=count: of_files(plain, path, count))
+        measured(ours, plain, folder, partial(of_files, plain, count=count))
         for count in FILE_COUNTS
     ]
 
@@ -128,19 +129,19 @@ def measured(ours: Remote, plain: Remote, folder: Path, make: Callable[[Path], N
     pairs = [pair(ours, tracked, number) for number in range(PAIRS + 1)][1:]
     rewrites = [rewrite(plain, original, folder / f"untracked-{n}") for n in range(REWRITES)]
     shutil.rmtree(folder)
-    floors, removals = zip(*pairs, strict=True)
+    floors, left = zip(*pairs, strict=True)
     return Disabling(
         files=len(files),
         megabytes=size,
         floor=statistics.median(floors),
-        ours=statistics.median(removals),
+        ours=statistics.median(left),
         delta=statistics.median(rewrites),
         over_floor=statistics.median(b / a for a, b in pairs),
     )
 
 
 def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
-    """Seconds of the floor and of the removal, one after the other."""
+    """Seconds of the floor and of leaving, one after the other."""
     set_properties(session, path, NAME_MODE)
     # The first statement after a change of schema is slow, whatever it is.
     set_properties(session, path, f"'a' = 'warm {number}'")
@@ -149,7 +150,7 @@ def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
 
 
 def rewrite(session: Remote, original: Path, path: Path) -> float:
-    """Seconds of Delta's removal on a fresh copy: a rewrite packs small files together."""
+    """Seconds of leaving Delta's way on a fresh copy: a rewrite packs small files together."""
     shutil.copytree(original, path, copy_function=os.link)
     set_properties(session, path, NAME_MODE)
     seconds = set_properties(session, path, NO_MODE)

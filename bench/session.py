@@ -44,9 +44,13 @@ class Session:
         self.start_seconds = time.perf_counter() - started
         self.spark.sparkContext.setLogLevel("ERROR")
         # It says how long the last look at a table took, up to its commit.
-        log4j = self.spark._jvm.org.apache.logging.log4j
+        log4j = self.jvm.org.apache.logging.log4j
         log4j.core.config.Configurator.setLevel(ROUNDS, log4j.Level.INFO)
         self.held: dict[str, DeltaTable] = {}
+
+    @property
+    def jvm(self) -> Any:
+        return self.spark._jvm
 
     def started(self) -> float:
         """Seconds until the first query was answered."""
@@ -79,12 +83,13 @@ class Session:
 
     def forget(self) -> float:
         """Has Delta read every log anew."""
-        self.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        self.jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
         return 0.0
 
     def rule_call(self, path: str) -> float:
         """Seconds of one rule call, JVM to worker and back, for a table's newest column."""
-        jvm = self.spark._jvm
+        jvm = self.jvm
+        gateway: Any = self.spark.sparkContext._gateway
         delta = jvm.org.apache.spark.sql.delta
         hook = delta.UsageTrackingBridge.assignedMetadata
         log = delta.DeltaLog.forTable(self.spark._jsparkSession, path)
@@ -95,7 +100,7 @@ class Session:
         assigned = newest.metadata()
         proposed = with_schema(assigned, without_last_mapping(assigned.schemaString()))
         values = [self.spark._jsparkSession, log, newest.protocol(), before.metadata(), proposed]
-        arguments = self.spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 7)
+        arguments = gateway.new_array(jvm.java.lang.Object, 7)
         for index, value in enumerate([*values, False, False]):
             arguments[index] = value
         for metadata in (before.metadata(), proposed, assigned):

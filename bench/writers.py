@@ -178,14 +178,16 @@ def tried(
         seconds = time.perf_counter() - started
     metrics, appended = log_of(path)
     size = sum(file.stat().st_size for file in original.rglob("*=old/*.parquet"))
+    appends, deletes = [writer.count for writer in writers] or [0, 0]
     result = Try(
         is_left,
         seconds,
         int(metrics.get("numRounds", 0)),
         (int(metrics.get("numOutputBytes", 0)) + int(metrics.get("numDiscardedBytes", 0)))
         / (size + appended),
-        *([writer.count for writer in writers] or [0, 0]),
-        failed_writes=sum(writer.failed for writer in writers),
+        appends,
+        deletes,
+        sum(writer.failed for writer in writers),
     )
     shutil.rmtree(path)
     return result

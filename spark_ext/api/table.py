@@ -15,7 +15,7 @@ from spark_ext.api.leaving_setting import copying
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
-from spark_ext.launch.releases import require_version
+from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
 from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,
@@ -244,10 +244,10 @@ class UsageTracking:
 
 
 def _named(spark: SparkSession, *arguments: str) -> Row:
-    """The row of `column_mapping_table`: a table's full name, for functions and for statements."""
-    (row,) = answer(spark, "column_mapping_table", *arguments).collect()
+    """The row of `column_mapping_named_table`: its full name, for functions and statements."""
+    (row,) = answer(spark, "column_mapping_named_table", *arguments).collect()
     # A jar that does not say is older than this package.
-    require_version(row.asDict().get("jarVersion", "(unknown version)"))
+    require_version(row.asDict().get("jarVersion", UNKNOWN_VERSION))
     return row
 
 

@@ -7,7 +7,8 @@ import re
 import zipfile
 from pathlib import Path
 
-UNKNOWN = "(unknown version)"
+from spark_ext.launch.releases import UNKNOWN_VERSION
+
 _DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
 _CLASS = "sparkext/UsageTrackingExtension.class"
 
@@ -21,9 +22,9 @@ def jar_version(path: Path) -> str | None:
         if _CLASS not in names:
             return None
         if _DESCRIPTION not in names:
-            return UNKNOWN
+            return UNKNOWN_VERSION
         told = re.search(r"^version=(\S+)", jar.read(_DESCRIPTION).decode(), re.MULTILINE)
-    return told[1] if told else UNKNOWN
+    return told[1] if told else UNKNOWN_VERSION
 
 
 def are_alike(one: Path, other: Path) -> bool:

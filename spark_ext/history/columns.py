@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from spark_ext.log.actions import Commit, TableLog
@@ -45,6 +45,9 @@ class ColumnVersions:
 
     added: int | None
     renamed: int | None = None
+
+
+_UNKNOWN = ColumnVersions(None)
 
 
 @dataclass(frozen=True)
@@ -111,11 +114,11 @@ class _Changing:
             self.columns.pop(column.path, None)  # a broken schema has a name twice
             self.events.append(ColumnEvent(commit, DROP, _id(column), column.path, None))
         # A path may pass from one column to another within a commit.
-        known = [self.columns.pop(old.path, ColumnVersions(None)) for old, _ in change.kept]
+        known = [self.columns.pop(old.path, _UNKNOWN) for old, _ in change.kept]
         for (old, new), versions in zip(change.kept, known, strict=True):
             if old.path[-1] != new.path[-1]:
                 self.events.append(ColumnEvent(commit, RENAME, _id(new), old.path, new.path))
-                versions = replace(versions, renamed=version)
+                versions = ColumnVersions(versions.added, version)
             self.columns[new.path] = versions
         for column in change.added:
             self.columns[column.path] = ColumnVersions(version)
@@ -128,7 +131,8 @@ def _difference(before: State | None, after: State) -> _Difference:
     both_mapped = before is not None and before.is_mapped and after.is_mapped
     key = _mapped_key if both_mapped else _named_key
     new_columns = columns_of(new)
-    remaining = {key(column): column for column in new_columns if key(column) is not None}
+    remaining = {key(column): column for column in new_columns}
+    remaining.pop(None, None)
     kept: list[tuple[Column, Column]] = []
     dropped: list[Column] = []
     for column in columns_of(old):

@@ -50,6 +50,8 @@ class _Releases(TypedDict):
 
 RELEASES: _Releases = json.loads((files("spark_ext") / "releases.json").read_text("utf-8"))
 SCALA = RELEASES["scala"]
+# Of a jar that does not tell, in both halves.
+UNKNOWN_VERSION = "(unknown version)"
 
 _SPARK_CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+.*)\.jar")
 _DELTA_ARTIFACT = re.compile(r"io\.delta:delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""May column mapping be removed from a table by metadata alone?"""
+"""May a table leave column mapping by metadata alone?"""
 
 from __future__ import annotations
 

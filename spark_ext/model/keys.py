@@ -99,7 +99,7 @@ INTERNAL_COLUMNS: Final = frozenset(
 # `CDC_PARTITION_COL`.
 SILENTLY_REPLACED_COLUMNS: Final = frozenset({"_tmp_metadata_row_index", "__is_cdc"})
 
-# Our own setting of a session, and its values: how column mapping is removed from a table.
+# Our own setting of a session, and its values: how a table leaves column mapping.
 REMOVAL: Final = "spark.sparkext.columnMapping.removal"
 REMOVAL_COPY: Final = "copy"
 REMOVAL_REWRITE: Final = "rewrite"

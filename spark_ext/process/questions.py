@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.copy_plan import copy_plan
 from spark_ext.leave.rewrite_reasons import is_free
 from spark_ext.model.column_mapping import is_mapped
+from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.rules import next_metadata
 from spark_ext.wire import messages as wire
 from spark_ext.wire.failures import described
@@ -31,11 +33,15 @@ def _next_metadata(request: str) -> str:
     return wire.render_metadata(result, change.assigned)
 
 
-def _leaving(request: str) -> str:
-    table, protocol = wire.parse_leaving(request)
+def leaving(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
+    """Whether a table may leave column mapping by metadata alone.
+
+    If not, the answer has a plan of what becomes of the columns in the files; there is none where
+    mapping is off.
+    """
     free = is_free(table=table, protocol=protocol)
     plan = copy_plan(table) if not free and is_mapped(table) else None
-    return wire.render_leaving(free=free, plan=plan)
+    return {"free": free, "plan": plan}
 
 
 def _relation(question: str, request: str) -> str:
@@ -50,5 +56,5 @@ def _relation(question: str, request: str) -> str:
 # Besides the table functions.
 QUESTIONS: dict[str, Callable[[str], str]] = {
     "next_metadata": _next_metadata,
-    "leaving": _leaving,
+    "leaving": wire.answered_by(leaving),
 }

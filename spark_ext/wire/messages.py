@@ -18,13 +18,8 @@ Shape:
 
         {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null}
 
-    `removal` is answered with whether column mapping may be removed by metadata alone, and if not,
-    what becomes of the columns in the files (`spark_ext/leave/copy_plan.py`; null where mapping is
-    off)::
-
-        {"free": true, "plan": null}
-
-    A table function is answered with a relation::
+    Other questions are answered with what their functions in `spark_ext/process/questions.py`
+    return, and table functions with a relation::
 
         {"schema": "`path` STRING, `id` BIGINT", "rows": [{"path": "a", "id": 1}]}
 
@@ -36,21 +31,22 @@ Shape:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from spark_ext.errors import MalformedMessageError, SparkExtError
 from spark_ext.model.metadata import (
     CommitContext,
     MetadataChange,
-    Protocol,
     TableFacts,
     TableMetadata,
 )
 from spark_ext.model.schema import EMPTY_SCHEMA, Field, Schema
 from spark_ext.wire.rows import as_row, as_rows, ddl
 from spark_ext.wire.shapes import Shape, strings
+
+_T = TypeVar("_T")
 
 
 def parse_metadata_change(text: str) -> MetadataChange:
@@ -61,11 +57,6 @@ def parse_metadata_change(text: str) -> MetadataChange:
             so do all of these.
     """
     return METADATA_CHANGE.parse(text)
-
-
-def parse_leaving(text: str) -> tuple[TableMetadata, Protocol]:
-    """The table that `leaving` is asked about."""
-    return LEAVING.parse(text)
 
 
 def parse_table_facts(text: str) -> TableFacts:
@@ -87,9 +78,15 @@ def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
     return _text({"configuration": changed, "schema": schema})
 
 
-def render_leaving(*, free: bool, plan: Mapping[str, Any] | None) -> str:
-    """The answer whether column mapping may be removed by metadata alone, and how else."""
-    return _text({"free": free, "plan": plan})
+def answered_by(function: Callable[..., Mapping[str, Any]]) -> Callable[[str], str]:
+    """A question whose request has the parameters of a function, which returns the answer."""
+    shape = shape_of(function)
+    return lambda request: _text(shape.parse(request))
+
+
+def shape_of(function: Callable[..., _T]) -> Shape[_T]:
+    """The request that has a function's parameters."""
+    return Shape(function, parts=_PARTS)
 
 
 def render_relation(row: type, rows: Iterable[Any]) -> str:
@@ -126,10 +123,6 @@ def _metadata_change(
     known = {"=old": before, "=proposed": asked}
     context = COMMIT_CONTEXT.read(commit, "commit", proposed=asked)
     return MetadataChange(before, _metadata(assigned, "assigned", known), context)
-
-
-def _leaving(table: TableMetadata, protocol: Protocol) -> tuple[TableMetadata, Protocol]:
-    return table, protocol
 
 
 def _metadata(value: Any, path: str, earlier: Mapping[str, TableMetadata]) -> TableMetadata:
@@ -192,7 +185,6 @@ def _column(value: Any, known: list[Field], path: str) -> Field:
 
 _PARTS = {TableMetadata: table_metadata}
 METADATA_CHANGE = Shape(_metadata_change)
-LEAVING = Shape(_leaving, parts=_PARTS)
-TABLE_FACTS = Shape(TableFacts, parts=_PARTS)
+TABLE_FACTS = shape_of(TableFacts)
 TABLE_METADATA = Shape(_table_metadata, given=("at", "earlier"))
 COMMIT_CONTEXT = Shape(CommitContext, given=("proposed",))

@@ -120,6 +120,7 @@ def strings(values: Iterable[Any], path: str) -> tuple[str, ...]:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE.
     """
     found = tuple(values)
-    if not {*map(type, found)} <= {str}:
-        raise MalformedMessageError(path=path, problem="has a value that is no string")
+    for value in found:  # mostly one, of a hundred thousand columns in files
+        if type(value) is not str:
+            raise MalformedMessageError(path=path, problem="has a value that is no string")
     return found

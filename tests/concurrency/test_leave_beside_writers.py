@@ -104,7 +104,7 @@ def purge(table: Table) -> None:
 
 
 def assert_left(table: Table, rows: Rows) -> None:
-    """What is true of the table after every removal; nothing lies about that nobody needs."""
+    """What is true of every table that left; nothing lies about that nobody needs."""
     log = table.log
     assert log.operation == OPERATION
     assert set(log.physical_names.values()) == {None}
@@ -116,7 +116,7 @@ def assert_left(table: Table, rows: Rows) -> None:
 
 
 def assert_other_metadata_stays(log: TableLog) -> None:
-    """What came just before the removal has no part of it taken back."""
+    """What came just before leaving has no part of it taken back."""
 
     def other(found: dict[str, Any]) -> dict[str, Any]:
         return {key: told for key, told in found.items() if "columnMapping" not in key}

@@ -34,7 +34,7 @@ ROWS = (
 
 @pytest.fixture(params=["p", *in_matrix("")], ids=["partitioned", "plain"])
 def left(request: pytest.FixtureRequest, table: Table) -> tuple[Table, Table]:
-    """The table after our removal, and a copy of it after Delta's; neither has the feature."""
+    """The table that left our way, and a copy of it that left Delta's; neither has the feature."""
     table.create_tracked(COLUMNS, partitioned_by=request.param)
     insert_one_file(table, ROWS)
     for old, new in {"f": "f2", "d": "Größe", "s.y.z": "w", "s": "St", "p": "q"}.items():

@@ -42,7 +42,7 @@ def by_drop_feature_support(table: Table) -> None:
     SparkDeltaTable.forPath(table.spark, str(table.path)).dropFeatureSupport("columnMapping")
 
 
-def removal(log: TableLog) -> TableLog:
+def leaving(log: TableLog) -> TableLog:
     """The version that removed column mapping; a dropped feature is followed by more commits."""
     (version,) = (v for v in range(log.version + 1) if log.at(v).operation == OPERATION)
     return log.at(version)
@@ -69,7 +69,7 @@ def test_every_way_copies(table: Table, leave: Disable) -> None:
 
     leave(table)
 
-    commit = removal(table.log)
+    commit = leaving(table.log)
     assert counts(commit) == (0, 2, 0)
     assert commit.parquet_columns() == ["b", "c"]
     assert commit.parquet_field_ids() == {}

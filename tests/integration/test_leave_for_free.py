@@ -42,7 +42,7 @@ PROPERTIES = [by_set, by_unset]
 WAYS = [*PROPERTIES, by_drop_feature, by_drop_feature_support]
 
 
-def removal(log: TableLog) -> TableLog:
+def leaving(log: TableLog) -> TableLog:
     """The version that removed column mapping."""
     for version in range(log.version, -1, -1):
         if log.at(version).operation == "REMOVE COLUMN MAPPING":
@@ -52,7 +52,7 @@ def removal(log: TableLog) -> TableLog:
 
 def assert_free(log: TableLog) -> None:
     """Column mapping went in one commit that touched no file."""
-    commit = removal(log)
+    commit = leaving(log)
     assert commit.actions("add") == commit.actions("remove") == []
     assert set(commit.ids.values()) == set(commit.physical_names.values()) == {None}
     assert not any("delta.columnMapping" in str(f.metadata) for f in commit.fields.values())
@@ -64,7 +64,7 @@ def assert_free(log: TableLog) -> None:
 
 def assert_written_anew(log: TableLog) -> None:
     """Every file was replaced in the commit, by a copy or by Delta."""
-    commit = removal(log)
+    commit = leaving(log)
     assert len(commit.actions("add")) > 0
     assert len(commit.actions("remove")) > 0
 

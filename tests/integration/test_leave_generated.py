@@ -50,7 +50,7 @@ def test_many_a_generated_table_is_the_same_as_after_deltas_rewrite(
 
 
 def assert_same_as_by_delta(table: Table) -> TableLog:
-    """By each of Spark's readers; returns the log after our removal."""
+    """By each of Spark's readers; returns the log after the table left."""
     twin = by_delta(table)
     before = table.log.version
 

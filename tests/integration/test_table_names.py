@@ -256,7 +256,7 @@ def test_a_table_that_was_dropped_meanwhile_is_refused(named_table: Table) -> No
 def test_an_argument_that_is_no_constant_text_is_refused(
     spark: SparkSession, arguments: str, condition: str
 ) -> None:
-    for function in ("column_mapping", "column_mapping_exit", "column_mapping_table"):
+    for function in ("column_mapping", "column_mapping_exit", "column_mapping_named_table"):
         with refusal(condition):
             spark.sql(f"SELECT * FROM {function}({arguments})")
 

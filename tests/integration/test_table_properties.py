@@ -58,7 +58,7 @@ def test_a_refused_property_changes_nothing(table: Table, property_: str, condit
     assert "x" not in table.log.configuration
 
 
-# Delta alone sees them when it has committed the removal.
+# Delta alone sees them when the table has left.
 REFUSED_BESIDE_THE_REMOVAL = [
     ("'delta.feature.nonsense' = 'supported'", "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG"),
     ("'delta.feature.deletionVectors' = 'no'", "DELTA_UNSUPPORTED_FEATURE_STATUS"),

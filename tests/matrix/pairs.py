@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of `spark_ext/releases.json` the matrix runs, and which of them whole."""
+"""Which pairs of `spark_ext/releases.json` the matrix runs, and which of them whole.
+
+`python -m tests.matrix.pairs` prints the latter as JSON, for the workflow.
+"""
 
 from __future__ import annotations
 
+import json
 from itertools import groupby
 from typing import NamedTuple
 
@@ -47,3 +51,6 @@ def short() -> list[str]:
 DEFAULT = "{spark}+{delta}".format(**RELEASES["default"])  # that of `make test`
 WHOLE = [pair for pair in dict.fromkeys(whole()) if pair != DEFAULT]
 SHORT = [pair for pair in dict.fromkeys(short()) if pair not in {*WHOLE, DEFAULT}]
+
+if __name__ == "__main__":
+    print(json.dumps(WHOLE))

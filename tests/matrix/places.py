@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spark_ext.launch.releases import RELEASES
-from tests.matrix.pairs import WHOLE
+from tests.matrix.pairs import Row, rows
 
 CHECKOUT = Path(__file__).parents[2]
 SCALA = RELEASES["scala"]
@@ -40,18 +40,6 @@ class Place(NamedTuple):
         return written
 
 
-def bounds_of_delta() -> str:
-    """From the oldest supported release to the next minor, without those that are refused."""
-    newer = [delta for delta in RELEASES["refusedDeltas"] if numbers(delta) > numbers(DELTAS[0])]
-    without = "".join(f"!={delta}," for delta in newer)
-    return f">={DELTAS[0]},{without}<{next_minor(DELTAS[-1])}"
-
-
-def next_minor(version: str) -> str:
-    major, minor = numbers(version)[:2]
-    return f"{major}.{minor + 1}"
-
-
 def numbers(version: str) -> list[int]:
     return [int(number) for number in version.split(".")]
 
@@ -69,9 +57,25 @@ def copied_jars() -> str:
     )
 
 
-SUPPORTED = f"Spark {SPARKS[0]} to {LINES[-1]} with delta-spark {DELTAS[0]} to {DELTAS[-1]}"
-WHOLE_PAIRS = ", ".join(f'"{pair}"' for pair in WHOLE)
-WITHOUT_JARS = ", ".join(delta for delta, lines in RELEASES["refusedDeltas"].items() if not lines)
+def pairs() -> str:
+    """The rows of the table of pairs."""
+    return "".join(
+        f"| {words(row, line)} | {', '.join(row.deltas)} | `delta-spark_{line}_{SCALA}` |\n"
+        for line in LINES
+        for row in rows(line)
+    )
+
+
+def words(row: Row, line: str) -> str:
+    """The releases of Spark of a row; what comes after the last that tests run on is of its row."""
+    if row != rows(line)[-1]:
+        return " and ".join(filter(None, [", ".join(row.sparks[:-1]), row.sparks[-1]]))
+    return line if row.sparks[0] == f"{line}.0" else f"{row.sparks[0]} and later {line}"
+
+
+def without_jars() -> str:
+    return ", ".join(delta for delta, lines in RELEASES["refusedDeltas"].items() if not lines)
+
 
 PLACES = (
     Place("jars/pom.xml", r"(?<=<scala.binary>)[^<]+", SCALA),
@@ -79,17 +83,13 @@ PLACES = (
     Place("jars/pom.xml", r"(?<=<spark.binary>)[^<]+", LINES[0]),
     Place("jars/pom.xml", r"(?<=<delta.version>)[^<]+", DELTAS[0]),
     Place("jars/pom.xml", r"(?<=<artifactItems>\n)[^\0]*?(?= *</artifactItems>)", copied_jars()),
-    Place("pyproject.toml", r'(?<="delta-spark)>=[^"]+', bounds_of_delta()),
-    Place("pyproject.toml", r'(?<="pyspark)>=[^"]+', f">={SPARKS[0]},<{next_minor(LINES[-1])}"),
     Place("pyproject.toml", r'(?<="delta-spark)==[^"]+', f"=={DELTA}"),
     Place("pyproject.toml", r'(?<="pyspark)==[^"]+', f"=={SPARK}"),
     Place("conf/spark-defaults.conf", r"io\.delta:delta-spark_\S+", PACKAGE),
-    Place(".github/workflows/ci.yml", r"(?<=pair: \[).*(?=\])", WHOLE_PAIRS),
-    Place("README.md", r"^Spark .* with delta-spark .*(?=, Scala)", SUPPORTED),
-    Place(
-        "README.md", r"(?<=runs on )Spark .* with Delta [\d.]+", f"Spark {SPARK} with Delta {DELTA}"
-    ),
-    Place("README.md", r"(?<=delta-spark )[\d., ]+(?= has no jar)", WITHOUT_JARS),
+    Place("README.md", r"(?<=^Spark )[\d.]+(?= or later)", SPARKS[0]),
+    Place("README.md", r"(?<=with delta-spark )[\d.]+(?= or later)", DELTAS[0]),
+    Place("docs/install.md", r"(?<=^\|---\|---\|---\|\n)(\| .* \| `delta-.* \|\n)+", pairs()),
+    Place("docs/install.md", r"(?<=^Of delta-spark )[\d., ]+(?= there)", without_jars()),
     Place("docs/install.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
     Place(
         "docs/install.md",

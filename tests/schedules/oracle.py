@@ -41,7 +41,7 @@ OF_SPARK = {
 }
 """What Spark says where a column has another name or is gone when the statement is analysed."""
 ENDLESS = "USAGE_TRACKING_REMOVAL_OVERTAKEN"
-"""Which a few statements beside a removal must not bring about."""
+"""Which a few statements beside leaving must not bring about."""
 
 SPARK_READS = 3
 """Of so many schedules one is read by Spark as well."""
@@ -330,14 +330,14 @@ def all_text(values: list[Any]) -> bool:
 
 
 def _judge_files(run: Run, log: TableLog) -> None:
-    """What failed leaves what Delta wrote; a removal nothing, unless its commit may stand."""
+    """What failed leaves what Delta wrote; leaving nothing, unless its commit may stand."""
     unnamed = _unnamed(log)
-    removals_may_stand = any(
+    leaving_may_stand = any(
         deed.had_fault and not deed.succeeded and deed.act in (LEAVE, DROP_MAPPING)
         for deed in run.deeds
     )
     copies = {path for path in unnamed if "c000" not in path and path.endswith(".parquet")}
-    if copies and not removals_may_stand:
+    if copies and not leaving_may_stand:
         raise Finding(f"copies that no version names: {copies}")
     # Delta leaves a file that turned out to have no row.
     full = {path for path in unnamed - copies if _num_rows(run.path / path)}

@@ -254,7 +254,7 @@ def _scripts(random: Random) -> tuple[Script, ...]:
             scripts.append((random.choice(KEEPERS),))
         else:
             scripts.append(random.choice(CHANGES))
-    # Who removes what nobody needs yet harms whoever is about to need it, but for a removal.
+    # Who removes what nobody needs yet harms whoever is about to need it, but for who leaves.
     if all(act in (LEAVE, VACUUM) for script in scripts for act in script):
         scripts = [tuple(VACUUM_NOW if act is VACUUM else act for act in s) for s in scripts]
     random.shuffle(scripts)

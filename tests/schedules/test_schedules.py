@@ -12,7 +12,7 @@ import pytest
 from tests.schedules.playing import BATCH, SEEDS, Play, asked_for, play_all
 
 # Each statement, each step and each fault, on few kinds of tables; and for each check that was
-# taken out on purpose, and all that a removal was made to forget, one that fails then: 25, 45, 49,
+# taken out on purpose, and all that leaving was made to forget, one that fails then: 25, 45, 49,
 # 60, 66, 79, 87, 113, 201, 399, 420, 428, 590, 685.
 CHOSEN = (
     25,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commit that removed column mapping, and the same removal as Delta makes it."""
+"""The commit that left column mapping, and leaving as Delta does it."""
 
 from __future__ import annotations
 

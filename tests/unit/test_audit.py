@@ -398,6 +398,18 @@ def test_a_checkpoint_before_missing_commits_is_no_start() -> None:
     ]
 
 
+def test_a_checkpoint_from_before_the_replay_is_not_looked_at() -> None:
+    log = log_of(name(ONE), name(ONE), name(TWO), name(TWO, p="1"))
+    old, start = (
+        Summary(f"{at}.checkpoint.parquet", at, None, of.protocol, of.metadata)
+        for at, of in ((0, log.commits[1]), (2, log.commits[2]))
+    )
+
+    gone = replace(log, commits=log.commits[3:], first_commit=3, summaries=(old, start))
+
+    assert found(gone) == []
+
+
 def test_a_checkpoint_without_metadata_is_found() -> None:
     log = log_of(name(ONE), name(TWO))
     half = Summary("1.checkpoint.parquet", 1, None, log.commits[1].protocol, None)

@@ -15,13 +15,13 @@ import pyspark
 import pytest
 
 import spark_ext
-from spark_ext.doctor import installation, settings
+from spark_ext.doctor import installation, settings, trial
 from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, as_text, is_sound
 from spark_ext.doctor.examination import examine
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import fault
 from spark_ext.launch import session, spark_defaults
-from spark_ext.launch.releases import RELEASES
+from spark_ext.launch.releases import RELEASES, UNKNOWN_VERSION
 
 PACKAGE = Path(spark_ext.__file__).parent
 START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
@@ -287,6 +287,16 @@ def test_a_jar_of_another_version_is_found(jar: Path, version: str) -> None:
     assert version in finding.found
 
 
+def test_a_jar_that_does_not_tell_its_version_is_found(jar: Path) -> None:
+    with zipfile.ZipFile(jar, "w") as written:
+        written.writestr("sparkext/UsageTrackingExtension.class", "")
+
+    finding = installation.extension_jar()
+
+    assert finding.status == PROBLEM
+    assert UNKNOWN_VERSION in finding.found
+
+
 @pytest.mark.parametrize("content", [b"", b"half a jar"])
 def test_a_damaged_jar_is_found(jar: Path, content: bytes) -> None:
     jar.write_bytes(content)
@@ -464,6 +474,14 @@ import runpy, sys
 sys.version_info = (3, 9, 18, "final", 0)
 runpy.run_path(sys.argv[2])' "$@" """
 
+REFUSING = """exec "{python}" -c '
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+connection = server.accept()[0]
+connection.sendall(b"!xno\\n")
+connection.recv(1000)' """
+
 
 @pytest.mark.parametrize(
     ("script", "said"),
@@ -472,6 +490,7 @@ runpy.run_path(sys.argv[2])' "$@" """
         ("echo no Python here >&2; exit 3", "no Python here"),
         ("echo 70000x", "70000x"),
         ("exec cat", "as its port"),
+        (REFUSING, "it replied `!xno`"),
     ],
 )
 @pytest.mark.parametrize(
@@ -549,6 +568,28 @@ def test_a_table_that_was_not_tracked_is_a_problem(
 
 def test_a_table_without_a_log_is_a_problem(tmp_path: Path) -> None:
     assert fault(tmp_path) is not None
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exec sleep 60", "It did not end"),
+        ("echo no session here >&2; exit 3", "It failed: no session here"),
+        ("exit 0", "The protocol lacks columnMappingUsageTracking"),
+    ],
+)
+def test_a_trial_that_tracks_no_table_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
+    python = program(tmp_path / "python", script)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(trial, "_SECONDS", 2)
+
+    finding = trial.session(ENVIRON)
+
+    assert finding.status == PROBLEM
+    assert str(finding.problem).startswith(said)
+    assert finding.advice
 
 
 # All together.

@@ -14,6 +14,7 @@ import pytest
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import FileGroup, ParquetColumn
 from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
+from spark_ext.process import questions
 from spark_ext.wire import logs, messages, surveys
 from spark_ext.wire.shapes import Shape
 
@@ -90,7 +91,7 @@ class TestShape:
 RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "MetadataChange"): messages.METADATA_CHANGE,
     ("wire/Question.java", "CommitContext"): messages.COMMIT_CONTEXT,
-    ("wire/Question.java", "Leaving"): messages.LEAVING,
+    ("wire/Question.java", "Leaving"): messages.shape_of(questions.leaving),
     ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
     ("wire/Question.java", "TableAndLog"): logs.TABLE_AND_LOG,
     ("wire/Question.java", "NamedLog"): logs.NAMED_LOG,

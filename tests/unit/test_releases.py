@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from pyspark.sql import SparkSession
 
 import spark_ext
+from hatch_build import requirements
 from spark_ext.errors import UnsupportedSparkVersionError
 from spark_ext.launch import session
 from spark_ext.launch.releases import RELEASES, launched_spark, require_pair
@@ -198,6 +203,35 @@ def test_the_matrix_has_every_delta_of_every_line_and_no_other_pair() -> None:
         (line_of(spark), delta) for spark, delta in PAIRS
     }
     assert {spark for spark, _ in run} == set(SPARKS)
+
+
+def test_the_package_requires_what_works() -> None:
+    delta, spark = map(Requirement, requirements(dict(RELEASES)))
+    refused = RELEASES["refusedDeltas"]
+
+    assert (delta.name, spark.name) == ("delta-spark", "pyspark")
+    assert list(delta.specifier.filter([*RELEASES["deltas"], *refused])) == [*RELEASES["deltas"]]
+    assert list(spark.specifier.filter(SPARKS)) == SPARKS
+    assert not delta.specifier.contains(after([*RELEASES["deltas"]][-1]))
+    assert not spark.specifier.contains("4.0.0")
+    assert not spark.specifier.contains(after(SPARKS[-1]))
+
+
+def after(release: str) -> str:
+    """The first of the next minor release."""
+    major, minor, _ = numbers(release)
+    return f"{major}.{minor + 1}.0"
+
+
+def test_the_workflow_asks_for_the_pairs_without_any_package() -> None:
+    command = ["python", "-m", "tests.matrix.pairs"]
+    assert f"$({' '.join(command)})" in (CHECKOUT / ".github/workflows/ci.yml").read_text()
+
+    done = subprocess.run(
+        [sys.executable, "-S", *command[1:]], cwd=CHECKOUT, capture_output=True, check=True
+    )
+
+    assert json.loads(done.stdout) == WHOLE
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`removal`, and the answer that the JVM gets."""
+"""Why files must be rewritten, and the answer that the JVM gets."""
 
 from __future__ import annotations
 

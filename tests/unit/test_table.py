@@ -7,11 +7,18 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 import pytest
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
 import spark_ext
-from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange, UsageTracking
+from spark_ext import (
+    ColumnChange,
+    ColumnMappingStatus,
+    FlagChange,
+    UsageTracking,
+)
+from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.errors import (
     DifferentVersionsError,
     MalformedMessageError,
@@ -50,7 +57,7 @@ class Session:
     def __init__(self, **answers: list[Row]) -> None:
         self.conf = Conf()
         self.statements: list[str] = []
-        self._answers = {"column_mapping_table": [Row(**TABLE)], **answers}
+        self._answers = {"column_mapping_named_table": [Row(**TABLE)], **answers}
 
     def sql(self, text: str) -> Answer:
         self.statements.append(text)
@@ -90,7 +97,7 @@ class TestTheVersion:
         row = Row(**told, jarVersion=jar) if jar else Row(**told)
 
         with pytest.raises(DifferentVersionsError) as refused:
-            tracking(Session(column_mapping_table=[row]))
+            tracking(Session(column_mapping_named_table=[row]))
 
         jar = jar or "(unknown version)"
         assert refused.value.params == {"package": spark_ext.__version__, "jar": jar}
@@ -198,6 +205,50 @@ class TestTheStatus:
         assert usage._repr_html_() == usage.status()._repr_html_()
 
 
+class Thrown:
+    """An exception of the JVM, of which PySpark makes none of its own."""
+
+    _target_id = "o1"
+
+    def __init__(self, condition: str | None) -> None:
+        self._condition = condition
+
+    def getCondition(self) -> str:
+        if self._condition is None:
+            raise Py4JError("Method getCondition([]) does not exist")
+        return self._condition
+
+
+class TestAStatementThatFails:
+    class Session(Session):
+        def __init__(self, condition: str | None) -> None:
+            super().__init__(column_mapping_exit=[exit_row(name) for name in EXITS])
+            self.failure = Py4JJavaError("failed", Thrown(condition))
+
+        def sql(self, text: str) -> Answer:
+            answered = super().sql(text)
+            if text == "S":
+                raise self.failure
+            return answered
+
+    def leave(self, session: Session) -> ColumnMappingExits:
+        return tracking(session).disable_column_mapping(until="readers", progress=None)
+
+    @pytest.mark.parametrize("condition", [None, "OTHER"])
+    def test_its_error_is_told_as_it_is(self, condition: str | None) -> None:
+        session = self.Session(condition)
+
+        with pytest.raises(Py4JJavaError) as refused:
+            self.leave(session)
+
+        assert refused.value is session.failure
+
+    def test_one_that_waits_for_the_retention_period_is_none(self) -> None:
+        exits = self.leave(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
+
+        assert not exits[0].reached
+
+
 class TestTheName:
     @pytest.mark.parametrize("name", ["t", "it's \\ ${x} `;-- ", "é\n"])
     def test_it_is_no_part_of_the_text_of_a_query(self, name: str) -> None:
@@ -208,12 +259,12 @@ class TestTheName:
 
         text = f"CAST(X'{name.encode().hex()}' AS STRING)"
         assert session.statements == [
-            f"SELECT * FROM column_mapping_table({text})",
-            f"SELECT * FROM column_mapping_table({text}, true)",
+            f"SELECT * FROM column_mapping_named_table({text})",
+            f"SELECT * FROM column_mapping_named_table({text}, true)",
         ]
 
     def test_a_statement_has_the_name_that_the_session_reads_back(self) -> None:
-        session = Session(column_mapping_table=[Row(**(TABLE | {"sqlName": "`as` . `sql`"}))])
+        session = Session(column_mapping_named_table=[Row(**(TABLE | {"sqlName": "`as` . `sql`"}))])
 
         tracking(session).disable()
 
@@ -228,7 +279,7 @@ class TestASessionWithoutTheExtension:
         with pytest.raises(SessionWithoutExtensionError) as refused:
             ask(session, "t")
 
-        assert refused.value.params == {"function": "column_mapping_table"}
+        assert refused.value.params == {"function": "column_mapping_named_table"}
         assert refused.value.__cause__ is session.refusal
 
     def test_another_refusal_is_left_as_it_is(self) -> None:

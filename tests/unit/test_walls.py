@@ -55,7 +55,7 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "feature": set(),
     "s3": set(),
     "parquet": {"s3"},
-    "error": {"feature"},
+    "error": set(),
     "release": {"error"},
     "process": {"error"},
     "copy": {"error", "parquet"},

@@ -34,7 +34,7 @@ import sparkext.feature.UsageTrackingFeature;
  * Refuses to switch column mapping off a tracked table together with properties that Delta will not
  * take.
  *
- * <p>Delta commits such a statement in two steps, the removal first: what is wrong with the other
+ * <p>Delta commits such a statement in two steps, leaving first: what is wrong with the other
  * properties would show when column mapping is gone. Here both are put to a transaction that is
  * never committed.
  *
@@ -79,13 +79,13 @@ final class CheckedLeaving {
         never.metadata().configuration(), properties);
     CatalogOwnedTableUtils$.MODULE$.validatePropertiesForAlterTableSetPropertiesDeltaCommand(
         never.snapshot(), properties);
-    RemoveColumnMappingCommand removal =
+    RemoveColumnMappingCommand command =
         new RemoveColumnMappingCommand(table.deltaLog(), table.catalogTable());
     Metadata old = never.metadata();
     StructType schema = DeltaColumnMapping$.MODULE$.dropColumnMappingMetadata(old.schema());
-    removal.verifySchemaFieldNames(schema);
+    command.verifySchemaFieldNames(schema);
     Map<String, String> kept =
-        removal.getConfigurationWithoutColumnMapping(
+        command.getConfigurationWithoutColumnMapping(
             never, /* removeColumnMappingTableProperty= */ false);
     java.util.Map<String, String> configuration =
         new LinkedHashMap<>(CollectionConverters.asJava(kept));

@@ -77,7 +77,7 @@ final class PropertyCheck {
   private static void refuseFeatureOfTableLike(LogicalPlan node) {
     if (isTableLike(node)
         && namedKeys(node).anyMatch(UsageTrackingFeature.PROPERTY::equalsIgnoreCase)) {
-      throw UsageTrackingErrors.featureOfTableLike().sneak();
+      throw UsageTrackingErrors.featureOfTableLike(UsageTrackingFeature.NAME).sneak();
     }
   }
 

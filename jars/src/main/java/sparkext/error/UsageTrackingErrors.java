@@ -7,7 +7,6 @@ import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaTableIdentifier;
 import scala.Option;
-import sparkext.feature.UsageTrackingFeature;
 
 /** Every error that the JVM side raises by itself; spark_ext/conditions.json has all. */
 public final class UsageTrackingErrors {
@@ -160,9 +159,8 @@ public final class UsageTrackingErrors {
   }
 
   /** CREATE TABLE LIKE asks for the feature, which Delta would drop. */
-  public static UsageTrackingException featureOfTableLike() {
-    return Conditions.error(
-        "USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE", null, "feature", UsageTrackingFeature.NAME);
+  public static UsageTrackingException featureOfTableLike(String feature) {
+    return Conditions.error("USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE", null, "feature", feature);
   }
 
   /** A text that names no table. */

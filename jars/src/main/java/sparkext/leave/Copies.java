@@ -223,7 +223,7 @@ final class Copies {
   }
 
   /** What a commit says of these files, for all of which something was made. */
-  List<Action> actions(TableTail table, FileCounts counts) {
+  List<Action> actions(TableTail table, LeavingMetrics counts) {
     List<Action> actions = new ArrayList<>();
     Set<Rewrites.Rewrite> written = new LinkedHashSet<>();
     for (AddFile file : table.files()) {

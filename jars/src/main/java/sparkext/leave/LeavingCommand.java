@@ -17,8 +17,8 @@ import sparkext.wire.CountedFiles.Count;
 import sparkext.wire.Leaving;
 
 /**
- * Delta's removal of column mapping without its rewrite: one commit, for which files are copied
- * under other names at most, and none is touched where metadata alone suffices.
+ * Delta's command to leave column mapping without its rewrite: one commit, for which files are
+ * copied under other names at most, and none is touched where metadata alone suffices.
  *
  * <p>What may be is decided by {@code spark_ext/leave/rewrite_reasons.py}, and what becomes of the
  * columns by {@code copy_plan.py}. A writer that raced with it fails as it would after Delta's own.
@@ -29,24 +29,24 @@ public final class LeavingCommand {
   private LeavingCommand() {}
 
   /**
-   * Removes column mapping in one commit where that is allowed and asked for.
+   * Leaves column mapping in one commit where that is allowed and asked for.
    *
-   * @param removal a {@code RemoveColumnMappingCommand}
+   * @param command a {@code RemoveColumnMappingCommand}
    * @param arguments those of its {@code run}
    * @return whether it was committed; if not, nothing was written and Delta's rewrite has to do it
    * @throws UsageTrackingException a failure of the rules, or a file that nobody can read; the
    *     statement fails with it
    */
-  public static boolean commit(Object removal, Object[] arguments) {
+  public static boolean commit(Object command, Object[] arguments) {
     return new LeavingRounds(
             (SparkSession) arguments[0],
-            (RemoveColumnMappingCommand) removal,
+            (RemoveColumnMappingCommand) command,
             /* removesProperty= */ (boolean) arguments[1])
         .run();
   }
 
   /**
-   * Counts what a removal would do to each file, by reading the footers in a Spark job.
+   * Counts what leaving would do to each file, by reading the footers in a Spark job.
    *
    * @return null where it would copy none
    * @throws UsageTrackingException as {@link #commit}

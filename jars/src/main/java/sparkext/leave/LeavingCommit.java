@@ -27,7 +27,7 @@ import sparkext.error.UsageTrackingException;
 import sparkext.parquet.Uninterrupted;
 
 /**
- * The one commit of a removal, tried as often as it takes.
+ * The one commit of leaving, tried as often as it takes.
  *
  * <p>Its transaction has read the whole table, as Delta's has, and conflicts with every concurrent
  * change of a file: without that, an append would count as seen that nobody has copied.
@@ -71,7 +71,7 @@ final class LeavingCommit {
 
   /** Tries it on this version, where metadata alone suffices: what others append stays right. */
   Optional<ConcurrentModificationException> attempt(Snapshot snapshot) {
-    return attempt(begin(snapshot), List.of(), FileCounts.none());
+    return attempt(begin(snapshot), List.of(), LeavingMetrics.none());
   }
 
   /**
@@ -80,14 +80,14 @@ final class LeavingCommit {
    * @return the conflict by which it was overtaken; nothing where it was committed
    */
   Optional<ConcurrentModificationException> attempt(
-      Snapshot snapshot, List<Action> actions, FileCounts counts) {
+      Snapshot snapshot, List<Action> actions, LeavingMetrics counts) {
     OptimisticTransaction transaction = begin(snapshot);
     transaction.readWholeTable();
     return attempt(transaction, actions, counts);
   }
 
   private Optional<ConcurrentModificationException> attempt(
-      OptimisticTransaction transaction, List<Action> actions, FileCounts counts) {
+      OptimisticTransaction transaction, List<Action> actions, LeavingMetrics counts) {
     counts.register(session, transaction);
     tried.add(transaction.txnId());
     firstTried = Math.min(firstTried, transaction.snapshot().version() + 1);

@@ -22,7 +22,7 @@ final class LeavingOperation extends DeltaOperations.RemoveColumnMapping {
 
   @Override
   public Set<String> operationMetrics() {
-    return Set$.MODULE$.from(CollectionConverters.asScala(FileCounts.METRICS));
+    return Set$.MODULE$.from(CollectionConverters.asScala(LeavingMetrics.METRICS));
   }
 
   /** A file keeps its deletion vector, where the table takes no new ones any more. */

@@ -9,7 +9,7 @@ import org.apache.spark.sql.SparkSession;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.CopyProgress;
 
-/** How far the removals of this driver are, for those who run them. */
+/** How far the tables are that leave in this driver, for those who wait for them. */
 public final class LeavingProgress implements AutoCloseable {
   private static final Map<String, Round> RUNNING = new ConcurrentHashMap<>();
 
@@ -19,7 +19,7 @@ public final class LeavingProgress implements AutoCloseable {
   /** What a round has to copy, and what it has copied. */
   private record Round(int number, long numFiles, long sizeInBytes, CopyProgress copied) {}
 
-  /** That of the removal that runs in this thread, known by the tags of its Spark jobs. */
+  /** That of the table that leaves in this thread, known by the tags of its Spark jobs. */
   LeavingProgress(SparkSession session) {
     this.context = session.sparkContext();
     this.tags = CollectionConverters.asJava(context.getJobTags());

@@ -24,9 +24,9 @@ import sparkext.error.UsageTrackingException;
 import sparkext.wire.Leaving;
 
 /**
- * A removal of column mapping beside other writers: it copies what the newest version has, looks
- * again, copies what has come since, and commits when nothing is left. Overtaken, it goes on with
- * what it has.
+ * Leaves column mapping beside other writers: it copies what the newest version has, looks again,
+ * copies what has come since, and commits when nothing is left. Overtaken, it goes on with what it
+ * has.
  */
 final class LeavingRounds {
   private static final Logger LOG = LoggerFactory.getLogger(LeavingRounds.class);
@@ -180,7 +180,7 @@ final class LeavingRounds {
     if (!needsCopies()) {
       return commit.attempt(table.snapshot());
     }
-    FileCounts counts = FileCounts.none();
+    LeavingMetrics counts = LeavingMetrics.none();
     counts.rounds(numRounds);
     List<Action> actions = copies.actions(table, counts);
     return commit.attempt(table.snapshot(), actions, counts);

@@ -13,7 +13,7 @@ import sparkext.wire.Leaving;
 import sparkext.wire.MetadataRules;
 
 /**
- * How a session wants column mapping to be removed: {@code spark.sparkext.columnMapping.removal}.
+ * How a session wants tables to leave column mapping: {@code spark.sparkext.columnMapping.removal}.
  */
 public enum LeavingSetting {
   /** Tracked tables as {@link #COPY}, all others as {@link #REWRITE}. */
@@ -48,13 +48,13 @@ public enum LeavingSetting {
     };
   }
 
-  /** How column mapping may be removed from a table; nothing where that is left to Delta. */
+  /** How a table may leave column mapping; nothing where that is left to Delta. */
   Optional<Leaving> allowed(Protocol protocol, Metadata metadata) {
     boolean isTracked = UsageTrackingFeature.isSupportedBy(protocol);
     if (this == REWRITE || (this == UNSET && !isTracked)) {
       return Optional.empty();
     }
-    Leaving removal = MetadataRules.leaving(protocol, metadata);
-    return removal.isFree() || removal.plan().isPresent() ? Optional.of(removal) : Optional.empty();
+    Leaving leaving = MetadataRules.leaving(protocol, metadata);
+    return leaving.isFree() || leaving.plan().isPresent() ? Optional.of(leaving) : Optional.empty();
   }
 }

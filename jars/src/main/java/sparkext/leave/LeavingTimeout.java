@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession;
 import sparkext.error.UsageTrackingErrors;
 
 /**
- * For how long a removal goes on while other writers overtake it: {@code
+ * For how long leaving goes on while other writers overtake it: {@code
  * spark.sparkext.columnMapping.removal.timeout}, from the time on when every file was copied once.
  */
 final class LeavingTimeout {

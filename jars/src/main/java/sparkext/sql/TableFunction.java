@@ -44,7 +44,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
       List.of(
           new TableFunction("column_mapping", null, TableFunction::columns),
           new TableFunction("column_mapping_exit", option("exact"), TableFunction::exits),
-          new TableFunction("column_mapping_table", option("isPath"), TableFunction::named),
+          new TableFunction("column_mapping_named_table", option("isPath"), TableFunction::named),
           logged("column_mapping_history"),
           logged("column_mapping_status"),
           new TableFunction(

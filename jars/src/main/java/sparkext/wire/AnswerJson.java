@@ -11,7 +11,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.apache.spark.sql.Row;
@@ -90,22 +89,16 @@ final class AnswerJson {
   }
 
   /**
-   * How column mapping may be removed.
+   * The record whose components are the keys of an answer.
    *
    * @throws UsageTrackingException as {@link #metadata}
    */
-  static Leaving leaving(String text) throws UsageTrackingException {
+  static <T extends Record> T record(String text, Class<T> type) throws UsageTrackingException {
     JsonNode answer = accepted(text);
-    JsonNode plan = answer.path("plan");
-    if (!answer.path("free").isBoolean() || !(plan.isNull() || plan.isObject())) {
-      throw noAnswer(text, null);
-    }
     try {
-      return new Leaving(
-          answer.get("free").booleanValue(),
-          plan.isNull() ? Optional.empty() : Optional.of(PlanJson.of(plan)));
-    } catch (RuntimeException noPlan) {
-      throw noAnswer(text, noPlan);
+      return Json.record(answer, type);
+    } catch (JsonProcessingException unfit) {
+      throw noAnswer(text, unfit);
     }
   }
 

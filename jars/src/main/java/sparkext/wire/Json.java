@@ -2,13 +2,22 @@
 package sparkext.wire;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.MapperFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.UncheckedIOException;
 
 /** JSON as text, and back. */
 final class Json {
-  private static final ObjectMapper MAPPER = new ObjectMapper();
+  /** Strict: what does not fit would become null, 0 or true. */
+  private static final ObjectMapper MAPPER =
+      JsonMapper.builder()
+          .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+          .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+          .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+          .build();
 
   private Json() {}
 
@@ -19,6 +28,12 @@ final class Json {
     } catch (JsonProcessingException impossible) {
       throw new UncheckedIOException(impossible);
     }
+  }
+
+  /** Of an object the record whose components are its keys. */
+  static <T extends Record> T record(JsonNode object, Class<T> type)
+      throws JsonProcessingException {
+    return MAPPER.treeToValue(object, type);
   }
 
   static JsonNode read(String text) throws JsonProcessingException {

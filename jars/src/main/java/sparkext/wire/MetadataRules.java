@@ -69,7 +69,7 @@ public final class MetadataRules {
   }
 
   /**
-   * How column mapping may be removed from a table.
+   * How a table may leave column mapping.
    *
    * @throws UsageTrackingException a failure of the rules
    */
@@ -77,7 +77,7 @@ public final class MetadataRules {
     try {
       Question question =
           new Question.Leaving(TableMetadata.of(metadata), TableProtocol.of(protocol));
-      return AnswerJson.leaving(RuleProcesses.ask("leaving", question.json()));
+      return AnswerJson.record(RuleProcesses.ask("leaving", question.json()), Leaving.class);
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }

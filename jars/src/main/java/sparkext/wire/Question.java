@@ -17,7 +17,7 @@ public sealed interface Question {
       TableMetadata old, TableMetadata proposed, TableMetadata assigned, CommitContext commit)
       implements Question {}
 
-  /** How column mapping may be removed. */
+  /** How a table may leave column mapping. */
   record Leaving(TableMetadata table, TableProtocol protocol) implements Question {}
 
   /** Of a table function that reads the schema and where it came from. */

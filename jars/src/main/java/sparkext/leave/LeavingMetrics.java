@@ -12,10 +12,10 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * How many files of what size a removal kept, copied and rewrote, the size of new ones, and what it
+ * How many files of what size leaving kept, copied and rewrote, the size of new ones, and what it
  * made for nothing, since others changed the table meanwhile.
  */
-record FileCounts(Map<String, Long> metrics) {
+record LeavingMetrics(Map<String, Long> metrics) {
   private static final String KEPT = "numKeptFiles";
   private static final String KEPT_BYTES = "numKeptBytes";
   private static final String COPIED = "numCopiedFiles";
@@ -42,10 +42,10 @@ record FileCounts(Map<String, Long> metrics) {
           DISCARDED,
           DISCARDED_BYTES);
 
-  static FileCounts none() {
+  static LeavingMetrics none() {
     Map<String, Long> metrics = new LinkedHashMap<>();
     METRICS.forEach(name -> metrics.put(name, 0L));
-    return new FileCounts(metrics);
+    return new LeavingMetrics(metrics);
   }
 
   void kept(long size) {
