@@ -24,7 +24,7 @@ def create(table: str, columns: str, properties: str) -> str:
     return f"CREATE TABLE {table} ({columns}) USING delta {clause}"
 
 
-def set_properties(session: Remote, path: Path, properties: str) -> float:
+def set_properties(session: Remote, path: Path | str, properties: str) -> float:
     """Seconds of ALTER TABLE .. SET TBLPROPERTIES."""
     return session.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({properties})")
 

@@ -192,7 +192,7 @@ def in_young_session(session: Remote, folder: Path) -> tuple[float, float]:
     return seconds[0], statistics.median(seconds[1:])
 
 
-def write(session: Remote, path: Path, megabytes: int, *, mapped: bool) -> None:
+def write(session: Remote, path: Path | str, megabytes: int, *, mapped: bool) -> None:
     """Writes a table of about this size."""
     doubles = ", ".join(f"rand({seed}) AS c{seed}" for seed in range(COLUMNS))
     properties = f"TBLPROPERTIES ({NAME_MODE})" if mapped else ""

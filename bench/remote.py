@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,12 @@ LAST_LOOK = re.compile(r"Committed (\d+) ms after the last look")
 class Remote:
     """A session; each method returns the seconds that the statement took."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
+    def __init__(self, kind: str, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        script = str(Path(__file__).parent / "session.py")
         self.stderr = folder / f"{kind}.stderr"
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "session.py"), kind, str(folder)],
+            [sys.executable, script, kind, str(folder), json.dumps(dict(settings or {}))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.stderr.open("w"),
@@ -77,9 +78,11 @@ class Remote:
 
 
 @contextmanager
-def one_session(kind: str, folder: Path) -> Iterator[Remote]:
-    """A session of the kind `plugin` or `plain` until the body ends."""
-    session = Remote(kind, folder)
+def one_session(
+    kind: str, folder: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[Remote]:
+    """A session of the kind `plugin` or `plain`, with further settings, until the body ends."""
+    session = Remote(kind, folder, settings)
     try:
         yield session
     finally:
@@ -87,7 +90,12 @@ def one_session(kind: str, folder: Path) -> Iterator[Remote]:
 
 
 @contextmanager
-def both_sessions(folder: Path) -> Iterator[tuple[Remote, Remote]]:
+def both_sessions(
+    folder: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[Remote, Remote]]:
     """One with the plugin and one with plain delta-spark, until the body ends."""
-    with one_session("plugin", folder) as ours, one_session("plain", folder) as plain:
+    with (
+        one_session("plugin", folder, settings) as ours,
+        one_session("plain", folder, settings) as plain,
+    ):
         yield ours, plain

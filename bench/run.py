@@ -18,6 +18,7 @@ import dml
 import first_calls
 import leave_by_copy
 import leave_for_free
+import object_stores
 import statements
 import survey
 import writers
@@ -29,6 +30,7 @@ BENCHES = {
     "first-calls": first_calls,
     "leave-for-free": leave_for_free,
     "leave-by-copy": leave_by_copy,
+    "object-stores": object_stores,
     "writers": writers,
     "audit": audit,
     "survey": survey,

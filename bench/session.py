@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ ROUNDS = "sparkext.leave.LeavingRounds"
 class Session:
     """The commands; each returns something that JSON can hold."""
 
-    def __init__(self, folder: Path, *, plugin: bool) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str], *, plugin: bool) -> None:
         builder = (
             SparkSession.builder.master("local[2]")
             .config("spark.ui.enabled", "false")
@@ -35,6 +35,8 @@ class Session:
             .config("spark.databricks.delta.snapshotPartitions", "2")
             .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         )
+        for name, value in settings.items():
+            builder = builder.config(name, value)
         builder = spark_ext.configure(builder) if plugin else plain(builder)
         # The JVM starts with the context; what the plugin adds comes with the session.
         context = builder.config("spark.sql.extensions", builder._options["spark.sql.extensions"])
@@ -153,7 +155,9 @@ if __name__ == "__main__":
     # Spark prints to standard output; answers go to a copy of it that only we know.
     ANSWERS = sys.stdout
     sys.stdout = sys.stderr
-    spark_session = Session(Path(sys.argv[2]), plugin=sys.argv[1] == "plugin")
+    spark_session = Session(
+        Path(sys.argv[2]), json.loads(sys.argv[3]), plugin=sys.argv[1] == "plugin"
+    )
     print(json.dumps(spark_session.started()), file=ANSWERS, flush=True)
     serve(spark_session)
     spark_session.spark.stop()

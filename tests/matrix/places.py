@@ -82,7 +82,7 @@ PLACES = (
     Place("jars/pom.xml", r"(?<=<spark.version>)[^<]+", SPARKS[0]),
     Place("jars/pom.xml", r"(?<=<spark.binary>)[^<]+", LINES[0]),
     Place("jars/pom.xml", r"(?<=<delta.version>)[^<]+", DELTAS[0]),
-    Place("jars/pom.xml", r"(?<=<artifactItems>\n)[^\0]*?(?= *</artifactItems>)", copied_jars()),
+    Place("jars/pom.xml", r"( *<artifactItem><groupId>io\.delta<.*\n)+", copied_jars()),
     Place("pyproject.toml", r'(?<="delta-spark)==[^"]+', f"=={DELTA}"),
     Place("pyproject.toml", r'(?<="pyspark)==[^"]+', f"=={SPARK}"),
     Place("conf/spark-defaults.conf", r"io\.delta:delta-spark_\S+", PACKAGE),

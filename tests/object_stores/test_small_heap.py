@@ -18,12 +18,13 @@ from tests.support.leaving import NONE_MODE
 from tests.support.processes import in_new_process
 from tests.support.sessions import JAVA_OPTIONS, small_session
 
-HEAP = 640  # MB; a file is a quarter of it
+HEAP = 640  # MB; a file is half of it
 
 
 def leave(name: str, settings: Mapping[str, str], home: Path) -> None:
     builder = small_session(SparkSession.builder, home / "warehouse")
     builder.config(JAVA_OPTIONS, "-XX:+UseSerialGC").config("spark.driver.memory", f"{HEAP}m")
+    builder.config("spark.sparkext.columnMapping.removal.storeCopy", "false")
     spark = spark_ext.configure(with_s3a(builder, settings)).getOrCreate()
     spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({NONE_MODE})")
     spark.stop()
@@ -36,7 +37,7 @@ def test_a_small_heap_copies_large_files(
 ) -> None:
     options = {} if stream == "default" else {"input.stream.type": stream}
     table = RenamedTable(spark, new_store_on(server, options=options))
-    table.create(incompressible(HEAP / 4), files=2)
+    table.create(incompressible(HEAP / 2), files=2)
     rows = table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect()
 
     in_new_process(leave, table.name, table.store.settings, tmp_path)

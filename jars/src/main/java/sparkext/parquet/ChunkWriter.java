@@ -51,8 +51,7 @@ final class ChunkWriter {
     for (RowGroup group : groups) {
       parts.add(parts(group));
     }
-    target.write(Footer.MAGIC);
-    position = Footer.MAGIC.length;
+    writeMagic(parts);
     for (int i = 0; i < groups.size(); i++) {
       if (groups.get(i).isSetFile_offset()) {
         groups.get(i).setFile_offset(position);
@@ -71,6 +70,20 @@ final class ChunkWriter {
       writeOffsetIndex(part);
     }
     return position;
+  }
+
+  /** With the first chunk where that comes next in the file: a store copies the two as one. */
+  private void writeMagic(List<List<Part>> parts) throws IOException {
+    position = Footer.MAGIC.length;
+    if (parts.stream().flatMap(List::stream).findFirst().filter(this::isFirst).isPresent()) {
+      source.copy(0, position, target);
+    } else {
+      target.write(Footer.MAGIC);
+    }
+  }
+
+  private boolean isFirst(Part part) {
+    return part.pages().start() == Footer.MAGIC.length;
   }
 
   /** In the order of the file. */

@@ -25,10 +25,17 @@ final class StoredFile implements Source {
     window.read(start, bytes, size, object::read);
   }
 
-  /** To an upload of the same store. */
+  /** To an upload of the same store. What was read already is sent. */
   @Override
-  public void copy(long start, long length, OutputStream target, Runnable checkpoint) {
-    ((S3Upload) target).copy(start, length);
+  public void copy(long start, long length, OutputStream target, Runnable checkpoint)
+      throws IOException {
+    if (window.holds(start, length)) {
+      byte[] bytes = new byte[(int) length];
+      read(start, bytes);
+      target.write(bytes);
+    } else {
+      ((S3Upload) target).copy(start, length);
+    }
   }
 
   @Override

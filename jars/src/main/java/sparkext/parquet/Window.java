@@ -20,7 +20,7 @@ final class Window {
 
   /** Fills an array from a place in a file of this size. */
   void read(long from, byte[] target, long size, Fill fill) throws IOException {
-    if (from < start || from + target.length > start + bytes.length) {
+    if (!holds(from, target.length)) {
       int length = (int) Math.max(target.length, Math.min(LENGTH, size));
       long first = Math.max(0, Math.min(from, size - length));
       byte[] filled = new byte[length];
@@ -29,5 +29,10 @@ final class Window {
       bytes = filled;
     }
     System.arraycopy(bytes, (int) (from - start), target, 0, target.length);
+  }
+
+  /** Whether a range was read already. */
+  boolean holds(long from, long length) {
+    return from >= start && from + length <= start + bytes.length;
   }
 }

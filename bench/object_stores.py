@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long leaving column mapping takes on S3, and what it asks of the store: ours, Delta's.
+
+An S3 server on the loopback behind a proxy that delays each request, as the tests have them. Each
+table is written once and copied at the server for all sides, which take turns in one run.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from delta_tables import NAME_MODE, NO_MODE, TRACKED, set_properties
+from leave_by_copy import CASES, FILE_MB, Case, write
+from remote import Remote, both_sessions
+from report import Figure, Report, in_seconds, table
+from rich.table import Table
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from tests.object_stores.aws import aws_jars
+from tests.object_stores.proxy import Proxy, running
+from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
+from tests.object_stores.servers import s3proxy
+
+MEGABYTES = 1_000
+DELAY = 0.03  # seconds
+REPEATS = 3
+BUCKET = "bench"
+STORE_COPY = "spark.sparkext.columnMapping.removal.storeCopy"
+BY_STORE, BY_STREAM, DELTA = "copied by the store", "through the executors", "Delta's rewrite"
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What one statement took, and what it asked for data files."""
+
+    case: str
+    way: str
+    seconds: float
+    requests: float
+    """Of each file."""
+    megabytes: float
+    """Up and down, in the bodies of requests and answers."""
+
+
+def run(folder: Path) -> Report:
+    with s3proxy(folder / "s3") as server, running(server.url, DELAY) as proxy:
+        server.create_bucket(BUCKET)
+        with both_sessions(folder / "sessions", settings(proxy.url)) as (ours, plain):
+            bench = Bench(server, proxy, ours, plain)
+            found = [row for case in CASES[:2] for row in bench.measured(case)]
+    return Report(
+        f"on S3, {MEGABYTES:,} MB, {DELAY * 1000:.0f} ms a request, medians of {REPEATS}",
+        [figure for case in CASES[:2] for figure in figures(case, found)],
+        [as_table(found)],
+    )
+
+
+def settings(url: str) -> dict[str, str]:
+    """Of a session that finds the server, and the jars of S3A."""
+    s3a = {
+        "endpoint": url,
+        "endpoint.region": REGION,
+        "path.style.access": "true",
+        "access.key": ACCESS_KEY,
+        "secret.key": SECRET_KEY,
+        "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    }
+    jars = ",".join(map(str, aws_jars()))
+    return {"spark.jars": jars} | {f"spark.hadoop.fs.s3a.{k}": v for k, v in s3a.items()}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The tables of one run."""
+
+    server: S3
+    proxy: Proxy
+    ours: Remote
+    plain: Remote
+
+    def measured(self, case: Case) -> list[Leaving]:
+        """One round more than asked, of which the first is left out."""
+        original = f"original-{CASES.index(case)}"
+        self.proxy.delay = 0
+        write(self.plain, f"s3a://{BUCKET}/{original}", MEGABYTES, mapped=False)
+        rounds = [
+            [
+                self.left(original, f"{original}-{number}-{place}", case, way)
+                for place, way in enumerate((BY_STORE, BY_STREAM, DELTA))
+            ]
+            for number in range(REPEATS + 1)
+        ]
+        self.remove(original)
+        return [
+            Leaving(
+                case.name,
+                way[0].way,
+                statistics.median(each.seconds for each in way),
+                statistics.median(each.requests for each in way),
+                statistics.median(each.megabytes for each in way),
+            )
+            for way in zip(*rounds[1:], strict=True)
+        ]
+
+    def left(self, original: str, path: str, case: Case, way: str) -> Leaving:
+        session = self.plain if way == DELTA else self.ours
+        uri = f"s3a://{BUCKET}/{path}"
+        self.proxy.delay = 0
+        self.copy(original, path)
+        if way != DELTA:
+            set_properties(session, uri, TRACKED)
+            session.sql(f"SET {STORE_COPY} = {str(way == BY_STORE).lower()}")
+        set_properties(session, uri, NAME_MODE)
+        for change in case.changes:
+            session.sql(f"ALTER TABLE delta.`{uri}` {change}")
+        set_properties(session, uri, "'a' = 'warm'")
+        self.proxy.delay = DELAY
+        self.proxy.forget()
+        seconds = set_properties(session, uri, NO_MODE)
+        data = [each for each in self.proxy.requests if each.key.endswith(".parquet")]
+        moved = sum(each.sent + each.received for each in data) / 1e6
+        self.remove(path)
+        return Leaving(case.name, way, seconds, len(data) / (MEGABYTES // FILE_MB), moved)
+
+    def copy(self, source: str, target: str) -> None:
+        """A table at the server, as it is."""
+        for key in self.server.objects(BUCKET, f"{source}/"):
+            copy = f"{BUCKET}/{target}/{key.removeprefix(f'{source}/')}"
+            self.server.ask("PUT", copy, x_amz_copy_source=f"/{BUCKET}/{key}")
+
+    def remove(self, path: str) -> None:
+        for key in self.server.objects(BUCKET, f"{path}/"):
+            self.server.delete(BUCKET, key)
+
+
+def figures(case: Case, found: list[Leaving]) -> list[Figure]:
+    by = {row.way: row for row in found if row.case == case.name}
+    store, stream, delta = by[BY_STORE], by[BY_STREAM], by[DELTA]
+    return [
+        Figure(
+            f"ours / Delta's, {case.name}",
+            in_seconds(store.seconds),
+            in_seconds(delta.seconds),
+            store.seconds / delta.seconds,
+            1 / 20,
+        ),
+        Figure(
+            f"through executors / data, {case.name}",
+            f"{store.megabytes:.1f} MB",
+            f"{delta.megabytes:.1f} MB",
+            store.megabytes / MEGABYTES,
+            0.01,
+        ),
+        Figure(f"requests a file, {case.name}", f"{store.requests:.1f}", "", store.requests, 5, ""),
+        Figure(
+            f"requests a file, {case.name}, {stream.way}",
+            f"{stream.requests:.1f}",
+            f"{delta.requests:.1f}",
+            stream.requests,
+            6 + 1 + FILE_MB // 8,  # a part of the copy, and the pieces that the stream reads
+            "",
+        ),
+    ]
+
+
+def as_table(found: list[Leaving]) -> Table:
+    return table(
+        "leaving column mapping on S3",
+        ("case", "way", "time", "requests a file", "up and down"),
+        (
+            (
+                row.case,
+                row.way,
+                in_seconds(row.seconds),
+                f"{row.requests:.1f}",
+                f"{row.megabytes:,.1f} MB",
+            )
+            for row in found
+        ),
+        to_the_left=("case", "way"),
+    )
