@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -42,6 +44,9 @@ public final class CopyJob {
   private static final int FILES_PER_TASK = 256;
 
   private static final long BYTES_PER_TASK = 256L << 20;
+
+  /** How many files a task has on their way where a store copies: then it does nothing but wait. */
+  private static final int THREADS_OF_A_STORE = 8;
 
   /** Source: Spark, SparkContext.scala, {@code SPARK_JOB_DESCRIPTION}. */
   private static final String DESCRIPTION = "spark.job.description";
@@ -205,14 +210,24 @@ public final class CopyJob {
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
       Storages storages = new Storages(broadcast.value().value(), byStores);
-      Renaming renaming = new Renaming(plan);
+      Queue<Order> orders = new ConcurrentLinkedQueue<>(Packed.<Order>unpack(packed));
       List<FileResult> results = new ArrayList<>();
       try {
-        for (Order order : Packed.<Order>unpack(packed)) {
-          task.killTaskIfInterrupted();
-          results.add(result(order, task, storages, renaming));
-          progress.addFile(order.size());
-        }
+        int threads = storages.canCopy(path(orders.element().source())) ? THREADS_OF_A_STORE : 1;
+        TaskThreads.run(
+            Math.min(threads, orders.size()),
+            task,
+            () -> {
+              Renaming renaming = new Renaming(plan);
+              for (Order order = orders.poll(); order != null; order = orders.poll()) {
+                task.killTaskIfInterrupted();
+                FileResult result = result(order, task, storages, renaming);
+                synchronized (results) {
+                  results.add(result);
+                  progress.addFile(order.size());
+                }
+              }
+            });
         task.killTaskIfInterrupted();
         return Packed.of(results);
       } catch (Throwable failure) {

@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StreamCapabilities;
+import sparkext.s3.OneByOne;
 import sparkext.s3.S3Bucket;
 import sparkext.s3.S3Object;
 import sparkext.s3.S3Upload;
@@ -81,8 +82,15 @@ public final class DataFile {
         storages.refused(target, refused);
       }
     }
-    return copy(
-        () -> storages.openWhole(path, size), () -> create(target), target, mayStay, checkpoint);
+    OneByOne.Work<Outcome> copy =
+        () ->
+            copy(
+                () -> storages.openWhole(path, size),
+                () -> create(target),
+                target,
+                mayStay,
+                checkpoint);
+    return storages.isReadAtOnce(path, size) ? copy.run() : storages.buffers().run(copy);
   }
 
   private Outcome copyIn(S3Bucket bucket, Path target, boolean mayStay, Runnable checkpoint)

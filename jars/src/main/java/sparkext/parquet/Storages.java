@@ -8,10 +8,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -20,11 +20,13 @@ import org.apache.hadoop.fs.permission.FsPermission;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.s3.ObjectStores;
+import sparkext.s3.OneByOne;
 import sparkext.s3.S3Bucket;
 import sparkext.s3.StoreRefusedException;
 
 /**
  * The storages of a task's files: asked for once, and so their folders, not for each small file.
+ * For all threads of the task.
  */
 public final class Storages {
   private static final Logger LOG = LoggerFactory.getLogger(Storages.class);
@@ -41,10 +43,11 @@ public final class Storages {
 
   private final Configuration configuration;
   private final long small;
-  private final Map<String, FileSystem> found = new HashMap<>();
-  private final Map<FileSystem, Optional<S3Bucket>> buckets = new HashMap<>();
-  private final Set<Path> folders = new HashSet<>();
-  private Set<PosixFilePermission> permissions;
+  private final Map<String, FileSystem> found = new ConcurrentHashMap<>();
+  private final Map<FileSystem, Optional<S3Bucket>> buckets = new ConcurrentHashMap<>();
+  private final Set<Path> folders = ConcurrentHashMap.newKeySet();
+  private final OneByOne buffers = new OneByOne();
+  private volatile Set<PosixFilePermission> permissions;
   private final boolean copy;
 
   /** Storages that are read, and written to. */
@@ -86,7 +89,16 @@ public final class Storages {
 
   /** Opens a file to read all of it; else as {@link #open}. */
   Source openWhole(Path path, long size) throws IOException {
-    return open(path, size, LocalDisk.has(of(path)) ? small : small * OPENED_AT_ONCE_ELSEWHERE);
+    return open(path, size, readAtOnce(path));
+  }
+
+  /** Whether all of a file is read by one request. */
+  boolean isReadAtOnce(Path path, long size) throws IOException {
+    return size <= readAtOnce(path);
+  }
+
+  private long readAtOnce(Path path) throws IOException {
+    return LocalDisk.has(of(path)) ? small : small * OPENED_AT_ONCE_ELSEWHERE;
   }
 
   private Source open(Path path, long size, long atOnce) throws IOException {
@@ -122,12 +134,26 @@ public final class Storages {
     return storage;
   }
 
+  /** Whether the storage of a path copies by itself. */
+  public boolean canCopy(Path path) throws IOException {
+    return copy && bucketOf(of(path)).isPresent();
+  }
+
   /** The store that can make one file of the other by itself, if it is worth it. */
   Optional<S3Bucket> bucketOf(Path source, long size, Path target) throws IOException {
     FileSystem storage = of(target);
     return copy && size > COPIED_BY_STORES && of(source) == storage
-        ? buckets.computeIfAbsent(storage, ObjectStores::bucketOf)
+        ? bucketOf(storage)
         : Optional.empty();
+  }
+
+  private Optional<S3Bucket> bucketOf(FileSystem storage) {
+    return buckets.computeIfAbsent(storage, ObjectStores::bucketOf);
+  }
+
+  /** Large files go through the buffers of storages one by one. */
+  OneByOne buffers() {
+    return buffers;
   }
 
   /** Goes on without the store, for one file or for all, which is said once. */

@@ -59,7 +59,11 @@ final class PartPlan {
   record Copied(Range range) implements Part {}
 
   /** By this task. */
-  record Sent(List<Piece> pieces) implements Part {}
+  record Sent(List<Piece> pieces) implements Part {
+    long length() {
+      return pieces.stream().mapToLong(Piece::length).sum();
+    }
+  }
 
   private PartPlan(long min, long max) {
     this.min = min;

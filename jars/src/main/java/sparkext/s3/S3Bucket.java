@@ -32,6 +32,7 @@ public final class S3Bucket {
 
   private final S3AFileSystem storage;
   private final S3Client client;
+  private final OneByOne buffers = new OneByOne();
 
   private S3Bucket(S3AFileSystem storage) {
     this.storage = storage;
@@ -66,6 +67,11 @@ public final class S3Bucket {
   private AbortMultipartUploadResponse abort(MultipartUpload upload) {
     return client.abortMultipartUpload(
         requests().newAbortMultipartUploadRequestBuilder(upload.key(), upload.uploadId()).build());
+  }
+
+  /** Large parts are read and sent one by one. */
+  OneByOne buffers() {
+    return buffers;
   }
 
   S3Client client() {

@@ -40,6 +40,9 @@ public final class S3Upload extends OutputStream {
 
   private static final long READ_AT_ONCE = 16 << 20;
 
+  /** A part that all threads of a task may have in memory at once. */
+  private static final long SMALL = 1 << 20;
+
   private final S3Bucket bucket;
   private final S3Object source;
   private final Path target;
@@ -131,7 +134,9 @@ public final class S3Upload extends OutputStream {
     if (part instanceof Copied copied) {
       return copy(copied.range(), number, begin, id);
     }
-    return send(content((Sent) part), number, begin, id);
+    Sent sent = (Sent) part;
+    OneByOne.Work<CompletedPart> work = () -> send(content(sent), number, begin, id);
+    return sent.length() <= SMALL ? work.run() : bucket.buffers().run(work);
   }
 
   private CompletedPart copy(Range range, int number, CreateMultipartUploadRequest begin, String id)

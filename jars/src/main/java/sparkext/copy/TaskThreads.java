@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.copy;
+
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorCompletionService;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.TaskContext;
+import sparkext.error.UsageTrackingException;
+import sparkext.parquet.Uninterrupted;
+
+/**
+ * Threads of one task that wait most of the time, such as for a store that copies. They end with
+ * the task, or with the first that fails: Spark tells and interrupts the task's own thread only.
+ */
+final class TaskThreads {
+  /** How soon a task that waits for its threads sees that it was killed. */
+  private static final long LOOK_MILLIS = 100;
+
+  private static final long PATIENCE_SECONDS = 30;
+
+  private TaskThreads() {}
+
+  /** What each of them does. */
+  interface Work {
+    void run() throws Exception;
+  }
+
+  /** Has so many threads do the same, and returns when all are done. One is the task's own. */
+  static void run(int count, TaskContext task, Work work) throws Exception {
+    if (count == 1) {
+      work.run();
+      return;
+    }
+    ExecutorService threads = Executors.newFixedThreadPool(count, TaskThreads::daemon);
+    try {
+      ExecutorCompletionService<Void> ended = new ExecutorCompletionService<>(threads);
+      for (int i = 0; i < count; i++) {
+        ended.submit(
+            () -> {
+              work.run();
+              return null;
+            });
+      }
+      for (int left = count; left > 0; ) {
+        Future<Void> one = ended.poll(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+        task.killTaskIfInterrupted();
+        if (one != null) {
+          one.get();
+          left--;
+        }
+      }
+    } catch (ExecutionException failed) {
+      throw UsageTrackingException.sneak(failed.getCause());
+    } finally {
+      threads.shutdownNow();
+      Uninterrupted.run(() -> threads.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));
+    }
+  }
+
+  private static Thread daemon(Runnable work) {
+    Thread thread = new Thread(work, "spark-ext-copies");
+    thread.setDaemon(true);
+    return thread;
+  }
+}
