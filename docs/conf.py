@@ -25,6 +25,7 @@ CONTENTS = {
         "docs/other-engines",
         "docs/audit",
         "docs/survey",
+        "docs/object-stores",
         "docs/limits",
     ],
     "Look up": ["docs/settings", "docs/errors", "docs/reference", "CHANGELOG"],

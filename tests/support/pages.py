@@ -27,6 +27,8 @@ ELSEWHERE = {
     ("README.md", "Install"): "tests/packaging/test_make_wheel.py",
     ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
     ("docs/survey.md", "On a command line"): "tests/integration/test_surveyed_tables.py",
+    ("docs/object-stores.md", "Set-up"): "tests/object_stores/test_page.py",
+    ("docs/object-stores.md", "Copies made by S3"): "tests/object_stores/test_page.py",
     ("docs/install.md", "Further packages"): "tests/ways_in/test_further_packages.py",
     ("docs/install.md", "From a command line"): "tests/ways_in/test_spark_submit.py",
     ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
@@ -41,6 +43,7 @@ ELSEWHERE = {
 NOT_RUN = {
     ("README.md", "make demo"): "both are the targets of CI and of the main job",
     ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
+    ("docs/object-stores.md", '{"Rules": ['): "a rule for a bucket, which no server here has",
 }
 
 # What is another in each run, and how it is compared: in the page as in what was printed.
