@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 from collections.abc import Callable
 
 import pytest
 from pyspark.errors import PySparkException
 
+from tests.object_stores.aws import hadoop_version
 from tests.object_stores.requests import Harm, Kind, Request
 from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
@@ -278,6 +280,40 @@ def test_settings_of_the_file_system_are_carried_over(
         uploaded.leave()
 
     assert_told(uploaded, kind, headers)
+
+
+@pytest.mark.matrix
+def test_the_key_of_the_customer_goes_with_each_request(
+    table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
+) -> None:
+    """This server keeps nothing of it, and S3Proxy refuses it."""
+    key = base64.b64encode(bytes(32)).decode()
+    store = new_store_on(
+        versitygw_server, options={"encryption.algorithm": "SSE-C", "encryption.key": key}
+    )
+    text_table(table)
+    table.alter("RENAME COLUMN a TO d")
+
+    uploaded = leave_both(table, store)
+
+    prefix = "server-side-encryption-customer"
+    told = {f"x-amz-{prefix}-algorithm": "AES256", f"x-amz-{prefix}-key": key}
+    source = {f"x-amz-copy-source-{prefix}-algorithm": "AES256"}
+    for kind in (Kind.GET_RANGE, Kind.CREATE_UPLOAD, Kind.UPLOAD_PART):
+        assert_told(uploaded, kind, told)
+    assert_told(uploaded, Kind.COPY_PART, told | source)
+
+
+@pytest.mark.skipif(hadoop_version() == "3.4.1", reason="knows no such setting")
+def test_checksums_of_parts(table: Table, server: S3, new_store_on: Callable[..., Store]) -> None:
+    store = new_store_on(server, options={"create.checksum.algorithm": "SHA256"})
+    text_table(table)
+    table.alter("DROP COLUMN b")
+
+    uploaded = leave_both(table, store)
+
+    assert_told(uploaded, Kind.CREATE_UPLOAD, {"x-amz-checksum-algorithm": "SHA256"})
+    assert uploaded.counts()[Kind.COMPLETE_UPLOAD] == 1
 
 
 @pytest.mark.matrix

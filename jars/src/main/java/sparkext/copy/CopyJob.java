@@ -232,7 +232,9 @@ public final class CopyJob {
         return Packed.of(results);
       } catch (Throwable failure) {
         // Another attempt writes files of its own.
-        removeCopies(results, storages, failure);
+        synchronized (results) {
+          removeCopies(results, storages, failure);
+        }
         throw failure;
       }
     }

@@ -202,7 +202,7 @@ final class FilePlaces {
         () -> {
           try {
             Storages.abortUploads(table.getFileSystem(configuration), table, run);
-          } catch (IOException notListed) {
+          } catch (IOException | RuntimeException notListed) {
             LOG.info("Uploads that were left, if any, stay: {}", notListed.toString());
           }
         });
@@ -222,7 +222,7 @@ final class FilePlaces {
           && storage.delete(left, false)) {
         left = left.getParent();
       }
-    } catch (IOException notEmpty) {
+    } catch (IOException | RuntimeException notEmpty) {
       LOG.debug("{} stays: {}", folder, notEmpty.toString());
     }
   }
@@ -235,7 +235,7 @@ final class FilePlaces {
   private static void remove(Path file, Configuration configuration) {
     try {
       file.getFileSystem(configuration).delete(file, /* recursive= */ false);
-    } catch (IOException notRemoved) {
+    } catch (IOException | RuntimeException notRemoved) {
       LOG.warn("{} stays until VACUUM: {}", file, notRemoved.toString());
     }
   }
@@ -245,7 +245,7 @@ final class FilePlaces {
       for (String name : copiesIn(folder, configuration).keySet()) {
         remove(new Path(folder, name), configuration);
       }
-    } catch (IOException notListed) {
+    } catch (IOException | RuntimeException notListed) {
       LOG.warn("Copies in {} stay until VACUUM: {}", folder, notListed.toString());
     }
   }

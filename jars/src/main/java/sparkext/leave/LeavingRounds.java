@@ -75,7 +75,9 @@ final class LeavingRounds {
         }
       }
     } catch (Throwable failure) {
-      if (!commit.mayStand()) {
+      if (commit.mayStand()) {
+        LOG.warn("New files stay until VACUUM, for their commit may stand in the log");
+      } else {
         copies.removeAll();
       }
       throw UsageTrackingException.sneak(described(failure));

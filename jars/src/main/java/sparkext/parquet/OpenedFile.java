@@ -5,9 +5,9 @@ import java.io.EOFException;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.Set;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.FilterFileSystem;
 import org.apache.hadoop.fs.Options.OpenFileOptions;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.util.functional.FutureIO;
@@ -23,6 +23,16 @@ import org.apache.hadoop.util.functional.FutureIO;
  */
 final class OpenedFile implements Source {
   private static final int PIECE = 1 << 20;
+
+  /**
+   * What listens to how a file will be read. Not what is derived from it, or stands before it: that
+   * may change what is read by {@code open}, and leave {@code openFile} as it is.
+   */
+  private static final Set<String> LISTENING =
+      Set.of(
+          "org.apache.hadoop.fs.s3a.S3AFileSystem",
+          "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
+          "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem");
 
   /** How much one stream reads. */
   private static final long STRETCH = 128L << 20;
@@ -94,8 +104,7 @@ final class OpenedFile implements Source {
 
   private FSDataInputStream open() throws IOException {
     try {
-      // What stands before a storage may change what is read, and leave `openFile` as it is.
-      return storage instanceof FilterFileSystem ? storage.open(path) : openWhole();
+      return LISTENING.contains(storage.getClass().getName()) ? openWhole() : storage.open(path);
     } catch (FileNotFoundException missing) {
       throw new GoneException();
     }
