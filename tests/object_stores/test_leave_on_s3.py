@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_ext import UsageTracking
+from spark_ext.api.table import Until
 from tests.object_stores.s3 import S3
+from tests.object_stores.servers import s3proxy
 from tests.object_stores.store import Store
 from tests.object_stores.tables import SMALL_ROWS, RenamedTable, incompressible
 from tests.object_stores.uploads import LEAST_PART
@@ -57,3 +62,25 @@ def test_a_file_of_several_parts_is_copied(spark: SparkSession, store: Store) ->
     # Of each file the footer, and what the store copies, sends and joins.
     assert len(of_data) <= 5 * len(new)
     assert sum(request.sent for request in of_data) < sum(new.values()) / 100
+
+
+def test_each_exit(spark: SparkSession, new_store_on: Callable[..., Store], tmp_path: Path) -> None:
+    """On a server whose files can be made older: what Delta keeps goes by the objects' times."""
+    with s3proxy(tmp_path / "s3") as server:
+        table = RenamedTable(spark, new_store_on(server))
+        table.create()
+        tracking = UsageTracking.forPath(spark, table.store.uri("t"))
+
+        def leave(until: Until) -> list[bool]:
+            exits = tracking.disable_column_mapping(until=until, progress=None)
+            assert table.store.rows("t") == SMALL_ROWS
+            return [each.reached for each in exits]
+
+        assert leave("unmapped") == [True, False, False]
+        assert leave("readers") == [True, True, False]
+        assert leave("writers") == [True, True, False]
+        old = time.time() - 3 * 24 * 3600
+        for file in (tmp_path / "s3" / "data").rglob("_delta_log/*"):
+            os.utime(file, (old, old))
+        assert leave("writers") == [True, True, True]
+        assert table.store.pending_uploads() == []
