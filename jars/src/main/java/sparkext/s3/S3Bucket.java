@@ -3,6 +3,7 @@ package sparkext.s3;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -49,19 +50,37 @@ public final class S3Bucket {
         : Optional.of(new S3Bucket(files));
   }
 
-  /** Ends the uploads below a folder that somebody left, of objects with this in their names. */
+  /**
+   * Ends the uploads below a folder that somebody left, of objects with this in their names.
+   *
+   * @throws IOException if one cannot be ended; all others are
+   */
   public void abortUploads(Path folder, String inName) throws IOException {
     String below = key(folder).isEmpty() ? "" : key(folder) + "/";
     ListMultipartUploadsRequest.Builder listing =
         requests().newListMultipartUploadsRequestBuilder(below);
-    call(
-        folder,
-        () ->
-            client.listMultipartUploadsPaginator(listing.build()).uploads().stream()
-                .filter(
-                    left -> left.key().substring(left.key().lastIndexOf('/') + 1).contains(inName))
-                .map(this::abort)
-                .toList());
+    List<MultipartUpload> left =
+        call(
+            folder,
+            () ->
+                client.listMultipartUploadsPaginator(listing.build()).uploads().stream()
+                    .filter(upload -> nameOf(upload).contains(inName))
+                    .toList());
+    IOException notAborted = null;
+    for (MultipartUpload upload : left) {
+      try {
+        call(folder, () -> abort(upload));
+      } catch (IOException refused) {
+        notAborted = refused;
+      }
+    }
+    if (notAborted != null) {
+      throw notAborted;
+    }
+  }
+
+  private static String nameOf(MultipartUpload upload) {
+    return upload.key().substring(upload.key().lastIndexOf('/') + 1);
   }
 
   private AbortMultipartUploadResponse abort(MultipartUpload upload) {
