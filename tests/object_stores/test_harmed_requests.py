@@ -151,7 +151,7 @@ def test_without_an_answer_to_the_last_request_the_copy_counts(uploaded: Uploade
     uploaded.leave()
 
     assert fault.harmed > 0
-    assert uploaded.counts()[Kind.UPLOAD_PART] == 1  # and no second way was gone
+    assert uploaded.counts()[Kind.PUT] == 1  # the small file: no second way was gone
 
 
 def test_a_cancelled_statement_leaves_nothing(uploaded: Uploaded) -> None:

@@ -65,15 +65,27 @@ final class OpenedFile implements Source {
     }
   }
 
-  private static void readFully(FSDataInputStream file, byte[] bytes, int length)
-      throws IOException {
+  private void readFully(FSDataInputStream file, byte[] bytes, int length) throws IOException {
     try {
       file.readFully(bytes, 0, length);
     } catch (EOFException end) {
+      requireEnd(end);
       throw new EndException();
     } catch (FileNotFoundException gone) {
       throw new GoneException();
     }
+  }
+
+  /** Some storages call the end of a connection so. */
+  private void requireEnd(EOFException end) throws EOFException {
+    try {
+      if (storage.getFileStatus(path).getLen() < size) {
+        return;
+      }
+    } catch (IOException unknown) {
+      end.addSuppressed(unknown);
+    }
+    throw end;
   }
 
   @Override
