@@ -22,6 +22,7 @@ from tests.support.delta_table import Table
 from tests.support.leaving import OPERATION, insert_one_file
 from tests.support.waiting import wait_until
 
+EVERY = pytest.mark.every_variant
 COPY_FAILED = "USAGE_TRACKING_COPY_FAILED"
 STORAGE_FAILED = "USAGE_TRACKING_STORAGE_FAILED"
 COMMIT_UNKNOWN = "USAGE_TRACKING_COMMIT_UNKNOWN"
@@ -152,6 +153,24 @@ def test_without_an_answer_to_the_last_request_the_copy_counts(uploaded: Uploade
 
     assert fault.harmed > 0
     assert uploaded.counts()[Kind.PUT] == 1  # the small file: no second way was gone
+
+
+@EVERY
+@pytest.mark.parametrize("stream", ["default", "classic"])
+def test_a_connection_that_ends_is_not_the_end_of_the_file(
+    local_table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], stream: str
+) -> None:
+    """S3A calls both an EOFException: the file is whole, and nobody has to restore it."""
+    options = {} if stream == "default" else {"input.stream.type": stream}
+    uploaded = upload(local_table, new_store_on(s3proxy_server, options=options))
+    key = STEPS["small file"].key
+    fault = uploaded.store.proxy.harm(Harm.LOST, Kind.GET_RANGE, key=key, times=None)
+
+    failed, condition = failure_of(uploaded.leave)
+
+    assert fault.harmed > 0
+    assert failed
+    assert condition == COPY_FAILED
 
 
 def test_a_cancelled_statement_leaves_nothing(uploaded: Uploaded) -> None:
