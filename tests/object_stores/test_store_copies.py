@@ -236,6 +236,29 @@ def test_an_upload_whose_begin_was_not_answered_is_ended(table: Table, store: St
     assert uploaded.counts()[Kind.ABORT_UPLOAD] == 1
 
 
+def test_one_upload_that_cannot_be_ended_leaves_no_other(table: Table, store: Store) -> None:
+    """Its own task may have ended it between the listing and this."""
+    text_table(table, megabytes=6)
+    insert_text(table, *TEXTS, megabytes=6)
+    table.alter("RENAME COLUMN a TO d")
+    uploaded = upload(table, store)
+    begun: set[str] = set()
+
+    def is_first(request: Request) -> bool:
+        is_new = request.key not in begun
+        begun.add(request.key)
+        return is_new
+
+    store.proxy.harm(Harm.LOST, Kind.CREATE_UPLOAD, also=is_first, times=None)
+    store.proxy.harm(Harm.ERROR_403, Kind.ABORT_UPLOAD)
+
+    uploaded.leave()
+
+    assert len(begun) == 2
+    assert uploaded.counts()[Kind.ABORT_UPLOAD] == 2
+    assert len(store.pending_uploads()) == 1
+
+
 SETTINGS: dict[str, tuple[dict[str, str], dict[str, str], Kind]] = {
     "SSE-S3": (
         {"encryption.algorithm": "AES256"},
