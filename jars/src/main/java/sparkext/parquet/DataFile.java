@@ -96,12 +96,16 @@ public final class DataFile {
   private Outcome copyIn(S3Bucket bucket, Path target, boolean mayStay, Runnable checkpoint)
       throws IOException {
     S3Object object = new S3Object(bucket, path, size);
-    return copy(
-        () -> new StoredFile(object, size),
-        () -> new S3Upload(bucket, object, target, checkpoint),
-        target,
-        mayStay,
-        checkpoint);
+    try {
+      return copy(
+          () -> new StoredFile(object, size),
+          () -> new S3Upload(bucket, object, target, checkpoint),
+          target,
+          mayStay,
+          checkpoint);
+    } catch (LinkageError unfit) {
+      throw StoreRefusedException.of(unfit);
+    }
   }
 
   /** How a file is opened. */

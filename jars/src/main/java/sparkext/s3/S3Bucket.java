@@ -31,6 +31,9 @@ public final class S3Bucket {
   /** No such request, no right, no such method, not implemented. */
   private static final Set<Integer> FOR_ALL = Set.of(400, 403, 405, 501);
 
+  /** It comes with the status of a request that nobody understands. */
+  private static final String TIMEOUT = "RequestTimeout";
+
   private final S3AFileSystem storage;
   private final S3Client client;
   private final OneByOne buffers = new OneByOne();
@@ -121,11 +124,15 @@ public final class S3Bucket {
       if (Thread.currentThread().isInterrupted()) {
         throw interrupted(failed);
       }
-      int status = failed instanceof AwsServiceException answer ? answer.statusCode() : 0;
-      throw new StoreRefusedException(failed.getMessage(), failed, FOR_ALL.contains(status));
-    } catch (LinkageError unfit) {
-      throw new StoreRefusedException(unfit.toString(), unfit, /* isForAll= */ true);
+      throw new StoreRefusedException(failed.getMessage(), failed, isForAll(failed));
     }
+  }
+
+  private static boolean isForAll(SdkException failed) {
+    return failed instanceof AwsServiceException answer
+        && FOR_ALL.contains(answer.statusCode())
+        && (answer.awsErrorDetails() == null
+            || !TIMEOUT.equals(answer.awsErrorDetails().errorCode()));
   }
 
   private static IOException interrupted(SdkException by) {

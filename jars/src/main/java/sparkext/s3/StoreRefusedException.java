@@ -14,6 +14,11 @@ public final class StoreRefusedException extends IOException {
     this.isForAll = isForAll;
   }
 
+  /** A store that cannot be asked: its classes are others than ours were made for. */
+  public static StoreRefusedException of(LinkageError unfit) {
+    return new StoreRefusedException(unfit.toString(), unfit, /* isForAll= */ true);
+  }
+
   /** Whether it will refuse the same of every other file. */
   public boolean isForAll() {
     return isForAll;
