@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.object_stores.requests import Harm, Kind, Request
+from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
 from tests.object_stores.uploaded import Uploaded, insert_text, upload
 from tests.support.delta_table import Table
