@@ -30,7 +30,7 @@ from tests.object_stores.uploads import Upload
 
 MEGABYTES = 1_000
 DELAY = 0.03  # seconds
-REPEATS = 3
+REPEATS = 2
 THREADS = 16
 BUCKET = "bench"
 STORE_COPY = "spark.sparkext.columnMapping.removal.storeCopy"

@@ -60,10 +60,13 @@ def with_s3a(builder: SparkSession.Builder, settings: Mapping[str, str]) -> Spar
 def add_to(spark: SparkSession) -> None:
     """Puts the jars where `spark.jars` would have put them, in a local session that runs.
 
-    There the driver, our jar and the executor, whose class loader is below it, find them.
+    There the driver, our jar and the executor, whose class loader is below it, find them. Once a
+    test has said ADD JAR, the thread's class loader is below our jar's.
     """
     jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    lowest = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    ours = jvm.java.lang.Class.forName("sparkext.UsageTrackingExtension", False, lowest)
+    loader = ours.getClassLoader()
     here = {url.getFile() for url in loader.getURLs()}
     for jar in aws_jars():
         url = jar.resolve().as_uri()

@@ -151,7 +151,7 @@ def test_a_session_without_the_functions_is_told_what_to_do(
     assert refused.value.condition == "USAGE_TRACKING_NOT_IN_SESSION"
     cause = refused.value.__cause__
     assert isinstance(cause, AnalysisException)
-    assert cause.getMessageParameters() == {"name": "`column_mapping_none`"}
+    assert cause.getMessageParameters() == {"name": "`column_mapping_named_none`"}
 
 
 def test_a_session_of_a_server_is_not_attached(connect: Connect) -> None:
