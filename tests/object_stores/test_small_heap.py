@@ -21,7 +21,7 @@ from tests.support.sessions import JAVA_OPTIONS, small_session
 HEAP = 512  # MB, and so has the file: what a stream holds of it must not add up
 
 # That stream lets go of what nobody asked for in the last seconds: too late on a fast machine.
-NEVER_CLEANED = {"analytics.accelerator.physicalio.memory.cleanup.frequency": "600000"}
+NEVER_CLEANED = {"fs.s3a.analytics.accelerator.physicalio.memory.cleanup.frequency": "600000"}
 
 
 def leave(name: str, settings: Mapping[str, str], home: Path) -> None:
@@ -38,12 +38,12 @@ def leave(name: str, settings: Mapping[str, str], home: Path) -> None:
 def test_a_small_heap_copies_large_files(
     spark: SparkSession, server: S3, new_store_on: Callable[..., Store], tmp_path: Path, stream: str
 ) -> None:
-    options = NEVER_CLEANED if stream == "default" else {"input.stream.type": stream}
+    options = {} if stream == "default" else {"input.stream.type": stream}
     table = RenamedTable(spark, new_store_on(server, options=options))
     table.create(incompressible(HEAP))
     rows = table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect()
 
-    in_new_process(leave, table.name, table.store.settings, tmp_path)
+    in_new_process(leave, table.name, {**table.store.settings, **NEVER_CLEANED}, tmp_path)
 
     assert table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect() == rows
     assert table.log(tmp_path / "t").operation == "REMOVE COLUMN MAPPING"
