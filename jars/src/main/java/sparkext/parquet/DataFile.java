@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StreamCapabilities;
-import sparkext.s3.OneByOne;
+import org.apache.hadoop.util.functional.CallableRaisingIOE;
 import sparkext.s3.S3Bucket;
 import sparkext.s3.S3Object;
 import sparkext.s3.S3Upload;
@@ -82,7 +82,7 @@ public final class DataFile {
         storages.refused(target, refused);
       }
     }
-    OneByOne.Work<Outcome> copy =
+    CallableRaisingIOE<Outcome> copy =
         () ->
             copy(
                 () -> storages.openWhole(path, size),
@@ -90,7 +90,7 @@ public final class DataFile {
                 target,
                 mayStay,
                 checkpoint);
-    return storages.isReadAtOnce(path, size) ? copy.run() : storages.buffers().run(copy);
+    return storages.isReadAtOnce(path, size) ? copy.apply() : storages.buffers().run(copy);
   }
 
   private Outcome copyIn(S3Bucket bucket, Path target, boolean mayStay, Runnable checkpoint)
@@ -98,7 +98,7 @@ public final class DataFile {
     S3Object object = new S3Object(bucket, path, size);
     try {
       return copy(
-          () -> new StoredFile(object, size),
+          () -> new StoredFile(object),
           () -> new S3Upload(bucket, object, target, checkpoint),
           target,
           mayStay,
@@ -108,34 +108,28 @@ public final class DataFile {
     }
   }
 
-  /** How a file is opened. */
-  private interface Opening {
-    Source run() throws IOException;
-  }
-
-  /** How a file is created. */
-  private interface Creation {
-    OutputStream run() throws IOException;
-  }
-
   /** What is done with a file whose footer is read. */
   private interface Use {
     Outcome of(RenamedFile file) throws IOException, NotCopiedException;
   }
 
   private Outcome copy(
-      Opening opening, Creation creation, Path target, boolean mayStay, Runnable checkpoint)
+      CallableRaisingIOE<Source> opening,
+      CallableRaisingIOE<OutputStream> creation,
+      Path target,
+      boolean mayStay,
+      Runnable checkpoint)
       throws IOException {
     return read(
         opening,
         file ->
             mayStay && file.isClean()
                 ? new Outcome(Way.KEPT, size, null)
-                : new Outcome(Way.COPIED, write(file, target, creation.run(), checkpoint), null));
+                : new Outcome(Way.COPIED, write(file, target, creation.apply(), checkpoint), null));
   }
 
-  private Outcome read(Opening opening, Use use) throws IOException {
-    try (Source source = opening.run()) {
+  private Outcome read(CallableRaisingIOE<Source> opening, Use use) throws IOException {
+    try (Source source = opening.apply()) {
       return use.of(new RenamedFile(source, size, renaming));
     } catch (NotCopiedException reason) {
       return new Outcome(Way.TO_REWRITE, size, reason.getMessage());

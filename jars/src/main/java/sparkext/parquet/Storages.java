@@ -38,9 +38,6 @@ public final class Storages {
 
   private static final Set<String> OBJECT_STORES = Set.of("s3a", "s3", "gs");
 
-  /** No object store copies less into a part of an object that has another one. */
-  private static final long COPIED_BY_STORES = 5L << 20;
-
   private final Configuration configuration;
   private final long small;
   private final Map<String, FileSystem> found = new ConcurrentHashMap<>();
@@ -142,7 +139,7 @@ public final class Storages {
   /** The store that can make one file of the other by itself, if it is worth it. */
   Optional<S3Bucket> bucketOf(Path source, long size, Path target) throws IOException {
     FileSystem storage = of(target);
-    return copy && size > COPIED_BY_STORES && of(source) == storage
+    return copy && size > ObjectStores.LEAST_COPIED && of(source) == storage
         ? bucketOf(storage)
         : Optional.empty();
   }

@@ -9,20 +9,15 @@ import sparkext.s3.S3Upload;
 /** A file whose store copies ranges of it by itself. */
 final class StoredFile implements Source {
   private final S3Object object;
-  private final long size;
   private final Window window = new Window();
 
-  /**
-   * @param size of the file, as the table's log has it
-   */
-  StoredFile(S3Object object, long size) {
+  StoredFile(S3Object object) {
     this.object = object;
-    this.size = size;
   }
 
   @Override
   public void read(long start, byte[] bytes) throws IOException {
-    window.read(start, bytes, size, object::read);
+    window.read(start, bytes, object.size(), object::read);
   }
 
   /** To an upload of the same store. What was read already is sent. */

@@ -13,6 +13,9 @@ public final class ObjectStores {
   /** Not what is derived from it: that may do more than read and write. */
   private static final String S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem";
 
+  /** Shorter ranges are not copied into an object that has other bytes behind them. */
+  public static final long LEAST_COPIED = PartPlan.MIN_PART;
+
   private ObjectStores() {}
 
   /** The bucket behind a file system, if it has one that can be asked for copies. */

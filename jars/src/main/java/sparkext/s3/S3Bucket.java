@@ -16,7 +16,7 @@ import software.amazon.awssdk.awscore.exception.AwsServiceException;
 import software.amazon.awssdk.core.exception.AbortedException;
 import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.services.s3.S3Client;
-import software.amazon.awssdk.services.s3.model.AbortMultipartUploadResponse;
+import software.amazon.awssdk.services.s3.model.AbortMultipartUploadRequest;
 import software.amazon.awssdk.services.s3.model.ListMultipartUploadsRequest;
 import software.amazon.awssdk.services.s3.model.MultipartUpload;
 
@@ -72,7 +72,7 @@ public final class S3Bucket {
     IOException notAborted = null;
     for (MultipartUpload upload : left) {
       try {
-        call(folder, () -> abort(upload));
+        abort(folder, upload.key(), upload.uploadId());
       } catch (IOException refused) {
         notAborted = refused;
       }
@@ -86,9 +86,10 @@ public final class S3Bucket {
     return upload.key().substring(upload.key().lastIndexOf('/') + 1);
   }
 
-  private AbortMultipartUploadResponse abort(MultipartUpload upload) {
-    return client.abortMultipartUpload(
-        requests().newAbortMultipartUploadRequestBuilder(upload.key(), upload.uploadId()).build());
+  void abort(Path path, String key, String uploadId) throws IOException {
+    AbortMultipartUploadRequest request =
+        requests().newAbortMultipartUploadRequestBuilder(key, uploadId).build();
+    call(path, () -> client.abortMultipartUpload(request));
   }
 
   /** Large parts are read and sent one by one. */

@@ -44,10 +44,17 @@ public final class S3Object {
     String expected = range.replace('=', ' ') + "/" + size;
     if (!expected.equals(answer.response().contentRange()) || read.length != bytes.length) {
       throw new StoreRefusedException(
-          path + " has " + answer.response().contentRange() + ", not " + expected, null, false);
+          path + " has " + answer.response().contentRange() + ", not " + expected,
+          null,
+          /* isForAll= */ false);
     }
     System.arraycopy(read, 0, bytes, 0, read.length);
     etag = answer.response().eTag();
+  }
+
+  /** As the table's log has it. */
+  public long size() {
+    return size;
   }
 
   String key() {

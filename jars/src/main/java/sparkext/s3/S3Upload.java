@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.util.functional.CallableRaisingIOE;
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.services.s3.model.CompleteMultipartUploadRequest;
 import software.amazon.awssdk.services.s3.model.CompletedPart;
@@ -49,6 +51,8 @@ public final class S3Upload extends OutputStream {
   private final String key;
   private final Runnable checkpoint;
   private final List<Piece> pieces = new ArrayList<>();
+  private CreateMultipartUploadRequest begin;
+  private String id;
   private boolean isEnded;
 
   /**
@@ -91,15 +95,18 @@ public final class S3Upload extends OutputStream {
     }
   }
 
-  /** Makes nothing of what was appended. */
-  public void abort() {
+  /** Makes nothing of what was appended, and has the store forget what it was told. */
+  public void abort() throws IOException {
     isEnded = true;
+    if (id != null) {
+      bucket.abort(target, key, id);
+    }
   }
 
   /**
    * Makes the object.
    *
-   * @throws StoreRefusedException if the store does not; it has then been told to forget it
+   * @throws StoreRefusedException if the store does not; it is then to be aborted
    */
   @Override
   public void close() throws IOException {
@@ -109,38 +116,31 @@ public final class S3Upload extends OutputStream {
     isEnded = true;
     List<Part> parts = PartPlan.of(pieces);
     if (parts.isEmpty()) {
-      throw new StoreRefusedException(target + " would have too many parts", null, false);
+      throw new StoreRefusedException(
+          target + " would have too many parts", null, /* isForAll= */ false);
     }
     checkpoint.run();
-    CreateMultipartUploadRequest begin =
-        bucket.requests().newMultipartUploadRequestBuilder(key, null).build();
-    String id = bucket.call(target, () -> bucket.client().createMultipartUpload(begin)).uploadId();
-    try {
-      List<CompletedPart> made = new ArrayList<>();
-      for (Part part : parts) {
-        checkpoint.run();
-        made.add(make(part, made.size() + 1, begin, id));
-      }
+    begin = bucket.requests().newMultipartUploadRequestBuilder(key, null).build();
+    id = bucket.call(target, () -> bucket.client().createMultipartUpload(begin)).uploadId();
+    List<CompletedPart> made = new ArrayList<>();
+    for (Part part : parts) {
       checkpoint.run();
-      complete(made, begin, id);
-    } catch (Throwable failure) {
-      abort(id, failure);
-      throw failure;
+      made.add(make(part, made.size() + 1));
     }
+    checkpoint.run();
+    complete(made);
   }
 
-  private CompletedPart make(Part part, int number, CreateMultipartUploadRequest begin, String id)
-      throws IOException {
+  private CompletedPart make(Part part, int number) throws IOException {
     if (part instanceof Copied copied) {
-      return copy(copied.range(), number, begin, id);
+      return copy(copied.range(), number);
     }
     Sent sent = (Sent) part;
-    OneByOne.Work<CompletedPart> work = () -> send(content(sent), number, begin, id);
-    return sent.length() <= SMALL ? work.run() : bucket.buffers().run(work);
+    CallableRaisingIOE<CompletedPart> work = () -> send(content(sent), number);
+    return sent.length() <= SMALL ? work.apply() : bucket.buffers().run(work);
   }
 
-  private CompletedPart copy(Range range, int number, CreateMultipartUploadRequest begin, String id)
-      throws IOException {
+  private CompletedPart copy(Range range, int number) throws IOException {
     UploadPartCopyRequest request =
         UploadPartCopyRequest.builder()
             .sourceBucket(begin.bucket())
@@ -157,8 +157,7 @@ public final class S3Upload extends OutputStream {
             .sseCustomerAlgorithm(begin.sseCustomerAlgorithm())
             .sseCustomerKey(begin.sseCustomerKey())
             .sseCustomerKeyMD5(begin.sseCustomerKeyMD5())
-            .overrideConfiguration(
-                wait -> wait.apiCallTimeout(PATIENCE).apiCallAttemptTimeout(PATIENCE))
+            .overrideConfiguration(S3Upload::bePatient)
             .build();
     CopyPartResult made =
         bucket.call(target, () -> bucket.client().uploadPartCopy(request)).copyPartResult();
@@ -172,9 +171,7 @@ public final class S3Upload extends OutputStream {
         .build();
   }
 
-  private CompletedPart send(
-      byte[] content, int number, CreateMultipartUploadRequest begin, String id)
-      throws IOException {
+  private CompletedPart send(byte[] content, int number) throws IOException {
     UploadPartRequest request =
         UploadPartRequest.builder()
             .bucket(begin.bucket())
@@ -186,8 +183,7 @@ public final class S3Upload extends OutputStream {
             .sseCustomerAlgorithm(begin.sseCustomerAlgorithm())
             .sseCustomerKey(begin.sseCustomerKey())
             .sseCustomerKeyMD5(begin.sseCustomerKeyMD5())
-            .overrideConfiguration(
-                wait -> wait.apiCallTimeout(PATIENCE).apiCallAttemptTimeout(PATIENCE))
+            .overrideConfiguration(S3Upload::bePatient)
             .build();
     UploadPartResponse made =
         bucket.call(
@@ -231,8 +227,11 @@ public final class S3Upload extends OutputStream {
     return content.toByteArray();
   }
 
-  private void complete(List<CompletedPart> parts, CreateMultipartUploadRequest begin, String id)
-      throws IOException {
+  private static void bePatient(AwsRequestOverrideConfiguration.Builder request) {
+    request.apiCallTimeout(PATIENCE).apiCallAttemptTimeout(PATIENCE);
+  }
+
+  private void complete(List<CompletedPart> parts) throws IOException {
     CompleteMultipartUploadRequest.Builder request =
         CompleteMultipartUploadRequest.builder()
             .bucket(begin.bucket())
@@ -270,25 +269,6 @@ public final class S3Upload extends OutputStream {
     } catch (IOException unknown) {
       refused.addSuppressed(unknown);
       return false;
-    }
-  }
-
-  private void abort(String id, Throwable failure) {
-    boolean interrupted = Thread.interrupted(); // else the client would refuse to do it
-    try {
-      bucket.call(
-          target,
-          () ->
-              bucket
-                  .client()
-                  .abortMultipartUpload(
-                      bucket.requests().newAbortMultipartUploadRequestBuilder(key, id).build()));
-    } catch (IOException | RuntimeException besides) {
-      failure.addSuppressed(besides);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 }

@@ -57,9 +57,8 @@ public record DeltaJar(String spark, String version, Path file) {
   /** Its class files, and those of the class path. */
   public ClassFileLocator classFiles() {
     try {
-      ClassFileLocator others = ClassFileLocator.ForClassLoader.of(CLASS_PATH);
       return new ClassFileLocator.Compound(
-          ClassFileLocator.ForJarFile.of(file.toFile()), new Hiding(others));
+          ClassFileLocator.ForJarFile.of(file.toFile()), Hiding.of(DeltaJar::holds));
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
     }
@@ -77,18 +76,6 @@ public record DeltaJar(String spark, String version, Path file) {
   @Override
   public String toString() {
     return "delta-spark " + version + " for Spark " + spark;
-  }
-
-  private record Hiding(ClassFileLocator others) implements ClassFileLocator {
-    @Override
-    public Resolution locate(String name) throws IOException {
-      return holds(name) ? new Resolution.Illegal(name) : others.locate(name);
-    }
-
-    @Override
-    public void close() throws IOException {
-      others.close();
-    }
   }
 
   private static final class Loader extends URLClassLoader {

@@ -76,18 +76,7 @@ class PairLinkageTest {
     for (Path jar : pair()) {
       jars.add(ClassFileLocator.ForJarFile.of(jar.toFile()));
     }
-    ClassFileLocator classPath =
-        ClassFileLocator.ForClassLoader.of(PairLinkageTest.class.getClassLoader());
-    jars.add(
-        new ClassFileLocator() {
-          @Override
-          public Resolution locate(String name) throws IOException {
-            return IS_CHECKED.test(name) ? new Resolution.Illegal(name) : classPath.locate(name);
-          }
-
-          @Override
-          public void close() {}
-        });
+    jars.add(Hiding.of(IS_CHECKED));
     return new Linkage(new ClassFileLocator.Compound(jars), isChecked);
   }
 }

@@ -38,18 +38,7 @@ class S3ALinkageTest {
         found.add(ClassFileLocator.ForJarFile.of(jar.toFile()));
       }
     }
-    ClassFileLocator others =
-        ClassFileLocator.ForClassLoader.of(S3ALinkageTest.class.getClassLoader());
-    found.add(
-        new ClassFileLocator() {
-          @Override
-          public Resolution locate(String name) throws IOException {
-            return isChecked(name) ? new Resolution.Illegal(name) : others.locate(name);
-          }
-
-          @Override
-          public void close() {}
-        });
+    found.add(Hiding.of(S3ALinkageTest::isChecked));
     return new ClassFileLocator.Compound(found);
   }
 }
