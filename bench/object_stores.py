@@ -22,9 +22,9 @@ from rich.table import Table
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from tests.object_stores.aws import aws_jars
+from tests.object_stores.aws import aws_jars, finding
 from tests.object_stores.proxy import Proxy, running
-from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
+from tests.object_stores.s3 import S3
 from tests.object_stores.servers import s3proxy
 from tests.object_stores.uploads import Upload
 
@@ -68,16 +68,8 @@ def run(folder: Path) -> Report:
 
 def settings(url: str) -> dict[str, str]:
     """Of a session that finds the server, and the jars of S3A."""
-    s3a = {
-        "endpoint": url,
-        "endpoint.region": REGION,
-        "path.style.access": "true",
-        "access.key": ACCESS_KEY,
-        "secret.key": SECRET_KEY,
-        "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
-    }
     jars = ",".join(map(str, aws_jars()))
-    return {"spark.jars": jars} | {f"spark.hadoop.fs.s3a.{k}": v for k, v in s3a.items()}
+    return {"spark.jars": jars} | {f"spark.hadoop.fs.s3a.{k}": v for k, v in finding(url).items()}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from tests.object_stores.fetched import alone, jars, whole, without
+from tests.object_stores.s3 import ACCESS_KEY, REGION, SECRET_KEY
 
 # The SDK and the accelerator of streams that a Hadoop was built with (hadoop-project-*.pom). 3.4.1
 # has no such stream, and does not mind the jar; of its SDK, 2.24.6, Maven Central has no
@@ -48,6 +49,18 @@ def aws_jars(hadoop: str | None = None) -> list[Path]:
             *map(without, (*OF_SPARK, "commons-logging")),
         ],
     )
+
+
+def finding(url: str) -> dict[str, str]:
+    """Settings of S3A that lead to a server of these tests, without the prefix `fs.s3a.`."""
+    return {
+        "endpoint": url,
+        "endpoint.region": REGION,
+        "path.style.access": "true",
+        "access.key": ACCESS_KEY,
+        "secret.key": SECRET_KEY,
+        "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    }
 
 
 def with_s3a(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession.Builder:

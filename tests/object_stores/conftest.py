@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -46,12 +45,11 @@ def server(request: pytest.FixtureRequest) -> S3:
 
 @pytest.fixture
 def new_store_on(spark: SparkSession) -> Iterator[Callable[..., Store]]:
-    """Makes buckets that the session knows: of `store.new_store`, without a name."""
+    """Makes buckets that the session knows, as `store.new_store`."""
     with ExitStack() as stack:
 
         def make(server: S3, **options: object) -> Store:
-            bucket = f"b-{uuid.uuid4().hex[:12]}"
-            store = stack.enter_context(new_store(server, bucket, **options))  # type: ignore[arg-type]
+            store = stack.enter_context(new_store(server, **options))  # type: ignore[arg-type]
             stack.enter_context(known(spark, store))
             return store
 

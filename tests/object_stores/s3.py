@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import http.client
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -81,6 +82,12 @@ class S3:
 
     def create_bucket(self, bucket: str) -> None:
         self.ask("PUT", bucket)
+
+    def new_bucket(self) -> str:
+        """The name of a bucket that nobody else uses."""
+        bucket = f"b-{uuid.uuid4().hex[:12]}"
+        self.create_bucket(bucket)
+        return bucket
 
     def get(self, bucket: str, key: str) -> bytes:
         return self.ask("GET", f"{bucket}/{key}").body

@@ -12,7 +12,7 @@ from typing import Any
 from deltalake import DeltaTable, QueryBuilder
 from pyspark.sql import SparkSession
 
-from tests.object_stores.aws import add_to
+from tests.object_stores.aws import add_to, finding
 from tests.object_stores.proxy import Proxy, running
 from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
 
@@ -47,12 +47,7 @@ class Store:
     def settings(self) -> dict[str, str]:
         """Of Hadoop; before a session starts, with `spark.hadoop.` before each."""
         options = {
-            "endpoint": self.proxy.url,
-            "endpoint.region": REGION,
-            "path.style.access": "true",
-            "access.key": ACCESS_KEY,
-            "secret.key": SECRET_KEY,
-            "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+            **finding(self.proxy.url),
             **SHORT_PATIENCE,
             **self.options,
         }
@@ -92,19 +87,17 @@ class Store:
 
 @contextmanager
 def new_store(
-    server: S3, bucket: str, *, delay: float = 0, options: Mapping[str, str] | None = None
+    server: S3, *, delay: float = 0, options: Mapping[str, str] | None = None
 ) -> Iterator[Store]:
     """A new bucket and its proxy.
 
     Args:
         server: Where.
-        bucket: Its name, new on this server and in this JVM.
         delay: Seconds that each request takes longer.
         options: Settings of S3A without the prefix `fs.s3a.`.
     """
-    server.create_bucket(bucket)
     with running(server.url, delay) as proxy:
-        yield Store(server, proxy, bucket, options or {})
+        yield Store(server, proxy, server.new_bucket(), options or {})
 
 
 @contextmanager

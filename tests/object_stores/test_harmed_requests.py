@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,7 +96,9 @@ def local_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture
 def uploaded(local_table: Table, store: Store, tmp_path: Path) -> Uploaded:
     store.proxy.slow = 0.5
-    return replace(upload(local_table, store), mirror=tmp_path / "mirror")
+    found = upload(local_table, store)
+    found.path = tmp_path / "log"
+    return found
 
 
 def failure_of(leave: Callable[[], None]) -> tuple[bool, str | None]:
@@ -115,17 +116,17 @@ def failure_of(leave: Callable[[], None]) -> tuple[bool, str | None]:
 def test_the_table_is_right_and_nothing_is_left(
     uploaded: Uploaded, local_table: Table, step: str, harm: Harm, times: int | None
 ) -> None:
-    store, version, before = uploaded.store, uploaded.log().version, uploaded.data()
+    store, version, before = uploaded.store, uploaded.log.version, uploaded.data()
     assert version == VERSION
     kind, key, conditions = STEPS[step]
-    key = f"{uploaded.path}/" if key == TABLE else key
+    key = f"{uploaded.key}/" if key == TABLE else key
     fault = store.proxy.harm(harm, kind, key=key, times=times)
 
     failed, condition = failure_of(uploaded.leave)
 
     store.proxy.heal()
     assert fault.harmed > 0
-    log = uploaded.log()
+    log = uploaded.log
     assert log.version in (version, version + 1)
     is_off = log.version > version
     if failed:
@@ -140,7 +141,7 @@ def test_the_table_is_right_and_nothing_is_left(
     if kind is not Kind.LIST_UPLOADS:
         assert store.pending_uploads() == []
     if is_off:
-        rows = store.rows(uploaded.path)
+        rows = store.rows(uploaded.key)
         assert len(rows) == local_table.frame().count()
         assert rows[0] == ROW
     assert uploaded.rows() == local_table.rows()
@@ -194,7 +195,7 @@ def test_a_cancelled_statement_leaves_nothing(uploaded: Uploaded) -> None:
     store.proxy.heal()
     wait_until(lambda: store.pending_uploads() == [], "the upload is ended")
     assert uploaded.data() == before
-    assert uploaded.log().version == VERSION
+    assert uploaded.log.version == VERSION
 
 
 def test_the_store_is_told_not_to_overwrite(uploaded: Uploaded) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.object_stores.requests import Kind
 from tests.object_stores.store import Store
 from tests.object_stores.test_store_copies import leave_both, text_table
-from tests.object_stores.uploaded import MIB
+from tests.object_stores.uploads import MIB
 from tests.support import parquet_file as parquet
 from tests.support.compact_thrift import Struct
 from tests.support.delta_table import Table

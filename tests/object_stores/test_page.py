@@ -66,4 +66,4 @@ def test_the_page_sets_a_session_up(table: Table, store: Store, tmp_path: Path) 
     assert first.counts()[Kind.COPY_PART] == 1
     assert second.counts()[Kind.COPY_PART] == 0
     rows = table.frame().count()
-    assert [len(store.rows(each.path)) for each in (first, second)] == [rows, rows]
+    assert [len(store.rows(each.key)) for each in (first, second)] == [rows, rows]

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import http.client
 import time
-import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -23,9 +22,7 @@ REFUSALS = [Harm.ERROR_500, Harm.ERROR_403, Harm.ERROR_503]
 
 @pytest.fixture
 def bucket(s3proxy_server: S3) -> str:
-    name = f"b-{uuid.uuid4().hex[:12]}"
-    s3proxy_server.create_bucket(name)
-    return name
+    return s3proxy_server.new_bucket()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import uuid
 
 import pytest
 
@@ -25,9 +24,7 @@ pytestmark = pytest.mark.every_variant
 
 @pytest.fixture
 def bucket(server: S3) -> str:
-    name = f"b-{uuid.uuid4().hex[:12]}"
-    server.create_bucket(name)
-    return name
+    return server.new_bucket()
 
 
 @pytest.fixture

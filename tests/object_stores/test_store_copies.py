@@ -14,7 +14,8 @@ from tests.object_stores.aws import hadoop_version
 from tests.object_stores.requests import Harm, Kind, Request
 from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
-from tests.object_stores.uploaded import LEAVE, MIB, Uploaded, insert_text, new_files, upload
+from tests.object_stores.uploaded import LEAVE, Uploaded, insert_text, new_files, upload
+from tests.object_stores.uploads import MIB
 from tests.support.delta_table import Table
 from tests.support.leaving import counts
 from tests.support.session_conf import session_conf
@@ -24,10 +25,14 @@ TEXTS = ("a", "b", "c")
 EVERY = pytest.mark.every_variant
 
 
-def text_table(table: Table, **how: float) -> Table:
+def text_table(table: Table, **how: float) -> None:
     table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
     insert_text(table, *TEXTS, **{"megabytes": 12, **how})  # type: ignore[arg-type]
-    return table
+
+
+def renamed_table(table: Table, **how: float) -> None:
+    text_table(table, **how)
+    table.alter("RENAME COLUMN a TO d")
 
 
 def leave_both(table: Table, store: Store) -> Uploaded:
@@ -41,7 +46,7 @@ def leave_both(table: Table, store: Store) -> Uploaded:
 
     made = uploaded.data() - before
     assert uploaded.contents(made) == new_files(table, files)
-    assert counts(uploaded.log()) == counts(table.log)
+    assert counts(uploaded.log) == counts(table.log)
     assert store.pending_uploads() == []
     assert not [key for key in made if key.endswith("/")]  # markers of folders
     return uploaded
@@ -53,8 +58,7 @@ def sent_by_us(requests: list[Request]) -> int:
 
 
 def test_a_renamed_column_moves_next_to_nothing(table: Table, store: Store) -> None:
-    text_table(table, megabytes=30)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table, megabytes=30)
 
     uploaded = leave_both(table, store)
 
@@ -67,7 +71,7 @@ def test_a_renamed_column_moves_next_to_nothing(table: Table, store: Store) -> N
     }
     assert sent_by_us(store.proxy.requests) < 200_000
     # deltalake's own column mapping is none: it sees what the files say.
-    assert len(store.rows(uploaded.path)) == table.frame().count()
+    assert len(store.rows(uploaded.key)) == table.frame().count()
 
 
 @EVERY
@@ -75,8 +79,7 @@ def test_a_renamed_column_moves_next_to_nothing(table: Table, store: Store) -> N
 def test_the_smallest_file_that_is_copied(
     table: Table, store: Store, megabytes: float, is_copied: bool
 ) -> None:
-    text_table(table, megabytes=megabytes)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table, megabytes=megabytes)
 
     uploaded = leave_both(table, store)
 
@@ -108,7 +111,7 @@ def test_dropped_columns(table: Table, store: Store, layout: str) -> None:
     uploaded = leave_both(table, store)
 
     rest = [name for name in ("id", *TEXTS) if name not in dropped]
-    assert store.rows(uploaded.path) == table.rows(", ".join(rest))
+    assert store.rows(uploaded.key) == table.rows(", ".join(rest))
     assert uploaded.counts()[Kind.CREATE_UPLOAD] == 1
 
 
@@ -139,7 +142,7 @@ def test_partitions_with_odd_names(table: Table, store: Store, value: str) -> No
     uploaded = leave_both(table, store)
 
     assert uploaded.rows() == table.rows()
-    assert {row[2] for row in store.rows(uploaded.path)} == {value}
+    assert {row[2] for row in store.rows(uploaded.key)} == {value}
 
 
 def test_deletion_vectors_stay(table: Table, store: Store) -> None:
@@ -170,8 +173,7 @@ def test_the_setting_has_the_executors_copy(
 ) -> None:
     options = {"input.stream.type": stream, "multipart.size": "16M"}
     store = new_store_on(server, options=options)
-    text_table(table, megabytes=40)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table, megabytes=40)
 
     with session_conf(table.spark, {STORE_COPY: "false"}):
         uploaded = leave_both(table, store)
@@ -184,8 +186,7 @@ def test_the_setting_has_the_executors_copy(
 
 
 def test_the_setting_is_refused_where_it_says_nothing(table: Table) -> None:
-    text_table(table, megabytes=1)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table, megabytes=1)
 
     with (
         session_conf(table.spark, {STORE_COPY: "perhaps"}),
@@ -198,8 +199,7 @@ def test_a_store_without_uploads_of_parts_is_not_asked(
     table: Table, server: S3, new_store_on: Callable[..., Store]
 ) -> None:
     store = new_store_on(server, options={"multipart.uploads.enabled": "false"})
-    text_table(table)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table)
 
     uploaded = leave_both(table, store)
 
@@ -225,8 +225,7 @@ def test_a_store_that_refuses_is_asked_once(
 
 def test_an_upload_whose_begin_was_not_answered_is_ended(table: Table, store: Store) -> None:
     """The client tries again, and the first one is known to the server alone."""
-    text_table(table)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table)
     lost = store.proxy.harm(Harm.LOST, Kind.CREATE_UPLOAD)
 
     uploaded = leave_both(table, store)
@@ -259,11 +258,10 @@ def test_one_upload_that_cannot_be_ended_leaves_no_other(table: Table, store: St
     assert len(store.pending_uploads()) == 1
 
 
-SETTINGS: dict[str, tuple[dict[str, str], dict[str, str], Kind]] = {
+SETTINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "SSE-S3": (
         {"encryption.algorithm": "AES256"},
         {"x-amz-server-side-encryption": "AES256"},
-        Kind.CREATE_UPLOAD,
     ),
     "SSE-KMS": (
         {"encryption.algorithm": "SSE-KMS", "encryption.key": "arn:aws:kms:us-east-1:1:key/k"},
@@ -271,17 +269,14 @@ SETTINGS: dict[str, tuple[dict[str, str], dict[str, str], Kind]] = {
             "x-amz-server-side-encryption": "aws:kms",
             "x-amz-server-side-encryption-aws-kms-key-id": "arn:aws:kms:us-east-1:1:key/k",
         },
-        Kind.CREATE_UPLOAD,
     ),
     "storage class": (
         {"create.storage.class": "standard_ia"},
         {"x-amz-storage-class": "STANDARD_IA"},
-        Kind.CREATE_UPLOAD,
     ),
     "ACL": (
         {"acl.default": "BucketOwnerFullControl"},
         {"x-amz-acl": "bucket-owner-full-control"},
-        Kind.CREATE_UPLOAD,
     ),
 }
 
@@ -292,17 +287,16 @@ def test_settings_of_the_file_system_are_carried_over(
     table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], setting: str
 ) -> None:
     """Told to the server, whatever this one makes of it: S3Proxy refuses some."""
-    options, headers, kind = SETTINGS[setting]
+    options, headers = SETTINGS[setting]
     store = new_store_on(s3proxy_server, options=options)
-    text_table(table)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table)
     uploaded = upload(table, store)
     store.proxy.forget()
 
     with contextlib.suppress(PySparkException):
         uploaded.leave()
 
-    assert_told(uploaded, kind, headers)
+    assert_told(uploaded, Kind.CREATE_UPLOAD, headers)
 
 
 @pytest.mark.matrix
@@ -314,8 +308,7 @@ def test_the_key_of_the_customer_goes_with_each_request(
     store = new_store_on(
         versitygw_server, options={"encryption.algorithm": "SSE-C", "encryption.key": key}
     )
-    text_table(table)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table)
 
     uploaded = leave_both(table, store)
 
@@ -345,8 +338,7 @@ def test_whoever_asks_pays(
 ) -> None:
     """By a header of the client's own, for which S3Proxy refuses all requests."""
     store = new_store_on(versitygw_server, options={"requester.pays.enabled": "true"})
-    text_table(table)
-    table.alter("RENAME COLUMN a TO d")
+    renamed_table(table)
 
     uploaded = leave_both(table, store)
 
@@ -359,7 +351,7 @@ def assert_told(uploaded: Uploaded, kind: Kind, headers: dict[str, str]) -> None
     told = [
         request.headers
         for request in uploaded.store.proxy.requests
-        if request.kind is kind and request.key.startswith(uploaded.path)
+        if request.kind is kind and request.key.startswith(uploaded.key)
         if request.key.endswith(".parquet")
     ]
     assert told

@@ -7,61 +7,48 @@ import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from tests.object_stores.requests import Kind
 from tests.object_stores.store import Store
+from tests.object_stores.uploads import MIB
 from tests.support.delta_table import Table
 from tests.support.leaving import NONE_MODE
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 
-MIB = 1 << 20
 UNCOMPRESSED = {"spark.sql.parquet.compression.codec": "uncompressed"}
 LEAVE = f"SET TBLPROPERTIES ({NONE_MODE})"
 _numbers = itertools.count()
 
 
-@dataclass(frozen=True)
-class Uploaded:
-    """A table below `path` in a store's bucket."""
+class Uploaded(Table):
+    """A table below a key of a store's bucket; its path is where the log is looked at."""
 
-    spark: SparkSession
-    store: Store
-    path: str
-    mirror: Path  # where its log is looked at
+    def __init__(self, spark: SparkSession, store: Store, key: str, path: Path) -> None:
+        super().__init__(spark, path, f"delta.`{store.uri(key)}`")
+        self.store = store
+        self.key = key
 
     @property
-    def name(self) -> str:
-        return f"delta.`{self.store.uri(self.path)}`"
-
-    def alter(self, change: str) -> None:
-        self.spark.sql(f"ALTER TABLE {self.name} {change}")
+    def log(self) -> TableLog:
+        self.store.mirror(f"{self.key}/_delta_log", self.path / "_delta_log")
+        return TableLog(self.path)
 
     def leave(self) -> None:
         self.alter(LEAVE)
 
-    def rows(self) -> list[tuple[object, ...]]:
-        collected = self.spark.sql(f"SELECT * FROM {self.name}").collect()
-        return sorted((tuple(row) for row in collected), key=repr)
-
-    def log(self) -> TableLog:
-        """The log as it is now."""
-        self.store.mirror(f"{self.path}/_delta_log", self.mirror / "_delta_log")
-        return TableLog(self.mirror)
-
     def objects(self, prefix: str = "") -> dict[str, int]:
         """The size of each object of the table, by its key below the table's."""
-        found = self.store.objects(f"{self.path}/{prefix}")
-        return {key.removeprefix(f"{self.path}/"): size for key, size in found.items()}
+        found = self.store.objects(f"{self.key}/{prefix}")
+        return {key.removeprefix(f"{self.key}/"): size for key, size in found.items()}
 
     def contents(self, keys: Iterable[str]) -> Counter[str]:
         """The digests of objects."""
         server, bucket = self.store.server, self.store.bucket
-        return Counter(digest(server.get(bucket, f"{self.path}/{key}")) for key in keys)
+        return Counter(digest(server.get(bucket, f"{self.key}/{key}")) for key in keys)
 
     def data(self) -> set[str]:
         """The keys of what is no log."""
@@ -69,17 +56,17 @@ class Uploaded:
 
     def counts(self, pattern: str = "*.parquet") -> Counter[Kind]:
         """The requests for this table's objects since the last that were forgotten."""
-        return self.store.proxy.counts(f"{self.path}/{pattern}")
+        return self.store.proxy.counts(f"{self.key}/{pattern}")
 
 
 def upload(table: Table, store: Store) -> Uploaded:
     """The same table, below a new key."""
-    path = f"t{next(_numbers)}"
+    root = f"t{next(_numbers)}"
     for file in sorted(table.path.rglob("*")):
         if file.is_file() and not file.name.endswith(".crc"):
-            key = f"{path}/{file.relative_to(table.path).as_posix()}"
+            key = f"{root}/{file.relative_to(table.path).as_posix()}"
             store.server.put(store.bucket, key, file.read_bytes())
-    return Uploaded(table.spark, store, path, table.path.with_name(path))
+    return Uploaded(table.spark, store, root, table.path.with_name(root))
 
 
 def digest(content: bytes) -> str:
