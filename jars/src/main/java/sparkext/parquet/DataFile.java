@@ -98,7 +98,7 @@ public final class DataFile {
     S3Object object = new S3Object(bucket, path, size);
     try {
       return copy(
-          () -> new StoredFile(object),
+          () -> new S3File(object),
           () -> new S3Upload(bucket, object, target, checkpoint),
           target,
           mayStay,

@@ -114,7 +114,7 @@ public final class Storages {
     try {
       return LocalDisk.has(storage)
           ? new Source.OfDisk(FileChannel.open(LocalDisk.file(storage, path)))
-          : new OpenedFile(storage, path, size);
+          : new StreamedFile(storage, path, size);
     } catch (NoSuchFileException missing) {
       throw new Source.GoneException();
     }

@@ -21,7 +21,7 @@ import org.apache.hadoop.util.functional.FutureIO;
  *
  * <p>Source: Hadoop, fsdatainputstreambuilder.md; AnalyticsStream.java.
  */
-final class OpenedFile implements Source {
+final class StreamedFile implements Source {
   private static final int PIECE = 1 << 20;
 
   /**
@@ -47,7 +47,7 @@ final class OpenedFile implements Source {
   /**
    * @param size of the file, as the table's log has it
    */
-  OpenedFile(FileSystem storage, Path path, long size) {
+  StreamedFile(FileSystem storage, Path path, long size) {
     this.storage = storage;
     this.path = path;
     this.size = size;

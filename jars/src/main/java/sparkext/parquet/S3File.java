@@ -7,11 +7,11 @@ import sparkext.s3.S3Object;
 import sparkext.s3.S3Upload;
 
 /** A file whose store copies ranges of it by itself. */
-final class StoredFile implements Source {
+final class S3File implements Source {
   private final S3Object object;
   private final Window window = new Window();
 
-  StoredFile(S3Object object) {
+  S3File(S3Object object) {
     this.object = object;
   }
 
