@@ -28,7 +28,6 @@ from tests.object_stores.s3 import S3
 from tests.object_stores.servers import s3proxy
 from tests.object_stores.uploads import Upload
 
-MEGABYTES = 1_000
 DELAY = 0.03  # seconds
 REPEATS = 2
 THREADS = 16
@@ -37,7 +36,12 @@ STORE_COPY = "spark.sparkext.columnMapping.removal.storeCopy"
 BY_STORE, BY_STREAM, DELTA = "copied by the store", "through the executors", "Delta's rewrite"
 SERVER = "the server alone"
 """Copies the same objects in parts of the same size: S3 has other machines for that than ours."""
-REQUESTS = {CASES[0].name: 5, CASES[1].name: 6}  # of a file, by the store: a range more
+STATEMENT = "a property alone"
+"""What no statement can fall below: Delta's log has its requests one after the other."""
+WAYS = (SERVER, STATEMENT, BY_STORE, BY_STREAM, DELTA)
+RENAMED, DROPPED = CASES[:2]
+TABLES = ((RENAMED, 1_000), (DROPPED, 1_000), (RENAMED, 4_000))  # megabytes
+REQUESTS = {RENAMED.name: 5, DROPPED.name: 6}  # of a file, by the store: a range more
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,9 @@ class Leaving:
     case: str
     way: str
     seconds: float
-    requests: float
+    requests: float = 0
     """Of each file."""
-    megabytes: float
+    megabytes: float = 0
     """Up and down, in the bodies of requests and answers."""
 
 
@@ -58,11 +62,13 @@ def run(folder: Path) -> Report:
         server.create_bucket(BUCKET)
         with both_sessions(folder / "sessions", settings(proxy.url)) as (ours, plain):
             bench = Bench(server, proxy, ours, plain)
-            found = [row for case in CASES[:2] for row in bench.measured(case)]
+            found = [
+                (case, megabytes, bench.measured(case, megabytes)) for case, megabytes in TABLES
+            ]
     return Report(
-        f"on S3, {MEGABYTES:,} MB, {DELAY * 1000:.0f} ms a request, medians of {REPEATS}",
-        [figure for case in CASES[:2] for figure in figures(case, found)],
-        [as_table(found)],
+        f"on S3, {DELAY * 1000:.0f} ms a request, medians of {REPEATS}",
+        [figure for measured in found for figure in figures(*measured)],
+        [as_table([row for _, _, rows in found for row in rows])],
     )
 
 
@@ -81,22 +87,22 @@ class Bench:
     ours: Remote
     plain: Remote
 
-    def measured(self, case: Case) -> list[Leaving]:
+    def measured(self, case: Case, megabytes: int) -> list[Leaving]:
         """One round more than asked, of which the first is left out."""
-        original = f"original-{CASES.index(case)}"
+        original = f"original-{TABLES.index((case, megabytes))}"
         self.proxy.delay = 0
-        write(self.plain, f"s3a://{BUCKET}/{original}", MEGABYTES, mapped=False)
+        write(self.plain, f"s3a://{BUCKET}/{original}", megabytes, mapped=False)
         rounds = [
             [
-                self.left(original, f"{original}-{number}-{place}", case, way)
-                for place, way in enumerate((SERVER, BY_STORE, BY_STREAM, DELTA))
+                self.left(original, f"{original}-{number}-{place}", case, megabytes, way)
+                for place, way in enumerate(WAYS)
             ]
             for number in range(REPEATS + 1)
         ]
         self.remove(original)
         return [
             Leaving(
-                case.name,
+                named(case, megabytes),
                 way[0].way,
                 statistics.median(each.seconds for each in way),
                 statistics.median(each.requests for each in way),
@@ -105,9 +111,9 @@ class Bench:
             for way in zip(*rounds[1:], strict=True)
         ]
 
-    def left(self, original: str, path: str, case: Case, way: str) -> Leaving:
+    def left(self, original: str, path: str, case: Case, megabytes: int, way: str) -> Leaving:
         if way == SERVER:
-            return Leaving(case.name, way, self.copied_in_parts(original, path), 0, 0)
+            return Leaving(case.name, way, self.copied_in_parts(original, path))
         session = self.plain if way == DELTA else self.ours
         uri = f"s3a://{BUCKET}/{path}"
         self.proxy.delay = 0
@@ -121,11 +127,11 @@ class Bench:
         set_properties(session, uri, "'a' = 'warm'")
         self.proxy.delay = DELAY
         self.proxy.forget()
-        seconds = set_properties(session, uri, NO_MODE)
+        seconds = set_properties(session, uri, "'a' = 'alone'" if way == STATEMENT else NO_MODE)
         data = [each for each in self.proxy.requests if each.key.endswith(".parquet")]
         moved = sum(each.sent + each.received for each in data) / 1e6
         self.remove(path)
-        return Leaving(case.name, way, seconds, len(data) / (MEGABYTES // FILE_MB), moved)
+        return Leaving(case.name, way, seconds, len(data) / (megabytes // FILE_MB), moved)
 
     def copy(self, source: str, target: str) -> None:
         """A table at the server, as it is."""
@@ -154,34 +160,39 @@ class Bench:
             self.server.delete(BUCKET, key)
 
 
-def figures(case: Case, found: list[Leaving]) -> list[Figure]:
-    by = {row.way: row for row in found if row.case == case.name}
+def named(case: Case, megabytes: int) -> str:
+    return f"{case.name}, {megabytes / 1000:g} GB"
+
+
+def figures(case: Case, megabytes: int, found: list[Leaving]) -> list[Figure]:
+    name = named(case, megabytes)
+    by = {row.way: row for row in found}
     store, stream, delta = by[BY_STORE], by[BY_STREAM], by[DELTA]
     without_server = store.seconds - by[SERVER].seconds
     return [
         Figure(
-            f"ours / Delta's, {case.name}",
+            f"ours / Delta's, {name}",
             in_seconds(store.seconds),
             in_seconds(delta.seconds),
             store.seconds / delta.seconds,
             NO_LIMIT,
         ),
         Figure(
-            f"(ours - {SERVER}) / Delta's, {case.name}",
+            f"(ours - {SERVER}) / Delta's, {name}",
             in_seconds(without_server),
             in_seconds(delta.seconds),
             without_server / delta.seconds,
             1 / 20,
         ),
         Figure(
-            f"through executors / data, {case.name}",
+            f"through executors / data, {name}",
             f"{store.megabytes:.1f} MB",
             f"{delta.megabytes:.1f} MB",
-            store.megabytes / MEGABYTES,
+            store.megabytes / megabytes,
             0.01,
         ),
         Figure(
-            f"requests a file, {case.name}",
+            f"requests a file, {name}",
             f"{store.requests:.1f}",
             f"{delta.requests:.1f}",
             store.requests,
@@ -189,7 +200,7 @@ def figures(case: Case, found: list[Leaving]) -> list[Figure]:
             "",
         ),
         Figure(
-            f"requests a file, {case.name}, {stream.way}",
+            f"requests a file, {name}, {stream.way}",
             f"{stream.requests:.1f}",
             f"{delta.requests:.1f}",
             stream.requests,
