@@ -19,6 +19,7 @@ import first_calls
 import leave_by_copy
 import leave_for_free
 import object_stores
+import purge
 import statements
 import survey
 import writers
@@ -31,6 +32,7 @@ BENCHES = {
     "leave-for-free": leave_for_free,
     "leave-by-copy": leave_by_copy,
     "object-stores": object_stores,
+    "purge": purge,
     "writers": writers,
     "audit": audit,
     "survey": survey,

@@ -22,6 +22,7 @@ CONTENTS = {
         "docs/tracking",
         "docs/history",
         "docs/leaving",
+        "docs/purge",
         "docs/other-engines",
         "docs/audit",
         "docs/survey",

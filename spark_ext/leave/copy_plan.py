@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of the columns in a table's data files when column mapping is switched off."""
+"""What becomes of the columns in a table's data files when they are copied."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from spark_ext.errors import DuplicatedColumnIdError, DuplicatedPhysicalNameError
@@ -16,12 +17,13 @@ ColumnPlan = dict[str, Any]
 
 
 def copy_plan(table: TableMetadata) -> ColumnPlan:
-    """For every column of a mapped table, where files have it and what it is called afterwards.
+    """For every column of a mapped table, where files have it and its name without mapping.
 
     What a file has besides was dropped from the table, and goes.
 
     Returns:
         `byId`: whether files are read by field id (mode `id`), and names in them mean nothing.
+        `keepsIds`: whether field ids in files stay.
         `kept`: names in the files of columns that no schema has and that stay: row tracking's.
         `columns`: of each column `id`, `name` in the files, `newName` and `type`, which is null
         for a column without fields, or an object with one of `struct` (columns), `array` (the type
@@ -41,12 +43,35 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         >>> plan["columns"]
         [{'id': 1, 'name': 'col-3f2a', 'newName': 'fare', 'type': None}]
     """
+    return _plan(table, _logical_name, keeps_ids=False)
+
+
+def purge_plan(table: TableMetadata) -> ColumnPlan:
+    """For every column of a mapped table, where files have it; its name in them stays.
+
+    Returns, raises:
+        As `copy_plan`.
+
+    Example:
+        >>> purge_plan(table({"fare": "1 col-3f2a"}, "name", "true"))["columns"]
+        [{'id': 1, 'name': 'col-3f2a', 'newName': 'col-3f2a', 'type': None}]
+    """
+    return _plan(table, physical_name, keeps_ids=True)
+
+
+def _logical_name(field: Field) -> str:
+    name: str = field["name"]
+    return name
+
+
+def _plan(table: TableMetadata, new_name: Callable[[Field], str], *, keeps_ids: bool) -> ColumnPlan:
     _check_told_apart(table)
     properties = table.configuration
     return {
         "byId": mode_of(properties) == MODE_ID,
+        "keepsIds": keeps_ids,
         "kept": [properties[key] for key in ROW_TRACKING_COLUMNS if key in properties],
-        "columns": [_column(field) for field in table.schema["fields"]],
+        "columns": [_column(field, new_name) for field in table.schema["fields"]],
     }
 
 
@@ -74,22 +99,23 @@ def _check_told_apart(table: TableMetadata) -> None:
         ids.add((lowered[:-1], column_id(field)))
 
 
-def _column(field: Field) -> dict[str, Any]:
+def _column(field: Field, new_name: Callable[[Field], str]) -> dict[str, Any]:
     return {
         "id": column_id(field),
         "name": physical_name(field),
-        "newName": field["name"],
-        "type": _type(field["type"]),
+        "newName": new_name(field),
+        "type": _type(field["type"], new_name),
     }
 
 
-def _type(data_type: DataType | str) -> dict[str, Any] | None:
+def _type(data_type: DataType | str, new_name: Callable[[Field], str]) -> dict[str, Any] | None:
     if isinstance(data_type, str):
         return None
     if data_type["type"] == "struct":
-        return {"struct": [_column(field) for field in data_type["fields"]]}
+        return {"struct": [_column(field, new_name) for field in data_type["fields"]]}
     if data_type["type"] == "array":
-        return {"array": _type(data_type["elementType"])}
+        return {"array": _type(data_type["elementType"], new_name)}
     if data_type["type"] == "map":
-        return {"map": [_type(data_type["keyType"]), _type(data_type["valueType"])]}
+        types = data_type["keyType"], data_type["valueType"]
+        return {"map": [_type(each, new_name) for each in types]}
     return None

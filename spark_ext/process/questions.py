@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError
-from spark_ext.leave.copy_plan import copy_plan
+from spark_ext.leave.copy_plan import copy_plan, purge_plan
 from spark_ext.leave.rewrite_reasons import is_free
 from spark_ext.model.column_mapping import is_mapped
 from spark_ext.model.metadata import Protocol, TableMetadata
@@ -44,6 +44,14 @@ def leaving(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
     return {"free": free, "plan": plan}
 
 
+def purge(table: TableMetadata) -> dict[str, Any]:
+    """What becomes of the columns in the files of a table that is purged of dropped ones.
+
+    There is no plan where mapping is off.
+    """
+    return {"plan": purge_plan(table) if is_mapped(table) else None}
+
+
 def _relation(question: str, request: str) -> str:
     # Not before the process has started, which mostly does so for a commit that waits for it.
     from spark_ext.process.table_functions import FUNCTIONS
@@ -57,4 +65,5 @@ def _relation(question: str, request: str) -> str:
 QUESTIONS: dict[str, Callable[[str], str]] = {
     "next_metadata": _next_metadata,
     "leaving": wire.answered_by(leaving),
+    "purge": wire.answered_by(purge),
 }

@@ -164,7 +164,7 @@ def plan(columns: Columns, *, by_id: bool = False, kept: Sequence[str] = ()) -> 
             for column in some
         ]
 
-    return {"byId": by_id, "kept": list(kept), "columns": entries(columns)}
+    return {"byId": by_id, "keepsIds": False, "kept": list(kept), "columns": entries(columns)}
 
 
 def arrow_schema(columns: Columns, *, new: bool = False, ids: bool = False) -> pa.Schema:

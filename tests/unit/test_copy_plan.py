@@ -43,6 +43,7 @@ def test_columns_have_their_names_at_every_level() -> None:
 
     assert copy_plan(metadata) == {
         "byId": False,
+        "keepsIds": False,
         "kept": [],
         "columns": [
             column(1, "col-1", "a"),

@@ -92,6 +92,7 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "MetadataChange"): messages.METADATA_CHANGE,
     ("wire/Question.java", "CommitContext"): messages.COMMIT_CONTEXT,
     ("wire/Question.java", "Leaving"): messages.shape_of(questions.leaving),
+    ("wire/Question.java", "Purge"): messages.shape_of(questions.purge),
     ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
     ("wire/Question.java", "TableAndLog"): logs.TABLE_AND_LOG,
     ("wire/Question.java", "NamedLog"): logs.NAMED_LOG,

@@ -62,10 +62,12 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "check": {"error", "feature"},
     "log": {"error", "parquet"},
     "wire": {"error", "feature", "process", "parquet", "log"},
-    "leave": {"copy", "error", "feature", "parquet", "wire"},
+    "files": {"copy", "error", "feature", "parquet", "wire"},
+    "leave": {"copy", "error", "files", "parquet", "wire"},
+    "purge": {"copy", "error", "files", "parquet", "wire"},
     "stale": {"error", "feature", "log"},
-    "hook": {"error", "feature", "release", "wire", "leave", "stale"},
-    "sql": {"error", "feature", "log", "release", "wire", "leave"},
+    "hook": {"error", "feature", "release", "wire", "leave", "purge", "stale"},
+    "sql": {"error", "feature", "files", "leave", "log", "release", "wire"},
     "": {"check", "hook", "process", "release", "sql", "stale", "error"},
 }
 # The process knows neither the tables nor what weaves them.

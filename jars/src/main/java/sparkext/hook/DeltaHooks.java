@@ -23,6 +23,7 @@ import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.leave.LeavingCommand;
+import sparkext.purge.PurgeCommand;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Versions;
 import sparkext.stale.RebasedNames;
@@ -39,6 +40,10 @@ public final class DeltaHooks {
           new AssignedMetadataHook(),
           new ComparedPropertiesHook(),
           new LeavingHook(),
+          PurgeHook.AT_GROUPS,
+          PurgeHook.AT_GROUP,
+          PurgeHook.AT_COMMIT,
+          PurgeHook.AT_END,
           new ScannedFilesHook(),
           new ListedFilesHook(),
           new MatchedRowsHook(),
@@ -149,6 +154,12 @@ public final class DeltaHooks {
     BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
     UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
     BiPredicate<Object, Object[]> removed = LeavingCommand::commit;
+    BiFunction<Object[], Object, Object> purgeBegun = PurgeCommand::begin;
+    BiFunction<Object[], Object, Object> purgeGrouped = PurgeCommand::group;
+    BinaryOperator<Object> purgeWritten = PurgeCommand::actions;
+    Consumer<Object> purgeFailed = PurgeCommand::fail;
+    BinaryOperator<Object> purgeCommitted = PurgeCommand::commit;
+    BiConsumer<Object, Object> purgeEnded = PurgeCommand::end;
     BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
     BiConsumer<Object, Object> listed = StalePlan::refuseListed;
     BiConsumer<Object, Object> matched = StalePlan::refuseMatching;
@@ -166,6 +177,12 @@ public final class DeltaHooks {
             entry("assignedMetadata", assignedMetadata),
             entry("comparedProperties", comparedProperties),
             entry("removed", removed),
+            entry("purgeBegun", purgeBegun),
+            entry("purgeGrouped", purgeGrouped),
+            entry("purgeWritten", purgeWritten),
+            entry("purgeFailed", purgeFailed),
+            entry("purgeCommitted", purgeCommitted),
+            entry("purgeEnded", purgeEnded),
             entry("scanned", scanned),
             entry("listed", listed),
             entry("matched", matched),

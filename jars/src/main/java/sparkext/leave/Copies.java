@@ -20,8 +20,13 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.FileResult;
 import sparkext.error.UsageTrackingException;
+import sparkext.files.CopiedActions;
+import sparkext.files.FileJob;
+import sparkext.files.FilePlaces;
+import sparkext.files.FilePlan;
 import sparkext.parquet.ColumnPlan;
 
 /**
@@ -67,13 +72,22 @@ final class Copies {
 
   /** Goes by this plan from now on. What was made by another one stays, if it is right by this. */
   void follow(ColumnPlan columns, Snapshot snapshot) {
-    FilePlan next = new FilePlan(columns, snapshot, places);
+    FilePlan next = files(columns, snapshot, places);
     if (plan != null && !next.continues(plan)) {
       forgetIf(known -> true);
     } else if (plan != null && next.tracksRows() != plan.tracksRows()) {
       forgetIf(known -> known.rewrite() != null); // has the rows without their ids
     }
     plan = next;
+  }
+
+  /** What becomes of a table's files without column mapping. */
+  static FilePlan files(ColumnPlan columns, Snapshot snapshot, FilePlaces places) {
+    return new FilePlan(
+        columns,
+        snapshot,
+        CollectionConverters.asJava(snapshot.metadata().partitionColumns()),
+        places);
   }
 
   /** The live files that nothing is made of yet, or nothing that is right for them by now. */
@@ -238,7 +252,7 @@ final class Copies {
         counts.kept(file.size());
         continue;
       }
-      actions.add(RenamedActions.removed(file));
+      actions.add(CopiedActions.removed(file));
     }
     for (Rewrites.Rewrite rewrite : written) {
       for (AddFile file : rewrite.written()) {
@@ -247,7 +261,7 @@ final class Copies {
       }
     }
     unused(table.files()).forEach((path, size) -> counts.discarded(size));
-    RenamedActions.clustering(table, plan.keys()).ifPresent(actions::add);
+    RenamedClustering.of(table, plan.keys()).ifPresent(actions::add);
     return actions;
   }
 

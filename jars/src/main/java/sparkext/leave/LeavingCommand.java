@@ -11,6 +11,10 @@ import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingComm
 import sparkext.copy.CopyProgress;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.files.FileJob;
+import sparkext.files.FilePlaces;
+import sparkext.files.FilePlan;
+import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
 import sparkext.wire.CountedFiles;
 import sparkext.wire.CountedFiles.Count;
@@ -61,7 +65,7 @@ public final class LeavingCommand {
     }
     Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
     FilePlaces places = new FilePlaces(snapshot.deltaLog().dataPath(), snapshot.metadata());
-    FilePlan files = new FilePlan(plan.get(), snapshot, places);
+    FilePlan files = Copies.files(plan.get(), snapshot, places);
     FileJob job = new FileJob(session, configuration, files, places.table());
     List<AddFile> live = LiveFiles.of(snapshot);
     Count kept = Count.ZERO;

@@ -4,6 +4,9 @@ package sparkext.leave;
 import java.util.List;
 import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.FileResult;
+import sparkext.files.CopiedActions;
+import sparkext.files.FilePlaces;
+import sparkext.files.FilePlan;
 import sparkext.parquet.DataFile;
 
 /**
@@ -18,7 +21,7 @@ record Made(FilePlan.Looked looked, FileResult result, AddFile added, Rewrites.R
   static Made of(FilePlan.Looked looked, FileResult result, FilePlaces places) {
     AddFile added =
         result.way() == DataFile.Way.COPIED
-            ? RenamedActions.added(looked, places.relative(result.target()), result.size())
+            ? CopiedActions.added(looked, places.relative(result.target()), result.size())
             : null;
     return new Made(looked, result, added, null);
   }

@@ -24,6 +24,7 @@ import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.files.LiveFiles;
 
 /**
  * What a table's newest version has, kept up to date from one version to the next by the commits in

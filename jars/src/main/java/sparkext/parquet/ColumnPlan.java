@@ -9,9 +9,11 @@ import java.util.List;
  * describes it.
  *
  * @param byId whether a file's columns are found by field id
+ * @param keepsIds whether field ids stay, and what Spark's schema says of them
  * @param kept names of columns that stay as they are
  */
-public record ColumnPlan(boolean byId, List<String> kept, Columns columns) implements Serializable {
+public record ColumnPlan(boolean byId, boolean keepsIds, List<String> kept, Columns columns)
+    implements Serializable {
   /**
    * Whether what another plan made of a file is what this one would make of it: all columns of that
    * plan are here, under the same names before and after. What there is besides came later, and is
@@ -23,5 +25,15 @@ public record ColumnPlan(boolean byId, List<String> kept, Columns columns) imple
     return byId == other.byId
         && kept.equals(other.kept)
         && columns.continueThose(other.columns, maxId);
+  }
+
+  /**
+   * Whether what was made by this plan has every column of a later one: all that the other has are
+   * here, or came later.
+   *
+   * @param maxId the highest id that a column had until then
+   */
+  public boolean hasAllOf(ColumnPlan later, long maxId) {
+    return columns.haveAllOf(later.columns, maxId);
   }
 }

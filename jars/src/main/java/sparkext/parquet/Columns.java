@@ -84,6 +84,29 @@ public final class Columns implements Serializable {
                         .orElse(column.id() > maxId));
   }
 
+  /** Whether each column of a later version of the level is here, or is a new one. */
+  boolean haveAllOf(Columns later, long maxId) {
+    return later.byName.values().stream()
+        .allMatch(
+            column ->
+                named(column.name())
+                    .map(known -> hasAllOf(known.type(), column.type(), maxId))
+                    .orElse(column.id() > maxId));
+  }
+
+  private static boolean hasAllOf(Type type, Type later, long maxId) {
+    if (type instanceof Struct struct && later instanceof Struct now) {
+      return struct.columns().haveAllOf(now.columns(), maxId);
+    }
+    if (type instanceof ListOf list && later instanceof ListOf now) {
+      return hasAllOf(list.element(), now.element(), maxId);
+    }
+    if (type instanceof MapOf map && later instanceof MapOf now) {
+      return hasAllOf(map.key(), now.key(), maxId) && hasAllOf(map.value(), now.value(), maxId);
+    }
+    return type instanceof Leaf && later instanceof Leaf;
+  }
+
   private static boolean continues(Type type, Type other, long maxId) {
     if (type instanceof Struct struct && other instanceof Struct before) {
       return struct.columns().continueThose(before.columns(), maxId);

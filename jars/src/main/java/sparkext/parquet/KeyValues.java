@@ -110,7 +110,7 @@ final class KeyValues {
     }
   }
 
-  private static void rename(ObjectNode struct, Columns columns, Set<String> kept) {
+  private void rename(ObjectNode struct, Columns columns, Set<String> kept) {
     ArrayNode staying = MAPPER.createArrayNode();
     for (JsonNode node : struct.path("fields")) {
       ObjectNode field = (ObjectNode) node;
@@ -122,7 +122,7 @@ final class KeyValues {
             rename(field.path("type"), known.type());
           });
       if (column.isPresent() || kept.contains(name)) {
-        if (field.path("metadata") instanceof ObjectNode metadata) {
+        if (!plan.keepsIds() && field.path("metadata") instanceof ObjectNode metadata) {
           metadata.remove(MAPPING);
         }
         staying.add(field);
@@ -131,7 +131,7 @@ final class KeyValues {
     struct.set("fields", staying);
   }
 
-  private static void rename(JsonNode json, Type type) {
+  private void rename(JsonNode json, Type type) {
     if (type instanceof Struct struct) {
       rename((ObjectNode) json, struct.columns(), Set.of());
     } else if (type instanceof ListOf list) {

@@ -32,7 +32,8 @@ public final class Renaming {
 
   SchemaTree of(SchemaTree root) throws NotCopiedException {
     List<SchemaTree> columns = columns(root, plan.columns(), new HashSet<>(plan.kept()));
-    return root.as(root.name(), columns);
+    SchemaTree renamed = root.as(root.name(), columns);
+    return plan.keepsIds() ? renamed : renamed.withoutIds();
   }
 
   private List<SchemaTree> columns(SchemaTree group, Columns columns, Set<String> kept)

@@ -71,20 +71,26 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
         || element.isSetLogicalType() && element.getLogicalType().isSetMAP();
   }
 
-  /** A copy with another name and other children, and without a field id. */
+  /** A copy with another name and other children. */
   SchemaTree as(String name, List<SchemaTree> newChildren) {
     SchemaElement changed = element.deepCopy();
     changed.setName(name);
-    changed.unsetField_id();
     if (isGroup()) {
       changed.setNum_children(newChildren.size());
     }
     return new SchemaTree(changed, newChildren, leaf);
   }
 
-  /** A copy with another name, and without a field id at any level. */
+  /** A copy with another name. */
   SchemaTree as(String name) {
-    return as(name, children.stream().map(child -> child.as(child.name())).toList());
+    return as(name, children);
+  }
+
+  /** A copy without a field id at any level. */
+  SchemaTree withoutIds() {
+    SchemaTree copy = as(name(), children.stream().map(SchemaTree::withoutIds).toList());
+    copy.element.unsetField_id();
+    return copy;
   }
 
   /** What a footer holds. */

@@ -5,6 +5,7 @@ import static sparkext.feature.UsageTrackingFeature.FEATURE_DEFAULT;
 import static sparkext.feature.UsageTrackingFeature.FLAG_DEFAULT;
 
 import java.util.Locale;
+import java.util.Optional;
 import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.delta.actions.Protocol;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.parquet.ColumnPlan;
 import sparkext.process.RuleProcesses;
 
 /**
@@ -78,6 +80,21 @@ public final class MetadataRules {
       Question question =
           new Question.Leaving(TableMetadata.of(metadata), TableProtocol.of(protocol));
       return AnswerJson.record(RuleProcesses.ask("leaving", question.json()), Leaving.class);
+    } catch (UsageTrackingException refused) {
+      throw refused.sneak();
+    }
+  }
+
+  /**
+   * What becomes of the columns in the files of a table that is purged of dropped ones; nothing
+   * where mapping is off.
+   *
+   * @throws UsageTrackingException a failure of the rules
+   */
+  public static Optional<ColumnPlan> purge(Metadata metadata) {
+    try {
+      Question question = new Question.Purge(TableMetadata.of(metadata));
+      return AnswerJson.record(RuleProcesses.ask("purge", question.json()), Purge.class).plan();
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }

@@ -28,7 +28,10 @@ public final class PlanJson {
     List<String> kept = new ArrayList<>();
     plan.required("kept").forEach(name -> kept.add(name.textValue()));
     return new ColumnPlan(
-        plan.required("byId").booleanValue(), kept, columns(plan.required("columns")));
+        plan.required("byId").booleanValue(),
+        plan.required("keepsIds").booleanValue(),
+        kept,
+        columns(plan.required("columns")));
   }
 
   private static Columns columns(JsonNode array) {

@@ -20,6 +20,9 @@ public sealed interface Question {
   /** How a table may leave column mapping. */
   record Leaving(TableMetadata table, TableProtocol protocol) implements Question {}
 
+  /** What becomes of the columns in the files of a table that is purged of dropped ones. */
+  record Purge(TableMetadata table) implements Question {}
+
   /** Of a table function that reads the schema and where it came from. */
   record TableAndLog(TableMetadata table, TableLog log) implements Question {
     /** Of a version of a table. */

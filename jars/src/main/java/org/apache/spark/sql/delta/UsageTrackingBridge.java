@@ -29,6 +29,29 @@ public final class UsageTrackingBridge {
   /** From a command that removes column mapping, and its arguments, to whether it is done. */
   public static volatile BiPredicate<Object, Object[]> removed = (command, arguments) -> false;
 
+  /**
+   * From the executor of an OPTIMIZE or a REORG with its session, snapshot, catalog table and
+   * context, and the files that it is to write anew, to those that are left to it.
+   */
+  public static volatile BiFunction<Object[], Object, Object> purgeBegun =
+      (executor, files) -> files;
+
+  /** From such an executor with its files, and Delta's groups of them, to all groups. */
+  public static volatile BiFunction<Object[], Object, Object> purgeGrouped =
+      (executor, groups) -> groups;
+
+  /** From such an executor and a group to what is committed of it; null where Delta writes it. */
+  public static volatile BinaryOperator<Object> purgeWritten = (executor, files) -> null;
+
+  /** From such an executor that could not write a group. */
+  public static volatile Consumer<Object> purgeFailed = executor -> {};
+
+  /** From such an executor, and whether it may commit again, to whether it really may. */
+  public static volatile BinaryOperator<Object> purgeCommitted = (executor, retries) -> retries;
+
+  /** From such an executor that ends, and its failure. */
+  public static volatile BiConsumer<Object, Object> purgeEnded = (executor, failure) -> {};
+
   /** From a plan and the files that are to be read with it, to an error where it is too old. */
   public static volatile BiConsumer<Object, Object> scanned = (plan, files) -> {};
 

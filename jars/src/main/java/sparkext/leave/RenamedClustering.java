@@ -7,20 +7,16 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.UncheckedIOException;
-import java.lang.reflect.Constructor;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.delta.ClusteringTableFeature$;
 import org.apache.spark.sql.delta.actions.Action;
-import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.DomainMetadata;
-import scala.collection.immutable.Map$;
-import scala.jdk.javaapi.CollectionConverters;
+import sparkext.files.RenamedKeys;
 
-/** What the log says of a table's files and clustering, under the new names of its columns. */
-final class RenamedActions {
+/** What the log says of a table's clustering, under the new names of its columns. */
+final class RenamedClustering {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
   /** Source: Delta 4.4.0, ClusteringMetadataDomain.scala. */
@@ -29,48 +25,14 @@ final class RenamedActions {
   private static final String CLUSTERING_COLUMNS = "clusteringColumns";
   private static final String NO_CLUSTERING = "{\"" + CLUSTERING_COLUMNS + "\":[]}";
 
-  /** A release adds fields to an {@code add}, and gives {@code copy} more arguments with them. */
-  private static final Constructor<?> ADD =
-      Arrays.stream(AddFile.class.getConstructors())
-          .max((one, other) -> one.getParameterCount() - other.getParameterCount())
-          .orElseThrow();
-
-  private RenamedActions() {}
-
-  static Action removed(AddFile file) {
-    return file.removeWithTimestamp(System.currentTimeMillis(), /* dataChange= */ false);
-  }
-
-  /** Adds a file's rows under new names. All else that the log says of it stays. */
-  static AddFile added(FilePlan.Looked looked, String path, long size) {
-    AddFile file = looked.file();
-    Object[] values = new Object[file.productArity()];
-    for (int i = 0; i < values.length; i++) {
-      values[i] =
-          switch (file.productElementName(i)) {
-            case "path" -> path;
-            case "size" -> size;
-            case "modificationTime" -> System.currentTimeMillis();
-            case "dataChange" -> false;
-            case "partitionValues" ->
-                Map$.MODULE$.from(CollectionConverters.asScala(looked.partitionValues()));
-            case "stats" -> looked.statistics();
-            default -> file.productElement(i);
-          };
-    }
-    try {
-      return (AddFile) ADD.newInstance(values);
-    } catch (ReflectiveOperationException otherDelta) {
-      throw new IllegalStateException(otherDelta);
-    }
-  }
+  private RenamedClustering() {}
 
   /**
    * The table's clustering columns, which the log has by their names in files; where the table may
    * be clustered and is not, that it is not: else a statement that clusters it meanwhile by the old
    * names would not conflict.
    */
-  static Optional<Action> clustering(TableTail table, RenamedKeys keys) {
+  static Optional<Action> of(TableTail table, RenamedKeys keys) {
     if (!table.snapshot().protocol().isFeatureSupported(ClusteringTableFeature$.MODULE$)) {
       return Optional.empty();
     }

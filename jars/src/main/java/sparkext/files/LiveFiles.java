@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.leave;
+package sparkext.files;
 
 import java.net.URI;
 import java.util.ArrayList;
@@ -49,7 +49,7 @@ public final class LiveFiles {
   }
 
   /** Each with its statistics, which Delta's own way to ask for files leaves out. */
-  static List<AddFile> of(Snapshot snapshot) {
+  public static List<AddFile> of(Snapshot snapshot) {
     return snapshot.checksumOpt().isDefined()
         ? replayed(snapshot)
             .filter(files -> areAll(files, snapshot))
@@ -58,7 +58,7 @@ public final class LiveFiles {
   }
 
   /** Whether they are as many and as large as the checksum says, if there is one. */
-  static boolean areAll(Collection<AddFile> files, Snapshot snapshot) {
+  public static boolean areAll(Collection<AddFile> files, Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
     return checksum.isEmpty()
         || count(files)
@@ -98,7 +98,7 @@ public final class LiveFiles {
   }
 
   /** Whether a path is below the table's, and written in one way only. */
-  static boolean isPlain(String path) {
+  public static boolean isPlain(String path) {
     URI uri = URI.create(path);
     return !path.startsWith("/") && !uri.isAbsolute() && uri.normalize().equals(uri);
   }

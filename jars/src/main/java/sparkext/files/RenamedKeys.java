@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.leave;
+package sparkext.files;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
@@ -14,9 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.stats.DeltaStatistics;
-import scala.jdk.javaapi.CollectionConverters;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.Columns;
 import sparkext.parquet.Columns.Column;
@@ -27,7 +25,7 @@ import sparkext.parquet.Columns.Struct;
  *
  * <p>Source: Protocol, "Per-file Statistics", "Clustered Table", "Column Mapping".
  */
-final class RenamedKeys {
+public final class RenamedKeys {
   private static final JsonFactory FACTORY = new JsonFactory();
 
   /** Statistics that are objects of columns; those of the file itself stay. */
@@ -44,13 +42,17 @@ final class RenamedKeys {
     this.partitionColumns = partitionColumns;
   }
 
-  /** The keys of a table, with column mapping or without it already. */
-  static RenamedKeys of(ColumnPlan plan, Metadata metadata) {
-    Map<String, String> partitionColumns = new LinkedHashMap<>();
-    for (String name : CollectionConverters.asJava(metadata.partitionColumns())) {
-      partitionColumns.put(name, plan.columns().nameOf(name));
+  /**
+   * The keys of a table.
+   *
+   * @param partitionColumns under their new names
+   */
+  static RenamedKeys of(ColumnPlan plan, List<String> partitionColumns) {
+    Map<String, String> byNewName = new LinkedHashMap<>();
+    for (String name : partitionColumns) {
+      byNewName.put(name, plan.columns().nameOf(name));
     }
-    return new RenamedKeys(plan.columns(), partitionColumns);
+    return new RenamedKeys(plan.columns(), byNewName);
   }
 
   /**
@@ -59,7 +61,7 @@ final class RenamedKeys {
    * @param json null where there are none
    * @param isRenamed whether they say anything else than under the old names
    */
-  record Statistics(String json, boolean isRenamed) {}
+  public record Statistics(String json, boolean isRenamed) {}
 
   /**
    * A file's statistics, numbers as they are written, without those of dropped columns.
@@ -105,7 +107,7 @@ final class RenamedKeys {
   }
 
   /** The path of a column that the table has. */
-  List<String> path(List<String> names) {
+  public List<String> path(List<String> names) {
     List<String> renamed = new ArrayList<>();
     Columns level = columns;
     for (String name : names) {

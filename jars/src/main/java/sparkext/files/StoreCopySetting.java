@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.leave;
+package sparkext.files;
 
 import java.util.Locale;
 import org.apache.spark.sql.SparkSession;

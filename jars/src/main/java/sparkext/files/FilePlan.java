@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.leave;
+package sparkext.files;
 
 import java.io.UncheckedIOException;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.delta.RowId$;
 import org.apache.spark.sql.delta.RowTracking$;
@@ -13,8 +14,8 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.CopyJob;
 import sparkext.parquet.ColumnPlan;
 
-/** What leaving column mapping does to each file of a table's version, as far as the log says. */
-final class FilePlan {
+/** What becomes of each file of a table's version that is copied, as far as the log says. */
+public final class FilePlan {
   private static final String MAX_COLUMN_ID = "delta.columnMapping.maxColumnId";
 
   private final ColumnPlan columns;
@@ -32,20 +33,28 @@ final class FilePlan {
    * @param mayStay whether nothing new has to be said of it, where its names are right
    * @param reason why it has to be rewritten, whatever is in it; else null
    */
-  record Looked(
+  public record Looked(
       AddFile file,
       String statistics,
       Map<String, String> partitionValues,
       boolean mayStay,
       String reason) {}
 
-  /** The files of a table, with column mapping or without it already. */
-  FilePlan(ColumnPlan columns, SnapshotDescriptor table, FilePlaces places) {
+  /**
+   * The files of a table, with column mapping or without it already.
+   *
+   * @param partitionColumns as the log will have them
+   */
+  public FilePlan(
+      ColumnPlan columns,
+      SnapshotDescriptor table,
+      List<String> partitionColumns,
+      FilePlaces places) {
     this.columns = columns;
     this.protocol = table.protocol();
     this.metadata = table.metadata();
     this.places = places;
-    this.keys = RenamedKeys.of(columns, metadata);
+    this.keys = RenamedKeys.of(columns, partitionColumns);
     this.haveRowIds = RowId$.MODULE$.isSupported(protocol);
   }
 
@@ -54,12 +63,12 @@ final class FilePlan {
   }
 
   /** Whether what an earlier plan made of a file is what this one would make of it. */
-  boolean continues(FilePlan earlier) {
+  public boolean continues(FilePlan earlier) {
     return columns.continues(earlier.columns, earlier.maxColumnId());
   }
 
-  /** Without the property no column is known to be a new one. */
-  private long maxColumnId() {
+  /** The highest id that a column had; without the property no column is known to be a new one. */
+  public long maxColumnId() {
     return metadata
         .configuration()
         .get(MAX_COLUMN_ID)
@@ -68,16 +77,16 @@ final class FilePlan {
   }
 
   /** Whether rows keep their ids where Delta writes them anew. */
-  boolean tracksRows() {
+  public boolean tracksRows() {
     return RowTracking$.MODULE$.isEnabled(protocol, metadata);
   }
 
   /** The keys of the log by which they are known. */
-  RenamedKeys keys() {
+  public RenamedKeys keys() {
     return keys;
   }
 
-  Looked look(AddFile file) {
+  public Looked look(AddFile file) {
     if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
       // Delta commits no deletion vector of a file whose rows are not counted.
       return toRewrite(file, "nobody counted the rows of its deletion vector");

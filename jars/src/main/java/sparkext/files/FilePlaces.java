@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.leave;
+package sparkext.files;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -36,7 +36,7 @@ import sparkext.parquet.Uninterrupted;
  *
  * <p>Source: Delta 4.4.0, DelayedCommitProtocol.scala, {@code newTaskTempFile}.
  */
-final class FilePlaces {
+public final class FilePlaces {
   private static final Logger LOG = LoggerFactory.getLogger(FilePlaces.class);
 
   /** Of a folder, on the file systems that people have. */
@@ -64,13 +64,13 @@ final class FilePlaces {
   private final Map<Path, String> used = new LinkedHashMap<>();
 
   /** The places in a table, with column mapping or without it already. */
-  FilePlaces(Path table, Metadata metadata) {
+  public FilePlaces(Path table, Metadata metadata) {
     this.table = table;
     this.randomPrefixLength = Utils.getRandomPrefixLength(metadata);
   }
 
   /** The absolute path of a file that the log has. */
-  Path absolute(String path) {
+  public Path absolute(String path) {
     return DeltaFileOperations.absolutePath(table.toString(), path);
   }
 
@@ -85,7 +85,7 @@ final class FilePlaces {
   }
 
   /** The path for the log of a copy, whose URI is given. */
-  String relative(String copy) {
+  public String relative(String copy) {
     String root = uri(table, "");
     if (copy.startsWith(root)
         && PLAIN.matcher(copy).region(root.length(), copy.length()).matches()) {
@@ -102,7 +102,7 @@ final class FilePlaces {
     return name.startsWith(folder) ? name.substring(folder.length()) : "";
   }
 
-  Path table() {
+  public Path table() {
     return table;
   }
 
@@ -111,7 +111,7 @@ final class FilePlaces {
    *
    * @param partitionValues in the order of the table's partition columns
    */
-  String target(int number, Map<String, String> partitionValues) {
+  public String target(int number, Map<String, String> partitionValues) {
     Path folder =
         randomPrefixLength > 0
             ? randomFolder(randomPrefixLength)
@@ -122,12 +122,12 @@ final class FilePlaces {
   }
 
   /** The name of a copy by its URI, in which nothing is encoded. */
-  static String nameOf(String copy) {
+  public static String nameOf(String copy) {
     return copy.substring(copy.lastIndexOf('/') + 1);
   }
 
   /** The copies of this run on the storage, by their names, with their sizes. */
-  Map<String, Long> copies(Configuration configuration) {
+  public Map<String, Long> copies(Configuration configuration) {
     Map<String, Long> found = new HashMap<>();
     try {
       for (Path folder : used.keySet()) {
@@ -140,7 +140,7 @@ final class FilePlaces {
   }
 
   /** Whether these files of the log are on the storage. */
-  boolean haveAll(List<AddFile> files, Configuration configuration) {
+  public boolean haveAll(List<AddFile> files, Configuration configuration) {
     for (AddFile file : files) {
       Path path = absolute(file.path());
       try {
@@ -187,7 +187,7 @@ final class FilePlaces {
    *
    * @param others as the log would have them
    */
-  void removeAll(Set<String> others, Configuration configuration) {
+  public void removeAll(Set<String> others, Configuration configuration) {
     Uninterrupted.run(
         () -> {
           used.keySet().forEach(folder -> removeCopies(folder, configuration));
@@ -197,7 +197,7 @@ final class FilePlaces {
   }
 
   /** Ends the uploads of copies that tasks left. What cannot be ended is left to the store. */
-  void abortUploads(Configuration configuration) {
+  public void abortUploads(Configuration configuration) {
     Uninterrupted.run(
         () -> {
           try {
@@ -228,7 +228,7 @@ final class FilePlaces {
   }
 
   /** Removes files of the log. What cannot be removed stays for VACUUM. */
-  void remove(Set<String> paths, Configuration configuration) {
+  public void remove(Set<String> paths, Configuration configuration) {
     Uninterrupted.run(() -> paths.forEach(path -> remove(absolute(path), configuration)));
   }
 

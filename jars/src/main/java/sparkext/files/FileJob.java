@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.leave;
+package sparkext.files;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,17 +14,17 @@ import sparkext.copy.CopyProgress;
 import sparkext.copy.FileResult;
 
 /** Looks at the footers of files in a Spark job, and copies those that need it. */
-final class FileJob {
+public final class FileJob {
   private final SparkSession session;
   private final Configuration configuration;
   private final FilePlan files;
   private final Path table;
 
   /** What the log and the footer say of a file, and what became of it. */
-  record Done(FilePlan.Looked looked, FileResult result) {}
+  public record Done(FilePlan.Looked looked, FileResult result) {}
 
   /** Where the copies go, if there are to be any. */
-  interface Target {
+  public interface Target {
     /**
      * As a URI.
      *
@@ -33,7 +33,7 @@ final class FileJob {
     String of(int number, Map<String, String> partitionValues);
   }
 
-  FileJob(SparkSession session, Configuration configuration, FilePlan files, Path table) {
+  public FileJob(SparkSession session, Configuration configuration, FilePlan files, Path table) {
     this.session = session;
     this.configuration = configuration;
     this.files = files;
@@ -44,7 +44,7 @@ final class FileJob {
    * @param doing for those who look at Spark's jobs
    * @param progress is kept up to date
    */
-  List<Done> run(List<AddFile> some, Target target, String doing, CopyProgress progress) {
+  public List<Done> run(List<AddFile> some, Target target, String doing, CopyProgress progress) {
     List<Done> done = new ArrayList<>();
     List<CopyJob.Order> orders = new ArrayList<>();
     Map<Integer, FilePlan.Looked> ordered = new HashMap<>();

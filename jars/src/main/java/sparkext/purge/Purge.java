@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.purge;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.ConcurrentModificationException;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.types.StructType;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.copy.CopyProgress;
+import sparkext.error.UsageTrackingException;
+import sparkext.files.CopiedActions;
+import sparkext.files.FileJob;
+import sparkext.files.FilePlaces;
+import sparkext.files.FilePlan;
+import sparkext.parquet.ColumnPlan;
+import sparkext.parquet.DataFile;
+import sparkext.parquet.Uninterrupted;
+import sparkext.wire.MetadataRules;
+
+/** The copies of one REORG TABLE: files of a version without the bytes of dropped columns. */
+final class Purge {
+  private static final Logger LOG = LoggerFactory.getLogger(Purge.class);
+
+  private final SparkSession session;
+  private final Snapshot snapshot;
+  private final Option<CatalogTable> catalogTable;
+  private final ColumnPlan columns;
+  private final Configuration configuration;
+  private final FilePlaces places;
+  private final FilePlan plan;
+
+  /** What the log will say of the copies, by the paths of their sources. */
+  private final Map<String, AddFile> copies = new HashMap<>();
+
+  /** Whether nothing more is committed. */
+  private volatile boolean hasFailed;
+
+  /** Whether a transaction was given copies to commit. */
+  private volatile boolean mayBeCommitted;
+
+  /** Of a version of a table, by a plan for it. */
+  Purge(
+      SparkSession session,
+      Snapshot snapshot,
+      Option<CatalogTable> catalogTable,
+      ColumnPlan columns) {
+    this.session = session;
+    this.snapshot = snapshot;
+    this.catalogTable = catalogTable;
+    this.columns = columns;
+    this.configuration = snapshot.deltaLog().newDeltaHadoopConf();
+    this.places = new FilePlaces(snapshot.deltaLog().dataPath(), snapshot.metadata());
+    this.plan =
+        new FilePlan(
+            columns,
+            snapshot,
+            Arrays.asList(snapshot.metadata().physicalPartitionSchema().fieldNames()),
+            places);
+  }
+
+  /** Copies those of some files that can be copied, or none if that fails. */
+  void copy(List<AddFile> files) {
+    FileJob job = new FileJob(session, configuration, plan, places.table());
+    try {
+      for (FileJob.Done done :
+          job.run(
+              files,
+              places::target,
+              "purges up to " + files.size() + " files",
+              CopyProgress.in(session.sparkContext()))) {
+        if (done.result().way() == DataFile.Way.COPIED) {
+          copies.put(
+              done.looked().file().path(),
+              CopiedActions.added(
+                  done.looked(), places.relative(done.result().target()), done.result().size()));
+        } else {
+          LOG.info(
+              "{} is left to Delta: {} {}",
+              done.looked().file().path(),
+              done.result().way(),
+              done.result().reason());
+        }
+      }
+    } catch (Throwable failure) {
+      removeAll();
+      throw UsageTrackingException.sneak(failure);
+    } finally {
+      places.abortUploads(configuration);
+    }
+  }
+
+  boolean isCopied(AddFile file) {
+    return copies.containsKey(file.path());
+  }
+
+  boolean areNone() {
+    return copies.isEmpty();
+  }
+
+  /** What a commit says of copied files. */
+  List<Action> actions(List<AddFile> files) {
+    List<Action> actions = new ArrayList<>();
+    files.forEach(file -> actions.add(copies.get(file.path())));
+    files.forEach(file -> actions.add(CopiedActions.removed(file)));
+    return actions;
+  }
+
+  StructType schema() {
+    return snapshot.schema();
+  }
+
+  void fail() {
+    hasFailed = true;
+  }
+
+  void commit() {
+    mayBeCommitted = true;
+  }
+
+  /**
+   * Whether files without the columns that this version has not are right for another one too: not
+   * where RESTORE has brought such a column back, whose values they lack.
+   */
+  boolean isRightFor(Snapshot other) {
+    Metadata now = other.metadata();
+    if (now.equals(snapshot.metadata())) {
+      return true;
+    }
+    Optional<ColumnPlan> current = MetadataRules.purge(now);
+    return current.isPresent() && columns.hasAllOf(current.get(), plan.maxColumnId());
+  }
+
+  /** Removes what no commit has, once the statement has failed. */
+  void end(Throwable failure) {
+    Uninterrupted.run(
+        () -> {
+          try {
+            endAfter(failure);
+          } catch (Exception unknown) { // Scala declares none: a storage's own are some
+            failure.addSuppressed(unknown);
+            LOG.warn("Copies stay until VACUUM, for their commit may stand in the log");
+          }
+        });
+  }
+
+  private void endAfter(Throwable failure) {
+    if (!mayBeCommitted) {
+      removeAll();
+      return;
+    }
+    // A storage that failed may write its log entry yet; who was overtaken never will, but for an
+    // entry of which the answer was lost.
+    boolean isOver = hasFailed || failure instanceof ConcurrentModificationException;
+    if (!isOver) {
+      LOG.warn("Copies stay until VACUUM, for their commit may stand in the log");
+      return;
+    }
+    Set<String> unused = new HashSet<>();
+    copies.values().forEach(copy -> unused.add(copy.path()));
+    unused.removeAll(committed());
+    places.remove(unused, configuration);
+  }
+
+  /** The paths of files that commits since this version have added: with a batch size, of some. */
+  private Set<String> committed() {
+    Set<String> committed = new HashSet<>();
+    Iterator<Tuple2<Object, Seq<Action>>> commits =
+        snapshot
+            .deltaLog()
+            .getChanges(snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true);
+    while (commits.hasNext()) {
+      for (Action action : CollectionConverters.asJava(commits.next()._2())) {
+        if (action instanceof AddFile file) {
+          committed.add(file.path());
+        }
+      }
+    }
+    return committed;
+  }
+
+  private void removeAll() {
+    places.removeAll(Set.of(), configuration);
+  }
+}

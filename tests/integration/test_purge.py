@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: Apache-2.0
+"""REORG TABLE .. APPLY (PURGE) by copies."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn
+from tests.support.held_statement import Step, overtaken
+from tests.support.leaving import (
+    assert_checksum_holds,
+    data_files,
+    insert_one_file,
+    live,
+    local,
+)
+from tests.support.session_conf import session_conf
+from tests.support.table_log import TableLog
+
+SETTING = "spark.sparkext.columnMapping.purge"
+BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
+VECTORS = "'delta.enableDeletionVectors' = 'true'"
+COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
+
+
+def purge(table: Table, where: str = "") -> Any:
+    """The one row that it returns."""
+    (row,) = table.spark.sql(f"REORG TABLE {table.name} {where} APPLY (PURGE)").collect()
+    return row
+
+
+def dropped(table: Table, *properties: str, **options: str) -> Table:
+    """A table of two files, which have a column that was dropped."""
+    table.create("a INT, b STRING, d INT", *(properties or (TRACKED, NAME_MODE)), **options)
+    insert_one_file(table, "(1, 'x', 7), (2, 'x', 7)")
+    insert_one_file(table, "(3, 'y', 8), (4, 'y', 8)")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("DROP COLUMN d")
+    return table
+
+
+def added(log: TableLog) -> list[dict[str, Any]]:
+    return log.actions("add")
+
+
+def copied(log: TableLog) -> int:
+    """How many files a commit added that are copies, and not Delta's."""
+    return sum(COPY.search(add["path"]) is not None for add in added(log))
+
+
+def copies_on_disk(table: Table) -> set[str]:
+    return {file.name for file in data_files(table.path) if COPY.match(file.name)}
+
+
+def columns_in_files(log: TableLog) -> set[str]:
+    return {
+        name
+        for path in live(log)
+        for name in pyarrow.parquet.read_schema(local(log.path, path)).names
+    }
+
+
+def shape(value: Any) -> Any:
+    """What there is in a row, without its numbers."""
+    if hasattr(value, "asDict"):
+        return {name: shape(part) for name, part in value.asDict().items()}
+    return type(value)
+
+
+def test_files_lose_the_dropped_column_and_nothing_else(table: Table) -> None:
+    dropped(table)
+    rows = table.rows("c, b")
+    before = table.log
+
+    with table.one_commit():
+        purge(table)
+
+    log = table.log
+    assert log.operation == "REORG"
+    assert (len(added(log)), copied(log)) == (2, 2)
+    assert {action["dataChange"] for kind in ("add", "remove") for action in log.actions(kind)} == {
+        False
+    }
+    assert {add["path"] for add in live(before).values()} == {
+        action["path"] for action in log.actions("remove")
+    }
+    assert columns_in_files(log) == {"a", "b"}
+    assert log.columns == before.columns
+    assert log.parquet_field_ids() == {"a": 1, "b": 2}
+    for add in added(log):
+        told = json.loads(add["stats"])
+        assert told["numRecords"] == 2
+        assert (
+            set(told["minValues"]) == set(told["maxValues"]) == set(told["nullCount"]) == {"a", "b"}
+        )
+        assert add["size"] == local(table.path, add["path"]).stat().st_size
+    assert log.metadata == before.metadata
+    assert_checksum_holds(log)
+    assert table.rows("c, b") == rows
+
+
+def test_what_is_returned_and_counted_has_deltas_shape(table: Table) -> None:
+    dropped(table)
+    twin = Table(table.spark, table.path.with_name("by-delta"))
+    shutil.copytree(table.path, twin.path)
+
+    ours = purge(table)
+    with session_conf(table.spark, {SETTING: "rewrite"}):
+        deltas = purge(twin)
+
+    assert shape(ours) == shape(deltas)
+    assert (ours.metrics.numFilesAdded, ours.metrics.numFilesRemoved) == (2, 2)
+    assert ours.metrics.filesAdded.totalSize == sum(add["size"] for add in added(table.log))
+    (told, theirs) = (each.log.actions("commitInfo")[0] for each in (table, twin))
+    assert told["operationMetrics"].keys() == theirs["operationMetrics"].keys()
+    assert told["operationParameters"] == theirs["operationParameters"]
+    assert int(told["operationMetrics"]["numAddedFiles"]) == 2
+
+
+def test_delta_finds_nothing_more(table: Table) -> None:
+    dropped(table)
+    purge(table)
+
+    with table.no_commit(), session_conf(table.spark, {SETTING: "rewrite"}):
+        purge(table)
+    with table.no_commit():
+        purge(table)
+
+
+@pytest.mark.parametrize(
+    ("properties", "value", "copies"),
+    [
+        ((TRACKED, NAME_MODE), None, 2),
+        ((TRACKED, NAME_MODE), "rewrite", 0),
+        ((TRACKED, NAME_MODE), " COPY ", 2),
+        ((NAME_MODE,), None, 0),
+        ((NAME_MODE,), "copy", 2),
+        ((TRACKED, "'delta.columnMapping.mode' = 'id'"), None, 2),
+    ],
+)
+def test_who_writes_the_files(
+    table: Table, properties: tuple[str, ...], value: str | None, copies: int
+) -> None:
+    dropped(table, *properties)
+    rows = table.rows("c, b")
+
+    with session_conf(table.spark, {SETTING: value} if value else {}), table.one_commit():
+        purge(table)
+
+    assert copied(table.log) == copies
+    assert len(columns_in_files(table.log)) == 2
+    assert table.rows("c, b") == rows
+
+
+def test_another_value_of_the_setting_is_refused(table: Table) -> None:
+    dropped(table)
+
+    with (
+        session_conf(table.spark, {SETTING: "quick"}),
+        table.refusal("USAGE_TRACKING_INVALID_SETTING"),
+    ):
+        purge(table)
+    assert not copies_on_disk(table)
+
+
+def test_files_with_vectors_are_deltas(table: Table) -> None:
+    dropped(table, TRACKED, NAME_MODE, VECTORS)
+    table.spark.sql(f"DELETE FROM {table.name} WHERE c = 4")
+    (vector,) = [add for add in live(table.log).values() if "deletionVector" in add]
+
+    with table.one_commit():
+        row = purge(table)
+
+    log = table.log
+    assert (len(added(log)), copied(log)) == (2, 1)
+    assert vector["path"] in {action["path"] for action in log.actions("remove")}
+    assert row.metrics.deletionVectorStats.numDeletionVectorRowsRemoved == 1
+    assert not any("deletionVector" in add for add in live(log).values())
+    assert columns_in_files(log) == {"a", "b"}
+    assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y")]
+
+
+def test_dropping_the_feature_of_vectors_copies_too(table: Table) -> None:
+    dropped(table, TRACKED, NAME_MODE, VECTORS)
+    table.spark.sql(f"DELETE FROM {table.name} WHERE c = 4")
+
+    table.alter("DROP FEATURE deletionVectors")
+
+    (reorg,) = (v for v in range(table.log.version + 1) if table.log.at(v).operation == "REORG")
+    assert copied(table.log.at(reorg)) == 1
+    assert columns_in_files(table.log) == {"a", "b"}
+    assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y")]
+
+
+def test_a_predicate_chooses_the_partitions(table: Table) -> None:
+    table.create_tracked("a INT, p STRING, d INT", partitioned_by="p")
+    for value in ("one", "a%2F b=ü"):
+        insert_one_file(table, f"(1, '{value}', 7)")
+    table.alter("RENAME COLUMN p TO q")
+    table.alter("DROP COLUMN d")
+
+    with table.one_commit():
+        purge(table, "WHERE q = 'a%2F b=ü'")
+
+    (add,) = added(table.log)
+    assert COPY.search(add["path"])
+    assert add["partitionValues"] == {"p": "a%2F b=ü"}
+    assert columns_in_files(table.log) == {"a", "d", "p"}
+    with table.one_commit():
+        purge(table)
+    assert columns_in_files(table.log) == {"a", "p"}
+    assert table.rows("a, q") == [(1, "a%2F b=ü"), (1, "one")]
+
+
+def test_fields_at_every_level_go(table: Table) -> None:
+    table.create_tracked(
+        "a INT, s STRUCT<x: INT, y: INT>, l ARRAY<STRUCT<x: INT, y: INT>>,"
+        " m MAP<STRING, STRUCT<x: INT, y: INT>>"
+    )
+    point = "named_struct('x', 1, 'y', 2)"
+    insert_one_file(table, f"(1, {point}, array({point}), map('k', {point}))")
+    for path in ("s.x", "l.element.x", "m.value.x"):
+        table.alter(f"DROP COLUMN {path}")
+    rows = table.rows("a, s.y, l[0].y, m['k'].y")
+
+    with table.one_commit():
+        purge(table)
+
+    assert copied(table.log) == 1
+    assert not [name for name in table.log.parquet_columns() if name.endswith(".x")]
+    assert table.rows("a, s.y, l[0].y, m['k'].y") == rows == [(1, 2, 2, 2)]
+
+
+def test_a_struct_without_a_field_left_is_deltas(table: Table) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT>")
+    insert_one_file(table, "(1, named_struct('x', 2)), (2, NULL)")
+    table.alter("ADD COLUMN s.y INT")
+    table.alter("DROP COLUMN s.x")
+    insert_one_file(table, "(3, named_struct('y', 4))")
+    table.alter("ADD COLUMN b INT")
+    rows = table.rows("a, s.y, b")
+
+    with table.one_commit():
+        purge(table)
+
+    assert (len(added(table.log)), copied(table.log)) == (1, 0)
+    assert table.rows("a, s.y, b") == rows
+
+
+def test_rows_keep_their_ids(table: Table) -> None:
+    dropped(table, TRACKED, NAME_MODE, "'delta.enableRowTracking' = 'true'")
+    told = "_metadata.row_id, _metadata.row_commit_version, c"
+    rows = table.rows(told)
+
+    with table.one_commit():
+        purge(table)
+
+    assert copied(table.log) == 2
+    assert table.rows(told) == rows
+
+
+def test_clustered_files_stay_so(table: Table) -> None:
+    table.spark.sql(
+        f"CREATE TABLE {table.name} (a INT, b STRING, d INT) USING delta CLUSTER BY (a)"
+        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    )
+    insert_one_file(table, "(1, 'x', 7)")
+    insert_one_file(table, "(2, 'y', 8)")
+    table.spark.sql(f"OPTIMIZE {table.name}")
+    table.alter("DROP COLUMN d")
+    (before,) = live(table.log).values()
+    assert before["tags"]
+    twin = Table(table.spark, table.path.with_name("by-delta"))
+    shutil.copytree(table.path, twin.path)
+
+    with table.one_commit():
+        purge(table)
+    with session_conf(table.spark, {SETTING: "rewrite"}), twin.no_commit():
+        purge(twin)  # Delta leaves out a whole cube, with what was dropped
+
+    (add,) = added(table.log)
+    assert (add["tags"], add["clusteringProvider"]) == (
+        before["tags"],
+        before["clusteringProvider"],
+    )
+    assert len(columns_in_files(table.log)) == 2
+    assert table.rows("a, b") == [(1, "x"), (2, "y")]
+
+
+def test_batches_are_commits_of_their_own(table: Table) -> None:
+    dropped(table)
+
+    with session_conf(table.spark, {BATCH_SIZE: "1"}):
+        version = table.log.version
+        purge(table)
+
+    # One of Delta's groups has all copies of a partition.
+    assert table.log.version == version + 1
+    assert copied(table.log) == 2
+
+
+# Beside other writers.
+
+
+def beside(table: Table, *others: Callable[[Table], object]) -> Exception | None:
+    """Purges; when it is about to commit, others have done so."""
+    return overtaken(
+        table.spark, lambda: purge(table), Step.COMMIT, [lambda: in_turn(*others)(table)]
+    )
+
+
+def sql(text: str) -> Callable[[Table], object]:
+    return lambda table: table.spark.sql(text.format(t=table.name))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        sql("INSERT INTO {t} VALUES (5, 'z')"),
+        sql("ALTER TABLE {t} RENAME COLUMN b TO e"),
+        sql("ALTER TABLE {t} ADD COLUMN e INT"),
+        sql("ALTER TABLE {t} DROP COLUMN b"),
+        sql("ALTER TABLE {t} SET TBLPROPERTIES ('k' = 'v')"),
+    ],
+    ids=["append", "rename", "add", "drop", "property"],
+)
+def test_it_goes_on_beside(table: Table, other: Callable[[Table], object]) -> None:
+    dropped(table)
+    seen: list[Any] = []
+
+    error = beside(table, other, lambda table: seen.append(table.rows()))
+
+    assert error is None
+    assert table.log.operation == "REORG"
+    assert copied(table.log) == 2
+    assert "d" not in columns_in_files(table.log)
+    assert table.rows() == seen[0]
+    assert_checksum_holds(table.log)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        sql("DELETE FROM {t} WHERE c = 1"),
+        sql("UPDATE {t} SET b = 'z' WHERE c = 4"),
+        sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"),
+        sql("REORG TABLE {t} APPLY (PURGE)"),
+    ],
+    ids=["delete", "update", "leave", "purge"],
+)
+def test_it_gives_way_to(table: Table, other: Callable[[Table], object]) -> None:
+    dropped(table)
+    seen: list[Any] = []
+
+    error = beside(table, other, lambda table: seen.append(table.rows()))
+
+    assert error is not None
+    assert table.log.operation != "REORG" or copied(table.log) == 2
+    assert table.rows() == seen[0]
+    named = {local(table.path, path).name for path in live(table.log)}
+    assert copies_on_disk(table) <= named
+
+
+def test_a_column_that_came_back_keeps_its_values(table: Table) -> None:
+    table.create_tracked("a INT, b STRING, d INT")
+    insert_one_file(table, "(1, 'x', 7)")
+    before = table.log.version
+    table.alter("DROP COLUMN d")
+
+    error = beside(table, sql(f"RESTORE TABLE {{t}} TO VERSION AS OF {before}"))
+
+    assert "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS" in str(error)
+    assert table.log.operation == "RESTORE"
+    assert table.rows("a, b, d") == [(1, "x", 7)]
+    assert not copies_on_disk(table)
