@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from tests.support import audited
 from tests.support.custom_sessions import our_jar
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.odd_disk import OddDisk, make_known, odd_jar
 from tests.support.rule_process import PYTHON, SetConf
 from tests.support.sessions import warehouse_of
 
@@ -82,3 +83,18 @@ def rules(tmp_path: Path, interpreter: Callable[[str], str]) -> Callable[..., st
         return interpreter(f'exec "{sys.executable}" "{program}" "$@"')
 
     return install
+
+
+@pytest.fixture(scope="session")
+def odd_session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    """It has a storage that streams, waits and fails."""
+    make_known(spark, odd_jar(tmp_path_factory.mktemp("odd")))
+    return spark
+
+
+@pytest.fixture
+def disk(odd_session: SparkSession, tmp_path: Path) -> Iterator[OddDisk]:
+    """That storage, for tables `odd:<path>`."""
+    disk = OddDisk(odd_session, tmp_path / "disk")
+    yield disk
+    disk.close()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from tests.support.leaving import (
     newest_adds,
     untouched,
 )
-from tests.support.odd_disk import OddDisk, make_known, odd_jar, with_odd_disk
+from tests.support.odd_disk import OddDisk, odd_jar, with_odd_disk
 from tests.support.processes import in_new_process
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
@@ -248,19 +248,6 @@ def test_a_commit_that_stands_keeps_its_files_though_an_error_follows(table: Tab
 
 
 # A storage that streams, waits and fails.
-
-
-@pytest.fixture(scope="module")
-def odd_session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
-    make_known(spark, odd_jar(tmp_path_factory.mktemp("odd")))
-    return spark
-
-
-@pytest.fixture
-def disk(odd_session: SparkSession, tmp_path: Path) -> Iterator[OddDisk]:
-    disk = OddDisk(odd_session, tmp_path / "disk")
-    yield disk
-    disk.close()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+from pyspark import InheritableThread
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn
 from tests.support.held_statement import Step, overtaken
@@ -20,9 +21,12 @@ from tests.support.leaving import (
     insert_one_file,
     live,
     local,
+    untouched,
 )
+from tests.support.odd_disk import OddDisk
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
+from tests.support.waiting import wait_until
 
 SETTING = "spark.sparkext.columnMapping.purge"
 BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
@@ -294,16 +298,39 @@ def test_clustered_files_stay_so(table: Table) -> None:
     assert table.rows("a, b") == [(1, "x"), (2, "y")]
 
 
+def of_two_partitions(table: Table) -> Table:
+    table.create("a INT, p STRING, d INT", TRACKED, NAME_MODE, partitioned_by="p")
+    insert_one_file(table, "(1, 'x', 7), (2, 'x', 7)")
+    insert_one_file(table, "(3, 'y', 8), (4, 'y', 8)")
+    table.alter("DROP COLUMN d")
+    return table
+
+
 def test_batches_are_commits_of_their_own(table: Table) -> None:
-    dropped(table)
+    of_two_partitions(table)
+    version = table.log.version
 
     with session_conf(table.spark, {BATCH_SIZE: "1"}):
-        version = table.log.version
         purge(table)
 
-    # One of Delta's groups has all copies of a partition.
-    assert table.log.version == version + 1
-    assert copied(table.log) == 2
+    assert table.log.version == version + 2
+    assert [copied(TableLog(table.path, version + step)) for step in (1, 2)] == [1, 1]
+    assert "d" not in columns_in_files(table.log)
+
+
+@pytest.mark.parametrize("partition", ["x", "y"])
+def test_a_batch_that_was_committed_keeps_its_copies(table: Table, partition: str) -> None:
+    """One of two batches is overtaken: once it is the first, and once the second."""
+    of_two_partitions(table)
+
+    with session_conf(table.spark, {BATCH_SIZE: "1"}):
+        error = beside(table, sql(f"DELETE FROM {{t}} WHERE p = '{partition}'"))
+
+    assert error is not None
+    log = table.log
+    named = {local(table.path, path).name for path in live(log)}
+    assert copies_on_disk(table) <= named
+    assert len(table.rows()) == 2
 
 
 # Beside other writers.
@@ -380,3 +407,47 @@ def test_a_column_that_came_back_keeps_its_values(table: Table) -> None:
     assert table.log.operation == "RESTORE"
     assert table.rows("a, b, d") == [(1, "x", 7)]
     assert not copies_on_disk(table)
+
+
+# It fails.
+
+
+def on_odd_disk(table: Table) -> Table:
+    table.name = f"delta.`odd:{table.path}`"
+    return dropped(table)
+
+
+def test_a_task_that_fails_fails_the_statement(table: Table, disk: OddDisk) -> None:
+    on_odd_disk(table)
+    disk.fail()
+
+    with table.refusal("USAGE_TRACKING_COPY_FAILED"), untouched(table):
+        purge(table)
+
+    purge(table)
+    assert copied(table.log) == 2
+    assert columns_in_files(table.log) == {"a", "b"}
+
+
+def test_a_cancelled_purge_leaves_no_copies(table: Table, disk: OddDisk) -> None:
+    on_odd_disk(table)
+    context = table.spark.sparkContext
+    errors: list[Exception] = []
+
+    def purge_in_a_group() -> None:
+        context.setJobGroup("purge", "of the test", interruptOnCancel=False)
+        try:
+            purge(table)
+        except Exception as error:
+            errors.append(error)
+
+    disk.hold()
+    with untouched(table):
+        thread = InheritableThread(target=purge_in_a_group)
+        thread.start()
+        wait_until(lambda: disk.is_waiting, "a copy")
+        context.cancelJobGroup("purge")
+        disk.release()
+        thread.join()
+
+    assert "SPARK_JOB_CANCELLED" in str(*errors)
