@@ -216,10 +216,11 @@ def test_a_predicate_chooses_the_partitions(table: Table) -> None:
     (add,) = added(table.log)
     assert COPY.search(add["path"])
     assert add["partitionValues"] == {"p": "a%2F b=ü"}
-    assert columns_in_files(table.log) == {"a", "d", "p"}
+    # With some releases files have the column of their partition, too.
+    assert columns_in_files(table.log) - {"p"} == {"a", "d"}
     with table.one_commit():
         purge(table)
-    assert columns_in_files(table.log) == {"a", "p"}
+    assert columns_in_files(table.log) - {"p"} == {"a"}
     assert table.rows("a, q") == [(1, "a%2F b=ü"), (1, "one")]
 
 
