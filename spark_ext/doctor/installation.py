@@ -137,11 +137,12 @@ def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, s
     named = dict.fromkeys(entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}")
     for package, place in {**named, artifact: "spark_ext.configure"}.items():
         try:
-            require_pair(launched, scala, [package])
+            require_pair(launched, scala, [package], home)
         except UnsupportedSparkVersionError as refused:
             found = f"Spark {launched}, {package} ({place})"
             advice = f"Use {refused.params['supported']}."
-            return Diagnosis("pair", PROBLEM, found, "They do not work together.", advice)
+            problem = f"They do not work together: delta-spark {refused.params['delta']}."
+            return Diagnosis("pair", PROBLEM, found, problem, advice)
     return Diagnosis("pair", OK, f"Spark {launched}, {artifact}")
 
 

@@ -12,14 +12,17 @@ Shape:
     deltas: For each release of Delta, oldest first, the lines that it has an artifact
         `delta-spark_<line>_<scala>` for. The artifact without a line in its name is for the last.
     refusedDeltas: The lines of releases that are not supported; one without jars has none.
-    removedClasses: What a Spark took away that every ALTER TABLE of some Deltas needs.
+    removedClasses: What a release of Spark took away that every ALTER TABLE of some Deltas needs. A
+        vendor's Spark of the same number may have it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+import zipfile
+from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypedDict
@@ -75,10 +78,19 @@ def launched_spark(spark_home: Path | None, pyspark_version: str) -> tuple[str, 
     return pyspark_version, SCALA if _numbers(pyspark_version) >= (4,) else "2.12"
 
 
-def require_pair(spark: str, scala: str, packages: Iterable[str]) -> None:
+def require_pair(
+    spark: str, scala: str, packages: Iterable[str], spark_home: Path | None = None
+) -> None:
     """Refuses a Spark that we do not work with, and a Delta among `packages` that it does not.
 
-    A Delta newer than all known ones is left to the jar's own look.
+    A Delta newer than all known ones, or a vendor's own, is left to the jar's own look; so is
+    whether Spark has the classes that a Delta needs, where its jars are not seen.
+
+    Args:
+        spark: Its version.
+        scala: Its Scala's, such as 2.13.
+        packages: Maven coordinates.
+        spark_home: Where Spark's jars are, if they are here.
 
     Raises:
         UnsupportedSparkVersionError: USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION.
@@ -91,17 +103,21 @@ def require_pair(spark: str, scala: str, packages: Iterable[str]) -> None:
         built_for, of_scala, delta = found.groups()
         if of_scala != SCALA:
             raise _refusal(named, f"{delta} of Scala {of_scala}")
-        if (reason := misfit(spark, built_for, delta)) is not None:
+        has_class = partial(_may_have, spark_home and spark_home / "jars")
+        if (reason := misfit(spark, built_for, delta, has_class)) is not None:
             raise _refusal(named, f"{delta}{reason}")
 
 
-def misfit(spark: str, built_for: str | None, delta: str) -> str | None:
+def misfit(
+    spark: str, built_for: str | None, delta: str, has_class: Callable[[str], bool]
+) -> str | None:
     """What to say of a release of Delta that a Spark does not work with; else None.
 
     Args:
         spark: Its version.
         built_for: The line of Spark in the name of Delta's artifact, if there is one.
         delta: Its version.
+        has_class: Whether this Spark has a class, by its name.
     """
     line = ".".join(spark.split(".")[:2])
     lines = {**RELEASES["deltas"], **RELEASES["refusedDeltas"]}.get(delta)
@@ -110,13 +126,43 @@ def misfit(spark: str, built_for: str | None, delta: str) -> str | None:
         return f" for Spark {built_for}"
     if lines == []:
         return ", of which there are no jars"
-    newest = max(map(_numbers, RELEASES["deltas"]))
-    if _numbers(delta) <= newest and line not in RELEASES["deltas"].get(delta, ()):
+    if _is_known(delta) and line not in RELEASES["deltas"].get(delta, ()):
         return ""
     for removed in RELEASES["removedClasses"]:
-        if delta in removed["neededBy"] and _numbers(spark) >= _numbers(removed["since"]):
-            return f" for Spark before {removed['since']}"
+        if delta in removed["neededBy"] and not has_class(removed["name"]):
+            return f", whose ALTER TABLE needs `{removed['name']}` of another Spark"
     return None
+
+
+def is_in_release(spark: str, name: str) -> bool:
+    """Whether a release of Spark, by its version, still has a class that later ones took away."""
+    return not any(
+        removed["name"] == name and _numbers(spark) >= _numbers(removed["since"])
+        for removed in RELEASES["removedClasses"]
+    )
+
+
+def _is_known(delta: str) -> bool:
+    """Whether we would know a version: not one with a vendor's tail, nor one that is newer."""
+    newest = max(map(_numbers, RELEASES["deltas"]))
+    return re.fullmatch(r"\d+\.\d+\.\d+", delta) is not None and _numbers(delta) <= newest
+
+
+def _may_have(jars: Path | None, name: str) -> bool:
+    """Whether a Spark may have a class: one of its jars does, or none can be looked into.
+
+    A Delta among its jars comes before any package, and may not need the class: the jar sees.
+    """
+    files = sorted(jars.glob("*.jar")) if jars else []
+    readable = [file for file in files if zipfile.is_zipfile(file)]
+    brings_delta = any(file.name.startswith("delta-spark_") for file in files)
+    entry = _class_file(name)
+    return not readable or brings_delta or any(_has(file, entry) for file in readable)
+
+
+def _has(jar: Path, entry: str) -> bool:
+    with zipfile.ZipFile(jar) as file:
+        return entry in file.NameToInfo
 
 
 def _refusal(spark: str, delta: str) -> UnsupportedSparkVersionError:

@@ -202,8 +202,9 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
 def _require_pair(packages: str) -> None:
     import pyspark
 
-    spark, scala = launched_spark(spark_home(os.environ), pyspark.__version__)
-    require_pair(spark, scala, entries(packages))
+    home = spark_home(os.environ)
+    spark, scala = launched_spark(home, pyspark.__version__)
+    require_pair(spark, scala, entries(packages), home)
 
 
 def _require_configurable(context: SparkContext | None) -> None:

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from spark_ext.launch.releases import RELEASES, misfit
+from spark_ext.launch.releases import RELEASES, is_in_release, misfit
 
 
 class Row(NamedTuple):
@@ -24,7 +25,10 @@ def rows(line: str) -> list[Row]:
     """A line of Spark, parted where one of its releases took something away."""
 
     def deltas(spark: str) -> tuple[str, ...]:
-        return tuple(delta for delta in RELEASES["deltas"] if misfit(spark, line, delta) is None)
+        has_class = partial(is_in_release, spark)
+        return tuple(
+            delta for delta in RELEASES["deltas"] if misfit(spark, line, delta, has_class) is None
+        )
 
     return [Row(list(sparks), of) for of, sparks in groupby(RELEASES["sparks"][line], deltas)]
 

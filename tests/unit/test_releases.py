@@ -7,7 +7,9 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,13 @@ import spark_ext
 from hatch_build import requirements
 from spark_ext.errors import UnsupportedSparkVersionError
 from spark_ext.launch import session
-from spark_ext.launch.releases import RELEASES, launched_spark, require_pair
+from spark_ext.launch.releases import (
+    RELEASES,
+    is_in_release,
+    launched_spark,
+    misfit,
+    require_pair,
+)
 from tests.matrix.pairs import SHORT, WHOLE
 from tests.matrix.places import PLACES, Place, numbers
 
@@ -63,8 +71,6 @@ def test_an_old_spark_is_refused(spark: str, scala: str, named: str) -> None:
         ("4.3.0", "delta-spark_4.3_2.13:4.4.0", "4.4.0"),
         ("4.2.0", "delta-spark_4.2_2.13:4.4.1", "4.4.1, of which there are no jars"),
         ("4.2.0", "delta-spark_2.12:3.3.2", "3.3.2 of Scala 2.12"),
-        ("4.1.2", "delta-spark_4.1_2.13:4.1.0", "4.1.0 for Spark before 4.1.2"),
-        ("4.1.4", "delta-spark_2.13:4.2.0", "4.2.0 for Spark before 4.1.2"),
     ],
 )
 def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
@@ -87,6 +93,11 @@ def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
         ("4.1.2", "delta-spark_4.1_2.13:4.3.0"),
         ("4.2.0", "delta-spark_4.2_2.13:4.4.0"),
         ("4.2.1-SNAPSHOT", "delta-spark_2.13:4.4.0"),
+        # Of vendors.
+        ("4.0.2-amzn-0", "delta-spark_4.0_2.13:4.1.0"),
+        ("4.1.1.5.2", "delta-spark_2.13:4.2.0"),
+        ("4.1.2", "delta-spark_4.1_2.13:4.2.0.dataproc-1"),
+        ("4.0.2", "delta-spark_4.0_2.13:4.0.0-amzn-1"),
         # Newer than all known: the jar sees.
         ("4.3.0", "delta-spark_4.3_2.13:4.99.0"),
         ("4.2.0", "delta-spark_2.13:4.99.0"),
@@ -94,6 +105,55 @@ def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
 )
 def test_a_pair_is_accepted(spark: str, artifact: str) -> None:
     require_pair(spark, "2.13", [f"io.delta:{artifact}", "io.delta:delta-sharing-spark_2.13:9"])
+
+
+# Of Spark 4.1.2 and later, which have none, as they were released.
+NEEDED = "org.apache.spark.sql.catalyst.plans.logical.IgnoreCachedData"
+CATALYST, VENDORS = "spark-catalyst_2.13-4.1.2.jar", "spark-shims-4.1.2-amzn-0.jar"
+
+
+def a_spark(home: Path, **jars: str) -> Path:
+    """A Spark of these jars, each with one class; or with none, which is no jar then."""
+    (home / "jars").mkdir()
+    for name, held in jars.items():
+        with zipfile.ZipFile(home / "jars" / name, "w") as jar:
+            jar.writestr(f"{held.replace('.', '/')}.class", "")
+    return home
+
+
+@pytest.mark.parametrize("delta", ["4.1.0", "4.2.0"])
+@pytest.mark.parametrize("spark", ["4.1.0", "4.1.2", "4.1.2-amzn-0"])
+def test_a_spark_without_a_class_that_delta_needs_is_refused(
+    tmp_path: Path, spark: str, delta: str
+) -> None:
+    home = a_spark(tmp_path, **{CATALYST: "org.example.A", VENDORS: "org.example.B"})
+
+    with pytest.raises(UnsupportedSparkVersionError) as refused:
+        require_pair(spark, "2.13", [f"io.delta:delta-spark_4.1_2.13:{delta}"], home)
+
+    assert refused.value.params["delta"].startswith(delta)
+    assert f"`{NEEDED}`" in refused.value.params["delta"]
+
+
+@pytest.mark.parametrize(
+    "jars",
+    [
+        {CATALYST: NEEDED},
+        {CATALYST: "org.example.A", VENDORS: NEEDED},
+        # A Delta that comes with Spark is the one that runs, and may not need it.
+        {CATALYST: "org.example.A", "delta-spark_4.1_2.13-4.2.0.jar": "org.example.B"},
+        {},
+    ],
+)
+def test_a_spark_that_may_have_it_is_left_to_the_jar(tmp_path: Path, jars: dict[str, str]) -> None:
+    home = a_spark(tmp_path, **jars)
+    (home / "jars" / "no.jar").write_text("no archive")
+
+    require_pair("4.1.2", "2.13", ["io.delta:delta-spark_4.1_2.13:4.2.0"], home)
+
+
+def test_a_spark_that_is_not_here_is_left_to_the_jar() -> None:
+    require_pair("4.1.2", "2.13", ["io.delta:delta-spark_4.1_2.13:4.2.0"], None)
 
 
 def test_configure_refuses_a_wrong_pair_and_leaves_the_builder_as_it_was() -> None:
@@ -142,11 +202,8 @@ def test_configure_refuses_an_old_spark_of_spark_home(
 
 
 def is_accepted(spark: str, delta: str) -> bool:
-    try:
-        require_pair(spark, "2.13", [f"io.delta:delta-spark_{line_of(spark)}_2.13:{delta}"])
-    except UnsupportedSparkVersionError:
-        return False
-    return True
+    """Of a pair as it was released."""
+    return misfit(spark, line_of(spark), delta, partial(is_in_release, spark)) is None
 
 
 def line_of(spark: str) -> str:
