@@ -47,7 +47,9 @@ final class HookWeaver {
                     + " matches "
                     + matches(hook)
                     + " methods of "
-                    + hook.typeName())
+                    + hook.typeName()
+                    + " by "
+                    + hook.method())
         .toList();
   }
 

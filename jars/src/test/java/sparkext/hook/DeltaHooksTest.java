@@ -68,7 +68,11 @@ class DeltaHooksTest {
   void namesTheMismatchWhereTheMethodIsGone(DeltaHook hook) {
     assertThat(weaver(without(hook, hook.method())).mismatches(List.of(hook)))
         .containsExactly(
-            hook.getClass().getSimpleName() + " matches 0 methods of " + hook.typeName());
+            hook.getClass().getSimpleName()
+                + " matches 0 methods of "
+                + hook.typeName()
+                + " by "
+                + hook.method());
   }
 
   @ParameterizedTest
@@ -76,7 +80,11 @@ class DeltaHooksTest {
   void namesTheMismatchWhereTheTypeIsGone(DeltaHook hook) {
     assertThat(weaver(ClassFileLocator.NoOp.INSTANCE).mismatches(List.of(hook)))
         .containsExactly(
-            hook.getClass().getSimpleName() + " matches 0 methods of " + hook.typeName());
+            hook.getClass().getSimpleName()
+                + " matches 0 methods of "
+                + hook.typeName()
+                + " by "
+                + hook.method());
   }
 
   @ParameterizedTest
