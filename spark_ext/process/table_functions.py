@@ -21,9 +21,11 @@ from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
     has_physical_name,
+    is_mapped,
     physical_name,
 )
 from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, quoted, type_name, walk
 from spark_ext.model.status import ColumnChange, FlagChange, HistoryRow, StatusRow
 from spark_ext.wire.failures import described
@@ -49,6 +51,7 @@ class MappedColumn:
         type: As SQL has it.
         added_version: The version that added it; None where the log no longer tells.
         renamed_version: The last one that renamed it; None where none did that the log tells of.
+        name_in_files_of: The column that has this one's name in data files; None where none has.
     """
 
     path: str
@@ -58,6 +61,7 @@ class MappedColumn:
     type: str
     added_version: int | None
     renamed_version: int | None
+    name_in_files_of: str | None
 
 
 def column_mapping(request: str) -> Relation:
@@ -112,6 +116,7 @@ FUNCTIONS: dict[str, Callable[[str], Relation]] = {
 
 def _mapped_columns(table: TableMetadata, log: TableLog) -> Iterator[MappedColumn]:
     known = column_history(log).columns
+    others = misleading_names(table.schema) if is_mapped(table) else {}
     for path, field in walk(table.schema):
         versions = known.get(path, _UNKNOWN)
         yield MappedColumn(
@@ -122,6 +127,7 @@ def _mapped_columns(table: TableMetadata, log: TableLog) -> Iterator[MappedColum
             type_name(field["type"]),
             versions.added,
             versions.renamed,
+            _name(others.get(path)),
         )
 
 

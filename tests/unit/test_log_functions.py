@@ -95,13 +95,30 @@ def test_the_columns_have_the_versions_of_their_names() -> None:
 
     assert found["rows"] == [
         {"path": "`a b`", "name": "a b", "physicalName": "x", "id": 1, "type": "bigint",
-         "addedVersion": 0, "renamedVersion": None},
+         "addedVersion": 0, "renamedVersion": None, "nameInFilesOf": None},
         {"path": "s", "name": "s", "physicalName": "s", "id": 2, "type": "struct<d:bigint>",
-         "addedVersion": 0, "renamedVersion": None},
+         "addedVersion": 0, "renamedVersion": None, "nameInFilesOf": None},
         {"path": "s.d", "name": "d", "physicalName": "c", "id": 3, "type": "bigint",
-         "addedVersion": 0, "renamedVersion": 4},
+         "addedVersion": 0, "renamedVersion": 4, "nameInFilesOf": None},
     ]  # fmt: skip
     assert columns_of(found["schema"]) == list(found["rows"][0])
+
+
+def test_a_column_says_which_other_one_has_its_name_in_files() -> None:
+    inner = {"y": "2 x", "x": "3 col-1"}
+    words = {"s t": {"column": "1 s", "struct": inner}, "S": "4 col-2", "b": "5 b"}
+
+    mapped = answer("column_mapping", table=wire(table(words, "name", "true")), log=LOG)["rows"]
+    left = answer("column_mapping", table=wire(table(words, "none", "true")), log=LOG)["rows"]
+
+    assert {row["path"]: row["nameInFilesOf"] for row in mapped} == {
+        "`s t`": None,
+        "`s t`.y": None,
+        "`s t`.x": "`s t`.y",
+        "S": "`s t`",
+        "b": None,
+    }
+    assert {row["nameInFilesOf"] for row in left} == {None}
 
 
 def test_a_column_that_the_log_has_not_has_no_version() -> None:
