@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from spark_ext.version import __version__
 
 if TYPE_CHECKING:
+    from spark_ext.api.alignment import NameAlignment
     from spark_ext.api.audit import audit
     from spark_ext.api.audit_result import AuditResult
     from spark_ext.api.progress import Progress
@@ -41,6 +42,7 @@ __all__ = [
     "FileCount",
     "Finding",
     "FlagChange",
+    "NameAlignment",
     "Obstacle",
     "ObstacleSum",
     "Progress",
@@ -68,6 +70,7 @@ _MODULES = {
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
     "FlagChange": "spark_ext.model.status",
+    "NameAlignment": "spark_ext.api.alignment",
     "Obstacle": "spark_ext.leave.survey",
     "ObstacleSum": "spark_ext.leave.survey_sums",
     "Progress": "spark_ext.api.progress",

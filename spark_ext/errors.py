@@ -102,6 +102,29 @@ class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING
     """A progress callback raised, while the statement that it was called for had no error."""
 
 
+# Refusals of align_names().
+
+
+class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):
+    """A table without column mapping, and not on its way to names that are aligned."""
+
+
+class ModeIdLostError(SparkExtError, ValueError, condition="USAGE_TRACKING_MODE_ID_LOST"):
+    """A table in mode id, which no existing table can be brought back to."""
+
+
+class NamesNotAlignableError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_NAMES_NOT_ALIGNABLE"
+):
+    """A table that cannot leave column mapping, which is the first step."""
+
+
+class AlignmentOvertakenError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_ALIGNMENT_OVERTAKEN"
+):
+    """Others undid a step while the next one was to come."""
+
+
 # Refusals of the session's configuration.
 
 

@@ -7,15 +7,16 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from pyspark.errors import PySparkException
-
+from spark_ext.api.alignment import NameAlignment, align
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.api.functions import answer, literal
 from spark_ext.api.leaving_setting import copying
+from spark_ext.api.named_table import flag_of, named_table
 from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.api.refusals import condition_of
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
-from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
+from spark_ext.leave.alignment import AligningTable
 from spark_ext.leave.exits import (
     EXITS,
     ColumnMappingExit,
@@ -23,7 +24,13 @@ from spark_ext.leave.exits import (
     is_refused_by_delta,
     waiting,
 )
-from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
+from spark_ext.model.keys import (
+    ALIGNING,
+    COLUMN_MAPPING_MODE,
+    FEATURE_NAME,
+    FEATURE_PROPERTY,
+    MODE_NONE,
+)
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -73,7 +80,7 @@ class UsageTracking:
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
-        return cls(spark, _named(spark, literal(name))["name"])
+        return cls(spark, named_table(spark, literal(name))["name"])
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str | os.PathLike[str]) -> UsageTracking:
@@ -85,7 +92,7 @@ class UsageTracking:
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
-        return cls(spark, _named(spark, literal(os.fspath(path)), "true")["name"])
+        return cls(spark, named_table(spark, literal(os.fspath(path)), "true")["name"])
 
     def enable(self) -> None:
         """Adds the feature to the table's protocol; does nothing where it is there.
@@ -114,11 +121,7 @@ class UsageTracking:
 
         A flag that is missing or not a boolean, left by a foreign writer, counts as true.
         """
-        table = self._table()
-        if not table["tracked"]:
-            return None
-        flag: str | None = table["hasDroppedOrRenamed"]
-        return flag is None or flag.lower() != "false"
+        return flag_of(self._table())
 
     def columns(self) -> DataFrame:
         """Every column at every level, parents first.
@@ -127,7 +130,8 @@ class UsageTracking:
             `path`, `name`, `physicalName`, `id` and `type` of each; physical name and id are null
             without column mapping. `addedVersion` is the table's version that added the column,
             `renamedVersion` the last one that renamed it; null where none did, or where the log
-            no longer goes back to it.
+            no longer goes back to it. `nameInFilesOf` is the column that has this one's name in
+            data files, which misleads readers that go by names; null where none has.
         """
         return self._of_table("column_mapping")
 
@@ -207,6 +211,59 @@ class UsageTracking:
                     break
         return exits
 
+    def align_names(
+        self,
+        *,
+        dry_run: bool = False,
+        to_name_mode: bool = False,
+        progress: Callable[[Progress], None] | None = shown,
+    ) -> NameAlignment:
+        """Gives every column its own name in the files, and keeps column mapping.
+
+        The table leaves column mapping as by `disable_column_mapping`, is tracked anew where its
+        flag is true or it was not tracked, and is mapped again: its flag is false then. Nothing is
+        done where all that is so already. Whatever ends the call, the next one goes on from where
+        the table is.
+
+        Args:
+            dry_run: Only say what would be done.
+            to_name_mode: Let a table in mode `id` come back in mode `name`; there is no way back
+                to `id`.
+            progress: As in `disable_column_mapping`.
+
+        Returns:
+            Where the table is, with the statements that were run, and those that are left.
+
+        Raises:
+            NotMappedError: USAGE_TRACKING_NOT_MAPPED, where column mapping is off and no call was
+                interrupted.
+            ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST, in mode `id` without `to_name_mode`.
+            NamesNotAlignableError: USAGE_TRACKING_NAMES_NOT_ALIGNABLE, where other features or
+                reserved names keep the table from leaving.
+            AlignmentOvertakenError: USAGE_TRACKING_ALIGNMENT_OVERTAKEN, where others undid a step.
+            ProgressFailedError: As `disable_column_mapping`.
+            AnalysisException: As `disable_column_mapping`.
+        """
+
+        def run(statement: str) -> None:
+            with reported(self._spark, statement, progress):
+                self._spark.sql(statement)
+
+        with copying(self._spark):
+            return align(self._aligning, run, dry_run=dry_run, to_name_mode=to_name_mode)
+
+    def _aligning(self) -> AligningTable:
+        table = self._table()
+        shown = self._spark.sql(f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
+        properties = {row["key"]: row["value"] for row in shown}
+        return AligningTable(
+            name=table["sqlName"],
+            mode=properties.get(COLUMN_MAPPING_MODE, MODE_NONE).lower(),
+            flag=flag_of(table),
+            aligning=properties.get(ALIGNING),
+            unmapped=self._exits(exact=False)[0],
+        )
+
     def _take(self, step: ColumnMappingExit, progress: Callable[[Progress], None] | None) -> bool:
         """Runs the statements of an exit; whether Delta wants its retention period to pass."""
         statements = step.statements
@@ -219,7 +276,7 @@ class UsageTracking:
                 try:
                     self._spark.sql(statement)
                 except Exception as refusal:
-                    waits = _condition(refusal) in _WAITS_FOR_RETENTION_PERIOD
+                    waits = condition_of(refusal) in _WAITS_FOR_RETENTION_PERIOD
                     if not waits:
                         raise
             if waits:
@@ -240,29 +297,4 @@ class UsageTracking:
         return answer(self._spark, function, literal(self._name), *arguments)
 
     def _table(self) -> Row:
-        return _named(self._spark, literal(self._name))
-
-
-def _named(spark: SparkSession, *arguments: str) -> Row:
-    """The row of `column_mapping_named_table`: its full name, for functions and statements."""
-    (row,) = answer(spark, "column_mapping_named_table", *arguments).collect()
-    # A jar that does not say is older than this package.
-    require_version(row.asDict().get("jarVersion", UNKNOWN_VERSION))
-    return row
-
-
-def _condition(error: Exception) -> str | None:
-    if isinstance(error, PySparkException):
-        return error.getCondition()
-    # An error of Delta that is not an AnalysisException reaches PySpark as it is in the JVM.
-    thrown = getattr(error, "java_exception", None)
-    if thrown is None:
-        return None
-
-    from py4j.protocol import Py4JError
-
-    try:
-        condition: str | None = thrown.getCondition()
-    except Py4JError:  # an exception that has none
-        return None
-    return condition
+        return named_table(self._spark, literal(self._name))

@@ -63,6 +63,10 @@ ICEBERG_COMPAT_ENABLED: Final = {
     "icebergCompatV3": "delta.enableIcebergCompatV3",
 }
 
+# Ours: what column mapping mode a table had whose names are being aligned, so that a call that was
+# interrupted can be told from a table that somebody wants without column mapping.
+ALIGNING: Final = "sparkext.columnMapping.aligning"
+
 # Protocol, "Checkpoint Protection"; Delta, DeltaConfig.scala,
 # `TABLE_FEATURE_DROP_TRUNCATE_HISTORY_LOG_RETENTION`, and its default.
 CHECKPOINT_PROTECTION_FEATURE: Final = "checkpointProtection"

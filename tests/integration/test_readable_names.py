@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way back to readable names, as docs/leaving.md has it: leave, track, map."""
+"""The way back to readable names, as docs/leaving.md has it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def names_in_files(table: Table) -> list[list[str]]:
 
 def run_the_page(spark: SparkSession, name: str) -> None:
     code = way_back()
-    assert code.count("old_trips") == 2
+    assert code.count("old_trips") == 1
     exec(code.replace("old_trips", name), {"spark": spark, "spark_ext": spark_ext})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange
+from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange, NameAlignment
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.leave.exits import exits
 from spark_ext.model.metadata import FileCount, TableFacts
@@ -139,3 +139,30 @@ class TestExits:
             text = form(ColumnMappingExits(exits(wide)))
             assert "PHYSICAL_NAME_DIFFERS (c2, p2) and 1,998 more" in text
             assert "c3" not in text
+
+
+class TestAlignment:
+    TOLD = NameAlignment("t", False, "name", "COPY", 4, 5000, ("FIRST",), ("NEXT <b>\n", "LAST"))
+
+    def test_it_reads_as_text(self) -> None:
+        assert repr(self.TOLD).splitlines() == [
+            "table:   t",
+            "aligned: false",
+            "mode:    name",
+            "cost:    COPY",
+            "files:   at most 4",
+            "bytes:   at most 5,000",
+            "",
+            "done:",
+            "  FIRST",
+            "",
+            "left:",
+            "  NEXT <b>\\n",
+            "  LAST",
+        ]
+
+    def test_html_escapes_names(self) -> None:
+        html = self.TOLD._repr_html_()
+
+        assert "<th>left</th><td>NEXT &lt;b&gt;\\n; LAST</td>" in html
+        assert "<b>" not in html

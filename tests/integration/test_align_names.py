@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`align_names()`: every column gets its own name in the files, and mapping stays on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from spark_ext import NameAlignment, Progress, UsageTracking
+from spark_ext.errors import (
+    ModeIdLostError,
+    NamesNotAlignableError,
+    NotMappedError,
+)
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.deltalake_readers import read_by_pyarrow
+from tests.support.leaving import in_matrix
+
+ID_MODE = "'delta.columnMapping.mode' = 'id'"
+ALIGNING = "sparkext.columnMapping.aligning"
+ROWS = [(1, "Rome", None, (1,)), (2, "Oslo", "X", (2,))]
+
+
+class Interrupted(Exception):
+    pass
+
+
+def misled(table: Table, *properties: str) -> Table:
+    """A column was renamed and one of its old name added; another was dropped, and one nested."""
+    table.create("id INT, city STRING, gone INT, s STRUCT<x: INT, y: INT>", *properties)
+    table.insert("(1, 'Rome', 7, named_struct('x', 1, 'y', 0))")
+    table.alter("RENAME COLUMN city TO town")
+    table.alter("ADD COLUMN city STRING AFTER town")
+    table.alter("DROP COLUMN gone")
+    table.alter("DROP COLUMN s.y")
+    table.insert("(2, 'Oslo', 'X', named_struct('x', 2))")
+    return table
+
+
+def align(table: Table, **options: bool) -> NameAlignment:
+    usage = UsageTracking.forPath(table.spark, str(table.path))
+    return usage.align_names(progress=None, **options)
+
+
+def assert_aligned(table: Table, mode: str = "name") -> None:
+    log = table.log
+    assert log.configuration["delta.columnMapping.mode"] == mode
+    assert "columnMappingUsageTracking" in log.protocol["writerFeatures"]
+    assert log.flag == "false"
+    assert ALIGNING not in log.configuration
+    assert {path: path.split(".")[-1] for path in log.physical_names} == log.physical_names
+    for file in log.live_files:
+        schema = pyarrow.parquet.ParquetFile(table.path / file).schema_arrow
+        assert set(schema.names) <= set(log.columns)
+
+
+def operations(table: Table, since: int) -> list[str]:
+    log = table.log
+    return [log.at(version).operation for version in range(since + 1, log.version + 1)]
+
+
+# Refusals, which change nothing.
+
+
+def test_a_table_without_column_mapping_is_refused(table: Table) -> None:
+    table.create("a INT", TRACKED)
+
+    for dry_run in (True, False):
+        with table.no_commit(), pytest.raises(NotMappedError) as refused:
+            align(table, dry_run=dry_run)
+
+    assert refused.value.condition == "USAGE_TRACKING_NOT_MAPPED"
+    assert str(table.path) in refused.value.params["table"]
+
+
+def test_a_table_that_left_for_good_is_not_mapped_again(table: Table) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    UsageTracking.forPath(table.spark, str(table.path)).disable_column_mapping(progress=None)
+
+    with table.no_commit(), pytest.raises(NotMappedError):
+        align(table)
+
+
+def test_mode_id_is_not_given_up_unasked(table: Table) -> None:
+    misled(table, TRACKED, ID_MODE)
+
+    with table.no_commit(), pytest.raises(ModeIdLostError):
+        align(table)
+
+
+@pytest.mark.parametrize("name", ["a b", *in_matrix("a,b", "a;b", "a{b", "a(b", "a=b", "a\tb")])
+@pytest.mark.parametrize("properties", [(TRACKED, NAME_MODE), *in_matrix(((NAME_MODE,),))])
+def test_names_that_files_may_not_have_are_refused_as_by_leaving(
+    table: Table, name: str, properties: tuple[str, ...]
+) -> None:
+    table.create("id INT, city STRING", *properties)
+    table.alter(f"RENAME COLUMN city TO `{name}`")
+
+    with table.refusal("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING") as refused:
+        align(table)
+
+    assert refused.value.getSqlState() == "42K05"
+    with table.no_commit(), pytest.raises(NamesNotAlignableError) as told:
+        align(table, dry_run=True)
+    assert told.value.params["reasons"].startswith("INVALID_COLUMN_NAME")
+
+
+def test_a_table_that_other_features_keep_mapped_is_refused(table: Table) -> None:
+    table.create(
+        "id INT, city STRING",
+        NAME_MODE,
+        "'delta.enableIcebergCompatV2' = 'true'",
+        "'delta.enableDeletionVectors' = 'false'",
+    )
+    table.insert("(1, 'Rome')")
+    table.alter("RENAME COLUMN city TO town")
+
+    with table.no_commit(), pytest.raises(NamesNotAlignableError) as refused:
+        align(table)
+
+    assert refused.value.params["reasons"] == "OTHER_FEATURE icebergCompatV2"
+
+
+# What it makes.
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("properties", [(TRACKED, NAME_MODE), (NAME_MODE,)])
+def test_every_column_gets_its_own_name_and_mapping_stays_on(
+    table: Table, properties: tuple[str, ...]
+) -> None:
+    misled(table, *properties)
+    before = table.log.version
+    planned = align(table, dry_run=True)
+    assert table.log.version == before
+    assert (planned.aligned, planned.cost, planned.num_files) == (False, "COPY", 2)
+
+    result = align(table)
+
+    assert (result.aligned, result.mode, result.cost, result.statements) == (
+        True,
+        "name",
+        "NOTHING",
+        (),
+    )
+    assert result.done == planned.statements
+    assert operations(table, before) == [
+        "SET TBLPROPERTIES",
+        "REMOVE COLUMN MAPPING",
+        *["DROP FEATURE"] * (len(properties) - 1),
+        "SET TBLPROPERTIES",
+        "UNSET TBLPROPERTIES",
+    ]
+    assert_aligned(table)
+    assert table.rows("id, town, city, s") == ROWS
+    assert {row["town"] for row in read_by_pyarrow(table.path).to_pylist()} == {"Rome", "Oslo"}
+    table.alter("ADD COLUMN fare INT")
+    assert table.log.physical_names["fare"] == "fare"
+
+    with table.no_commit():
+        again = align(table)
+    assert (again.aligned, again.done, again.cost) == (True, (), "NOTHING")
+
+
+def test_a_table_in_mode_id_comes_back_in_mode_name_where_that_is_asked(table: Table) -> None:
+    misled(table, TRACKED, ID_MODE)
+
+    result = align(table, to_name_mode=True)
+
+    assert (result.aligned, result.mode) == (True, "name")
+    assert_aligned(table)
+    assert table.rows("id, town, city, s") == ROWS
+
+
+def test_an_untracked_table_with_its_own_names_is_tracked_without_a_copy(table: Table) -> None:
+    table.create("a INT")
+    table.insert("(1)")
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    files = table.log.live_files
+
+    assert align(table).aligned
+
+    assert_aligned(table)
+    assert table.log.live_files == files
+
+
+def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path: Path) -> None:
+    misled(table, NAME_MODE)
+    like = Table(table.spark, tmp_path / "like")
+    table.spark.sql(f"CREATE TABLE {like.name} LIKE {table.name}")
+    like.alter(f"SET TBLPROPERTIES ({TRACKED})")
+    like.insert("(1, 'Rome', NULL, named_struct('x', 1))")
+
+    assert align(like).aligned
+
+    assert_aligned(like)
+    assert like.rows("id, town, city, s") == ROWS[:1]
+
+
+def test_a_name_of_the_catalog_is_found(spark: SparkSession, named_table: Table) -> None:
+    misled(named_table, TRACKED, NAME_MODE)
+
+    assert UsageTracking.forName(spark, "named").align_names(progress=None).aligned
+
+    assert_aligned(named_table)
+
+
+def test_progress_is_told_of_each_statement(table: Table) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    seen: list[Progress] = []
+
+    usage = UsageTracking.forPath(table.spark, str(table.path))
+    result = usage.align_names(progress=seen.append)
+
+    assert tuple(dict.fromkeys(each.statement for each in seen)) == result.done
+    assert [each.statement for each in seen if each.finished] == list(result.done)
+
+
+# Interruptions.
+
+
+def stopping_before(number: int) -> Callable[[Progress], None]:
+    """Ends the call before its statement of this number begins."""
+    begun: list[str] = []
+
+    def stop(progress: Progress) -> None:
+        if progress.statement not in begun:
+            begun.append(progress.statement)
+            if len(begun) > number:
+                raise Interrupted
+
+    return stop
+
+
+@pytest.mark.parametrize("number", [2, *in_matrix(0, 1, 3, 4)])
+@pytest.mark.parametrize(
+    "properties", [(TRACKED, NAME_MODE), *in_matrix(((NAME_MODE,),), ((TRACKED, ID_MODE),))]
+)
+def test_a_call_that_was_interrupted_goes_on(
+    table: Table, properties: tuple[str, ...], number: int
+) -> None:
+    misled(table, *properties)
+    usage = UsageTracking.forPath(table.spark, str(table.path))
+    planned = align(table, dry_run=True, to_name_mode=True).statements
+    with suppress(Interrupted):
+        usage.align_names(to_name_mode=True, progress=stopping_before(number))
+
+    left = align(table, dry_run=True, to_name_mode=True)
+    assert left.statements == planned[number:]
+    rest = align(table, to_name_mode=True)
+
+    assert rest.done == planned[number:]
+    assert_aligned(table)
+    assert table.rows("id, town, city, s") == ROWS
+
+
+def test_what_kept_it_from_leaving_is_mended_and_it_goes_on(table: Table) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    file = table.path / min(table.log.live_files)
+    hidden = file.rename(file.with_suffix(".hidden"))
+    version = table.log.version
+    with pytest.raises(AnalysisException) as refused:
+        align(table)
+    assert refused.value.getCondition() == "USAGE_TRACKING_UNREADABLE_DATA_FILE"
+    assert table.log.version == version + 1
+    assert table.log.configuration["delta.columnMapping.mode"] == "name"
+
+    hidden.rename(file)
+    align(table)
+
+    assert_aligned(table)
+    assert table.rows("id, town, city, s") == ROWS
+
+
+def test_what_kept_it_from_being_mapped_again_is_mended_and_it_goes_on(
+    table: Table, rules: Callable[..., str]
+) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    rules(
+        """
+        if "delta.feature.columnmappingusagetracking" in request:
+            raise RuntimeError("not now")
+        return super().ask(question, request)
+        """
+    )
+    with pytest.raises(AnalysisException):
+        align(table)
+    assert table.log.operation == "DROP FEATURE"
+    version = table.log.version
+
+    rules()
+    table.insert("(3, NULL, NULL, NULL)")  # any writer may, meanwhile
+    align(table)
+
+    assert operations(table, version) == ["WRITE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES"]
+    assert_aligned(table)
+    assert table.rows("id, town, city, s") == [*ROWS, (3, None, None, None)]
+
+
+def test_a_restore_on_the_way_ends_it(table: Table) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    mapped = table.log.version
+    usage = UsageTracking.forPath(table.spark, str(table.path))
+    with suppress(Interrupted):
+        usage.align_names(progress=stopping_before(2))
+    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {mapped}")
+    assert ALIGNING not in table.log.configuration
+
+    assert align(table).aligned
+
+    assert_aligned(table)
+    assert table.rows("id, town, city, s") == ROWS

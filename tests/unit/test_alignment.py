@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of the way to aligned names, wherever a table is on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from spark_ext import NameAlignment
+from spark_ext.api.alignment import align
+from spark_ext.errors import (
+    AlignmentOvertakenError,
+    ModeIdLostError,
+    NamesNotAlignableError,
+    NotMappedError,
+)
+from spark_ext.leave.alignment import AligningTable, statements_left
+from spark_ext.leave.exits import exits
+from spark_ext.model.metadata import FileCount, TableFacts
+from tests.unit.tables import protocol, table
+
+BEGIN = "ALTER TABLE t SET TBLPROPERTIES ('sparkext.columnMapping.aligning' = 'name')"
+LEAVE = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+DROP = "ALTER TABLE t DROP FEATURE columnMappingUsageTracking"
+TRACK = (
+    "ALTER TABLE t SET TBLPROPERTIES ('delta.feature.columnmappingusagetracking' = 'supported',"
+    " 'delta.columnMapping.mode' = 'name')"
+)
+MAP = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+END = "ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('sparkext.columnMapping.aligning')"
+OTHERS = ("columnMapping",)
+
+
+def at(
+    mode: str,
+    flag: bool | None,
+    *,
+    column: str = "1 b",
+    aligning: str | None = None,
+    properties: dict[str, str] | None = None,
+    name: str = "a",
+) -> AligningTable:
+    text = None if flag is None else str(flag).lower()
+    metadata = table({name: column if mode != "none" else ""}, mode, text, properties)
+    features = protocol(OTHERS) if flag is None else protocol()
+    unmapped = exits(TableFacts(metadata, features, "t", FileCount(4, 5000)))[0]
+    return AligningTable("t", mode, flag, aligning, unmapped)
+
+
+MISLED = at("name", True)
+ALIGNED = at("name", False, column="1 a")
+
+
+def left(where: AligningTable) -> tuple[str, ...]:
+    return statements_left(where, to_name_mode=False)
+
+
+def test_a_tracked_table_is_tracked_anew() -> None:
+    assert left(MISLED) == (BEGIN, LEAVE, DROP, TRACK, END)
+
+
+def test_an_untracked_table_is_tracked() -> None:
+    assert left(at("name", None)) == (BEGIN, LEAVE, TRACK, END)
+
+
+def test_a_flag_of_false_stays() -> None:
+    assert left(at("name", False)) == (BEGIN, LEAVE, MAP, END)
+
+
+def test_a_true_flag_alone_is_not_aligned() -> None:
+    assert left(at("name", True, column="1 a")) == (BEGIN, LEAVE, DROP, TRACK, END)
+
+
+def test_nothing_is_left_of_an_aligned_table() -> None:
+    assert ALIGNED.is_aligned
+    assert left(ALIGNED) == ()
+    assert left(at("id", False, column="1 a")) == ()
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (at("name", True, aligning="name"), (LEAVE, DROP, TRACK, END)),
+        (at("none", True, aligning="name"), (DROP, TRACK, END)),
+        (at("none", None, aligning="name"), (TRACK, END)),
+        (at("none", False, aligning="name"), (MAP, END)),
+        (replace(ALIGNED, aligning="name"), (END,)),
+        (at("none", True, aligning="id"), (DROP, TRACK, END)),
+    ],
+)
+def test_each_step_follows_from_where_the_table_is(
+    where: AligningTable, expected: tuple[str, ...]
+) -> None:
+    assert left(where) == expected
+
+
+@pytest.mark.parametrize("flag", [None, False, True])
+def test_without_column_mapping_nothing_is_guessed(flag: bool | None) -> None:
+    with pytest.raises(NotMappedError) as refused:
+        left(at("none", flag))
+
+    assert refused.value.params == {"table": "t"}
+
+
+def test_mode_id_wants_consent() -> None:
+    by_id = at("id", True)
+
+    with pytest.raises(ModeIdLostError):
+        left(by_id)
+
+    began = BEGIN.replace("'name'", "'id'")
+    assert statements_left(by_id, to_name_mode=True) == (began, LEAVE, DROP, TRACK, END)
+
+
+@pytest.mark.parametrize(
+    ("where", "reasons"),
+    [
+        (at("name", True, name="a b"), "INVALID_COLUMN_NAME `a b`  "),
+        (at("name", True, name="__is_cdc"), "RESERVED_COLUMN_NAME __is_cdc __is_cdc"),
+        (
+            at("name", None, properties={"delta.enableIcebergCompatV2": "true"}),
+            "OTHER_FEATURE icebergCompatV2",
+        ),
+    ],
+)
+def test_a_table_that_cannot_leave_is_refused_with_the_reasons(
+    where: AligningTable, reasons: str
+) -> None:
+    with pytest.raises(NamesNotAlignableError) as refused:
+        left(where)
+
+    assert refused.value.params == {"table": "t", "reasons": reasons}
+
+
+def run_through(*wheres: AligningTable) -> tuple[NameAlignment, list[str]]:
+    ran: list[str] = []
+    looks: Iterator[AligningTable] = iter(wheres)
+    result = align(lambda: next(looks), ran.append, dry_run=False, to_name_mode=False)
+    return result, ran
+
+
+def test_it_looks_after_each_statement() -> None:
+    result, ran = run_through(
+        MISLED,
+        at("name", True, aligning="name"),
+        at("none", True, aligning="name"),
+        at("none", None, aligning="name"),
+        replace(ALIGNED, aligning="name"),
+        ALIGNED,
+    )
+
+    assert ran == [BEGIN, LEAVE, DROP, TRACK, END]
+    assert result == NameAlignment("t", True, "name", "NOTHING", 0, 0, tuple(ran), ())
+
+
+def test_a_step_that_others_undo_is_not_made_for_ever() -> None:
+    again = at("name", True, aligning="name")
+
+    with pytest.raises(AlignmentOvertakenError) as refused:
+        run_through(again, again)
+
+    assert refused.value.params == {"table": "t", "statement": LEAVE}
+
+
+def test_delta_refuses_names_in_its_own_words() -> None:
+    ran: list[str] = []
+    odd = at("name", True, name="a b")
+
+    for dry_run in (True, False):
+        with pytest.raises(NamesNotAlignableError):
+            align(lambda: odd, ran.append, dry_run=dry_run, to_name_mode=False)
+
+    assert ran == [LEAVE]
+
+
+def test_a_dry_run_tells_cost_and_statements() -> None:
+    def run(statement: str) -> None:
+        raise AssertionError(statement)
+
+    told = align(lambda: MISLED, run, dry_run=True, to_name_mode=False)
+
+    assert told == NameAlignment(
+        "t", False, "name", "COPY", 4, 5000, (), (BEGIN, LEAVE, DROP, TRACK, END)
+    )
