@@ -25,6 +25,7 @@ from spark_ext.auditing.checks.log_without_start import log_without_start
 from spark_ext.auditing.checks.mapping_keys_left import mapping_keys_left
 from spark_ext.auditing.checks.max_column_id_too_small import max_column_id_too_small
 from spark_ext.auditing.checks.max_column_id_went_down import max_column_id_went_down
+from spark_ext.auditing.checks.name_of_another import name_of_another
 from spark_ext.auditing.checks.partition_folders import partition_folders
 from spark_ext.auditing.checks.partition_values import partition_values
 from spark_ext.auditing.checks.physical_name_used_again import physical_name_used_again
@@ -68,6 +69,7 @@ CHECKS: tuple[Check, ...] = (
     flag_no_boolean,
     flag_without_feature,
     # Others may be misled.
+    name_of_another,
     statistics_names,
     partition_folders,
     hinted_checkpoint_missing,

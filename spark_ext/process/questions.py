@@ -12,6 +12,7 @@ from spark_ext.leave.rewrite_reasons import is_free
 from spark_ext.model.column_mapping import is_mapped
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.rules import next_metadata
+from spark_ext.rules.name_warning import name_warning
 from spark_ext.wire import messages as wire
 from spark_ext.wire.failures import described
 
@@ -30,7 +31,8 @@ def ask(question: str, request: str) -> str:
 def _next_metadata(request: str) -> str:
     change = wire.parse_metadata_change(request)
     result = next_metadata(old=change.old, new=change.assigned, commit=change.commit)
-    return wire.render_metadata(result, change.assigned)
+    warning = name_warning(old=change.old, new=result)
+    return wire.render_metadata(result, change.assigned, warning=warning)
 
 
 def leaving(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:

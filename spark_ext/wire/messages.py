@@ -14,9 +14,10 @@ Shape:
 
     `next_metadata` is answered with the metadata to commit: the properties that `assigned` has not,
     or has otherwise, and the schema, null where it stays as `assigned` had it; its numbers are
-    places in `assigned`::
+    places in `assigned`. A warning is for the session's log; null for none::
 
-        {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null}
+        {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null,
+         "warning": null}
 
     Other questions are answered with what their functions in `spark_ext/process/questions.py`
     return, and table functions with a relation::
@@ -69,13 +70,15 @@ def table_metadata(value: Any, path: str) -> TableMetadata:
     return _metadata(value, path, {})
 
 
-def render_metadata(result: TableMetadata, assigned: TableMetadata) -> str:
+def render_metadata(
+    result: TableMetadata, assigned: TableMetadata, *, warning: str | None = None
+) -> str:
     """The answer where `assigned` became `result`."""
     before = assigned.configuration
     changed = {key: to for key, to in result.configuration.items() if before.get(key) != to}
     same = result.schema is assigned.schema
     schema = None if same else _by_place(result.schema, assigned.schema)
-    return _text({"configuration": changed, "schema": schema})
+    return _text({"configuration": changed, "schema": schema, "warning": warning})
 
 
 def answered_by(function: Callable[..., Mapping[str, Any]]) -> Callable[[str], str]:

@@ -16,6 +16,8 @@ import pyarrow as pa
 from pyspark.sql.functions import col
 
 from tests.golden.workshop import (
+    NAME_MODE,
+    TRACKED,
     Workshop,
     checkpoints,
     column,
@@ -70,6 +72,27 @@ def flag_without_feature(workshop: Workshop, name: str) -> Path:
         ]
     )
     return clone
+
+
+@defect
+def name_of_another(workshop: Workshop, name: str) -> Path:
+    """What is no defect of the table, but others may read it as one."""
+    path = workshop.place(name)
+    for statement in (
+        f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})",
+        "INSERT INTO {t} VALUES (1)",
+        "ALTER TABLE {t} RENAME COLUMN a TO b",
+        "ALTER TABLE {t} ADD COLUMN a INT",
+    ):
+        workshop.spark.sql(statement.format(t=f"delta.`{path}`"))
+    return path
+
+
+@defect
+def name_of_another__dropped(workshop: Workshop, name: str) -> Path:
+    path = workshop.copy("dropped", name)
+    workshop.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN b STRING")
+    return path
 
 
 @defect

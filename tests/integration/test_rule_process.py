@@ -38,6 +38,7 @@ from tests.support.rule_process import (
     parameters,
     refusal,
 )
+from tests.support.session_log import session_log
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 
@@ -140,24 +141,10 @@ def test_a_call_that_fails_takes_no_other_call_with_it(
 @pytest.fixture
 def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
     """What is logged of the process, from a first start on: the lines so far, level first."""
-    jvm: Any = spark._jvm
-    log4j = jvm.org.apache.logging.log4j
-    written = jvm.java.io.StringWriter()
-    layout = log4j.core.layout.PatternLayout.newBuilder().withPattern("%level %msg%n").build()
-    appender = log4j.core.appender.WriterAppender.createAppender(
-        layout, None, written, "rules", False, True
-    )
-    appender.start()
-    context = log4j.LogManager.getContext(False)
-    logger = log4j.core.config.LoggerConfig("sparkext.process", log4j.Level.INFO, False)
-    logger.addAppender(appender, None, None)
-    context.getConfiguration().addLogger("sparkext.process", logger)
-    context.updateLoggers()
-    for worker in rule_workers(jvm_pid(spark)):
-        kill(worker)
-    yield lambda: written.toString().splitlines()
-    context.getConfiguration().removeLogger("sparkext.process")
-    context.updateLoggers()
+    with session_log(spark, "sparkext.process") as lines:
+        for worker in rule_workers(jvm_pid(spark)):
+            kill(worker)
+        yield lines
 
 
 def test_start_end_and_replacement_are_logged_with_process_and_interpreter(

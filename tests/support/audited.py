@@ -13,6 +13,9 @@ from spark_ext.auditing import Finding, audit
 from spark_ext.wire.logs import parse_log
 from tests.support import log_request
 
+# What renames and drops leave behind in a sound table.
+HARMLESS = {"name_of_another"}
+
 
 def findings(table: Path) -> tuple[Finding, ...]:
     """What the audit finds in a table on the local disk."""
@@ -32,7 +35,7 @@ class Auditor:
             for table in sorted(tables)
             if self._is_new(table)
             for finding in findings(table)
-            if finding.check not in expected
+            if finding.check not in expected | HARMLESS
         ]
         if lines:
             pytest.fail("The audit has findings:\n" + "\n".join(lines), pytrace=False)

@@ -143,8 +143,8 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
     ),
     "letter case": ([name({"A": "1 A"})], [file("a", statistics=(("a",),))]),
     "a dropped column": (
-        HEALTHY["a column is dropped and comes again"],
-        [file("a", "b"), file("a", UUID, under=2)],
+        HEALTHY["a column is dropped and comes again"][:2],
+        [file("a", "b"), file("a", under=1)],
     ),
     "a dropped column of an unknown past": (
         [(name(ONE, None), {"features": (), "operation": "CLONE"})],
@@ -300,6 +300,72 @@ def test_a_broken_file_has_one_finding(case: str) -> None:
     versions, group, expected = BROKEN_FILES[case]
 
     assert found(log_of(*versions, files=(group,))) == [expected]
+
+
+RENAMED = {"c": "1 a", "b": "2 b"}
+MISLED = {**RENAMED, "a": f"3 {UUID}"}
+
+NAMES_OF_OTHERS: dict[str, tuple[list[Version], list[FileGroup], list[tuple[int, str]]]] = {
+    "a rename and an ADD": (
+        [name(TWO), name(RENAMED, "true"), name(MISLED, "true")],
+        [],
+        [(2, "a")],
+    ),
+    "and a rename later": (
+        [name(MISLED, "true"), name({"d": "1 a", "b": "2 b", "a": f"3 {UUID}"}, "true")],
+        [],
+        [(0, "a")],
+    ),
+    "a swap": (
+        [name(TWO), name({"c": "1 a", "a": "2 b"}, "true"), name({"b": "1 a", "a": "2 b"}, "true")],
+        [],
+        [(1, "a"), (2, "b")],
+    ),
+    "a pair that was gone for a while": (
+        [name(MISLED, "true"), name(RENAMED, "true"), name(MISLED, "true")],
+        [],
+        [(2, "a")],
+    ),
+    "nested": (
+        [
+            name({"s": {"column": "1 s", "struct": {"y": "2 x", "x": f"3 {UUID}"}}}, "true"),
+            name({"l": {"column": "1 l", "array": {"y": "4 x", "X": f"5 {UUID}"}}}, "true"),
+        ],
+        [],
+        [(1, "l.element.X")],
+    ),
+    "mode id": (
+        [table({"c": "1 a", "a": f"2 {UUID}"}, "id", "true")],
+        [],
+        [(0, "a")],
+    ),
+    "a dropped column that files hold": (
+        HEALTHY["a column is dropped and comes again"],
+        [file("a", "b"), file("a", UUID, under=2)],
+        [(2, "b")],
+    ),
+    "one that is in no file any more": (
+        HEALTHY["a column is dropped and comes again"],
+        [file("a", under=1), file("a", UUID, under=2)],
+        [],
+    ),
+    "column mapping is off again": (
+        [name(MISLED, "true"), table({"c": "", "b": "", "a": ""}, "none", "true")],
+        [],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NAMES_OF_OTHERS)
+def test_a_column_whose_name_is_that_of_another_in_files_is_found(case: str) -> None:
+    versions, files, expected = NAMES_OF_OTHERS[case]
+
+    assert [
+        (version, column)
+        for check, version, column in found(log_of(*versions, files=tuple(files)))
+        if check == "name_of_another"
+    ] == expected
 
 
 def test_names_of_keys_that_were_left_are_that_finding() -> None:

@@ -137,7 +137,7 @@ class TestAnswers:
 
         answer = json.loads(render_metadata(assigned.with_property("k", "w"), assigned))
 
-        assert answer == {"configuration": {"k": "w"}, "schema": None}
+        assert answer == {"configuration": {"k": "w"}, "schema": None, "warning": None}
 
     def test_a_changed_schema_is_sent(self) -> None:
         assigned = parse_metadata_change(json.dumps(REQUEST)).assigned

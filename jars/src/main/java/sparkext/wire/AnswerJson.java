@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.apache.spark.sql.Row;
@@ -32,16 +33,27 @@ final class AnswerJson {
   private AnswerJson() {}
 
   /**
+   * What becomes of a metadata change.
+   *
+   * @param metadata to commit
+   * @param warning for who reads the session's log
+   */
+  record Decision(Metadata metadata, Optional<String> warning) {}
+
+  /**
    * {@code assigned} with the answer's properties and, where it has one, schema.
    *
    * @throws UsageTrackingException the refusal in the answer; USAGE_TRACKING_MALFORMED_MESSAGE for
    *     text that is no answer
    */
-  static Metadata metadata(String text, Metadata assigned) throws UsageTrackingException {
+  static Decision decision(String text, Metadata assigned) throws UsageTrackingException {
     JsonNode answer = accepted(text);
     JsonNode schema = answer.path("schema");
     JsonNode configuration = answer.path("configuration");
-    if (!hasTextsOnly(configuration) || !(schema.isNull() || schema.isObject())) {
+    JsonNode warning = answer.path("warning");
+    if (!hasTextsOnly(configuration)
+        || !(schema.isNull() || schema.isObject())
+        || !(warning.isNull() || warning.isTextual())) {
       throw noAnswer(text, null);
     }
     Map<String, String> properties =
@@ -60,7 +72,7 @@ final class AnswerJson {
     try {
       // Delta reads it next and keeps it, so this costs nothing.
       decided.schema();
-      return decided;
+      return new Decision(decided, Optional.ofNullable(warning.textValue()));
     } catch (RuntimeException noSchema) {
       throw noAnswer(text, noSchema);
     }
@@ -91,7 +103,7 @@ final class AnswerJson {
   /**
    * The record whose components are the keys of an answer.
    *
-   * @throws UsageTrackingException as {@link #metadata}
+   * @throws UsageTrackingException as {@link #decision}
    */
   static <T extends Record> T record(String text, Class<T> type) throws UsageTrackingException {
     JsonNode answer = accepted(text);
@@ -105,7 +117,7 @@ final class AnswerJson {
   /**
    * The answer of a table function.
    *
-   * @throws UsageTrackingException as {@link #metadata}
+   * @throws UsageTrackingException as {@link #decision}
    */
   static Relation relation(String text) throws UsageTrackingException {
     JsonNode answer = accepted(text);

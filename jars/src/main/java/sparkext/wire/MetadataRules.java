@@ -8,8 +8,11 @@ import java.util.Locale;
 import java.util.Optional;
 import org.apache.spark.sql.RuntimeConfig;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
@@ -22,6 +25,7 @@ import sparkext.process.RuleProcesses;
  * <p>Decides only whether the rules are asked; what they decide stands in {@code spark_ext/rules}.
  */
 public final class MetadataRules {
+  private static final Logger LOG = LoggerFactory.getLogger(MetadataRules.class);
   private static final String ENABLED_BY_DEFAULT = "spark.sparkext.usageTracking.enabledByDefault";
   private static final String FEATURE_PROPERTY =
       UsageTrackingFeature.PROPERTY.toLowerCase(Locale.ROOT);
@@ -64,7 +68,10 @@ public final class MetadataRules {
                 session.conf().getOption(FLAG_DEFAULT).isDefined()));
     try {
       String answer = RuleProcesses.ask("next_metadata", question.json());
-      return AnswerJson.metadata(answer, decided);
+      AnswerJson.Decision decision = AnswerJson.decision(answer, decided);
+      DeltaLog log = (DeltaLog) arguments[1];
+      decision.warning().ifPresent(warning -> LOG.warn("{}: {}", log.dataPath(), warning));
+      return decision.metadata();
     } catch (UsageTrackingException refused) {
       throw refused.sneak();
     }

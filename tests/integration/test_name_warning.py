@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A statement that gives a column the name of another one in files says so in the session's log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.audited import findings
+from tests.support.delta_table import NAME_MODE, Table
+from tests.support.session_log import session_log
+from tests.support.table_log import is_uuid_name
+
+ID_MODE = "'delta.columnMapping.mode' = 'id'"
+
+
+@pytest.fixture
+def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
+    with session_log(spark, "sparkext.wire.MetadataRules") as lines:
+        yield lines
+
+
+def told(line: str, column: str, other: str, table: Table) -> bool:
+    hold = f"hold `{other}` under the name of the column `{column}`. "
+    return (
+        line.startswith("WARN ")
+        and str(table.path) in line
+        and hold in line
+        and "align_names()" in line
+    )
+
+
+def other_names(table: Table) -> dict[str, str]:
+    rows = table.spark.sql(f"SELECT * FROM column_mapping('{table.name}')").collect()
+    return {row.path: row.nameInFilesOf for row in rows if row.nameInFilesOf is not None}
+
+
+def found(table: Table) -> list[tuple[str, int | None, str | None]]:
+    return [(each.check, each.version, each.column) for each in findings(table.path)]
+
+
+def test_an_add_of_an_old_name_is_told_once(table: Table, log: Callable[[], list[str]]) -> None:
+    table.create_tracked("id INT, city STRING")
+    table.insert("(1, 'Rome')")
+    table.alter("RENAME COLUMN city TO town")
+    assert log() == []
+
+    table.alter("ADD COLUMN city STRING")
+    version = table.log.version
+    table.insert("(2, 'Oslo', 'X')")
+    table.alter("ADD COLUMN fare INT")
+    table.alter("SET TBLPROPERTIES ('k' = 'v')")
+
+    (line,) = log()
+    assert told(line, "city", "town", table)
+    assert other_names(table) == {"city": "town"}
+    assert found(table) == [("name_of_another", version, "city")]
+
+
+@pytest.mark.parametrize("mode", [NAME_MODE, ID_MODE])
+def test_a_swap_is_told_by_each_rename_that_misleads(
+    table: Table, log: Callable[[], list[str]], mode: str
+) -> None:
+    table.create("a INT, b INT", "'delta.feature.columnMappingUsageTracking' = 'supported'", mode)
+    table.insert("(1, 2)")
+    table.alter("RENAME COLUMN a TO x")
+
+    table.alter("RENAME COLUMN b TO a")
+    table.alter("RENAME COLUMN x TO b")
+
+    first, second = log()
+    assert told(first, "a", "x", table)
+    assert told(second, "b", "a", table)
+    assert other_names(table) == {"a": "b", "b": "a"}
+    assert sorted(column or "" for _, _, column in found(table)) == ["a", "b"]
+
+
+def test_a_nested_add_by_a_write_is_told(table: Table, log: Callable[[], list[str]]) -> None:
+    table.create_tracked("id INT, s STRUCT<x: INT>")
+    table.insert("(1, named_struct('x', 1))")
+    table.alter("RENAME COLUMN s.x TO y")
+
+    more = table.spark.sql("SELECT 2 AS id, named_struct('y', 2, 'x', 3) AS s")
+    more.write.format("delta").mode("append").option("mergeSchema", "true").save(str(table.path))
+
+    (line,) = log()
+    assert told(line, "s.x", "s.y", table)
+    assert other_names(table) == {"s.x": "s.y"}
+
+
+def test_a_dropped_name_that_comes_again_is_a_finding_until_it_is_purged(
+    table: Table, log: Callable[[], list[str]]
+) -> None:
+    table.create_tracked("id INT, city STRING")
+    table.insert("(1, 'Rome')")
+    table.alter("DROP COLUMN city")
+
+    table.alter("ADD COLUMN city STRING")
+
+    assert is_uuid_name(table.log.physical_names["city"])
+    assert [check for check, _, _ in found(table)] == ["name_of_another"]
+    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    assert found(table) == []
+
+
+def test_a_table_that_is_not_tracked_is_not_told_of(
+    table: Table, log: Callable[[], list[str]]
+) -> None:
+    table.create("city STRING")
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    table.alter("RENAME COLUMN city TO town")
+
+    table.alter("ADD COLUMN city STRING")
+
+    assert log() == []
+    assert other_names(table) == {"city": "town"}
