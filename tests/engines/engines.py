@@ -17,6 +17,7 @@ import chdb
 import polars
 from pyspark.sql import SparkSession
 
+from tests.engines.filtered import Filter
 from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 
 Rows = list[dict[str, Any]]
@@ -34,9 +35,9 @@ def polars_(path: Path, **options: Any) -> Rows:
     return rows(polars.read_delta(str(path), **options).to_dicts())
 
 
-def clickhouse(path: Path) -> Rows:
+def clickhouse(path: Path, where: str = "true") -> Rows:
     query = (
-        f"SELECT * FROM deltaLakeLocal('{path}')"
+        f"SELECT * FROM deltaLakeLocal('{path}') WHERE {where}"
         " SETTINGS output_format_json_quote_64bit_integers = 0"
     )
     # It reads files below the working directory only.
@@ -51,16 +52,25 @@ def clickhouse(path: Path) -> Rows:
 
 def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
     """Delta Kernel Java, from the jars that delta-spark brings."""
+    read = filtered_kernel(spark)
+    return lambda path: read(path, None)
+
+
+def filtered_kernel(spark: SparkSession) -> Callable[[Path, Filter | None], Rows]:
+    """The same with a filter, by which it leaves files out; of the rows that it reads, the rest."""
     jvm: Any = spark._jvm
     engine = jvm.io.delta.kernel.defaults.engine.DefaultEngine.create(
         jvm.org.apache.hadoop.conf.Configuration()
     )
     internal = jvm.io.delta.kernel.internal
 
-    def read(path: Path) -> Rows:
+    def read(path: Path, where: Filter | None) -> Rows:
         snapshot = jvm.io.delta.kernel.Table.forPath(engine, str(path)).getLatestSnapshot(engine)
         schema = snapshot.getSchema()
-        scan = snapshot.getScanBuilder().build()
+        builder = snapshot.getScanBuilder()
+        if where:
+            builder = builder.withFilter(kernel_predicate(spark, where))
+        scan = builder.build()
         state = scan.getScanState(engine)
         physical = internal.data.ScanStateRow.getPhysicalDataReadSchema(state)
         found = []
@@ -77,9 +87,30 @@ def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
                 )
                 for batch in drained(batches):
                     found += [kernel_row(row, schema) for row in drained(batch.getRows())]
-        return rows(found)
+        return rows([row for row in found if where is None or holds(where, row)])
 
     return read
+
+
+def kernel_predicate(spark: SparkSession, where: Filter) -> Any:
+    jvm: Any = spark._jvm
+    names = where.column.split(".")
+    gateway: Any = spark.sparkContext._gateway
+    path = gateway.new_array(jvm.java.lang.String, len(names))
+    for index, name in enumerate(names):
+        path[index] = name
+    children = jvm.java.util.ArrayList()
+    children.add(jvm.io.delta.kernel.expressions.Column(path))
+    if where.value is not None:
+        children.add(jvm.io.delta.kernel.expressions.Literal.ofString(where.value))
+    comparison = "IS_NULL" if where.value is None else "="
+    return jvm.io.delta.kernel.expressions.Predicate(comparison, children)
+
+
+def holds(where: Filter, row: Any) -> bool:
+    for name in where.column.split("."):
+        row = (row or {}).get(name)
+    return bool(row == where.value)
 
 
 def unwrapped(jvm: Any, results: Any) -> Any:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.integration.session_log import session_log
 from tests.support.audited import findings
 from tests.support.delta_table import NAME_MODE, Table
-from tests.support.session_log import session_log
 from tests.support.table_log import is_uuid_name
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"

@@ -16,6 +16,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from tests.integration.session_log import session_log
 from tests.support.custom_sessions import our_jar, resolved_jars, session, track_a_table
 from tests.support.delta_table import Table
 from tests.support.delta_table import refusal as refused_with
@@ -38,7 +39,6 @@ from tests.support.rule_process import (
     parameters,
     refusal,
 )
-from tests.support.session_log import session_log
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 

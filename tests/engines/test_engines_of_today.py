@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines that our environment has not, or not in these versions, each in one of its own.
+
+docs/other-engines.md tells the results, under "Flag `true`".
+"""
+
+from __future__ import annotations
+
+import json
+import venv
+from dataclasses import astuple
+from pathlib import Path
+
+import pytest
+
+from tests.engines import filtered
+from tests.engines.misled import CASES
+from tests.engines.test_flag_true import judged
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.environments import Environment, run
+
+pytestmark = pytest.mark.matrix
+
+# The newest of 2026-11. DuckDB's extension is a package of its own, up to DuckDB 1.5.
+TODAY = {
+    "daft": ("daft==0.7.26", "deltalake==1.6.6"),
+    "duckdb": ("duckdb==1.5.5", "duckdb-extension-delta==1.5.5"),
+    "polars_deltalake": ("polars==2.1.0", "polars-deltalake==1.3.2"),
+    "sail": ("pysail==0.7.2", "pyspark-client==4.2.0"),
+}
+
+
+# Files that have not the field of a struct fail it, on any table; whole tables it reads.
+FAILS = {("daft", "nested"): ["s.city = 'X'", "s.city = 'Rome'", "s.city IS NULL"]}
+
+
+@pytest.fixture(scope="module", params=TODAY)
+def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Environment]:
+    name: str = request.param
+    environment = Environment(tmp_path_factory.mktemp(name) / "environment")
+    venv.create(environment.home, symlinks=True)
+    environment.pip("install", "--quiet", *TODAY[name])
+    return name, environment
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("properties", [(TRACKED, NAME_MODE), (NAME_MODE,)], ids=["ours", "plain"])
+def test_it_is_not_misled(
+    engine: tuple[str, Environment],
+    table: Table,
+    case: str,
+    properties: tuple[str, ...],
+) -> None:
+    name, environment = engine
+    made = CASES[case].make(table, *properties)
+    asked = json.dumps([astuple(each) for each in CASES[case].filters])
+
+    script = Path(filtered.__file__)
+    told = run(environment.python, script, name, made.path, asked, cwd=table.path)
+
+    assert judged(json.loads(told.splitlines()[-1]), CASES[case]) == FAILS.get((name, case), [])
