@@ -23,6 +23,7 @@ from tests.support.held_statement import HeldStatement, Step
 from tests.support.leaving import (
     NONE_MODE,
     OPERATION,
+    SETTING,
     counts,
     data_files,
     disable,
@@ -115,8 +116,14 @@ def test_after_the_file_is_back_the_statement_succeeds(table: Table) -> None:
     assert table.rows() == [(0, "x"), (1, "x")]
 
 
+def spoil(file: Path) -> None:
+    """Its footer is whole, its pages are not: only who decodes it finds out."""
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + b"\xff" * 90 + content[94:])
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
 def test_a_file_that_has_to_be_rewritten_and_cannot_be(table: Table) -> None:
-    """Its footer is whole, its pages are not: only the rewrite finds out."""
     table.create_tracked("s STRUCT<x: INT>, b STRING")
     insert_one_file(table, "(named_struct('x', 1), 'x')")
     insert_one_file(table, "(named_struct('x', 2), 'y')")
@@ -126,7 +133,7 @@ def test_a_file_that_has_to_be_rewritten_and_cannot_be(table: Table) -> None:
     table.alter("RENAME COLUMN b TO c")
     file = local(table.path, next(iter(table.log.live_files)))
     content = file.read_bytes()
-    file.write_bytes(content[:4] + b"\xff" * 90 + content[94:])
+    spoil(file)
     before = data_files(table.path)
 
     with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
@@ -139,6 +146,32 @@ def test_a_file_that_has_to_be_rewritten_and_cannot_be(table: Table) -> None:
     log = disable(table)
     assert counts(log) == (0, 1, 2)
     assert len([add for add in log.actions("add") if COPY.match(add["path"])]) == 1
+
+
+@pytest.mark.parametrize("removal", ["copy", *in_matrix("rewrite")])
+@pytest.mark.parametrize("harm", [spoil, *in_matrix(Path.unlink)])
+def test_no_row_is_passed_over_whatever_the_session_passes_over(
+    table: Table, conf: Any, removal: str, harm: Callable[[Path], None]
+) -> None:
+    conf(SETTING, removal)
+    conf("spark.sql.files.ignoreCorruptFiles", "true")
+    conf("spark.sql.files.ignoreMissingFiles", "true")
+    table.create_tracked("s STRUCT<x: INT>, b STRING")
+    insert_one_file(table, "(named_struct('x', 1), 'x')")
+    insert_one_file(table, "(named_struct('x', 2), 'y')")
+    table.alter("ADD COLUMN s.y INT")
+    table.alter("DROP COLUMN s.x")
+    file = local(table.path, next(iter(table.log.live_files)))
+    content = file.read_bytes()
+    harm(file)
+    assert len(table.rows()) == 1  # as the session says
+
+    with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
+        leave(table)
+
+    file.write_bytes(content)
+    assert disable(table)
+    assert table.rows("b") == [("x",), ("y",)]
 
 
 def test_what_delta_refuses_is_refused_before_any_file_is_written(table: Table) -> None:

@@ -23,6 +23,7 @@ import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.leave.LeavingCommand;
+import sparkext.leave.WholeRows;
 import sparkext.purge.PurgeCommand;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Versions;
@@ -39,7 +40,8 @@ public final class DeltaHooks {
           new SupportedFeaturesHook(),
           new AssignedMetadataHook(),
           new ComparedPropertiesHook(),
-          new LeavingHook(),
+          LeavingHook.AT_START,
+          LeavingHook.AT_READ,
           PurgeHook.AT_GROUPS,
           PurgeHook.AT_GROUP,
           PurgeHook.AT_COMMIT,
@@ -154,6 +156,7 @@ public final class DeltaHooks {
     BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
     UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
     BiPredicate<Object, Object[]> removed = LeavingCommand::commit;
+    UnaryOperator<Object> rewrittenRead = WholeRows::of;
     BiFunction<Object[], Object, Object> purgeBegun = PurgeCommand::begin;
     BiFunction<Object[], Object, Object> purgeGrouped = PurgeCommand::group;
     BinaryOperator<Object> purgeWritten = PurgeCommand::actions;
@@ -177,6 +180,7 @@ public final class DeltaHooks {
             entry("assignedMetadata", assignedMetadata),
             entry("comparedProperties", comparedProperties),
             entry("removed", removed),
+            entry("rewrittenRead", rewrittenRead),
             entry("purgeBegun", purgeBegun),
             entry("purgeGrouped", purgeGrouped),
             entry("purgeWritten", purgeWritten),

@@ -34,6 +34,7 @@ class DeltaHooksTest {
             "org.apache.spark.sql.delta.DeltaColumnMapping$",
             "org.apache.spark.sql.delta.DeltaColumnMapping$",
             "org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand",
+            "org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand",
             "org.apache.spark.sql.delta.commands.OptimizeExecutor",
             "org.apache.spark.sql.delta.commands.OptimizeExecutor",
             "org.apache.spark.sql.delta.commands.OptimizeExecutor",

@@ -29,6 +29,9 @@ public final class UsageTrackingBridge {
   /** From a command that removes column mapping, and its arguments, to whether it is done. */
   public static volatile BiPredicate<Object, Object[]> removed = (command, arguments) -> false;
 
+  /** From the rows that such a command rewrites to the same, of which none is passed over. */
+  public static volatile UnaryOperator<Object> rewrittenRead = UnaryOperator.identity();
+
   /**
    * From the executor of an OPTIMIZE or a REORG with its session, snapshot, catalog table and
    * context, and the files that it is to write anew, to those that are left to it.
