@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from spark_ext.auditing.checks.checkpoint_differs import checkpoint_differs
 from spark_ext.auditing.checks.column_without_mapping import column_without_mapping
+from spark_ext.auditing.checks.commit_torn import commit_torn
 from spark_ext.auditing.checks.drop_without_flag import drop_without_flag
 from spark_ext.auditing.checks.dropped_column_shown import dropped_column_shown
 from spark_ext.auditing.checks.feature_without_flag import feature_without_flag
@@ -21,6 +22,7 @@ from spark_ext.auditing.checks.flag_turned_back import flag_turned_back
 from spark_ext.auditing.checks.flag_without_feature import flag_without_feature
 from spark_ext.auditing.checks.hinted_checkpoint_missing import hinted_checkpoint_missing
 from spark_ext.auditing.checks.id_used_again import id_used_again
+from spark_ext.auditing.checks.log_without_commits import log_without_commits
 from spark_ext.auditing.checks.log_without_start import log_without_start
 from spark_ext.auditing.checks.mapping_keys_left import mapping_keys_left
 from spark_ext.auditing.checks.max_column_id_too_small import max_column_id_too_small
@@ -44,6 +46,8 @@ __all__ = ["CHECKS", "Finding", "audit"]
 CHECKS: tuple[Check, ...] = (
     # Nothing can be read.
     log_without_start,
+    commit_torn,
+    log_without_commits,
     unreadable_schema,
     unknown_mode,
     # Rows are wrong, or lost.
@@ -80,7 +84,8 @@ def audit(log: TableLog) -> tuple[Finding, ...]:
     """What every check finds in a table, the worst first; nothing in a healthy one."""
     replayed = states(log)
     if not replayed:
-        return tuple(log_without_start(log, replayed))
+        # A commit that lost its end may be why.
+        return tuple(commit_torn(log, replayed)) or tuple(log_without_start(log, replayed))
     return tuple(
         finding
         for check in CHECKS

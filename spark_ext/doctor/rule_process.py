@@ -35,6 +35,7 @@ _REQUEST: Mapping[str, Any] = {
         "lastVersion": 0,
         "firstCommit": None,
         "hintedCheckpoint": None,
+        "tornCommits": [],
         "commits": [],
         "summaries": [],
         "files": None,

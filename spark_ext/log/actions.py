@@ -131,6 +131,7 @@ class TableLog:
         first_commit: The version of the oldest commit that is there, whatever it has.
         hinted_checkpoint: The version that `_last_checkpoint` names, -1 where it names none;
             None without that file.
+        torn_commits: The names of commits that end with half a line, which is left out.
         files: The live data files; None where nobody asked for them.
     """
 
@@ -140,6 +141,7 @@ class TableLog:
     summaries: tuple[Summary, ...] = ()
     first_commit: int | None = None
     hinted_checkpoint: int | None = None
+    torn_commits: tuple[str, ...] = ()
     files: tuple[FileGroup, ...] | None = None
 
 

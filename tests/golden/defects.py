@@ -29,8 +29,10 @@ from tests.golden.workshop import (
     data_files,
     edit_adds,
     forget_checksums,
+    rename_statistics,
     rewrite,
     rewrite_checkpoint,
+    tear,
 )
 from tests.support.table_log import TableLog
 
@@ -151,6 +153,22 @@ def log_without_start(table: Path) -> None:
 
 
 @on_copy("checkpointed")
+def log_without_commits(table: Path) -> None:
+    for file in (table / "_delta_log").glob("[0-9]*.json"):
+        file.unlink()
+
+
+@on_copy("tracked")
+def commit_torn(table: Path) -> None:
+    tear(table, 1)
+
+
+@on_copy("tracked")
+def commit_torn__within_what_it_begins_with(table: Path) -> None:
+    tear(table, 0)
+
+
+@on_copy("checkpointed")
 def hinted_checkpoint_missing(table: Path) -> None:
     for file in checkpoints(table):
         file.unlink()
@@ -194,6 +212,11 @@ def statistics_names(table: Path) -> None:
         add["stats"] = json.dumps({"numRecords": 1, "minValues": {"col-a": 1}})
 
     edit_adds(table, rename)
+
+
+@on_copy("structs")
+def statistics_names__as_structs(table: Path) -> None:
+    rename_statistics(table, "a", "col-a")
 
 
 # By commits of a writer that has no rules.

@@ -47,7 +47,14 @@ def test_sound_tables_have_no_finding(workshop: Workshop) -> None:
 
 
 # Those whose files, or what the log says of them, are odd.
-ODD_FILES = ("file_", "partition_", "statistics_", "flag_without_feature", "log_without_start")
+ODD_FILES = (
+    "file_",
+    "partition_",
+    "statistics_",
+    "flag_without_feature",
+    "log_without_",
+    "commit_torn",
+)
 
 
 def test_spark_reads_of_a_table_what_its_files_say(workshop: Workshop) -> None:

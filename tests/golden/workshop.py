@@ -72,6 +72,13 @@ TABLES = {
         "INSERT INTO {t} VALUES (2)",
         "INSERT INTO {t} VALUES (3)",
     ],
+    "structs": [
+        "CREATE TABLE {t} (a INT, s STRUCT<x: INT, d: DATE>, b STRING) USING delta TBLPROPERTIES ("
+        "'delta.checkpointInterval' = '2', 'delta.checkpoint.writeStatsAsStruct' = 'true',"
+        " 'delta.checkpoint.writeStatsAsJson' = 'false')",
+        "INSERT INTO {t} VALUES (1, named_struct('x', 1, 'd', DATE '1500-01-01'), NULL)",
+        "INSERT INTO {t} VALUES (2, named_struct('x', NULL, 'd', DATE '2026-11-25'), 'y')",
+    ],
 }
 
 
@@ -281,10 +288,50 @@ def rewrite_checkpoint(table: Path, change: Callable[[Json], None]) -> Path:
     return file
 
 
+def rename_statistics(table: Path, old: str, new: str) -> None:
+    """Gives a column another name in the statistics of the newest checkpoint's structs."""
+    file = max((table / "_delta_log").glob("*.checkpoint.parquet"))
+    rows = pyarrow.parquet.read_table(file)
+
+    def renamed(kind: pa.DataType) -> pa.DataType:
+        return pa.struct(
+            field.with_name(new if field.name == old else field.name) for field in kind.fields
+        )
+
+    def changed(field: pa.Field) -> pa.Field:
+        if pa.types.is_struct(field.type):
+            kinds = [changed(each) for each in field.type.fields]
+            field = field.with_type(pa.struct(kinds))
+        by_column = ("minValues", "maxValues", "nullCount")
+        return field.with_type(renamed(field.type)) if field.name in by_column else field
+
+    # By position: Arrow finds the fields of a struct by name.
+    columns = []
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        columns.append(_recast(column.combine_chunks(), changed(field).type))
+    schema = pa.schema([changed(field) for field in rows.schema])
+    pyarrow.parquet.write_table(pa.Table.from_arrays(columns, schema=schema), file)
+    _forget_checksum(file)
+
+
+def _recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if not pa.types.is_struct(kind):
+        return values
+    inner = [_recast(values.field(place), field.type) for place, field in enumerate(kind.fields)]
+    return pa.StructArray.from_arrays(inner, fields=list(kind.fields), mask=values.is_null())
+
+
 def cut(file: Path) -> None:
     """Takes the end off a file, and with it the footer."""
     file.write_bytes(file.read_bytes()[:-20])
     _forget_checksum(file)
+
+
+def tear(table: Path, version: int) -> None:
+    """Takes the end off a commit, within its last line."""
+    file = table / "_delta_log" / f"{version:020}.json"
+    file.write_text(file.read_text().rstrip("\n")[:-9])
+    forget_checksums(table)
 
 
 def _forget_checksum(file: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 import spark_ext
@@ -110,6 +111,58 @@ def test_a_commit_that_is_missing_in_the_middle_is_told(spark: SparkSession, tab
     assert found(result.findings) == [(2, "log_without_start")]
 
 
+def test_a_checkpoint_alone_is_audited_and_delta_wants_its_commit(
+    spark: SparkSession, table: Table
+) -> None:
+    table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '2'")
+    table.insert("(1)")
+    table.insert("(2)")
+    commits = {log_file(table, each): log_file(table, each).read_text() for each in range(3)}
+    for file in commits:
+        file.unlink()
+    forget(spark)
+
+    result = spark_ext.audit(spark, table.path, progress=None)
+
+    assert found(result.findings) == [(2, "log_without_commits")]
+    assert f"{2:020}.json" in result.findings[0].remedy
+    with pytest.raises(Py4JJavaError, match="Could not find any delta files"):
+        table.rows()
+    log_file(table, 2).write_text(commits[log_file(table, 2)])  # as the audit says
+    forget(spark)
+    assert table.rows() == [(1,), (2,)]
+    assert spark_ext.audit(spark, table.path, progress=None).findings == ()
+
+
+def test_half_a_line_at_a_commits_end_is_told_and_ends_no_audit(
+    spark: SparkSession, table: Table
+) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    table.insert("(2)")
+    newest = log_file(table, 2)
+    newest.write_text(newest.read_text().rstrip("\n")[:-9])
+    (table.path / "_delta_log" / f"{2:020}.crc").unlink()
+    forget(spark)
+
+    result = spark_ext.audit(spark, table.path, progress=None)
+
+    assert found(result.findings) == [(2, "commit_torn")]
+    assert result.findings[0].file == newest.name
+    with pytest.raises(Py4JJavaError, match=newest.name):
+        table.rows()
+    newest.unlink()  # as the audit says
+    forget(spark)
+    assert table.rows() == [(1,)]
+    assert spark_ext.audit(spark, table.path, progress=None).findings == ()
+
+
+def forget(spark: SparkSession) -> None:
+    """Delta reads every log anew."""
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
 @NO_FLAG
 def test_reserved_words_of_a_session_are_none_of_ours(
     spark: SparkSession, broken: Table, conf: Any
@@ -170,7 +223,7 @@ def test_a_broken_log_file_has_our_condition(spark: SparkSession, table: Table) 
 
     checkpoint.write_bytes(b"")  # Delta passes over an empty one
     assert spark_ext.audit(spark, table.path, progress=None).findings == ()
-    commit.write_text(whole[:-9])
+    commit.write_text(f"no JSON\n{whole}")
     with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
         spark_ext.audit(spark, table.path, progress=None)
     commit.write_text(whole)

@@ -41,11 +41,15 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
         if (match := COMMIT.fullmatch(file.name))
     }
     checkpoints = _checkpoints(folder)
-    actions = {version: _json_lines(file) for version, file in commits.items()}
+    torn = [file for _, file in sorted(commits.items()) if _is_torn(file)]
+    actions = {
+        version: _json_lines(file, without_last=file in torn) for version, file in commits.items()
+    }
     return {
         "lastVersion": max([*commits, *(c["version"] for c in checkpoints)]),
         "firstCommit": min(commits, default=None),
         "hintedCheckpoint": _hint(folder),
+        "tornCommits": [file.name for file in torn],
         "commits": [
             {
                 "version": version,
@@ -71,8 +75,21 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
     }
 
 
-def _json_lines(file: Path) -> list[Action]:
-    return [json.loads(line) for line in file.read_text().splitlines() if line.strip()]
+def _lines(file: Path) -> list[str]:
+    return [line for line in file.read_text().splitlines() if line.strip()]
+
+
+def _json_lines(file: Path, *, without_last: bool = False) -> list[Action]:
+    lines = _lines(file)
+    return [json.loads(line) for line in (lines[:-1] if without_last else lines)]
+
+
+def _is_torn(file: Path) -> bool:
+    try:
+        json.loads((_lines(file) or ["0"])[-1])
+    except ValueError:
+        return True
+    return False
 
 
 def _told(actions: Iterable[Action]) -> list[Action]:
@@ -147,7 +164,7 @@ def _groups(
             "addedUnder": added_under,
             "partitionColumns": sorted(add.get("partitionValues") or {}),
             "folders": _folders(add["path"]),
-            "statistics": _statistics(add.get("stats")),
+            "statistics": _statistics(add),
             **_footer(path, add),
         }
         group = groups.setdefault(
@@ -204,14 +221,22 @@ def _folders(path: str) -> list[str]:
     return [unquote(folder.split("=")[0]) for folder in folders if "=" in folder]
 
 
-def _statistics(text: str | None) -> list[list[str]]:
-    statistics = json.loads(text) if text else {}
+def _statistics(add: Action) -> list[list[str]]:
+    text = add.get("stats")
+    # A struct has every column, also those that this file has no statistics of.
+    statistics = json.loads(text) if text else _without_none(add.get("stats_parsed") or {})
     found = {
         path
         for kind in ("minValues", "maxValues", "nullCount")
         for path in _leaves(statistics.get(kind) or {}, ())
     }
     return [list(path) for path in sorted(found)]
+
+
+def _without_none(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
 
 
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -580,6 +580,7 @@ def test_the_table_function_answers_the_findings() -> None:
         "lastVersion": 0,
         "firstCommit": 0,
         "hintedCheckpoint": None,
+        "tornCommits": [],
         "commits": [{"version": 0, "time": 0, "actions": actions}],
         "summaries": [],
         "files": None,

@@ -32,6 +32,7 @@ LOG: dict[str, Any] = {
     "lastVersion": 5,
     "firstCommit": 0,
     "hintedCheckpoint": None,
+    "tornCommits": [],
     "commits": [
         {
             "version": 0,

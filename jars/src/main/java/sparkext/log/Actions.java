@@ -6,13 +6,16 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.StructType;
 import sparkext.error.UsageTrackingErrors;
 
 /** The actions of a log that are not about files, by the file of the log that has them. */
@@ -24,6 +27,7 @@ final class Actions {
           + " partitionColumns: ARRAY<STRING>, configuration: MAP<STRING, STRING>>";
 
   private final Map<Path, List<JsonNode>> found = new HashMap<>();
+  private final Set<Path> torn = new HashSet<>();
 
   private Actions() {}
 
@@ -40,6 +44,11 @@ final class Actions {
     return files.stream().flatMap(file -> found.getOrDefault(file, List.of()).stream()).toList();
   }
 
+  /** Whether a file ends with half a line. */
+  boolean isTorn(Path file) {
+    return torn.contains(file);
+  }
+
   static boolean has(List<JsonNode> actions, String kind) {
     return actions.stream().anyMatch(action -> action.has(kind));
   }
@@ -49,7 +58,11 @@ final class Actions {
     List<List<String>> lines = LogLines.of(context, configuration, files);
     for (int number = 0; number < files.size(); number++) {
       for (String line : lines.get(number)) {
-        add(files.get(number), line);
+        if (line.equals(LogLines.TORN)) {
+          torn.add(files.get(number));
+        } else {
+          add(files.get(number), line);
+        }
       }
     }
   }
@@ -61,7 +74,7 @@ final class Actions {
       return;
     }
     List<Row> rows =
-        LogReader.parquet(session, SCHEMA, files)
+        LogReader.parquet(session, StructType.fromDDL(SCHEMA), files)
             .where("protocol IS NOT NULL OR metaData IS NOT NULL")
             .selectExpr("_metadata.file_name", "to_json(struct(protocol, metaData))")
             .collectAsList();

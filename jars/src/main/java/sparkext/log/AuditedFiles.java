@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.xxhash64;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -20,6 +25,7 @@ import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 
@@ -32,21 +38,25 @@ import org.apache.spark.util.SerializableConfiguration;
 final class AuditedFiles {
   private static final int TASKS_PER_CORE = 8;
   private static final String VECTOR =
-      "deletionVector: STRUCT<storageType: STRING, pathOrInlineDv: STRING, `offset`: INT>";
-  private static final String ADD =
-      "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, size: BIGINT, stats: STRING, "
-          + VECTOR
-          + ">";
-  private static final String REMOVE = "remove STRUCT<path: STRING, " + VECTOR + ">";
-  private static final String SIDECAR = "sidecar STRUCT<path: STRING>";
+      "deletionVector STRUCT<storageType: STRING, pathOrInlineDv: STRING, `offset`: INT>";
+  private static final StructType ADD =
+      StructType.fromDDL(
+          "path STRING, partitionValues MAP<STRING, STRING>, size BIGINT, stats STRING, " + VECTOR);
+  private static final StructType REMOVE = StructType.fromDDL("path STRING, " + VECTOR);
+  private static final StructType SIDECAR = StructType.fromDDL("path STRING");
+
+  /** Where a checkpoint has statistics as structs, with a type for each column. */
+  private static final String STRUCTS = "stats_parsed";
 
   private final SparkSession session;
   private final Configuration configuration;
   private final Path table;
   private final LogListing log;
+  private final List<Path> torn;
   private final List<Long> changes;
 
   /**
+   * @param torn the commits that end with half a line
    * @param changes the versions that change the table's metadata, oldest first
    */
   AuditedFiles(
@@ -54,11 +64,13 @@ final class AuditedFiles {
       Configuration configuration,
       Path table,
       LogListing log,
+      List<Path> torn,
       List<Long> changes) {
     this.session = session;
     this.configuration = configuration;
     this.table = table;
     this.log = log;
+    this.torn = torn;
     this.changes = changes;
   }
 
@@ -93,13 +105,15 @@ final class AuditedFiles {
   /** One row a file: path, size, partition columns, statistics, and the version that added it. */
   private Dataset<Row> live() {
     LogListing.Checkpoint checkpoint = log.newestCheckpoint();
-    Dataset<Row> all = inCommits();
-    long base = -1;
+    long base = checkpoint == null ? -1 : checkpoint.version();
+    List<Dataset<Row>> parts = inCommits();
     if (checkpoint != null) {
-      base = checkpoint.version();
-      all = all.unionByName(inCheckpoint(checkpoint));
+      parts.addAll(inCheckpoint(checkpoint));
     }
-    return all.groupBy("path", "vector")
+    return parts.stream()
+        .reduce(Dataset::unionByName)
+        .get()
+        .groupBy("path", "vector")
         .agg(
             expr("max_by(struct(isAdd, size, partitionColumns, statistics), version)"
                     + " FILTER (WHERE inCheckpoint OR version > "
@@ -111,9 +125,25 @@ final class AuditedFiles {
         .select("path", "last.size", "last.partitionColumns", "last.statistics", "added");
   }
 
-  private Dataset<Row> inCommits() {
-    List<Path> files = log.commits().stream().map(LogListing.Commit::path).toList();
-    Dataset<Row> actions = LogReader.json(session, ADD + ", " + REMOVE, files);
+  /** None where log cleanup, or who copied the table, left a checkpoint alone. */
+  private List<Dataset<Row>> inCommits() {
+    StructType schema = new StructType().add("add", ADD).add("remove", REMOVE);
+    List<Path> whole =
+        log.commits().stream()
+            .map(LogListing.Commit::path)
+            .filter(file -> !torn.contains(file))
+            .toList();
+    List<Dataset<Row>> found = new ArrayList<>();
+    if (!whole.isEmpty()) {
+      found.add(inCommits(LogReader.json(session, schema, whole)));
+    }
+    if (!torn.isEmpty()) {
+      found.add(inCommits(LogReader.wholeLines(session, schema, torn)));
+    }
+    return found;
+  }
+
+  private static Dataset<Row> inCommits(Dataset<Row> actions) {
     return withStatisticsPaths(
         actions
             .where("add IS NOT NULL OR remove IS NOT NULL")
@@ -128,17 +158,21 @@ final class AuditedFiles {
                 col("add.stats").as("statistics")));
   }
 
-  private Dataset<Row> inCheckpoint(LogListing.Checkpoint checkpoint) {
-    Dataset<Row> found = adds(checkpoint, checkpoint.parts(), checkpoint.isJson());
+  private List<Dataset<Row>> inCheckpoint(LogListing.Checkpoint checkpoint) {
+    List<Dataset<Row>> found = new ArrayList<>();
+    found.add(adds(checkpoint, checkpoint.parts(), checkpoint.isJson()));
     List<Path> sidecars = sidecars(checkpoint);
-    return sidecars.isEmpty()
-        ? found
-        : found.unionByName(adds(checkpoint, sidecars, /* isJson= */ false));
+    if (!sidecars.isEmpty()) {
+      found.add(adds(checkpoint, sidecars, /* isJson= */ false));
+    }
+    return found;
   }
 
   private Dataset<Row> adds(LogListing.Checkpoint checkpoint, List<Path> files, boolean isJson) {
+    Optional<StructField> structs = isJson ? Optional.empty() : structs(files);
+    StructType add = structs.map(ADD::add).orElse(ADD);
     return withStatisticsPaths(
-        read(ADD, files, isJson)
+        read(new StructType().add("add", add), files, isJson)
             .where("add IS NOT NULL")
             .select(
                 lit(checkpoint.version()).as("version"),
@@ -148,7 +182,26 @@ final class AuditedFiles {
                 lit(true).as("isAdd"),
                 col("add.size").as("size"),
                 partitionColumns(),
-                col("add.stats").as("statistics")));
+                statistics(structs.isPresent()).as("statistics")));
+  }
+
+  /** The field with a file's statistics as structs, if the files of a checkpoint have it. */
+  private Optional<StructField> structs(List<Path> files) {
+    return field(LogReader.columns(session, files), "add")
+        .filter(add -> add.dataType() instanceof StructType)
+        .flatMap(add -> field((StructType) add.dataType(), STRUCTS));
+  }
+
+  private static Optional<StructField> field(StructType columns, String name) {
+    return Arrays.stream(columns.fields()).filter(field -> field.name().equals(name)).findFirst();
+  }
+
+  /** As JSON, without the columns of which a file has none, whatever the session does with null. */
+  private static Column statistics(boolean hasStructs) {
+    Column json = col("add.stats");
+    return hasStructs
+        ? coalesce(json, to_json(col("add." + STRUCTS), Map.of("ignoreNullFields", "true")))
+        : json;
   }
 
   private List<Path> sidecars(LogListing.Checkpoint checkpoint) {
@@ -156,7 +209,7 @@ final class AuditedFiles {
       return List.of();
     }
     List<Path> sidecars = new ArrayList<>();
-    read(SIDECAR, checkpoint.parts(), checkpoint.isJson())
+    read(new StructType().add("sidecar", SIDECAR), checkpoint.parts(), checkpoint.isJson())
         .where("sidecar IS NOT NULL")
         .select("sidecar.path")
         .collectAsList()
@@ -164,7 +217,7 @@ final class AuditedFiles {
     return sidecars;
   }
 
-  private Dataset<Row> read(String schema, List<Path> files, boolean isJson) {
+  private Dataset<Row> read(StructType schema, List<Path> files, boolean isJson) {
     return isJson
         ? LogReader.json(session, schema, files)
         : LogReader.parquet(session, schema, files);

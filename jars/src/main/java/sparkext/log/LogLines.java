@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -34,10 +36,18 @@ public final class LogLines {
   /** In quotes as a key has them: in a text inside JSON they would be escaped. */
   private static final List<String> KEYS = KINDS.stream().map(kind -> '"' + kind + '"').toList();
 
+  /**
+   * In the place of a last line that is no JSON, after lines that are: a file that is cut short.
+   */
+  public static final String TORN = "";
+
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+
   private LogLines() {}
 
   /**
-   * The lines of each file, in the order of the files.
+   * The lines of each file, in the order of the files, and {@link #TORN} after those of a file that
+   * is cut short.
    *
    * @throws UsageTrackingException a failure of the storage; from a job, Spark's exception
    */
@@ -90,16 +100,44 @@ public final class LogLines {
 
   private static List<String> of(Path path, Configuration configuration) throws IOException {
     List<String> found = new ArrayList<>();
-    try (BufferedReader lines =
-        new BufferedReader(
-            new InputStreamReader(
-                path.getFileSystem(configuration).open(path), StandardCharsets.UTF_8))) {
+    String last = TORN;
+    try (BufferedReader lines = open(path, configuration)) {
       for (String line; (line = lines.readLine()) != null; ) {
         if (KEYS.stream().anyMatch(line::contains)) {
           found.add(line);
         }
+        last = line.isBlank() ? last : line;
       }
     }
+    if (!isJson(last) && isAlone(last, path, configuration)) {
+      if (!found.isEmpty() && found.get(found.size() - 1).equals(last)) {
+        found.remove(found.size() - 1);
+      }
+      found.add(TORN);
+    }
     return found;
+  }
+
+  /** Whether no other line is broken. */
+  private static boolean isAlone(String last, Path path, Configuration configuration)
+      throws IOException {
+    try (BufferedReader lines = open(path, configuration)) {
+      return lines.lines().filter(line -> !line.equals(last)).allMatch(LogLines::isJson);
+    }
+  }
+
+  private static BufferedReader open(Path path, Configuration configuration) throws IOException {
+    return new BufferedReader(
+        new InputStreamReader(
+            path.getFileSystem(configuration).open(path), StandardCharsets.UTF_8));
+  }
+
+  private static boolean isJson(String line) {
+    try {
+      MAPPER.readTree(line);
+      return true;
+    } catch (JsonProcessingException broken) {
+      return false;
+    }
   }
 }

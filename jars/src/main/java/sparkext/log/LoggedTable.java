@@ -93,6 +93,7 @@ public final class LoggedTable {
   private TableLog read(boolean withFiles, Integer sample) throws IOException {
     LogListing read = withFiles ? log : log.forMetadata();
     Actions found = Actions.of(session, configuration, read);
+    List<Path> torn = torn(read, found, withFiles);
     List<TableLog.Commit> commits =
         log.commits().stream()
             .map(
@@ -110,11 +111,28 @@ public final class LoggedTable {
         log.lastVersion(),
         first(log.commits()),
         log.hintedCheckpoint(),
+        torn.stream().map(Path::getName).toList(),
         commits,
         summaries(read, found),
         withFiles
-            ? new AuditedFiles(session, configuration, table, log, changes).groups(sample)
+            ? new AuditedFiles(session, configuration, table, log, torn, changes).groups(sample)
             : null);
+  }
+
+  /**
+   * The commits that end with half a line.
+   *
+   * @param isAudit who asks what happened gets no half of it
+   */
+  private static List<Path> torn(LogListing log, Actions found, boolean isAudit) {
+    List<Path> commits = log.commits().stream().map(LogListing.Commit::path).toList();
+    for (Path file : log.jsonFiles()) {
+      if (found.isTorn(file) && !(isAudit && commits.contains(file))) {
+        throw UsageTrackingErrors.unreadableLog(file.toString(), "it ends with half a line")
+            .sneak();
+      }
+    }
+    return commits.stream().filter(found::isTorn).toList();
   }
 
   private static List<TableLog.Summary> summaries(LogListing log, Actions found) {

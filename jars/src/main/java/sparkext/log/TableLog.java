@@ -7,6 +7,7 @@ import java.util.List;
 /**
  * A table's log; {@code TableLog} of {@code spark_ext/log/actions.py} says what is in it.
  *
+ * @param tornCommits the names of those that end with half a line
  * @param commits by version, those that change metadata or protocol
  * @param files null where nobody asked for them
  */
@@ -14,6 +15,7 @@ public record TableLog(
     long lastVersion,
     Long firstCommit,
     Long hintedCheckpoint,
+    List<String> tornCommits,
     List<Commit> commits,
     List<Summary> summaries,
     List<FileGroup> files) {

@@ -202,7 +202,8 @@ final class NameHistories {
     List<Change> changes = new ArrayList<>();
     long version = first;
     for (List<String> lines : LogLines.of(context, log.newDeltaHadoopConf(), commits)) {
-      Change.of(version, lines).ifPresent(changes::add);
+      Change.of(version, lines.stream().filter(line -> !line.equals(LogLines.TORN)).toList())
+          .ifPresent(changes::add);
       version++;
     }
     return changes;
