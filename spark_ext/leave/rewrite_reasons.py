@@ -10,10 +10,11 @@ from spark_ext.errors import ReservedColumnNameError
 from spark_ext.model.column_mapping import (
     has_physical_name,
     is_mapped,
+    mode_of,
     physical_name,
     schema_has_column_mapping_metadata,
 )
-from spark_ext.model.keys import FEATURE_NAME, SILENTLY_REPLACED_COLUMNS
+from spark_ext.model.keys import FEATURE_NAME, MODE_ID, SILENTLY_REPLACED_COLUMNS
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.model.schema import Path, walk
 from spark_ext.model.usage import flag
@@ -21,6 +22,7 @@ from spark_ext.model.usage import flag
 NOT_TRACKED = "NOT_TRACKED"
 HAS_DROPPED_OR_RENAMED = "HAS_DROPPED_OR_RENAMED"
 PHYSICAL_NAME_DIFFERS = "PHYSICAL_NAME_DIFFERS"
+FILES_READ_BY_ID = "FILES_READ_BY_ID"
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,10 @@ class RewriteReason:
     """Why the files of a table have to be rewritten to leave column mapping.
 
     Args:
-        reason: `NOT_TRACKED`, `HAS_DROPPED_OR_RENAMED` or `PHYSICAL_NAME_DIFFERS`.
-        column: The logical path of the column that the last is about, else empty.
+        reason: `NOT_TRACKED`, `HAS_DROPPED_OR_RENAMED`, `PHYSICAL_NAME_DIFFERS`, or
+            `FILES_READ_BY_ID`: mode `id` does not look at names in files, which may be any, so
+            only their footers tell; where they agree, no file is touched.
+        column: The logical path of the column that `PHYSICAL_NAME_DIFFERS` is about, else empty.
     """
 
     reason: str
@@ -41,10 +45,12 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Rewrit
 
     Both are needed: a flag of false does not prove that names agree (CREATE TABLE LIKE, CLONE),
     and names that agree do not prove that no file has a column that was dropped. A flag that is
-    missing or no boolean counts as true.
+    missing or no boolean counts as true. In mode `id` both do not suffice: another writer's files
+    may have other names.
 
     Source:
-        RFC, introduction: "it simply suffices to change the mode to none".
+        RFC, introduction: "it simply suffices to change the mode to none"; Protocol, "Reader
+        Requirements for Column Mapping".
 
     Example:
         >>> rewrite_reasons(table=table({"a": "1 a"}, "name", "false"), protocol=protocol())
@@ -58,6 +64,8 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Rewrit
     for path, field in walk(table.schema):
         if has_physical_name(field) and physical_name(field) != field["name"]:
             reasons.append(RewriteReason(PHYSICAL_NAME_DIFFERS, path))
+    if not reasons and mode_of(table.configuration) == MODE_ID:
+        reasons.append(RewriteReason(FILES_READ_BY_ID))
     return tuple(reasons)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from spark_ext.leave.exits import BLOCKED, exits
 from spark_ext.leave.reasons import REMOVAL_SETTING
 from spark_ext.leave.rewrite_reasons import (
+    FILES_READ_BY_ID,
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
     PHYSICAL_NAME_DIFFERS,
@@ -19,7 +20,13 @@ from spark_ext.model.schema import walk
 from spark_ext.model.usage import flag
 
 # Why files are touched, once what blocks the exit is gone.
-_OF_FILES = {NOT_TRACKED, HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS, REMOVAL_SETTING}
+_OF_FILES = {
+    NOT_TRACKED,
+    HAS_DROPPED_OR_RENAMED,
+    PHYSICAL_NAME_DIFFERS,
+    FILES_READ_BY_ID,
+    REMOVAL_SETTING,
+}
 
 
 @dataclass(frozen=True)

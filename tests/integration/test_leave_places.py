@@ -260,9 +260,11 @@ def test_a_clone_of_a_table_in_id_mode(table: Table, tmp_path: Path) -> None:
     assert table.rows("c, b") == source.rows("c, b") == [(1, 2)]
 
 
-def test_in_id_mode_the_names_in_a_file_mean_nothing(table: Table) -> None:
+@pytest.mark.parametrize("flag", ["true", "false"])
+def test_in_id_mode_the_names_in_a_file_mean_nothing(table: Table, flag: str) -> None:
     """As after a conversion from Iceberg, where a file keeps the names that it was written with."""
     table.create("a INT, b INT, c INT", TRACKED, "'delta.columnMapping.mode' = 'id'")
+    insert_one_file(table, "(3, 4, 5)")
     schema = pyarrow.schema(
         [
             pyarrow.field("b", pyarrow.int32(), metadata={"PARQUET:field_id": "1"}),
@@ -281,14 +283,20 @@ def test_in_id_mode_the_names_in_a_file_mean_nothing(table: Table) -> None:
         "stats": '{"numRecords":1}',
     }
     table.log.append_foreign({"add": add})
-    assert table.rows() == [(1, 2, None)]
-    table.alter("RENAME COLUMN c TO d")
+    assert table.rows() == [(1, 2, None), (3, 4, 5)]
+    if flag == "true":
+        table.alter("RENAME COLUMN c TO d")
+    assert table.log.flag == flag
+    kept = int(flag == "false")
+    exits = f"column_mapping_exit('{table.name}', true)"
+    step = table.spark.sql(f"SELECT * FROM {exits} WHERE exit = 'unmapped'").collect()[0]
+    assert (step["cost"], step["kept"][0], step["copied"][0]) == ("COPY", kept, 2 - kept)
 
     log = disable(table)
 
-    assert counts(log) == (0, 1, 0)
-    assert log.parquet_columns() == ["a", "b"]
-    assert table.rows() == [(1, 2, None)]
+    assert counts(log) == (kept, 2 - kept, 0)
+    assert log.parquet_columns() == (["a", "b"] if kept else ["a", "b", "d"])
+    assert table.rows() == [(1, 2, None), (3, 4, 5)]
 
 
 @MATRIX

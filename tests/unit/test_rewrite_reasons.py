@@ -46,6 +46,13 @@ def test_it_is_free_while_the_flag_is_false_and_all_names_agree() -> None:
     assert reasons(table(NAMES_AGREE, "name", "false")) == []
 
 
+def test_mode_id_leaves_the_names_in_files_open() -> None:
+    by_id = table(NAMES_AGREE, "id", "false")
+
+    assert reasons(by_id) == [RewriteReason("FILES_READ_BY_ID")]
+    assert reasons(table(NAMES_AGREE, "ID", "true")) == [RewriteReason("HAS_DROPPED_OR_RENAMED")]
+
+
 def test_it_is_free_where_mapping_is_off_already() -> None:
     assert reasons(table({"a": ""}, "none", "false")) == []
 
