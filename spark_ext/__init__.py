@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spark_ext.api.alignment import NameAlignment
     from spark_ext.api.audit import audit
     from spark_ext.api.audit_result import AuditResult
+    from spark_ext.api.dropped_result import DroppedColumns
     from spark_ext.api.progress import Progress
     from spark_ext.api.status import ColumnMappingStatus
     from spark_ext.api.survey import SurveyProgress, survey
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from spark_ext.leave.reasons import Reason
     from spark_ext.leave.survey import Obstacle, SurveyedTable
     from spark_ext.leave.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
+    from spark_ext.model.dropped import DroppedColumn, ErasureStep
     from spark_ext.model.metadata import FileCount
     from spark_ext.model.status import ColumnChange, FlagChange
 
@@ -38,6 +40,9 @@ __all__ = [
     "ColumnMappingExit",
     "ColumnMappingStatus",
     "CostSum",
+    "DroppedColumn",
+    "DroppedColumns",
+    "ErasureStep",
     "ErrorSum",
     "FileCount",
     "Finding",
@@ -66,6 +71,9 @@ _MODULES = {
     "ColumnMappingExit": "spark_ext.leave.exits",
     "ColumnMappingStatus": "spark_ext.api.status",
     "CostSum": "spark_ext.leave.survey_sums",
+    "DroppedColumn": "spark_ext.model.dropped",
+    "DroppedColumns": "spark_ext.api.dropped_result",
+    "ErasureStep": "spark_ext.model.dropped",
     "ErrorSum": "spark_ext.leave.survey_sums",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",

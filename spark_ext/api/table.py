@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from spark_ext.api.alignment import NameAlignment, align
+from spark_ext.api.dropped_result import DroppedColumns
 from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.api.functions import answer, literal
 from spark_ext.api.leaving_setting import copying
@@ -24,6 +25,7 @@ from spark_ext.leave.exits import (
     is_refused_by_delta,
     waiting,
 )
+from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.keys import (
     ALIGNING,
     COLUMN_MAPPING_MODE,
@@ -152,6 +154,26 @@ class UsageTracking:
             first four are null where the log begins after the column was added.
         """
         return self._of_table("column_mapping_history")
+
+    def dropped_columns(
+        self, *, progress: Callable[[Progress], None] | None = shown
+    ) -> DroppedColumns:
+        """Where the data of every dropped column still is, and what takes it away.
+
+        It reads the log, the table's folder and the footers of every file there, in Spark jobs,
+        and changes nothing.
+
+        Args:
+            progress: Called before, while and after Spark reads; None for silence.
+
+        Raises:
+            AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
+            ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
+        """
+        function = "column_mapping_dropped"
+        with reported(self._spark, f"{function}({self._name})", progress):
+            rows = self._of_table(function).collect()
+        return DroppedColumns(self._name, tuple(of_row(DroppedColumn, row) for row in rows))
 
     def disable_column_mapping(
         self,

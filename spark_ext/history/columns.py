@@ -90,12 +90,12 @@ def column_history(log: TableLog) -> ColumnHistory:
     history = _Changing()
     for before, after in pairwise([None, *found]):
         if after is not None:
-            history.take(after.commit, _difference(before, after))
+            history.take(after.commit, difference(before, after))
     return ColumnHistory(tuple(history.events), history.columns)
 
 
 @dataclass(frozen=True)
-class _Difference:
+class Difference:
     """The columns that differ between two states; `kept` are pairs of one column."""
 
     dropped: tuple[Column, ...]
@@ -108,7 +108,7 @@ class _Changing:
     events: list[ColumnEvent] = field(default_factory=list)
     columns: dict[Path, ColumnVersions] = field(default_factory=dict)
 
-    def take(self, commit: Commit | None, change: _Difference) -> None:
+    def take(self, commit: Commit | None, change: Difference) -> None:
         version = None if commit is None else commit.version
         for column in change.dropped:
             self.columns.pop(column.path, None)  # a broken schema has a name twice
@@ -125,7 +125,8 @@ class _Changing:
             self.events.append(ColumnEvent(commit, ADD, _id(column), None, column.path))
 
 
-def _difference(before: State | None, after: State) -> _Difference:
+def difference(before: State | None, after: State) -> Difference:
+    """What `column_history` makes of two states, of which None is before the first."""
     # A wide table's commits change few columns, and the others need no look.
     old, new = differing(_schema(before), _schema(after))
     both_mapped = before is not None and before.is_mapped and after.is_mapped
@@ -143,7 +144,7 @@ def _difference(before: State | None, after: State) -> _Difference:
             kept.append((column, same))
     known = {same.path for _, same in kept}
     added = tuple(column for column in new_columns if column.path not in known)
-    return _Difference(tuple(dropped), tuple(kept), added)
+    return Difference(tuple(dropped), tuple(kept), added)
 
 
 def _schema(state: State | None) -> Schema:

@@ -24,6 +24,7 @@ from spark_ext.model.column_mapping import (
     is_mapped,
     physical_name,
 )
+from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, quoted, type_name, walk
@@ -31,6 +32,7 @@ from spark_ext.model.status import ColumnChange, FlagChange, HistoryRow, StatusR
 from spark_ext.wire.failures import described
 from spark_ext.wire.logs import parse_log, parse_table_and_log
 from spark_ext.wire.messages import parse_table_facts
+from spark_ext.wire.places import parse_places
 from spark_ext.wire.surveys import AskedTable, parse_survey
 
 # The dataclass of the rows, and the rows.
@@ -96,6 +98,14 @@ def column_mapping_status(request: str) -> Relation:
     return StatusRow, (_status(found),)
 
 
+def column_mapping_dropped(request: str) -> Relation:
+    """Where the data of dropped columns still is."""
+    # As for the audit.
+    from spark_ext.erasure.dropped_columns import dropped_columns
+
+    return DroppedColumn, dropped_columns(parse_places(request))
+
+
 def column_mapping_survey(request: str) -> Relation:
     """What leaving column mapping costs, a row for each table that was asked about."""
     return SurveyedTable, map(_surveyed, parse_survey(request))
@@ -109,6 +119,7 @@ FUNCTIONS: dict[str, Callable[[str], Relation]] = {
         column_mapping_audit,
         column_mapping_history,
         column_mapping_status,
+        column_mapping_dropped,
         column_mapping_survey,
     )
 }

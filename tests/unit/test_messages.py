@@ -13,9 +13,10 @@ import pytest
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import FileGroup, ParquetColumn
+from spark_ext.log.places import CleanupBoundary, DataFiles, LogFiles
 from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
 from spark_ext.process import questions
-from spark_ext.wire import logs, messages, surveys
+from spark_ext.wire import logs, messages, places, surveys
 from spark_ext.wire.shapes import Shape
 
 JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext"
@@ -96,6 +97,7 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
     ("wire/Question.java", "TableAndLog"): logs.TABLE_AND_LOG,
     ("wire/Question.java", "NamedLog"): logs.NAMED_LOG,
+    ("wire/Question.java", "TablePlaces"): places.PLACES,
     ("wire/Question.java", "Survey"): surveys.SURVEY,
     ("wire/Question.java", "AskedTable"): Shape(surveys.AskedTable),
     ("wire/TableMetadata.java", "TableMetadata"): messages.TABLE_METADATA,
@@ -106,6 +108,9 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("log/TableLog.java", "Commit"): logs.COMMIT,
     ("log/TableLog.java", "Summary"): logs.SUMMARY,
     ("log/FileGroup.java", "FileGroup"): Shape(FileGroup),
+    ("log/DataFiles.java", "DataFiles"): Shape(DataFiles),
+    ("log/LogFiles.java", "LogFiles"): Shape(LogFiles),
+    ("log/CleanupBoundary.java", "CleanupBoundary"): Shape(CleanupBoundary),
     ("parquet/FileColumn.java", "FileColumn"): Shape(ParquetColumn),
 }
 JSON_TYPES = {

@@ -161,7 +161,7 @@ final class AuditedFiles {
   private List<Dataset<Row>> inCheckpoint(LogListing.Checkpoint checkpoint) {
     List<Dataset<Row>> found = new ArrayList<>();
     found.add(adds(checkpoint, checkpoint.parts(), checkpoint.isJson()));
-    List<Path> sidecars = sidecars(checkpoint);
+    List<Path> sidecars = sidecars(session, table, checkpoint);
     if (!sidecars.isEmpty()) {
       found.add(adds(checkpoint, sidecars, /* isJson= */ false));
     }
@@ -172,7 +172,7 @@ final class AuditedFiles {
     Optional<StructField> structs = isJson ? Optional.empty() : structs(files);
     StructType add = structs.map(ADD::add).orElse(ADD);
     return withStatisticsPaths(
-        read(new StructType().add("add", add), files, isJson)
+        read(session, new StructType().add("add", add), files, isJson)
             .where("add IS NOT NULL")
             .select(
                 lit(checkpoint.version()).as("version"),
@@ -204,12 +204,13 @@ final class AuditedFiles {
         : json;
   }
 
-  private List<Path> sidecars(LogListing.Checkpoint checkpoint) {
+  /** The sidecars that a checkpoint names. */
+  static List<Path> sidecars(SparkSession session, Path table, LogListing.Checkpoint checkpoint) {
     if (!checkpoint.mayHaveSidecars()) {
       return List.of();
     }
     List<Path> sidecars = new ArrayList<>();
-    read(new StructType().add("sidecar", SIDECAR), checkpoint.parts(), checkpoint.isJson())
+    read(session, new StructType().add("sidecar", SIDECAR), checkpoint.parts(), checkpoint.isJson())
         .where("sidecar IS NOT NULL")
         .select("sidecar.path")
         .collectAsList()
@@ -217,7 +218,8 @@ final class AuditedFiles {
     return sidecars;
   }
 
-  private Dataset<Row> read(StructType schema, List<Path> files, boolean isJson) {
+  private static Dataset<Row> read(
+      SparkSession session, StructType schema, List<Path> files, boolean isJson) {
     return isJson
         ? LogReader.json(session, schema, files)
         : LogReader.parquet(session, schema, files);

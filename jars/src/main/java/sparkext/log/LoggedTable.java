@@ -4,11 +4,14 @@ package sparkext.log;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.LongStream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.util.SerializableConfiguration;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
@@ -55,11 +58,16 @@ public final class LoggedTable {
     return described("reads the log and footers", () -> read(/* withFiles= */ true, sample));
   }
 
-  private interface Reading {
-    TableLog read() throws IOException;
+  /** What lies in the table's folder, and what is left of its columns there. */
+  public FolderPlaces places() throws IOException {
+    return described("reads the folder, the log and footers", this::readPlaces);
   }
 
-  private TableLog described(String doing, Reading reading) throws IOException {
+  private interface Reading<T> {
+    T read() throws IOException;
+  }
+
+  private <T> T described(String doing, Reading<T> reading) throws IOException {
     JavaSparkContext context = context();
     String before = context.getLocalProperty(DESCRIPTION);
     context.setLocalProperty(DESCRIPTION, "Column mapping of " + table + ": " + doing);
@@ -88,6 +96,36 @@ public final class LoggedTable {
 
   private static String firstLine(Throwable reason) {
     return String.valueOf(reason.getMessage()).lines().findFirst().orElse("");
+  }
+
+  private FolderPlaces readPlaces() throws IOException {
+    LogFolder folder = LogFolder.of(table, configuration, log.lastVersion());
+    List<Long> changes =
+        read(/* withFiles= */ false, null).commits().stream()
+            .filter(commit -> commit.has("metaData"))
+            .map(TableLog.Commit::version)
+            .toList();
+    Broadcast<SerializableConfiguration> broadcast =
+        context().broadcast(new SerializableConfiguration(configuration));
+    try {
+      return new FolderPlaces(
+          new HeldFiles(session, table, new DataFolder(table, configuration), log, changes)
+              .groups(broadcast),
+          new LogMentions(session, folder.files(), changes).groups(broadcast),
+          boundaries(folder));
+    } finally {
+      broadcast.destroy();
+    }
+  }
+
+  private List<CleanupBoundary> boundaries(LogFolder folder) {
+    return LongStream.concat(
+            log.checkpoints().stream().mapToLong(LogListing.Checkpoint::version),
+            LongStream.of(log.lastVersion() + 1))
+        .distinct()
+        .sorted()
+        .mapToObj(version -> new CleanupBoundary(version, folder.newestBefore(version)))
+        .toList();
   }
 
   private TableLog read(boolean withFiles, Integer sample) throws IOException {

@@ -47,6 +47,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           new TableFunction("column_mapping_named_table", option("isPath"), TableFunction::named),
           logged("column_mapping_history"),
           logged("column_mapping_status"),
+          new TableFunction("column_mapping_dropped", null, DroppedColumns::of),
           new TableFunction(
               "column_mapping_audit",
               new Option("sample", DataTypes.IntegerType, null),

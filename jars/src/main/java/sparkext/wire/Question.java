@@ -3,6 +3,9 @@ package sparkext.wire;
 
 import java.util.List;
 import org.apache.spark.sql.delta.Snapshot;
+import sparkext.log.CleanupBoundary;
+import sparkext.log.DataFiles;
+import sparkext.log.LogFiles;
 import sparkext.log.TableLog;
 
 /**
@@ -33,6 +36,22 @@ public sealed interface Question {
 
   /** Of a table function that reads the log alone. */
   record NamedLog(String name, TableLog log) implements Question {}
+
+  /**
+   * Of where the data of dropped columns is; {@code TablePlaces} of {@code spark_ext/log/places.py}
+   * says what each component means.
+   */
+  record TablePlaces(
+      String name,
+      TableLog log,
+      long now,
+      long deletedFileRetention,
+      long logRetention,
+      boolean cleansUpLog,
+      List<DataFiles> files,
+      List<LogFiles> logFiles,
+      List<CleanupBoundary> boundaries)
+      implements Question {}
 
   /**
    * Of a table function that needs the files' number and size.

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.log;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+
+/**
+ * What a file of a log has data of: the columns of statistics and partition values, schemas, and
+ * texts that may have values in them.
+ *
+ * <p>Source: Protocol, "Actions", "Per-file Statistics", "Checkpoints"; Delta 4.4.0,
+ * DeltaOperations.scala, for the parameters of operations.
+ */
+final class ColumnMentions {
+  private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final String MAPPING = "delta.columnMapping.";
+  private static final String CONSTRAINT = "delta.constraints.";
+
+  /** Parameters that have names of columns, or nothing of columns at all. */
+  private static final Set<String> WITHOUT_VALUES =
+      Set.of(
+          "partitionBy",
+          "clusterBy",
+          "zOrderBy",
+          "mode",
+          "outputMode",
+          "queryId",
+          "epochId",
+          "properties",
+          "oldColumnPath",
+          "newColumnPath",
+          "oldClusteringColumns",
+          "newClusteringColumns",
+          "featureName");
+
+  private static final Pattern NO_TEXT = Pattern.compile("|true|false|\\[]|[-+.\\d]+");
+
+  private final Set<String> schemas = new TreeSet<>();
+  private final Map<String, List<String>> statistics = new TreeMap<>();
+  private final Set<String> partitionColumns = new TreeSet<>();
+  private final Set<String> folders = new TreeSet<>();
+  private final Set<String> texts = new TreeSet<>();
+  private String problem;
+
+  /** The group of one file that has all of this. */
+  LogFiles in(String kind, Long version, Long under) {
+    return new LogFiles(
+        kind,
+        1,
+        version,
+        under,
+        List.copyOf(schemas),
+        List.copyOf(statistics.values()),
+        List.copyOf(partitionColumns),
+        List.copyOf(folders),
+        List.copyOf(texts),
+        problem);
+  }
+
+  /** Takes what another part of the same file has. */
+  void add(LogFiles part) {
+    schemas.addAll(part.schemas());
+    part.statistics().forEach(this::addStatistics);
+    partitionColumns.addAll(part.partitionColumns());
+    folders.addAll(part.folders());
+    texts.addAll(part.texts());
+    problem = problem == null ? part.problem() : problem;
+  }
+
+  boolean hasFailed() {
+    return problem != null;
+  }
+
+  void fail(String reason) {
+    problem = reason;
+  }
+
+  /** Takes a line of JSON, or a file that is one object. */
+  void addJson(String text) {
+    try {
+      walk(MAPPER.readTree(text));
+    } catch (JsonProcessingException broken) {
+      problem = "it has a line that is no JSON";
+    }
+  }
+
+  void addPartitionColumn(String name) {
+    partitionColumns.add(name);
+  }
+
+  void addStatistics(List<String> path) {
+    try {
+      statistics.put(MAPPER.writeValueAsString(path), path);
+    } catch (JsonProcessingException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+  }
+
+  private void walk(JsonNode node) {
+    for (JsonNode element : node.isArray() ? node : MAPPER.createArrayNode()) {
+      walk(element);
+    }
+    for (Map.Entry<String, JsonNode> field : node.properties()) {
+      JsonNode value = field.getValue();
+      switch (field.getKey()) {
+        case "commitInfo" -> addOperation(value);
+        case "metaData", "metadata" -> addMetadata(value);
+        case "stats" -> addStatistics(value);
+        case "stats_parsed" -> addStatisticsByKind(value);
+        case "partitionValues", "partitionValues_parsed" ->
+            value.fieldNames().forEachRemaining(partitionColumns::add);
+        case "path" -> folders.addAll(DataFooter.folders(DataFooter.place(value.asText())));
+        default -> walk(value);
+      }
+    }
+  }
+
+  private void addMetadata(JsonNode metadata) {
+    if (metadata.path("schemaString").isTextual()) {
+      schemas.add(metadata.get("schemaString").textValue());
+    }
+    for (Map.Entry<String, JsonNode> property : metadata.path("configuration").properties()) {
+      if (property.getKey().toLowerCase(Locale.ROOT).startsWith(CONSTRAINT)) {
+        texts.add(property.getValue().asText());
+      }
+    }
+  }
+
+  private void addStatistics(JsonNode text) {
+    if (!text.isTextual() || text.textValue().isEmpty()) {
+      return;
+    }
+    try {
+      addStatisticsByKind(MAPPER.readTree(text.textValue()));
+    } catch (JsonProcessingException broken) {
+      problem = "it has statistics that are no JSON";
+    }
+  }
+
+  /** Of every kind, whatever a writer calls it. */
+  private void addStatisticsByKind(JsonNode kinds) {
+    for (JsonNode kind : kinds) {
+      if (kind.isObject()) {
+        collect(kind, List.of());
+      }
+    }
+  }
+
+  private void collect(JsonNode values, List<String> parents) {
+    if (!values.isObject()) {
+      addStatistics(parents);
+      return;
+    }
+    for (Map.Entry<String, JsonNode> value : values.properties()) {
+      List<String> path = new ArrayList<>(parents);
+      path.add(value.getKey());
+      collect(value.getValue(), path);
+    }
+  }
+
+  private void addOperation(JsonNode commit) {
+    boolean isDrop = commit.path("operation").asText().equals("DROP COLUMNS");
+    for (Map.Entry<String, JsonNode> parameter : commit.path("operationParameters").properties()) {
+      String text = parameter.getValue().asText(parameter.getValue().toString());
+      boolean isOfColumns = List.of("column", "columns").contains(parameter.getKey());
+      boolean isNameOnly = isOfColumns && (isDrop || !hasMetadata(text));
+      if (!isNameOnly
+          && !WITHOUT_VALUES.contains(parameter.getKey())
+          && !NO_TEXT.matcher(text).matches()) {
+        texts.add(text);
+      }
+    }
+    if (commit.path("userMetadata").isTextual()) {
+      texts.add(commit.get("userMetadata").textValue());
+    }
+  }
+
+  /** Whether columns have what may be a value, such as a default; a name or a type is none. */
+  private static boolean hasMetadata(String columns) {
+    try {
+      for (JsonNode metadata : MAPPER.readTree(columns).findValues("metadata")) {
+        for (String key : (Iterable<String>) metadata::fieldNames) {
+          if (!key.startsWith(MAPPING)) {
+            return true;
+          }
+        }
+      }
+      return false;
+    } catch (JsonProcessingException noJson) {
+      return true;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import java.io.IOException;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaConfigs;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.unsafe.types.CalendarInterval;
+import sparkext.error.UsageTrackingException;
+import sparkext.log.FolderPlaces;
+import sparkext.log.LoggedTable;
+import sparkext.log.TableLog;
+import sparkext.wire.MetadataRules;
+import sparkext.wire.Question;
+import sparkext.wire.Relation;
+
+/** Where the data of a table's dropped columns is. */
+final class DroppedColumns {
+  private DroppedColumns() {}
+
+  /**
+   * A row for each column.
+   *
+   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_UNREADABLE_LOG
+   */
+  static Relation of(SparkSession session, String name, Object none)
+      throws UsageTrackingException, IOException {
+    NamedTable table = NamedTable.byName(session, name);
+    Snapshot snapshot = table.snapshot();
+    DeltaLog delta = snapshot.deltaLog();
+    LoggedTable read = new LoggedTable(session, delta.newDeltaHadoopConf(), delta.dataPath());
+    TableLog log = read.metadata();
+    FolderPlaces places = read.places();
+    Metadata metadata = snapshot.metadata();
+    return MetadataRules.relation(
+        "column_mapping_dropped",
+        new Question.TablePlaces(
+            table.sqlName(),
+            log,
+            System.currentTimeMillis(),
+            millis(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
+            millis(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),
+            (boolean) DeltaConfigs.ENABLE_EXPIRED_LOG_CLEANUP().fromMetaData(metadata),
+            places.files(),
+            places.logFiles(),
+            places.boundaries()));
+  }
+
+  private static long millis(CalendarInterval interval) {
+    return DeltaConfigs.getMilliSeconds(interval);
+  }
+}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the data of dropped columns is, for programs and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.metadata import FileCount
+from spark_ext.show.tables import as_html, as_text, cell
+from spark_ext.wire.rows import as_row
+
+_COLUMNS = (
+    "column",
+    "in files",
+    "version",
+    "operation",
+    "gone",
+    "live",
+    "removed",
+    "change data",
+    "untracked",
+    "unknown",
+    "log files",
+)
+_STEPS = ("column", "step", "from", "what to do")
+_NO_COLUMN = "(files that nobody can read)"
+
+
+@dataclass(frozen=True, repr=False)
+class DroppedColumns:
+    """The dropped columns of one table.
+
+    Args:
+        table: Its full name.
+        columns: The last dropped first; none of them where the log knows no drop, and no file has
+            what the schema lacks.
+    """
+
+    table: str
+    columns: tuple[DroppedColumn, ...]
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing of any of them is left, and nothing is unknown."""
+        return all(column.gone for column in self.columns)
+
+    def __repr__(self) -> str:
+        """A table of the columns and where they are, and one of what to do."""
+        head = f"{cell(self.table)}: {self._summary()}"
+        if not self.columns:
+            return head
+        parts = [head, as_text(map(_places, self.columns), _COLUMNS)]
+        if not self.gone:
+            parts.append(as_text(self._steps(), _STEPS))
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook, escaped."""
+        if not self.columns:
+            return as_html([(self.table, self._summary())], ("table", "dropped"))
+        steps = "" if self.gone else as_html(self._steps(), _STEPS)
+        return as_html(map(_places, self.columns), _COLUMNS) + steps
+
+    def as_objects(self) -> Iterable[dict[str, Any]]:
+        """Each column with its table, for JSON; keys as the columns of SQL, times as there."""
+        return ({"table": self.table, **as_row(column)} for column in self.columns)
+
+    def _summary(self) -> str:
+        if not self.columns:
+            return "no dropped column"
+        left = sum(not column.gone for column in self.columns)
+        return f"{len(self.columns)} dropped, " + ("all gone" if left == 0 else f"{left} not gone")
+
+    def _steps(self) -> list[tuple[Any, ...]]:
+        return [
+            (_name(column), step.step, step.earliest or "now", step.statement)
+            for column in self.columns
+            for step in column.steps
+        ]
+
+
+def _places(column: DroppedColumn) -> tuple[Any, ...]:
+    return (
+        _name(column),
+        column.physical_path,
+        column.version,
+        column.operation,
+        column.gone,
+        _counted(column.live_files) or _sources(column),
+        _counted(column.removed_files),
+        _counted(column.change_data_files),
+        _counted(column.untracked_files),
+        _counted(column.unknown_files),
+        column.commits + column.checkpoints + column.other_log_files + column.unknown_log_files,
+    )
+
+
+def _name(column: DroppedColumn) -> str | None:
+    return column.path or (None if column.physical_path else _NO_COLUMN)
+
+
+def _sources(column: DroppedColumn) -> str | None:
+    return f"in {', '.join(column.source_files)}" if column.source_files else None
+
+
+def _counted(files: FileCount) -> str | None:
+    """Of none an empty cell."""
+    if not files.num_files:
+        return None
+    return f"{files.num_files:,} ({files.size_in_bytes:,} B)"

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every column that was dropped from a table, and where its data is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from spark_ext.erasure.owners import Owner
+from spark_ext.erasure.steps import steps
+from spark_ext.erasure.traces import FoundTraces, Traces, traces
+from spark_ext.history.lives import ColumnLife, column_lives, spans
+from spark_ext.log.actions import TableLog
+from spark_ext.log.places import (
+    CHANGE_DATA,
+    CHECKPOINT,
+    COMMIT,
+    LIVE,
+    REMOVED,
+    UNTRACKED,
+    DataFiles,
+    LogFiles,
+    TablePlaces,
+)
+from spark_ext.log.replay import states
+from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.metadata import FileCount
+from spark_ext.model.schema import quoted, type_name
+
+
+def dropped_columns(places: TablePlaces) -> tuple[DroppedColumn, ...]:
+    """A row for each column that was dropped in a version that the log still has.
+
+    Of a struct that was dropped each column within is one as well. What files have and no schema
+    knows has a row by its topmost path. A column that came back, by RESTORE or under the id and
+    physical name that it had, was not dropped. Where nothing is known to have been dropped and
+    some files cannot be read, one row without names says so.
+
+    Returns:
+        The rows, the last dropped first, then those that no schema knows; none where the log has
+        no state.
+    """
+    found = states(places.log)
+    if not found:
+        return ()
+    lives = column_lives(found)
+    all_traces = traces(places, found, lives)
+    is_mapped = found[-1].is_mapped
+    of: list[tuple[Owner | None, Traces]] = [*all_traces.of.items()]
+    if not of and (all_traces.unknown_files or all_traces.unknown_log_files):
+        of.append((None, Traces()))
+    rows = [_row(places, owner, each, all_traces, is_mapped=is_mapped) for owner, each in of]
+    return tuple(sorted(rows, key=_order))
+
+
+def _order(row: DroppedColumn) -> tuple[bool, int, str]:
+    return row.version is None, -(row.version or 0), row.path or row.physical_path or ""
+
+
+def _row(
+    places: TablePlaces,
+    owner: Owner | None,
+    of: Traces,
+    everywhere: FoundTraces,
+    *,
+    is_mapped: bool,
+) -> DroppedColumn:
+    unknown, unknown_log = everywhere.unknown_files, everywhere.unknown_log_files
+    left = steps(places, of, unknown, unknown_log, is_mapped=is_mapped)
+    own = [files for files in of.files if files.source is None]
+    return DroppedColumn(
+        **_column(owner),
+        gone=not (of.files or of.statistics or of.log_files or unknown or unknown_log),
+        live_files=_counted(own, LIVE),
+        removed_files=_counted(own, REMOVED),
+        change_data_files=_counted(own, CHANGE_DATA),
+        untracked_files=_counted(own, UNTRACKED),
+        unknown_files=_counted(unknown),
+        source_files=tuple(sorted({f.source for f in of.files if f.source is not None})),
+        live_statistics=of.statistics,
+        commits=_number(of.log_files, COMMIT),
+        checkpoints=_number(of.log_files, CHECKPOINT),
+        other_log_files=sum(
+            files.num_files for files in of.log_files if files.kind not in (COMMIT, CHECKPOINT)
+        ),
+        unknown_log_files=sum(files.num_files for files in unknown_log),
+        **_versions(owner, places.log),
+        steps=left,
+    )
+
+
+def _column(owner: Owner | None) -> dict[str, Any]:
+    if not isinstance(owner, ColumnLife):
+        return {
+            **dict.fromkeys(("path", "id", "type", "version", "timestamp", "operation")),
+            "user_name": None,
+            "former_paths": (),
+            "physical_path": None if owner is None else quoted(owner.path),
+        }
+    last = owner.last
+    commit = None if owner.dropped_by is None else owner.dropped_by.commit
+    *former, _ = [path for path in owner.paths if path != last.path] + [last.path]
+    return {
+        "path": quoted(last.path),
+        "former_paths": tuple(map(quoted, former)),
+        "physical_path": quoted(last.physical_path),
+        "id": last.id if type(last.id) is int else None,
+        "type": type_name(last.field["type"]),
+        "version": None if commit is None else commit.version,
+        "timestamp": None if commit is None else commit.time,
+        "operation": None if commit is None else commit.operation,
+        "user_name": None if commit is None else commit.user,
+    }
+
+
+def _versions(owner: Owner | None, log: TableLog) -> dict[str, Any]:
+    if not isinstance(owner, ColumnLife):
+        return {"versions": 0, "first_version": None, "last_version": None}
+    having = [span for span in spans(owner, log.last_version) if span]
+    return {
+        "versions": sum(map(len, having)),
+        "first_version": having[0].start if having else None,
+        "last_version": having[-1].stop - 1 if having else None,
+    }
+
+
+def _counted(files: Iterable[DataFiles], kind: str | None = None) -> FileCount:
+    chosen = [each for each in files if kind is None or each.kind == kind]
+    return FileCount(
+        sum(each.num_files for each in chosen), sum(each.size_in_bytes for each in chosen)
+    )
+
+
+def _number(files: Sequence[LogFiles], kind: str) -> int:
+    return sum(each.num_files for each in files if each.kind == kind)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""To which column a name belongs that stands in a file, which may be older than the column is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from spark_ext.history.lives import ColumnLife
+from spark_ext.log.actions import LoggedMetadata, ParquetColumn
+from spark_ext.log.known_names import KnownNames
+from spark_ext.log.replay import Column, State, columns_of
+from spark_ext.model.keys import MODE_ID
+from spark_ext.model.schema import DataType, Path, inner_types, lower
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """What files have and no state of the log knows, by its path there; letter case as written."""
+
+    path: Path
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stranger) and lower(self.path) == lower(other.path)
+
+    def __hash__(self) -> int:
+        return hash(lower(self.path))
+
+
+Owner = ColumnLife | Stranger
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Whose a name is.
+
+    A name may pass from one column to another while column mapping is off, so that it belongs to
+    the column that had it when the file was written. Where that is not known, it belongs to each
+    that may have had it.
+    """
+
+    states: Sequence[State]
+    lives: Sequence[ColumnLife]
+
+    def of(self, path: Path, under: int | None, field_id: int | None = None) -> set[Owner]:
+        """The columns that a path in a data file, or in its statistics, may belong to.
+
+        Args:
+            path: At any level; what is inside a list or a map has no owner of its own.
+            under: The version of the metadata that it was written under; None where that is gone.
+            field_id: As the file has it.
+        """
+        if self._known.is_internal(path):
+            return set()
+        state = self.state_at(under)
+        if state is not None:
+            found = self._in_state(state, path, field_id)
+            if found is not None:
+                return found
+        candidates: set[Owner] = set(self._by_id.get(field_id, ()) if field_id else ())
+        candidates |= self._by_name.get(lower(path), set())
+        if candidates:
+            return self._older_than(candidates, under)
+        if lower(path) in self._inner:
+            return set()
+        return self._stranger(path)
+
+    def of_columns(self, columns: Iterable[ParquetColumn], under: int | None) -> set[Owner]:
+        """The columns of a data file."""
+        return {
+            owner for column in columns for owner in self.of(column.path, under, column.field_id)
+        }
+
+    def of_folder(self, name: str, under: int | None) -> set[Owner]:
+        """The partition columns that a folder `name=value` may be of."""
+        by_own_name: set[Owner] = {
+            life
+            for life in self.lives
+            if any(lower(path) == (name.lower(),) for path in life.paths)
+        }
+        found = self.of((name,), under)
+        if any(isinstance(owner, Stranger) for owner in found) and by_own_name:
+            return self._older_than(by_own_name, under)
+        return found
+
+    def of_schema(
+        self, metadata: LoggedMetadata, under: int | None
+    ) -> Iterator[tuple[Owner, Column]]:
+        """Each column of a schema in the log with those it may be."""
+        for column in columns_of(metadata.schema or {"type": "struct", "fields": []}):
+            for owner in self.of(column.physical_path, under):
+                yield owner, column
+
+    def state_at(self, version: int | None) -> State | None:
+        """The state in a version; None before the oldest that the log still has."""
+        if version is None:
+            return None
+        known = [state for state in self.states if state.version <= version]
+        return known[-1] if known else None
+
+    def _in_state(self, state: State, path: Path, field_id: int | None) -> set[Owner] | None:
+        """The columns that a state has under a path; None where it has none."""
+        column: Column | None = None
+        if state.mode == MODE_ID and field_id is not None:
+            column = self._ids_of(state).get(field_id)
+        if column is None:
+            column = state.names_in_files.get(lower(path))
+        if column is None:
+            return set() if lower(path) in self._inner_of(state) else None
+        return set(self._with_path(column.path, state.version))
+
+    def _with_path(self, path: Path, version: int) -> Iterator[ColumnLife]:
+        for life in self._by_path.get(path, ()):
+            if life.is_in(version) and life.at(version).path == path:
+                yield life
+
+    def _older_than(self, candidates: set[Owner], under: int | None) -> set[Owner]:
+        """Without columns that came after the file, if there are others."""
+        version = self.states[0].version if under is None else under
+        older: set[Owner] = {
+            owner
+            for owner in candidates
+            if isinstance(owner, ColumnLife) and owner.since <= version
+        }
+        return older or candidates
+
+    def _stranger(self, path: Path) -> set[Owner]:
+        """The topmost part of a path that no schema knows."""
+        for length in range(1, len(path) + 1):
+            part = lower(path[:length])
+            if part in self._by_name or part in self._inner:
+                continue
+            above = self._types.get(part[:-1], "struct")
+            kind = above if isinstance(above, str) else above["type"]
+            # What is below anything but a struct is the format's business.
+            return {Stranger(path[:length])} if kind == "struct" else set()
+        return set()
+
+    @cached_property
+    def _inner_by_version(self) -> dict[int, frozenset[Path]]:
+        return {}
+
+    @cached_property
+    def _ids_by_version(self) -> dict[int, dict[object, Column]]:
+        return {}
+
+    @cached_property
+    def _known(self) -> KnownNames:
+        return KnownNames(self.states)
+
+    @cached_property
+    def _by_path(self) -> dict[Path, list[ColumnLife]]:
+        found: dict[Path, list[ColumnLife]] = defaultdict(list)
+        for life in self.lives:
+            for path in life.paths:
+                found[path].append(life)
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[Path, set[Owner]]:
+        """Each column by every name that it had in files."""
+        found: dict[Path, set[Owner]] = defaultdict(set)
+        for life in self.lives:
+            for _, column in life.columns:
+                found[lower(column.physical_path)].add(life)
+                # Files from before column mapping have this one.
+                if not column.has_physical_name:
+                    found[lower(column.path)].add(life)
+        return found
+
+    @cached_property
+    def _by_id(self) -> dict[object, set[Owner]]:
+        found: dict[object, set[Owner]] = defaultdict(set)
+        if any(state.mode == MODE_ID for state in self.states):
+            for life in self.lives:
+                for _, column in life.columns:
+                    found[column.id].add(life)
+        return found
+
+    @cached_property
+    def _types(self) -> dict[Path, DataType | str]:
+        found: dict[Path, DataType | str] = {}
+        for life in self.lives:
+            for _, column in life.columns:
+                for path, kind in inner_types(lower(column.physical_path), column.field["type"]):
+                    found[path] = kind
+        return found
+
+    @cached_property
+    def _inner(self) -> set[Path]:
+        """The elements, keys and values of every column."""
+        return set(self._types) - set(self._by_name)
+
+    def _inner_of(self, state: State) -> frozenset[Path]:
+        known = self._inner_by_version.get(state.version)
+        if known is None:
+            known = self._inner_by_version[state.version] = frozenset(
+                path
+                for column in state.columns
+                for path, _ in inner_types(state.name_in_files(column), column.field["type"])
+            )
+        return known
+
+    def _ids_of(self, state: State) -> dict[object, Column]:
+        if state.version not in self._ids_by_version:
+            self._ids_by_version[state.version] = {each.id: each for each in state.columns}
+        return self._ids_by_version[state.version]

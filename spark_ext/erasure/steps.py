@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What takes the data of a dropped column away, and when it can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from spark_ext.erasure.traces import Traces
+from spark_ext.log.places import (
+    CHECKPOINT,
+    CHECKSUM,
+    COMMIT,
+    LIVE,
+    DataFiles,
+    LogFiles,
+    TablePlaces,
+)
+from spark_ext.model.dropped import (
+    BY_HAND,
+    LOG_CLEANUP,
+    PURGE,
+    REWRITE,
+    SOURCE,
+    VACUUM,
+    ErasureStep,
+)
+
+_DAY = 24 * 3600 * 1000
+# Delta, MetadataCleanup.scala: the kinds that log cleanup lists.
+_CLEANED_UP = (COMMIT, CHECKPOINT, CHECKSUM)
+_FOUND_BY_HAND = "Delete or repair these files by hand: no statement does."
+
+
+def steps(
+    places: TablePlaces,
+    traces: Traces,
+    unknown_files: Sequence[DataFiles],
+    unknown_log_files: Sequence[LogFiles],
+    *,
+    is_mapped: bool,
+) -> tuple[ErasureStep, ...]:
+    """The steps until a column is gone, in the order in which they help.
+
+    Where an earlier step makes new files wait, a later one's time counts from now on.
+
+    Source:
+        Delta 4.4.0, VacuumCommand.scala, `getValidFilesFromSnapshot`; MetadataCleanup.scala,
+        `cleanUpExpiredLogs`, which goes by whole days of UTC.
+    """
+    live = [files for files in traces.files if files.kind == LIVE]
+    found: list[ErasureStep | None] = [
+        _rewriting(places, traces, live, unknown_files, is_mapped=is_mapped),
+        _vacuum(places, traces, live, unknown_files),
+        _log_cleanup(places, traces),
+        _at_the_source([*traces.files, *unknown_files]),
+        _by_hand([*traces.files, *unknown_files], traces.log_files, unknown_log_files),
+    ]
+    return tuple(step for step in found if step is not None)
+
+
+def _rewriting(
+    places: TablePlaces,
+    traces: Traces,
+    live: Sequence[DataFiles],
+    unknown_files: Sequence[DataFiles],
+    *,
+    is_mapped: bool,
+) -> ErasureStep | None:
+    unreadable = any(files.kind == LIVE for files in unknown_files)
+    if not live and not traces.statistics and not unreadable:
+        return None
+    # It goes by the columns of footers, and of mapped tables alone.
+    if is_mapped and live and not unreadable and not any(files.folders for files in live):
+        return _step(PURGE, f"REORG TABLE {places.name} APPLY (PURGE)")
+    return _step(REWRITE, f"Write the rows of {places.name} again, such as by INSERT OVERWRITE.")
+
+
+def _vacuum(
+    places: TablePlaces,
+    traces: Traces,
+    live: Sequence[DataFiles],
+    unknown_files: Sequence[DataFiles],
+) -> ErasureStep | None:
+    taken = [
+        files
+        for files in (*traces.files, *unknown_files)
+        if files.kind != LIVE and not files.is_hidden and files.source is None
+    ]
+    # What is live and goes becomes a file that waits.
+    own = any(files.source is None for files in live)
+    own = own or any(files.kind == LIVE and files.source is None for files in unknown_files)
+    if not own and not taken:
+        return None
+    since = places.now if own else max(files.removable_from or 0 for files in taken)
+    # VACUUM wants what is older than its retention.
+    return _step(VACUUM, f"VACUUM {places.name}", since + places.deleted_file_retention + 1, places)
+
+
+def _log_cleanup(places: TablePlaces, traces: Traces) -> ErasureStep | None:
+    cleaned = [files for files in traces.log_files if files.kind in _CLEANED_UP]
+    # The next checkpoint has what the log says of live files, until they are written anew.
+    is_first = traces.statistics > 0
+    if not cleaned and not is_first:
+        return None
+    text = f"Let a checkpoint of {places.name} be written: log cleanup follows it"
+    if not places.cleans_up_log:
+        return _step(LOG_CLEANUP, f"{text}, once delta.enableExpiredLogCleanup is true.")
+    since = places.now if is_first else max(_cleanable_from(places, files) for files in cleaned)
+    at = -(-since // _DAY) * _DAY + places.log_retention
+    return _step(LOG_CLEANUP, f"{text}.", at, places)
+
+
+def _cleanable_from(places: TablePlaces, files: LogFiles) -> int:
+    """When the newest file was modified that goes with a file of the log, at the earliest."""
+    if files.version is None:
+        return places.now
+    after = [each.time for each in places.boundaries if each.version > files.version]
+    return min(after, default=places.now)
+
+
+def _at_the_source(files: Iterable[DataFiles]) -> ErasureStep | None:
+    if all(each.source is None for each in files):
+        return None
+    return _step(SOURCE, "Do the same for the table that this one was cloned from.")
+
+
+def _by_hand(
+    files: Iterable[DataFiles], log_files: Iterable[LogFiles], unreadable: Sequence[LogFiles]
+) -> ErasureStep | None:
+    hidden = any(each.is_hidden and each.kind != LIVE for each in files)
+    kept = any(each.kind not in _CLEANED_UP for each in log_files)
+    return _step(BY_HAND, _FOUND_BY_HAND) if hidden or kept or unreadable else None
+
+
+def _step(
+    step: str, statement: str, at: int | None = None, places: TablePlaces | None = None
+) -> ErasureStep:
+    waits = at is not None and places is not None and at > places.now
+    # Milliseconds, of which the JVM makes a timestamp.
+    earliest: Any = at if waits else None
+    return ErasureStep(step, statement, earliest)

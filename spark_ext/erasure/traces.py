@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a dropped column is where: each group of files, by the columns that it has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from spark_ext.erasure.owners import Owner, Owners
+from spark_ext.history.lives import ColumnLife
+from spark_ext.log import actions
+from spark_ext.log.actions import MISSING
+from spark_ext.log.places import COMMIT, DataFiles, LogFiles, TablePlaces
+from spark_ext.log.replay import State
+from spark_ext.model.column_mapping import field_metadata
+from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS
+
+# Spark, CharVarcharUtils: how a column was declared; Delta, TypeWideningMetadata: its types.
+_NO_VALUES = COLUMN_MAPPING_METADATA_KEYS | {"__CHAR_VARCHAR_TYPE_STRING", "delta.typeChanges"}
+
+
+@dataclass
+class Traces:
+    """Where one dropped column is.
+
+    Args:
+        files: Data files that have it.
+        statistics: How many live files the log has statistics or partition values of it for.
+        log_files: Files of the log that have data of it.
+    """
+
+    files: list[DataFiles] = field(default_factory=list)
+    statistics: int = 0
+    log_files: list[LogFiles] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FoundTraces:
+    """All that was found.
+
+    Args:
+        of: By dropped column; those of which nothing is left have empty ones.
+        unknown_files: Data files that cannot be read.
+        unknown_log_files: Files in the log's folder that cannot.
+    """
+
+    of: Mapping[Owner, Traces]
+    unknown_files: Sequence[DataFiles]
+    unknown_log_files: Sequence[LogFiles]
+
+
+def traces(
+    places: TablePlaces, states: Sequence[State], lives: Sequence[ColumnLife]
+) -> FoundTraces:
+    """Looks for every dropped column in every file, and for what no schema knows."""
+    owners = Owners(states, lives)
+    found: dict[Owner, Traces] = {life: Traces() for life in lives if life.dropped_by is not None}
+    for files in places.files:
+        for owner in _dropped(_in_data_files(owners, files)):
+            found.setdefault(owner, Traces()).files.append(files)
+        for owner in _dropped(_in_entries(owners, files)):
+            found.setdefault(owner, Traces()).statistics += files.num_files
+    for log_files in places.log_files:
+        for owner in _dropped(_in_log_files(owners, log_files)):
+            found.setdefault(owner, Traces()).log_files.append(log_files)
+    return FoundTraces(
+        found,
+        [files for files in places.files if files.columns is None and files.problem != MISSING],
+        [files for files in places.log_files if files.problem is not None],
+    )
+
+
+def _dropped(owners: Iterable[Owner]) -> set[Owner]:
+    """Without the columns that the table has."""
+    return {
+        owner
+        for owner in owners
+        if not isinstance(owner, ColumnLife) or owner.dropped_by is not None
+    }
+
+
+def _in_data_files(owners: Owners, files: DataFiles) -> set[Owner]:
+    if files.problem == MISSING:
+        return set()
+    found = owners.of_columns(files.columns or (), files.added_under)
+    for folder in files.folders:
+        found |= owners.of_folder(folder, files.added_under)
+    return found
+
+
+def _in_entries(owners: Owners, files: DataFiles) -> set[Owner]:
+    """What the log says of live files."""
+    return _named(owners, files.statistics, files.partition_columns, files.added_under)
+
+
+def _in_log_files(owners: Owners, files: LogFiles) -> set[Owner]:
+    found = _named(owners, files.statistics, files.partition_columns, files.under)
+    for folder in files.folders:
+        found |= owners.of_folder(folder, files.under)
+    for text in files.schemas:
+        metadata = actions.metadata({"schemaString": text})
+        if metadata is not None:
+            for owner, column in owners.of_schema(metadata, files.under):
+                # A name alone is no data; a default, an expression or a comment may be.
+                if not field_metadata(column.field).keys() <= _NO_VALUES:
+                    found.add(owner)
+    for owner in owners.lives:
+        if any(_names(text, owner) for text in files.texts) and _may_tell_of(owner, files):
+            found.add(owner)
+    return found
+
+
+def _named(
+    owners: Owners,
+    statistics: Iterable[tuple[str, ...]],
+    partition_columns: Iterable[str],
+    under: int | None,
+) -> set[Owner]:
+    paths = [*statistics, *((name,) for name in partition_columns)]
+    # A path of statistics ends at a leaf, and each struct above it is a column.
+    parts = {path[:length] for path in paths for length in range(1, len(path) + 1)}
+    return {owner for part in parts for owner in owners.of(part, under)}
+
+
+def _may_tell_of(life: ColumnLife, files: LogFiles) -> bool:
+    """Whether a column was there when a file was written, or that is not known."""
+    under = files.under
+    return under is None or files.kind != COMMIT or life.is_in(under) or life.is_in(under - 1)
+
+
+def _names(text: str, life: ColumnLife) -> bool:
+    """Whether a text has one of the names of a column, as a word in any letter case."""
+    names = {
+        part for _, column in life.columns for part in (column.path[-1], column.physical_path[-1])
+    }
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in names)

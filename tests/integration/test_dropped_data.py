@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the data of dropped columns is: what we say of it against the bytes on the disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
+from tests.integration.held_bytes import holders
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.session_conf import session_conf
+
+MARKER = "Z7q0MARKER0q7Z"
+UNCOMPRESSED = {
+    "spark.sql.parquet.compression.codec": "uncompressed",
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+}
+SHORT = (
+    "'delta.deletedFileRetentionDuration' = 'interval 0 hours'",
+    "'delta.logRetentionDuration' = 'interval 0 days'",
+)
+COUNTED = ("live_files", "removed_files", "change_data_files", "untracked_files")
+NUMBERED = ("commits", "checkpoints", "other_log_files")
+
+
+@pytest.fixture(autouse=True)
+def _uncompressed(spark: SparkSession) -> Any:
+    with session_conf(spark, UNCOMPRESSED):
+        yield
+
+
+def dropped(table: Table) -> DroppedColumns:
+    with table.no_commit():
+        return UsageTracking.forName(table.spark, table.name).dropped_columns(progress=None)
+
+
+def told(column: DroppedColumn) -> Counter[str]:
+    """What is said of a column, as `holders` counts."""
+    counts = {name: getattr(column, name).num_files for name in COUNTED}
+    return Counter({name: number for name, number in counts.items() if number}) + Counter(
+        {name: getattr(column, name) for name in NUMBERED}
+    )
+
+
+def column(table: Table, path: str | None) -> DroppedColumn:
+    (found,) = [each for each in dropped(table).columns if each.path == path]
+    return found
+
+
+def agree(table: Table, path: str | None) -> list[str]:
+    """What we say is what the disk has; returns the steps that are left."""
+    found = column(table, path)
+    on_disk = holders(table.path, MARKER)
+    assert told(found) == on_disk
+    assert found.unknown_files == FileCount()
+    assert found.gone == (not on_disk)
+    return [step.step for step in found.steps]
+
+
+def checkpoint(table: Table) -> None:
+    """One commit with a checkpoint, which log cleanup follows."""
+    table.alter("SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
+
+
+def erase(table: Table, path: str) -> None:
+    """The whole way, step by step; before each we say what the disk has."""
+    # There are no statistics of what is in arrays and maps.
+    in_log = ["LOG CLEANUP"] * any(holders(table.path, MARKER)[kind] for kind in NUMBERED)
+    assert agree(table, path) == ["PURGE", "VACUUM", *in_log]
+    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    assert agree(table, path) == ["VACUUM", *in_log]
+    table.spark.sql(f"VACUUM {table.name}")
+    assert agree(table, path) == in_log
+    table.age_log()
+    checkpoint(table)
+    assert [each for each in dropped(table).columns if not each.gone] == []
+    assert holders(table.path, MARKER) == Counter()
+
+
+def top_level(table: Table) -> str:
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.alter("DROP COLUMN secret")
+    return "secret"
+
+
+def renamed(table: Table) -> str:
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.alter("RENAME COLUMN secret TO plain")
+    table.alter("RENAME COLUMN plain TO hidden")
+    table.insert(f"(2, '{MARKER}')")
+    table.alter("DROP COLUMN hidden")
+    return "hidden"
+
+
+def by_uuid(table: Table) -> str:
+    table.create("id INT, secret STRING", NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.alter("DROP COLUMN secret")
+    return "secret"
+
+
+def by_id(table: Table) -> str:
+    table.create("id INT, secret STRING", TRACKED, "'delta.columnMapping.mode' = 'id'", *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.alter("DROP COLUMN secret")
+    return "secret"
+
+
+def in_an_array(table: Table) -> str:
+    columns = "id INT, items ARRAY<STRUCT<x: INT, secret: STRING>>"
+    table.create(columns, TRACKED, NAME_MODE, *SHORT)
+    table.insert(f"(1, array(named_struct('x', 1, 'secret', '{MARKER}')))")
+    table.alter("DROP COLUMN items.element.secret")
+    return "items.element.secret"
+
+
+def in_a_map(table: Table) -> str:
+    columns = "id INT, pairs MAP<STRING, STRUCT<x: INT, secret: STRING>>"
+    table.create(columns, TRACKED, NAME_MODE, *SHORT)
+    table.insert(f"(1, map('k', named_struct('x', 1, 'secret', '{MARKER}')))")
+    table.alter("DROP COLUMN pairs.value.secret")
+    return "pairs.value.secret"
+
+
+def deep(table: Table) -> str:
+    columns = "id INT, a STRUCT<b: STRUCT<c: STRUCT<x: INT, secret: STRING>>>"
+    table.create(columns, TRACKED, NAME_MODE, *SHORT)
+    table.insert(
+        f"(1, named_struct('b', named_struct('c', named_struct('x', 1, 'secret', '{MARKER}'))))"
+    )
+    table.alter("DROP COLUMN a.b.c.secret")
+    return "a.b.c.secret"
+
+
+def left_and_came_back(table: Table) -> str:
+    """The same logical name was there before, and is there again, under other physical names."""
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    UsageTracking.forName(table.spark, table.name).disable_column_mapping(progress=None)
+    table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    table.alter("RENAME COLUMN id TO number")
+    table.alter("ADD COLUMN more STRING")
+    table.insert(f"(2, '{MARKER}', 'x')")
+    table.alter("DROP COLUMN secret")
+    table.alter("ADD COLUMN secret STRING")
+    table.insert("(3, 'x', 'another')")
+    return "secret"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [top_level, renamed, by_uuid, by_id, in_an_array, in_a_map, deep, left_and_came_back],
+)
+def test_the_way_ends_with_no_byte_and_before_each_step_we_say_where_they_are(
+    table: Table, make: Callable[[Table], str]
+) -> None:
+    erase(table, make(table))
+
+
+# Where data may hide.
+
+
+def test_removed_change_data_and_untracked_files_are_told_apart(table: Table) -> None:
+    feed = "'delta.enableChangeDataFeed' = 'true'"
+    table.create("id INT, secret STRING, n INT", TRACKED, NAME_MODE, feed, *SHORT)
+    table.insert(f"(1, '{MARKER}', 1)")
+    table.spark.sql(f"UPDATE {table.name} SET n = 2")
+    (live,) = table.log.live_files
+    folder = table.path / "left" / "behind"
+    folder.mkdir(parents=True)
+    shutil.copy(table.path / live, folder / "part-0.parquet")
+    shutil.copy(table.path / live, table.path / "_of_nobody.parquet")
+    table.alter("DROP COLUMN secret")
+
+    steps = agree(table, "secret")
+
+    assert holders(table.path, MARKER) == Counter(
+        live_files=1,
+        removed_files=1,
+        change_data_files=1,
+        untracked_files=2,
+        commits=2,
+        other_log_files=holders(table.path, MARKER)["other_log_files"],
+    )
+    assert steps == ["PURGE", "VACUUM", "LOG CLEANUP", "BY HAND"]
+    (table.path / "_of_nobody.parquet").unlink()
+    erase(table, "secret")
+
+
+def test_a_predicate_and_a_default_are_data_of_the_log(table: Table) -> None:
+    defaults = "'delta.feature.allowColumnDefaults' = 'supported'"
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE, defaults, *SHORT)
+    table.insert("(1, 'x')")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE secret = '{MARKER}' OR id = 1")
+    table.alter(f"ALTER COLUMN secret SET DEFAULT '{MARKER}2'")
+    table.alter("ALTER COLUMN secret DROP DEFAULT")
+    table.alter("DROP COLUMN secret")
+
+    found = column(table, "secret")
+
+    on_disk = holders(table.path, MARKER)
+    assert on_disk["commits"] == 2
+    # The commit of the row has statistics, without the bytes that are looked for.
+    assert found.commits == 3
+    assert found.other_log_files >= on_disk["other_log_files"] > 0
+    assert not found.gone
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        ("'delta.checkpointPolicy' = 'v2'",),
+        (
+            "'delta.checkpoint.writeStatsAsJson' = 'false'",
+            "'delta.checkpoint.writeStatsAsStruct' = 'true'",
+        ),
+    ],
+)
+def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, ...]) -> None:
+    often = "'delta.checkpointInterval' = '1'"
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE, often, *properties, *SHORT)
+    for _ in range(3):
+        table.insert(f"(1, '{MARKER}')")
+    table.alter("DROP COLUMN secret")
+
+    found = column(table, "secret")
+
+    on_disk = holders(table.path, MARKER)
+    assert on_disk["checkpoints"] >= 3
+    assert found.checkpoints == on_disk["checkpoints"]
+    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    table.spark.sql(f"VACUUM {table.name}")
+    assert agree(table, "secret") == ["LOG CLEANUP"]
+    table.age_log()
+    checkpoint(table)
+    # Sidecars stay until the next clean-up.
+    assert (
+        told(column(table, "secret")) == holders(table.path, MARKER)
+        if dropped(table).columns
+        else holders(table.path, MARKER) == Counter()
+    )
+
+
+def test_a_column_that_was_dropped_without_column_mapping(table: Table) -> None:
+    table.create("id INT, secret STRING", *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta").option(
+        "overwriteSchema", "true"
+    ).mode("overwrite").save(str(table.path))
+
+    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+    assert column(table, "secret").operation == "WRITE"
+    table.spark.sql(f"VACUUM {table.name}")
+    assert agree(table, "secret") == ["LOG CLEANUP"]
+    table.age_log()
+    checkpoint(table)
+    assert dropped(table).gone
+    assert holders(table.path, MARKER) == Counter()
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("mapping", [(), (NAME_MODE,)])
+def test_a_partition_column_is_in_paths_and_in_the_log(
+    table: Table, mapping: tuple[str, ...]
+) -> None:
+    table.create("id INT, secret STRING", *mapping, *SHORT, partitioned_by="secret")
+    table.insert(f"(1, '{MARKER}')")
+    table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta").option(
+        "overwriteSchema", "true"
+    ).mode("overwrite").save(str(table.path))
+
+    found = column(table, "secret")
+
+    on_disk = holders(table.path, MARKER)
+    assert on_disk["commits"] == 2
+    assert told(found) == on_disk
+    table.spark.sql(f"VACUUM {table.name}")
+    assert told(column(table, "secret")) == holders(table.path, MARKER)
+    table.age_log()
+    checkpoint(table)
+    table.age_log()
+    table.insert("(7)")
+    assert (
+        told(column(table, "secret")) == holders(table.path, MARKER)
+        if not dropped(table).gone
+        else holders(table.path, MARKER) == Counter()
+    )
