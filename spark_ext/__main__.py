@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext jars | submit-args | doctor | audit | survey`, for command lines."""
+"""`python -m spark_ext jars | submit-args | doctor | audit | survey | dropped`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 import os
 import sys
 
-from spark_ext.cli import audit, survey
+from spark_ext.cli import audit, dropped, survey
 from spark_ext.cli.session import told
 from spark_ext.doctor.diagnoses import as_json, as_text, is_sound
 from spark_ext.doctor.examination import examine
@@ -40,11 +40,14 @@ def main(arguments: list[str] | None = None) -> int:
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
     audit.add_to(commands)
     survey.add_to(commands)
+    dropped.add_to(commands)
     chosen = parser.parse_args(arguments)
     if chosen.command == "audit":
         return audit.run(chosen)
     if chosen.command == "survey":
         return survey.run(chosen)
+    if chosen.command == "dropped":
+        return dropped.run(chosen)
     if chosen.command == "doctor":
         return _doctor(with_session=chosen.session, json=chosen.json)
     try:
