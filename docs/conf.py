@@ -23,6 +23,7 @@ CONTENTS = {
         "docs/history",
         "docs/leaving",
         "docs/purge",
+        "docs/erasure",
         "docs/other-engines",
         "docs/audit",
         "docs/survey",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from spark_ext.model.dropped import DroppedColumn
@@ -76,7 +77,7 @@ class DroppedColumns:
 
     def _steps(self) -> list[tuple[Any, ...]]:
         return [
-            (_name(column), step.step, step.earliest or "now", step.statement)
+            (_name(column), step.step, _time(step.earliest), step.statement)
             for column in self.columns
             for step in column.steps
         ]
@@ -102,6 +103,13 @@ def _name(column: DroppedColumn) -> str | None:
     return column.path or (None if column.physical_path else _NO_COLUMN)
 
 
+def _time(earliest: datetime | None) -> str:
+    """In whole seconds, the next one where it is in between."""
+    if earliest is None:
+        return "now"
+    return str(earliest.replace(microsecond=0) + timedelta(seconds=earliest.microsecond > 0))
+
+
 def _sources(column: DroppedColumn) -> str | None:
     return f"in {', '.join(column.source_files)}" if column.source_files else None
 
@@ -110,4 +118,4 @@ def _counted(files: FileCount) -> str | None:
     """Of none an empty cell."""
     if not files.num_files:
         return None
-    return f"{files.num_files:,} ({files.size_in_bytes:,} B)"
+    return f"{files.num_files} ({files.size_in_bytes} B)"

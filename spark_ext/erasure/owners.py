@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -97,8 +98,8 @@ class Owners:
         """The state in a version; None before the oldest that the log still has."""
         if version is None:
             return None
-        known = [state for state in self.states if state.version <= version]
-        return known[-1] if known else None
+        place = bisect_right(self._versions, version)
+        return self.states[place - 1] if place else None
 
     def _in_state(self, state: State, path: Path, field_id: int | None) -> set[Owner] | None:
         """The columns that a state has under a path; None where it has none."""
@@ -137,6 +138,10 @@ class Owners:
             # What is below anything but a struct is the format's business.
             return {Stranger(path[:length])} if kind == "struct" else set()
         return set()
+
+    @cached_property
+    def _versions(self) -> list[int]:
+        return [state.version for state in self.states]
 
     @cached_property
     def _inner_by_version(self) -> dict[int, frozenset[Path]]:

@@ -73,7 +73,7 @@ def _rewriting(
     # It goes by the columns of footers, and of mapped tables alone.
     if is_mapped and live and not unreadable and not any(files.folders for files in live):
         return _step(PURGE, f"REORG TABLE {places.name} APPLY (PURGE)")
-    return _step(REWRITE, f"Write the rows of {places.name} again, such as by INSERT OVERWRITE.")
+    return _step(REWRITE, "Write the rows of these files again, such as by INSERT OVERWRITE.")
 
 
 def _vacuum(
@@ -103,7 +103,7 @@ def _log_cleanup(places: TablePlaces, traces: Traces) -> ErasureStep | None:
     is_first = traces.statistics > 0
     if not cleaned and not is_first:
         return None
-    text = f"Let a checkpoint of {places.name} be written: log cleanup follows it"
+    text = "Let the table write a checkpoint: log cleanup follows it"
     if not places.cleans_up_log:
         return _step(LOG_CLEANUP, f"{text}, once delta.enableExpiredLogCleanup is true.")
     since = places.now if is_first else max(_cleanable_from(places, files) for files in cleaned)

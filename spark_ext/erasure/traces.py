@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from spark_ext.erasure.owners import Owner, Owners
 from spark_ext.history.lives import ColumnLife
@@ -105,9 +106,11 @@ def _in_log_files(owners: Owners, files: LogFiles) -> set[Owner]:
                 # A name alone is no data; a default, an expression or a comment may be.
                 if not field_metadata(column.field).keys() <= _NO_VALUES:
                     found.add(owner)
-    for owner in owners.lives:
-        if any(_names(text, owner) for text in files.texts) and _may_tell_of(owner, files):
-            found.add(owner)
+    for life in owners.lives:
+        if life.dropped_by is not None and _may_tell_of(life, files):
+            name = _as_word(life)
+            if any(name.search(text) for text in files.texts):
+                found.add(life)
     return found
 
 
@@ -129,9 +132,11 @@ def _may_tell_of(life: ColumnLife, files: LogFiles) -> bool:
     return under is None or files.kind != COMMIT or life.is_in(under) or life.is_in(under - 1)
 
 
-def _names(text: str, life: ColumnLife) -> bool:
-    """Whether a text has one of the names of a column, as a word in any letter case."""
+@cache
+def _as_word(life: ColumnLife) -> re.Pattern[str]:
+    """Each of a column's names, as a word in any letter case."""
     names = {
         part for _, column in life.columns for part in (column.path[-1], column.physical_path[-1])
     }
-    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in names)
+    words = "|".join(map(re.escape, sorted(names)))
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)

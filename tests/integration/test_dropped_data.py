@@ -3,24 +3,25 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
+from spark_ext.__main__ import main
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.pages import commands
 from tests.support.session_conf import session_conf
 
 MARKER = "Z7q0MARKER0q7Z"
-UNCOMPRESSED = {
-    "spark.sql.parquet.compression.codec": "uncompressed",
-    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-}
+UNCOMPRESSED = {"spark.sql.parquet.compression.codec": "uncompressed"}
 SHORT = (
     "'delta.deletedFileRetentionDuration' = 'interval 0 hours'",
     "'delta.logRetentionDuration' = 'interval 0 days'",
@@ -79,8 +80,12 @@ def erase(table: Table, path: str) -> None:
     assert agree(table, path) == in_log
     table.age_log()
     checkpoint(table)
-    assert [each for each in dropped(table).columns if not each.gone] == []
+    assert_erased(table)
+
+
+def assert_erased(table: Table) -> None:
     assert holders(table.path, MARKER) == Counter()
+    assert dropped(table).gone
 
 
 def top_level(table: Table) -> str:
@@ -168,6 +173,7 @@ def test_the_way_ends_with_no_byte_and_before_each_step_we_say_where_they_are(
 # Where data may hide.
 
 
+@pytest.mark.matrix
 def test_removed_change_data_and_untracked_files_are_told_apart(table: Table) -> None:
     feed = "'delta.enableChangeDataFeed' = 'true'"
     table.create("id INT, secret STRING, n INT", TRACKED, NAME_MODE, feed, *SHORT)
@@ -214,6 +220,7 @@ def test_a_predicate_and_a_default_are_data_of_the_log(table: Table) -> None:
     assert not found.gone
 
 
+@pytest.mark.matrix
 @pytest.mark.parametrize(
     "properties",
     [
@@ -241,12 +248,7 @@ def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, 
     assert agree(table, "secret") == ["LOG CLEANUP"]
     table.age_log()
     checkpoint(table)
-    # Sidecars stay until the next clean-up.
-    assert (
-        told(column(table, "secret")) == holders(table.path, MARKER)
-        if dropped(table).columns
-        else holders(table.path, MARKER) == Counter()
-    )
+    assert_erased(table)
 
 
 def test_a_column_that_was_dropped_without_column_mapping(table: Table) -> None:
@@ -262,17 +264,16 @@ def test_a_column_that_was_dropped_without_column_mapping(table: Table) -> None:
     assert agree(table, "secret") == ["LOG CLEANUP"]
     table.age_log()
     checkpoint(table)
-    assert dropped(table).gone
-    assert holders(table.path, MARKER) == Counter()
+    assert_erased(table)
 
 
-@pytest.mark.every_variant
+@pytest.mark.matrix
 @pytest.mark.parametrize("mapping", [(), (NAME_MODE,)])
 def test_a_partition_column_is_in_paths_and_in_the_log(
     table: Table, mapping: tuple[str, ...]
 ) -> None:
     table.create("id INT, secret STRING", *mapping, *SHORT, partitioned_by="secret")
-    table.insert(f"(1, '{MARKER}')")
+    table.insert(f"(1, '{MARKER}'), (2, '{MARKER} a:b%c')")
     table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta").option(
         "overwriteSchema", "true"
     ).mode("overwrite").save(str(table.path))
@@ -286,10 +287,159 @@ def test_a_partition_column_is_in_paths_and_in_the_log(
     assert told(column(table, "secret")) == holders(table.path, MARKER)
     table.age_log()
     checkpoint(table)
-    table.age_log()
-    table.insert("(7)")
-    assert (
-        told(column(table, "secret")) == holders(table.path, MARKER)
-        if not dropped(table).gone
-        else holders(table.path, MARKER) == Counter()
-    )
+    assert_erased(table)
+
+
+def test_files_of_a_shallow_clones_source_are_named_and_not_counted(
+    table: Table, tmp_path: Path
+) -> None:
+    top_level(table)
+    clone = Table(table.spark, tmp_path / "clone")
+    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
+
+    (found,) = dropped(clone).columns
+    assert (found.path, found.physical_path) == (None, "secret")
+    assert (found.live_files, found.gone) == (FileCount(), False)
+    (source,) = found.source_files
+    assert source.removeprefix("file:") == str(table.path) or str(table.path) in source
+    assert [step.step for step in found.steps] == ["PURGE", "LOG CLEANUP", "SOURCE"]
+
+    clone.spark.sql(f"REORG TABLE {clone.name} APPLY (PURGE)")
+    (found,) = dropped(clone).columns
+    assert found.source_files == (source,)
+    assert [step.step for step in found.steps] == ["LOG CLEANUP", "SOURCE"]
+
+
+def test_a_deep_clone_has_the_bytes_and_no_schema_that_knows_them(
+    table: Table, tmp_path: Path
+) -> None:
+    top_level(table)
+    copy = tmp_path / "copy"
+    shutil.copytree(table.path, copy)
+    log = copy / "_delta_log"
+    # As a table whose log goes back to a checkpoint after the drop.
+    of_copy = Table(table.spark, copy)
+    of_copy.cut_log(of_copy.log.version)
+
+    (found,) = dropped(of_copy).columns
+
+    assert (found.path, found.physical_path, found.type) == (None, "secret", None)
+    assert (found.version, found.live_files.num_files) == (None, 1)
+    assert found.versions == 0
+    assert log.is_dir()
+
+
+@pytest.mark.broken_table("file_unreadable")
+def test_files_whose_footer_nobody_can_read_are_unknown(table: Table) -> None:
+    table.create_tracked("id INT, kept STRING")
+    table.insert("(1, 'x')")
+    assert dropped(table).columns == ()
+
+    (live,) = table.log.live_files
+    file = table.path / live
+    file.with_name(f".{file.name}.crc").unlink()
+    file.write_bytes(b"x" * file.stat().st_size)
+    (table.path / "notes.txt").write_text(MARKER)
+
+    result = dropped(table)
+    (found,) = result.columns
+    assert (found.path, found.physical_path) == (None, None)
+    assert found.unknown_files.num_files == 2
+    assert (found.gone, result.gone) == (False, False)
+    assert [step.step for step in found.steps] == ["REWRITE", "VACUUM"]
+    assert "(files that nobody can read)" in repr(result)
+
+
+def test_files_in_the_log_that_nobody_knows_are_unknown(table: Table) -> None:
+    top_level(table)
+    (table.path / "_delta_log" / "00000000000000000001.json.bak").write_text(MARKER)
+
+    found = column(table, "secret")
+
+    assert (found.unknown_log_files, found.gone) == (1, False)
+    assert found.steps[-1].step == "BY HAND"
+
+
+def test_a_column_is_gone_while_the_log_has_its_name_alone(table: Table) -> None:
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
+    table.alter("DROP COLUMN secret")
+    table.insert("(1)")
+
+    (found,) = dropped(table).columns
+
+    assert (found.path, found.gone, found.steps) == ("secret", True, ())
+    assert (found.versions, found.first_version, found.last_version) == (1, 0, 0)
+
+
+def test_what_restore_brings_back_is_no_dropped_column(table: Table) -> None:
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE)
+    table.insert(f"(1, '{MARKER}')")
+    table.alter("DROP COLUMN secret")
+    assert [each.path for each in dropped(table).columns] == ["secret"]
+
+    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF 1")
+
+    assert dropped(table).columns == ()
+    table.alter("DROP COLUMN secret")
+    assert agree(table, "secret") == ["PURGE", "VACUUM", "LOG CLEANUP"]
+
+
+# As users ask for it.
+
+
+def test_sql_and_python_tell_the_same(table: Table) -> None:
+    renamed(table)
+
+    frame = table.spark.sql(f"SELECT * FROM column_mapping_dropped('{table.name}')")
+    result = dropped(table)
+
+    (row,) = frame.collect()
+    (found,) = result.columns
+    assert frame.columns[:6] == ["path", "formerPaths", "physicalPath", "id", "type", "version"]
+    assert (row.path, row.formerPaths, row.gone) == ("hidden", ["secret", "plain"], False)
+    assert row.liveFiles.asDict() == {
+        "numFiles": found.live_files.num_files,
+        "sizeInBytes": found.live_files.size_in_bytes,
+    }
+    assert sum(holders(table.path, MARKER).values()) > 0
+    assert MARKER not in str(row) + repr(result) + result._repr_html_()
+
+
+def test_text_and_html_have_columns_and_steps(table: Table) -> None:
+    path = by_uuid(table)
+
+    result = dropped(table)
+
+    assert repr(result).splitlines()[0].endswith(": 1 dropped, 1 not gone")
+    assert f"REORG TABLE delta.`file:{table.path}` APPLY (PURGE)" in repr(result)
+    assert f"<td>{path}</td>" in result._repr_html_()
+    assert result._repr_html_().count("<table>") == 2
+
+
+def test_the_command_has_an_exit_code(table: Table, named_table: Table, capsys: Any) -> None:
+    named_table.create_tracked()
+    top_level(table)
+
+    assert main(["dropped", "named"]) == 0
+    assert capsys.readouterr().out.endswith("`named`: no dropped column\n\n")
+    assert main(["dropped", "named", str(table.path), "--json"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    told_as_json = json.loads(line)
+    assert (told_as_json["path"], told_as_json["gone"]) == ("secret", False)
+    assert told_as_json["liveFiles"]["numFiles"] == 1
+    assert [step["step"] for step in told_as_json["steps"]] == ["PURGE", "VACUUM", "LOG CLEANUP"]
+    assert main(["dropped", "nothing", str(table.path)]) == 2
+    assert "DELTA_MISSING_DELTA_TABLE" in capsys.readouterr().err
+
+
+def test_the_commands_of_the_page(named_table: Table, capsys: Any) -> None:
+    named_table.create_tracked()
+    names = {"db.patients": named_table.name, "/data/patients": str(named_table.path)}
+
+    codes = [
+        main([names.get(word, word) for word in words])
+        for words in commands("docs/erasure.md", "The command")
+    ]
+
+    assert codes == [0, 0]
+    assert capsys.readouterr().out.endswith("`named`: no dropped column\n\n")

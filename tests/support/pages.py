@@ -26,6 +26,7 @@ RUN, OUTPUT = ("sql", "python"), "text"
 ELSEWHERE = {
     ("README.md", "Install"): "tests/packaging/test_make_wheel.py",
     ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
+    ("docs/erasure.md", "The command"): "tests/integration/test_dropped_data.py",
     ("docs/survey.md", "On a command line"): "tests/integration/test_surveyed_tables.py",
     ("docs/object-stores.md", "Set-up"): "tests/object_stores/test_page.py",
     ("docs/object-stores.md", "Copies made by S3"): "tests/object_stores/test_page.py",
