@@ -29,12 +29,13 @@ final class HeldFiles {
   private static final int TASKS_PER_CORE = 8;
   private static final String VECTOR =
       "deletionVector: STRUCT<storageType: STRING, pathOrInlineDv: STRING, `offset`: INT>";
-  private static final String ACTIONS =
-      "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, size: BIGINT, stats: STRING, "
-          + VECTOR
-          + ">, remove STRUCT<path: STRING, size: BIGINT, deletionTimestamp: BIGINT, "
-          + VECTOR
-          + ">, cdc STRUCT<path: STRING, size: BIGINT>";
+  private static final StructType ACTIONS =
+      StructType.fromDDL(
+          "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, size: BIGINT, stats: STRING, "
+              + VECTOR
+              + ">, remove STRUCT<path: STRING, size: BIGINT, deletionTimestamp: BIGINT, "
+              + VECTOR
+              + ">, cdc STRUCT<path: STRING, size: BIGINT>");
 
   private final SparkSession session;
   private final Path table;
@@ -139,7 +140,7 @@ final class HeldFiles {
   private Dataset<Row> actions(List<Path> files, boolean isJson, Column isBase, Long version) {
     Dataset<Row> read =
         isJson
-            ? LogReader.json(session, ACTIONS, files)
+            ? LogReader.wholeLines(session, ACTIONS, files)
             : LogReader.parquet(session, ACTIONS, files);
     return read.where("add IS NOT NULL OR remove IS NOT NULL OR cdc IS NOT NULL")
         .select(

@@ -22,6 +22,7 @@ import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.parquet.FileColumn;
 
@@ -32,11 +33,12 @@ final class LogMentions {
   /** So many files in a task that its own cost does not count. */
   private static final int FILES_PER_TASK = 50;
 
-  private static final String ACTIONS =
-      "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, stats: STRING>,"
-          + " remove STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, stats: STRING>,"
-          + " cdc STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>>,"
-          + " metaData STRUCT<schemaString: STRING, configuration: MAP<STRING, STRING>>";
+  private static final StructType ACTIONS =
+      StructType.fromDDL(
+          "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, stats: STRING>,"
+              + " remove STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, stats: STRING>,"
+              + " cdc STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>>,"
+              + " metaData STRUCT<schemaString: STRING, configuration: MAP<STRING, STRING>>");
 
   private final SparkSession session;
   private final JavaSparkContext context;
