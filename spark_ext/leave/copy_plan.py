@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_ext.errors import DuplicatedColumnIdError, DuplicatedPhysicalNameError
 from spark_ext.model.column_mapping import column_id, mode_of, physical_name
-from spark_ext.model.keys import MODE_ID, ROW_TRACKING_COLUMNS
+from spark_ext.model.keys import MODE_ID, ROW_TRACKING_COLUMNS, ROW_TRACKING_ENABLED
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_mapped
 from spark_ext.model.schema import DataType, Field, Path, lower, walk
@@ -49,14 +49,23 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
 def purge_plan(table: TableMetadata) -> ColumnPlan:
     """For every column of a mapped table, where files have it; its name in them stays.
 
+    Row tracking's columns stay where it is enabled, as with Delta, which looks for columns to purge
+    again afterwards.
+
     Returns, raises:
         As `copy_plan`.
+
+    Source:
+        Delta 4.4.0, ReorgTableHelper.scala, `fileHasExtraColumns`.
 
     Example:
         >>> purge_plan(table({"fare": "1 col-3f2a"}, "name", "true"))["columns"]
         [{'id': 1, 'name': 'col-3f2a', 'newName': 'col-3f2a', 'type': None}]
     """
-    return _plan(table, physical_name, keeps_ids=True)
+    plan = _plan(table, physical_name, keeps_ids=True)
+    if table.configuration.get(ROW_TRACKING_ENABLED, "").lower() != "true":
+        plan["kept"] = []
+    return plan
 
 
 def _logical_name(field: Field) -> str:

@@ -78,6 +78,7 @@ ROW_TRACKING_COLUMNS: Final = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
+ROW_TRACKING_ENABLED: Final = "delta.enableRowTracking"
 
 # Delta Kernel, TableFeatures.java, `ICEBERG_WRITER_COMPAT_V1`, and TableConfig.java.
 ICEBERG_WRITER_COMPAT_V1_FEATURE: Final = "icebergWriterCompatV1"

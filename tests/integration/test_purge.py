@@ -30,6 +30,8 @@ from tests.support.waiting import wait_until
 
 SETTING = "spark.sparkext.columnMapping.purge"
 BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
+ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
+RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 
@@ -260,7 +262,7 @@ def test_a_struct_without_a_field_left_is_deltas(table: Table) -> None:
 
 
 def test_rows_keep_their_ids(table: Table) -> None:
-    dropped(table, TRACKED, NAME_MODE, "'delta.enableRowTracking' = 'true'")
+    dropped(table, TRACKED, NAME_MODE, ROW_TRACKING)
     told = "_metadata.row_id, _metadata.row_commit_version, c"
     rows = table.rows(told)
 
@@ -269,6 +271,42 @@ def test_rows_keep_their_ids(table: Table) -> None:
 
     assert copied(table.log) == 2
     assert table.rows(told) == rows
+
+
+def test_without_row_tracking_its_columns_go(table: Table) -> None:
+    table.create("a INT, d INT", TRACKED, NAME_MODE, ROW_TRACKING)
+    insert_one_file(table, "(1, 7)")
+    insert_one_file(table, "(2, 8)")
+    table.spark.sql(f"OPTIMIZE {table.name}")
+    table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'false')")
+    table.alter("DROP COLUMN d")
+
+    purge(table)
+
+    assert columns_in_files(table.log) == {"a"}
+    with table.no_commit():
+        purge(table)
+
+
+def test_vacuum_removes_copies_of_a_partition_with_a_hidden_name(table: Table) -> None:
+    table.create("a INT, _p STRING, d INT", TRACKED, NAME_MODE, partitioned_by="_p")
+    insert_one_file(table, "(1, 'x', 7)")
+    insert_one_file(table, "(2, 'y', 7)")
+    table.alter("RENAME COLUMN _p TO pp")
+    table.alter("DROP COLUMN d")
+    purge(table)
+    assert copied(table.log) == 2
+
+    table.spark.sql(f"DELETE FROM {table.name} WHERE pp = 'x'")
+    with session_conf(
+        table.spark, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+    ):
+        table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+
+    assert {file.name for file in data_files(table.path)} == {
+        local(table.path, path).name for path in live(table.log)
+    }
+    assert table.rows("a, pp") == [(2, "y")]
 
 
 def test_clustered_files_stay_so(table: Table) -> None:
@@ -317,6 +355,17 @@ def test_batches_are_commits_of_their_own(table: Table) -> None:
     assert table.log.version == version + 2
     assert [copied(TableLog(table.path, version + step)) for step in (1, 2)] == [1, 1]
     assert "d" not in columns_in_files(table.log)
+
+
+def test_files_of_one_partition_are_in_several_batches(table: Table) -> None:
+    dropped(table)
+    version = table.log.version
+
+    with session_conf(table.spark, {BATCH_SIZE: "1"}):
+        purge(table)
+
+    assert table.log.version == version + 2
+    assert copies_on_disk(table) == {local(table.path, path).name for path in live(table.log)}
 
 
 @pytest.mark.parametrize("partition", ["x", "y"])
@@ -394,6 +443,17 @@ def test_it_gives_way_to(table: Table, other: Callable[[Table], object]) -> None
     assert table.rows() == seen[0]
     named = {local(table.path, path).name for path in live(table.log)}
     assert copies_on_disk(table) <= named
+
+
+def test_it_gives_way_where_rows_lose_their_ids(table: Table) -> None:
+    """Later files would get the ids that its copies have."""
+    dropped(table, TRACKED, NAME_MODE, ROW_TRACKING)
+
+    error = beside(table, sql("ALTER TABLE {t} DROP FEATURE rowTracking"))
+
+    assert error is not None
+    assert {add.get("baseRowId") for add in live(table.log).values()} == {None}
+    assert not copies_on_disk(table)
 
 
 def test_a_column_that_came_back_keeps_its_values(table: Table) -> None:

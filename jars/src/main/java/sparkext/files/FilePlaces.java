@@ -55,6 +55,7 @@ public final class FilePlaces {
   private static final int SHORT_PREFIX_LENGTH = 2;
 
   private final Path table;
+  private final Metadata metadata;
   private final int randomPrefixLength;
 
   /** In the name of every copy of this run, and of no other file. */
@@ -66,6 +67,7 @@ public final class FilePlaces {
   /** The places in a table, with column mapping or without it already. */
   public FilePlaces(Path table, Metadata metadata) {
     this.table = table;
+    this.metadata = metadata;
     this.randomPrefixLength = Utils.getRandomPrefixLength(metadata);
   }
 
@@ -254,7 +256,9 @@ public final class FilePlaces {
     Path folder = table;
     for (Map.Entry<String, String> value : values.entrySet()) {
       String name = ExternalCatalogUtils.getPartitionPathString(value.getKey(), value.getValue());
-      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH || name.indexOf('\0') >= 0) {
+      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH
+          || name.indexOf('\0') >= 0
+          || isHidden(value.getKey())) {
         return randomFolder(SHORT_PREFIX_LENGTH);
       }
       folder = new Path(folder, name);
@@ -262,6 +266,17 @@ public final class FilePlaces {
     return folder.toString().getBytes(UTF_8).length > MAX_FOLDER_LENGTH
         ? randomFolder(SHORT_PREFIX_LENGTH)
         : folder;
+  }
+
+  /**
+   * Whether VACUUM would pass over folders of a column, as over all with such names but those of
+   * the table's columns.
+   *
+   * <p>Source: Delta 4.4.0, DeltaTableUtils, {@code isHiddenDirectory}.
+   */
+  private boolean isHidden(String column) {
+    return (column.startsWith("_") || column.startsWith("."))
+        && !metadata.partitionColumns().contains(column);
   }
 
   private Path randomFolder(int length) {

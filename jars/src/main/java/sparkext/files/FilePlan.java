@@ -16,6 +16,7 @@ import sparkext.parquet.ColumnPlan;
 
 /** What becomes of each file of a table's version that is copied, as far as the log says. */
 public final class FilePlan {
+  private static final String ICEBERG_COMPAT = "delta.enableIcebergCompat";
   private static final String MAX_COLUMN_ID = "delta.columnMapping.maxColumnId";
 
   private final ColumnPlan columns;
@@ -24,6 +25,7 @@ public final class FilePlan {
   private final FilePlaces places;
   private final RenamedKeys keys;
   private final boolean haveRowIds;
+  private final boolean isIcebergCompatible;
 
   /**
    * What becomes of a file.
@@ -56,6 +58,7 @@ public final class FilePlan {
     this.places = places;
     this.keys = RenamedKeys.of(columns, partitionColumns);
     this.haveRowIds = RowId$.MODULE$.isSupported(protocol);
+    this.isIcebergCompatible = isIcebergCompatible(metadata);
   }
 
   ColumnPlan columns() {
@@ -94,6 +97,9 @@ public final class FilePlan {
     if (haveRowIds && file.baseRowId().isEmpty() && file.numPhysicalRecords().isEmpty()) {
       return toRewrite(file, "nobody counted its rows, which get ids");
     }
+    if (isIcebergCompatible && file.numPhysicalRecords().isEmpty()) {
+      return toRewrite(file, "nobody counted its rows, as Iceberg wants");
+    }
     RenamedKeys.Statistics statistics;
     try {
       statistics = keys.statistics(file.stats());
@@ -109,6 +115,15 @@ public final class FilePlan {
             && values.equals(oldValues)
             && !places.isMisleading(file.path(), oldValues, values);
     return new Looked(file, statistics.json(), values, mayStay, null);
+  }
+
+  /** By any of {@code delta.enableIcebergCompatV1} and those that came after it. */
+  private static boolean isIcebergCompatible(Metadata metadata) {
+    return CollectionConverters.asJava(metadata.configuration()).entrySet().stream()
+        .anyMatch(
+            property ->
+                property.getKey().startsWith(ICEBERG_COMPAT)
+                    && Boolean.parseBoolean(property.getValue()));
   }
 
   private static Looked toRewrite(AddFile file, String reason) {

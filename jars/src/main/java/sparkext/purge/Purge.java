@@ -13,6 +13,7 @@ import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.delta.RowId$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
@@ -31,6 +32,7 @@ import sparkext.files.CopiedActions;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlaces;
 import sparkext.files.FilePlan;
+import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
 import sparkext.parquet.Uninterrupted;
@@ -140,13 +142,33 @@ final class Purge {
    * Whether files without the columns that this version has not are right for another one too: not
    * where RESTORE has brought such a column back, whose values they lack.
    */
-  boolean isRightFor(Snapshot other) {
+  boolean hasColumnsOf(Snapshot other) {
     Metadata now = other.metadata();
     if (now.equals(snapshot.metadata())) {
       return true;
     }
     Optional<ColumnPlan> current = MetadataRules.purge(now);
     return current.isPresent() && columns.hasAllOf(current.get(), plan.maxColumnId());
+  }
+
+  /**
+   * Whether another version has the row ids that the copies say: not where the feature was dropped
+   * meanwhile, after which rows get new ones.
+   */
+  boolean hasRowIdsOf(Snapshot other) {
+    if (!RowId$.MODULE$.isSupported(snapshot.protocol())
+        && !RowId$.MODULE$.isSupported(other.protocol())) {
+      return true;
+    }
+    for (AddFile file : LiveFiles.of(other)) {
+      AddFile copy = copies.get(file.path());
+      if (copy != null
+          && !(copy.baseRowId().equals(file.baseRowId())
+              && copy.defaultRowCommitVersion().equals(file.defaultRowCommitVersion()))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Removes what no commit has, once the statement has failed. */

@@ -80,7 +80,7 @@ public final class PurgeCommand {
   }
 
   /**
-   * Delta's groups of files that are written together, and those that are copied.
+   * Delta's groups of files that are written together, and each that is copied by itself.
    *
    * @param executor with the files as they were given to {@link #begin}
    * @param bins of what was left to Delta
@@ -95,8 +95,12 @@ public final class PurgeCommand {
     Seq<Tuple2<Object, Seq<AddFile>>> copied =
         split((Seq<Tuple2<Object, Seq<AddFile>>>) executor[1], purge, /* copied= */ true);
     for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(copied)) {
-      grouped.add(
-          new Bin((scala.collection.immutable.Map<String, String>) partition._1(), partition._2()));
+      for (AddFile file : CollectionConverters.asJava(partition._2())) {
+        grouped.add(
+            new Bin(
+                (scala.collection.immutable.Map<String, String>) partition._1(),
+                CollectionConverters.asScala(List.of(file)).toList()));
+      }
     }
     return CollectionConverters.asScala(grouped).toList();
   }
@@ -124,7 +128,7 @@ public final class PurgeCommand {
   }
 
   /**
-   * Refuses to commit on a later version that has a column which the copies lack.
+   * Refuses to commit on a later version that has a column which the copies lack, or other row ids.
    *
    * @param retries Delta's function, from a new transaction to whether it may be tried
    * @return such a function
@@ -141,15 +145,24 @@ public final class PurgeCommand {
     return new AbstractFunction1<OptimisticTransaction, Object>() {
       @Override
       public Object apply(OptimisticTransaction transaction) {
-        if (!purge.isRightFor(transaction.snapshot())) {
-          purge.fail();
-          throw UsageTrackingException.sneak(
-              DeltaErrors.schemaChangedSinceAnalysis(
-                  purge.schema(), transaction.snapshot().schema(), /* mentionLegacyFlag= */ false));
-        }
-        return byDelta.apply(transaction);
+        return mayBeTried(purge, transaction.snapshot()) ? byDelta.apply(transaction) : false;
       }
     };
+  }
+
+  /** False gives way, as Delta does where a file is gone. */
+  private static boolean mayBeTried(Purge purge, Snapshot now) {
+    try {
+      if (!purge.hasColumnsOf(now)) {
+        throw UsageTrackingException.sneak(
+            DeltaErrors.schemaChangedSinceAnalysis(
+                purge.schema(), now.schema(), /* mentionLegacyFlag= */ false));
+      }
+      return purge.hasRowIdsOf(now);
+    } catch (Throwable refusal) {
+      purge.fail();
+      throw refusal;
+    }
   }
 
   /**
