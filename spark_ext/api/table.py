@@ -25,14 +25,9 @@ from spark_ext.leave.exits import (
     is_refused_by_delta,
     waiting,
 )
+from spark_ext.model.column_mapping import mode_of
 from spark_ext.model.dropped import DroppedColumn
-from spark_ext.model.keys import (
-    ALIGNING,
-    COLUMN_MAPPING_MODE,
-    FEATURE_NAME,
-    FEATURE_PROPERTY,
-    MODE_NONE,
-)
+from spark_ext.model.keys import ALIGNING, FEATURE_NAME, FEATURE_PROPERTY
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -280,7 +275,7 @@ class UsageTracking:
         properties = {row["key"]: row["value"] for row in shown}
         return AligningTable(
             name=table["sqlName"],
-            mode=properties.get(COLUMN_MAPPING_MODE, MODE_NONE).lower(),
+            mode=mode_of(properties),
             flag=flag_of(table),
             aligning=properties.get(ALIGNING),
             unmapped=self._exits(exact=False)[0],

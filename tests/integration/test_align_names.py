@@ -211,6 +211,16 @@ def test_a_name_of_the_catalog_is_found(spark: SparkSession, named_table: Table)
     assert_aligned(named_table)
 
 
+@pytest.mark.parametrize("folder", ["${spark.app.name}", *in_matrix("it's `so`", "a\\b", "é ; ü")])
+def test_a_path_may_have_any_characters(spark: SparkSession, tmp_path: Path, folder: str) -> None:
+    table = misled(Table(spark, tmp_path / "t"), TRACKED, NAME_MODE)
+    moved = Table(spark, table.path.rename(tmp_path / folder))
+
+    assert align(moved).aligned
+
+    assert_aligned(moved)
+
+
 def test_progress_is_told_of_each_statement(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
     seen: list[Progress] = []

@@ -90,6 +90,40 @@ def test_a_nested_add_by_a_write_is_told(table: Table, log: Callable[[], list[st
     assert other_names(table) == {"s.x": "s.y"}
 
 
+def merge(table: Table) -> None:
+    table.spark.sql(
+        f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t USING (SELECT 2 AS id, 'X' AS city) s"
+        " ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+    )
+
+
+def overwrite(table: Table) -> None:
+    rows = table.spark.sql("SELECT 2 AS id, 'Oslo' AS town, 'X' AS city").write.format("delta")
+    rows.mode("overwrite").option("overwriteSchema", "true").save(str(table.path))
+
+
+def restore(table: Table) -> None:
+    """Brings the name by ADD, takes it away, and brings it back."""
+    table.alter("ADD COLUMN city STRING")
+    version = table.log.version
+    table.alter("DROP COLUMN city")
+    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
+
+
+@pytest.mark.parametrize(("write", "times"), [(merge, 1), (overwrite, 1), (restore, 2)])
+def test_whatever_brings_the_name_is_told_once(
+    table: Table, log: Callable[[], list[str]], write: Callable[[Table], None], times: int
+) -> None:
+    table.create_tracked("id INT, city STRING")
+    table.insert("(1, 'Rome')")
+    table.alter("RENAME COLUMN city TO town")
+
+    write(table)
+
+    assert [told(line, "city", "town", table) for line in log()] == [True] * times
+    assert other_names(table) == {"city": "town"}
+
+
 def test_a_dropped_name_that_comes_again_is_a_finding_until_it_is_purged(
     table: Table, log: Callable[[], list[str]]
 ) -> None:
