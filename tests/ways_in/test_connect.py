@@ -228,6 +228,17 @@ def test_a_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
+def test_names_are_aligned(spark: SparkSession, tmp_path: Path) -> None:
+    table = Table(spark, tmp_path / "t").create("a INT, b STRING", NAME_MODE)
+    table.insert("(1, 'x')")
+
+    assert UsageTracking.forPath(spark, table.path).align_names(progress=None).aligned
+
+    assert table.log.flag == "false"
+    assert table.log.physical_names == {"a": "a", "b": "b"}
+    assert table.rows() == [(1, "x")]
+
+
 def test_a_table_is_audited(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
