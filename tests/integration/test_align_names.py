@@ -203,6 +203,53 @@ def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path
     assert like.rows("id, town, city, s") == ROWS[:1]
 
 
+KINDS = {
+    "change feed, vectors and row tracking": (
+        "CREATE TABLE {t} (id INT, city STRING, gone INT) USING delta TBLPROPERTIES ({p},"
+        " 'delta.enableChangeDataFeed' = 'true', 'delta.enableRowTracking' = 'true',"
+        " 'delta.enableDeletionVectors' = 'true', 'delta.enableInCommitTimestamps' = 'true',"
+        " 'delta.enableTypeWidening' = 'true', 'delta.checkpointPolicy' = 'v2')"
+    ),
+    "partitions": (
+        "CREATE TABLE {t} (id INT, city STRING, gone INT) USING delta PARTITIONED BY (city)"
+        " TBLPROPERTIES ({p})"
+    ),
+    "clustering": (
+        "CREATE TABLE {t} (id INT, city STRING, gone INT) USING delta CLUSTER BY (city)"
+        " TBLPROPERTIES ({p})"
+    ),
+    "append only": (
+        "CREATE TABLE {t} (id INT NOT NULL, city STRING, gone INT) USING delta"
+        " TBLPROPERTIES ({p}, 'delta.appendOnly' = 'true')"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("properties", [f"{TRACKED}, {NAME_MODE}", NAME_MODE])
+def test_tables_with_other_features_come_back(table: Table, kind: str, properties: str) -> None:
+    table.spark.sql(KINDS[kind].format(t=table.name, p=properties))
+    for number in range(3):
+        table.insert(f"({number}, 'Rome', 7), ({number + 10}, 'Oslo', 8)")
+    if kind != "append only":
+        table.spark.sql(f"DELETE FROM {table.name} WHERE id = 11")
+    table.alter("RENAME COLUMN city TO town")
+    table.alter("DROP COLUMN gone")
+    table.alter("ADD COLUMN city STRING")
+    rows = table.rows()
+    properties_before = dict(table.log.configuration)
+
+    assert align(table).aligned
+
+    assert_aligned(table)
+    assert table.rows() == rows
+    kept = {key: value for key, value in properties_before.items() if "columnMapping" not in key}
+    assert kept.items() <= table.log.configuration.items()
+    table.alter("RENAME COLUMN town TO place")
+    table.insert("(99, 'Bern', 'X')")
+    assert len(table.rows()) == len(rows) + 1
+
+
 def test_a_name_of_the_catalog_is_found(spark: SparkSession, named_table: Table) -> None:
     misled(named_table, TRACKED, NAME_MODE)
 
