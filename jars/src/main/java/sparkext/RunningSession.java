@@ -3,7 +3,9 @@ package sparkext;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.InaccessibleObjectException;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.function.Consumer;
@@ -18,6 +20,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.check.StatementCheck;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.sql.TableFunction;
 
 /**
  * A session that was built without our extension, and gets what the extension would have given it.
@@ -72,7 +75,10 @@ final class RunningSession {
     }
     extensions.registerTableFunctions(session.sessionState().tableFunctionRegistry());
     try {
-      rules.set(analyzer, analyzer.extendedResolutionRules().prepended(StatementCheck.of(session)));
+      List<Rule<LogicalPlan>> all =
+          new ArrayList<>(List.of(StatementCheck.of(session), TableFunction.rule()));
+      all.addAll(CollectionConverters.asJava(analyzer.extendedResolutionRules()));
+      rules.set(analyzer, CollectionConverters.asScala(all).toList());
     } catch (IllegalAccessException impossible) { // it was made accessible
       throw new IllegalStateException(impossible);
     }

@@ -38,9 +38,6 @@ final class InParallel {
     if (items.isEmpty()) {
       return List.of();
     }
-    if (Thread.holdsLock(session.sessionState().catalog())) {
-      return inTurn(session, items, look, failed);
-    }
     ExecutorService threads =
         Executors.newFixedThreadPool(
             Math.min(THREADS, items.size()), task -> daemon(task, "spark-ext-tables"));
@@ -61,24 +58,6 @@ final class InParallel {
     } finally {
       threads.shutdownNow();
     }
-  }
-
-  /**
-   * One after another, where other threads would wait for the lock of the catalog that this one
-   * has: Spark 4.0 and 4.1 look a table function up, and so call it, under that.
-   *
-   * <p>Source: Spark 4.1, SessionCatalog.scala, {@code resolveBuiltinOrTempFunctionInternal}.
-   */
-  private static <T, R> List<R> inTurn(
-      SparkSession session, List<T> items, Look<T, R> look, BiFunction<T, TableFailure, R> failed) {
-    List<R> results = new ArrayList<>();
-    for (T item : items) {
-      results.add(one(session, item, look, failed));
-      if (Thread.interrupted()) {
-        throw UsageTrackingException.sneak(new InterruptedException());
-      }
-    }
-    return results;
   }
 
   private static <T, R> R one(

@@ -48,7 +48,7 @@ final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPla
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
     Arguments given = new Arguments(name, CollectionConverters.asJava(arguments));
-    return AnswerPlan.of(() -> answer(given));
+    return new UnresolvedAnswer(name, () -> answer(given));
   }
 
   private Relation answer(Arguments arguments) throws UsageTrackingException {

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
@@ -101,7 +102,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new LoggedTable(session, log.newDeltaHadoopConf(), log.dataPath());
   }
 
-  /** Adds every table function to a session. */
+  /** Adds every table function to a session, and what asks them. */
   public static void inject(SparkSessionExtensions extensions) {
     for (TableFunction function : ALL) {
       extensions.injectTableFunction(
@@ -111,12 +112,18 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               function));
     }
     SurveyFunction.inject(extensions);
+    UnresolvedAnswer.inject(extensions);
+  }
+
+  /** The rule of a session that runs already. */
+  public static Rule<LogicalPlan> rule() {
+    return new UnresolvedAnswer.Ask();
   }
 
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
     Arguments given = new Arguments(name, CollectionConverters.asJava(arguments));
-    return AnswerPlan.of(() -> answer(given));
+    return new UnresolvedAnswer(name, () -> answer(given));
   }
 
   private static Relation columns(SparkSession session, String name, Object none)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedException;
+import org.apache.spark.sql.catalyst.analysis.package$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
+import scala.Enumeration;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction0;
+import scala.runtime.AbstractPartialFunction;
+import sparkext.error.UsageTrackingException;
+import sparkext.wire.Relation;
+
+/**
+ * A table function that was found and not yet asked. Spark 4.0 and 4.1 look a function up, and make
+ * its plan, under the lock of the session's catalog, for which every other query waits; this is
+ * made there, and a rule of the analyzer asks.
+ *
+ * <p>Source: Spark 4.1, SessionCatalog.scala, {@code resolveBuiltinOrTempFunctionInternal}.
+ */
+final class UnresolvedAnswer extends LogicalPlan {
+  private static final long serialVersionUID = 1L;
+
+  private final String function;
+  private final transient Callable<Relation> answer;
+
+  /**
+   * @param function its name
+   * @param answer is called once
+   */
+  UnresolvedAnswer(String function, Callable<Relation> answer) {
+    this.function = function;
+    this.answer = answer;
+  }
+
+  /** Adds the rule that asks to a session. */
+  static void inject(SparkSessionExtensions extensions) {
+    extensions.injectResolutionRule(session -> new Ask());
+  }
+
+  @Override
+  public boolean resolved() {
+    return false;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    throw UsageTrackingException.sneak(new UnresolvedException("output"));
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return CollectionConverters.asScala(List.<LogicalPlan>of()).toList();
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> none) {
+    return this;
+  }
+
+  @Override
+  public Seq<Enumeration.Value> nodePatterns() {
+    return CollectionConverters.asScala(
+            List.of(TreePattern$.MODULE$.UNRESOLVED_TABLE_VALUED_FUNCTION()))
+        .toList();
+  }
+
+  @Override
+  public int productArity() {
+    return 1;
+  }
+
+  @Override
+  public Object productElement(int place) {
+    return function;
+  }
+
+  @Override
+  public boolean canEqual(Object other) {
+    return other == this;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other == this;
+  }
+
+  @Override
+  public int hashCode() {
+    return System.identityHashCode(this);
+  }
+
+  /** Takes the plan of the answer for the function. */
+  static final class Ask extends Rule<LogicalPlan> {
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+      return plan.containsPattern(TreePattern$.MODULE$.UNRESOLVED_TABLE_VALUED_FUNCTION())
+          ? plan.resolveOperatorsUp(new Answered())
+          : plan;
+    }
+  }
+
+  private static final class Answered extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+    @Override
+    public boolean isDefinedAt(LogicalPlan node) {
+      return node instanceof UnresolvedAnswer;
+    }
+
+    @Override
+    public LogicalPlan apply(LogicalPlan node) {
+      // As where Spark asks a function itself: an error says where in the text it stands.
+      return package$.MODULE$.withPosition(
+          node,
+          new AbstractFunction0<LogicalPlan>() {
+            @Override
+            public LogicalPlan apply() {
+              return AnswerPlan.of(((UnresolvedAnswer) node).answer);
+            }
+          });
+    }
+  }
+}
