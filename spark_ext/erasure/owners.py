@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from spark_ext.history.lives import ColumnLife
 from spark_ext.log.actions import LoggedMetadata, ParquetColumn
@@ -15,6 +16,9 @@ from spark_ext.log.known_names import KnownNames
 from spark_ext.log.replay import Column, State, columns_of
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.schema import DataType, Path, inner_types, lower
+
+# In the place of a version of metadata.
+BEFORE_LOG: Final = -1
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,10 @@ class Owners:
 
         Args:
             path: At any level; what is inside a list or a map has no owner of its own.
-            under: The version of the metadata that it was written under; None where that is gone.
+            under: The version of the metadata that it was written under; `BEFORE_LOG` where that
+                is older than the log, None where it may be any.
             field_id: As the file has it.
         """
-        if self._known.is_internal(path):
-            return set()
         state = self.state_at(under)
         if state is not None:
             found = self._in_state(state, path, field_id)
@@ -64,7 +67,8 @@ class Owners:
         candidates |= self._by_name.get(lower(path), set())
         if candidates:
             return self._older_than(candidates, under)
-        if lower(path) in self._inner:
+        # A column of such a name was found above.
+        if lower(path) in self._inner or self._known.is_internal(path):
             return set()
         return self._stranger(path)
 
@@ -119,7 +123,9 @@ class Owners:
 
     def _older_than(self, candidates: set[Owner], under: int | None) -> set[Owner]:
         """Without columns that came after the file, if there are others."""
-        version = self.states[0].version if under is None else under
+        if under is None:
+            return candidates
+        version = max(under, self.states[0].version)
         older: set[Owner] = {
             owner
             for owner in candidates
@@ -134,10 +140,22 @@ class Owners:
             if part in self._by_name or part in self._inner:
                 continue
             above = self._types.get(part[:-1], "struct")
-            kind = above if isinstance(above, str) else above["type"]
-            # What is below anything but a struct is the format's business.
-            return {Stranger(path[:length])} if kind == "struct" else set()
+            if isinstance(above, str) and above != "struct":
+                return set()  # what is below, such as a variant's parts, is the format's business
+            if isinstance(above, str) or above["type"] == "struct":
+                return {Stranger(path[:length])}
+            return self._in_odd_group(path)
         return set()
+
+    def _in_odd_group(self, path: Path) -> set[Owner]:
+        """Columns in a list or a map that is laid out as no standard has it, by their last name."""
+        ends = path[0].lower(), path[-1].lower()
+        return {
+            owner
+            for known, owners in self._by_name.items()
+            if len(known) > 1 and (known[0], known[-1]) == ends
+            for owner in owners
+        }
 
     @cached_property
     def _versions(self) -> list[int]:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from spark_ext.erasure.owners import Owner, Owners
+from spark_ext.erasure.owners import BEFORE_LOG, Owner, Owners
 from spark_ext.history.lives import ColumnLife
 from spark_ext.log import actions
 from spark_ext.log.actions import MISSING
-from spark_ext.log.places import COMMIT, DataFiles, LogFiles, TablePlaces
+from spark_ext.log.places import COMMIT, LIVE, REMOVED, DataFiles, LogFiles, TablePlaces
 from spark_ext.log.replay import State
 from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS
@@ -84,25 +84,35 @@ def _dropped(owners: Iterable[Owner]) -> set[Owner]:
 def _in_data_files(owners: Owners, files: DataFiles) -> set[Owner]:
     if files.problem == MISSING:
         return set()
-    found = owners.of_columns(files.columns or (), files.added_under)
+    under = _added_under(files)
+    found = owners.of_columns(files.columns or (), under)
     for folder in files.folders:
-        found |= owners.of_folder(folder, files.added_under)
+        found |= owners.of_folder(folder, under)
     return found
+
+
+def _added_under(files: DataFiles) -> int | None:
+    """What the log names is older than the commits that are left; anything else may be as new."""
+    if files.added_under is None and files.kind in (LIVE, REMOVED):
+        return BEFORE_LOG
+    return files.added_under
 
 
 def _in_entries(owners: Owners, files: DataFiles) -> set[Owner]:
     """What the log says of live files."""
-    return _named(owners, files.statistics, files.partition_columns, files.added_under)
+    return _named(owners, files.statistics, files.partition_columns, _added_under(files))
 
 
 def _in_log_files(owners: Owners, files: LogFiles) -> set[Owner]:
-    found = _named(owners, files.statistics, files.partition_columns, files.under)
+    is_older = files.under is None and files.version is not None
+    under = BEFORE_LOG if is_older else files.under
+    found = _named(owners, files.statistics, files.partition_columns, under)
     for folder in files.folders:
-        found |= owners.of_folder(folder, files.under)
+        found |= owners.of_folder(folder, under)
     for text in files.schemas:
         metadata = actions.metadata({"schemaString": text})
         if metadata is not None:
-            for owner, column in owners.of_schema(metadata, files.under):
+            for owner, column in owners.of_schema(metadata, under):
                 # A name alone is no data; a default, an expression or a comment may be.
                 if not field_metadata(column.field).keys() <= _NO_VALUES:
                     found.add(owner)

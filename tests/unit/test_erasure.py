@@ -178,6 +178,20 @@ def test_a_column_in_a_struct_in_an_array_is_found_and_its_elements_are_none() -
     assert (column.path, column.live_files.num_files) == ("s.element.y", 1)
 
 
+def test_a_list_that_is_laid_out_as_no_standard_has_it_hides_no_column() -> None:
+    whole = log(("CREATE TABLE", nested(x="2 x", y="3 y")), ("DROP COLUMNS", nested(x="2 x")))
+    file = data(LIVE, "s", ("s", "x"), ("s", "y"))
+
+    assert paths(places(whole, files=(file,))) == [("s.element.y", "s.element.y", False)]
+
+
+def test_a_column_that_is_called_as_one_of_deltas_is_found() -> None:
+    called = table({"a": "1 a", "_row-id-col-1": "2 _row-id-col-1"}, "name", "false")
+    whole = log(("CREATE TABLE", called), ("DROP COLUMNS", ONE))
+
+    assert not only(places(whole, files=(data(LIVE, "a", "_row-id-col-1"),))).gone
+
+
 def test_what_files_have_and_no_schema_knows_has_a_row_by_its_topmost_path() -> None:
     file = data(LIVE, "a", "col-1", ("col-1", "x"), "_change_type", added_under=None)
 
@@ -204,10 +218,24 @@ def test_a_name_belongs_to_the_column_that_had_it_when_the_file_was_written() ->
     assert unknown.removed_files.num_files == 1
 
 
+def test_a_file_that_is_older_than_the_log_has_none_of_its_later_columns() -> None:
+    both, one = table({"a": "", "b": ""}), table({"a": ""})
+    whole = log(*(("CREATE OR REPLACE TABLE", each) for each in (both, one, both, one)))
+    older = dropped_columns(places(whole, files=(data(REMOVED, "b", added_under=None),)))
+    of_any_time = dropped_columns(places(whole, files=(data(UNTRACKED, "b", added_under=None),)))
+
+    assert [(row.version, row.gone) for row in older] == [(3, True), (1, False)]
+    assert [(row.version, row.gone) for row in of_any_time] == [(3, False), (1, False)]
+
+
 def test_a_column_that_restore_brought_back_was_not_dropped() -> None:
     back = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("RESTORE", BOTH))
 
     assert paths(places(back, files=(data(LIVE, "a", "b"),))) == []
+    steps = [("DROP COLUMNS", ONE), ("RESTORE", BOTH), ("DROP COLUMNS", ONE)]
+    column = only(places(log(("CREATE TABLE", BOTH), *steps)))
+    assert (column.version, column.versions) == (3, 2)
+    assert (column.first_version, column.last_version) == (0, 2)
 
 
 def test_in_mode_id_the_field_id_tells() -> None:
@@ -216,6 +244,8 @@ def test_in_mode_id_the_field_id_tells() -> None:
     foreign = (ParquetColumn(("x",), 1), ParquetColumn(("y",), 2))
 
     assert paths(places(whole, files=(data(LIVE, columns=foreign),))) == [("b", "b", False)]
+    misnamed = (ParquetColumn(("b",), 1),)
+    assert only(places(whole, files=(data(LIVE, columns=misnamed),))).gone
 
 
 def test_files_of_a_clones_source_are_named_and_not_counted() -> None:

@@ -151,6 +151,8 @@ final class ColumnMentions {
     for (JsonNode kind : kinds) {
       if (kind.isObject()) {
         collect(kind, List.of());
+      } else if (kind.isArray() || kind.isTextual()) {
+        problem = "it has statistics that are not by column";
       }
     }
   }

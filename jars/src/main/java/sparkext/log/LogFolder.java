@@ -18,7 +18,8 @@ import org.apache.hadoop.fs.Path;
  * <p>Source: Delta 4.4.0, FileNames.scala; MetadataCleanup.scala.
  */
 record LogFolder(List<LogFolder.Found> files) {
-  private static final Pattern COMMIT = Pattern.compile("(\\d+)(?:\\.[^.]+)?\\.json");
+  private static final Pattern COMMIT = Pattern.compile("(\\d+)\\.json");
+  private static final Pattern STAGED_COMMIT = Pattern.compile("(\\d+)\\.[^.]+\\.json");
   private static final Pattern COMPACTION = Pattern.compile("(?:\\d+)\\.(\\d+)\\.compacted\\.json");
   private static final Pattern CHECKPOINT =
       Pattern.compile("(\\d+)\\.checkpoint(?:\\.[^.]+)*\\.(?:json|parquet)");
@@ -92,28 +93,32 @@ record LogFolder(List<LogFolder.Found> files) {
       matcher = CHECKPOINT.matcher(name);
       version = matcher.matches() ? Long.valueOf(matcher.group(1)) : null;
       problem = name.endsWith(".parquet") ? null : "it is no sidecar";
-    } else if (inside.isEmpty() || inside.equals(STAGED + "/")) {
-      if ((matcher = COMPACTION.matcher(name)).matches()) {
-        version = Long.valueOf(matcher.group(1));
-      } else if ((matcher = CHECKPOINT.matcher(name)).matches()) {
-        kind = Kind.CHECKPOINT;
-        version = Long.valueOf(matcher.group(1));
-      } else if ((matcher = CHECKSUM.matcher(name)).matches()) {
-        kind = Kind.CHECKSUM;
-        version = Long.valueOf(matcher.group(1));
-      } else if ((matcher = COMMIT.matcher(name)).matches()) {
-        kind = Kind.COMMIT;
-        version = Long.valueOf(matcher.group(1));
-        // The columns of such a commit are those of no version that is known here.
-        problem = version > lastVersion ? "it is of a version that is not read" : null;
-      } else if (!NOTES.contains(name)) {
-        problem = "nothing of Delta is called so";
-      }
-    } else {
+    } else if (isCommit(name, inside)) {
+      kind = Kind.COMMIT;
+      version = Long.valueOf(name.substring(0, name.indexOf('.')));
+      // The columns of such a commit are those of no version that is known here.
+      problem = version > lastVersion ? "it is of a version that is not read" : null;
+    } else if (!inside.isEmpty()) {
       problem = "it is in a folder that is none of Delta's";
+    } else if ((matcher = COMPACTION.matcher(name)).matches()) {
+      version = Long.valueOf(matcher.group(1));
+    } else if ((matcher = CHECKPOINT.matcher(name)).matches()) {
+      kind = Kind.CHECKPOINT;
+      version = Long.valueOf(matcher.group(1));
+    } else if ((matcher = CHECKSUM.matcher(name)).matches()) {
+      kind = Kind.CHECKSUM;
+      version = Long.valueOf(matcher.group(1));
+    } else if (!NOTES.contains(name)) {
+      problem = "nothing of Delta is called so";
     }
     return new Found(
         file.getPath(), kind, version, file.getModificationTime(), !inside.isEmpty(), problem);
+  }
+
+  private static boolean isCommit(String name, String inside) {
+    return inside.isEmpty()
+        ? COMMIT.matcher(name).matches()
+        : inside.equals(STAGED + "/") && STAGED_COMMIT.matcher(name).matches();
   }
 
   private static FileStatus[] list(FileSystem storage, Path folder) throws IOException {

@@ -58,9 +58,13 @@ public final class LoggedTable {
     return described("reads the log and footers", () -> read(/* withFiles= */ true, sample));
   }
 
-  /** What lies in the table's folder, and what is left of its columns there. */
-  public FolderPlaces places() throws IOException {
-    return described("reads the folder, the log and footers", this::readPlaces);
+  /**
+   * What lies in the table's folder, and what is left of its columns there.
+   *
+   * @param metadata of {@link #metadata}
+   */
+  public FolderPlaces places(TableLog metadata) throws IOException {
+    return described("reads the folder, the log and footers", () -> readPlaces(metadata));
   }
 
   private interface Reading<T> {
@@ -98,10 +102,10 @@ public final class LoggedTable {
     return String.valueOf(reason.getMessage()).lines().findFirst().orElse("");
   }
 
-  private FolderPlaces readPlaces() throws IOException {
+  private FolderPlaces readPlaces(TableLog metadata) throws IOException {
     LogFolder folder = LogFolder.of(table, configuration, log.lastVersion());
     List<Long> changes =
-        read(/* withFiles= */ false, null).commits().stream()
+        metadata.commits().stream()
             .filter(commit -> commit.has("metaData"))
             .map(TableLog.Commit::version)
             .toList();

@@ -32,7 +32,7 @@ final class DroppedColumns {
     DeltaLog delta = snapshot.deltaLog();
     LoggedTable read = new LoggedTable(session, delta.newDeltaHadoopConf(), delta.dataPath());
     TableLog log = read.metadata();
-    FolderPlaces places = read.places();
+    FolderPlaces places = read.places(log);
     Metadata metadata = snapshot.metadata();
     return MetadataRules.relation(
         "column_mapping_dropped",
