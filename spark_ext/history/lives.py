@@ -88,15 +88,18 @@ def column_lives(found: Sequence[State]) -> tuple[ColumnLife, ...]:
 
 
 def _returned(lives: Sequence[ColumnLife], column: Column, state: State) -> ColumnLife | None:
-    """The column that was dropped and is here again."""
-    gone = (life for life in reversed(lives) if life.dropped_by is not None)
-    return next((life for life in gone if _is_same(life.last, column, state)), None)
+    """The column that was dropped and is here again; None where it may be one of several."""
+    gone = (life for life in lives if life.dropped_by is not None)
+    same = [life for life in gone if _is_same(life.last, column, state)]
+    return same[0] if len(same) == 1 else None
 
 
 def _is_same(old: Column, new: Column, state: State) -> bool:
     if state.is_mapped:
         return old.has_physical_name and (old.id, old.physical_path) == (new.id, new.physical_path)
-    return state.may_bring_columns and state.commit is not None and old.path == new.path
+    # A commit that does not say what it is may be a RESTORE, and may not.
+    is_known = state.operation is not None
+    return is_known and state.may_bring_columns and old.path == new.path
 
 
 def spans(life: ColumnLife, last_version: int) -> Iterator[range]:

@@ -17,6 +17,7 @@ from spark_ext.history.status import Status, status
 from spark_ext.leave.exits import ColumnMappingExit, exits
 from spark_ext.leave.survey import SurveyedTable, surveyed
 from spark_ext.log.actions import Commit, TableLog
+from spark_ext.log.replay import states
 from spark_ext.model.column_mapping import (
     column_id,
     has_column_id,
@@ -103,7 +104,11 @@ def column_mapping_dropped(request: str) -> Relation:
     # As for the audit.
     from spark_ext.erasure.dropped_columns import dropped_columns
 
-    return DroppedColumn, dropped_columns(parse_places(request))
+    places = parse_places(request)
+    if not states(places.log):
+        # Nothing would be said of any column.
+        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
+    return DroppedColumn, dropped_columns(places)
 
 
 def column_mapping_survey(request: str) -> Relation:

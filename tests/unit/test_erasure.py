@@ -238,6 +238,18 @@ def test_a_column_that_restore_brought_back_was_not_dropped() -> None:
     assert (column.first_version, column.last_version) == (0, 2)
 
 
+def test_a_column_that_came_back_as_nobody_knows_which_hides_none_of_them() -> None:
+    both, one = table({"a": "", "b": ""}), table({"a": ""})
+    twice = [("WRITE", each) for each in (both, one, both, one)]
+    removed = (data(REMOVED, "b", added_under=0), data(REMOVED, "b", added_under=2))
+
+    found = dropped_columns(places(log(*twice, ("RESTORE", both)), files=removed))
+    assert [(row.version, row.removed_files.num_files) for row in found] == [(3, 1), (1, 1)]
+    found = dropped_columns(places(log(*twice[:2], ("WRITE", both)), files=removed[:1]))
+    assert [(row.version, row.removed_files.num_files) for row in found] == [(1, 1)]
+    assert paths(places(log(*twice[:2], ("RESTORE", both)), files=removed[:1])) == []
+
+
 def test_in_mode_id_the_field_id_tells() -> None:
     by_id = (table({"a": "1 a", "b": "2 b"}, "id", "true"), table({"a": "1 a"}, "id", "true"))
     whole = log(("CREATE TABLE", by_id[0]), ("DROP COLUMNS", by_id[1]))

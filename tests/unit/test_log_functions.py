@@ -197,9 +197,57 @@ def test_the_status_of_a_table_without_features_or_flag() -> None:
     assert (row["trueSince"], row["droppedOrRenamed"]) == (None, [])
 
 
+PLACES: dict[str, Any] = {
+    "name": "t",
+    "log": {
+        **LOG,
+        "commits": [
+            {**LOG["commits"][0]},
+            {**LOG["commits"][1], "actions": [metadata({"a b": "1 x"}, "true")]},
+        ],
+    },
+    "now": 1_000,
+    "deletedFileRetention": 10,
+    "logRetention": 20,
+    "cleansUpLog": True,
+    "files": [
+        {
+            "kind": "removed",
+            "numFiles": 2,
+            "sizeInBytes": 20,
+            "removableFrom": 995,
+            "source": None,
+            "isHidden": False,
+            "addedUnder": 0,
+            "partitionColumns": [],
+            "folders": [],
+            "statistics": [],
+            "columns": [{"path": ["s"], "fieldId": 2}, {"path": ["s", "c"], "fieldId": 3}],
+            "problem": None,
+        }
+    ],
+    "logFiles": [],
+    "boundaries": [{"version": 6, "time": 400}],
+}
+
+
+def test_a_dropped_column_is_a_row_with_its_steps() -> None:
+    rows = answer("column_mapping_dropped", **PLACES)["rows"]
+
+    assert [(row["path"], row["physicalPath"], row["version"]) for row in rows] == [
+        ("s", "s", 4),
+        ("s.c", "s.c", 4),
+    ]
+    assert rows[0]["removedFiles"] == {"numFiles": 2, "sizeInBytes": 20}
+    step = {"step": "VACUUM", "statement": "VACUUM t", "earliest": 1_006}
+    assert [row["steps"] for row in rows] == [[step], [step]]
+
+
 @pytest.mark.parametrize(
     ("function", "request_"),
     [
+        ("column_mapping_dropped", {**PLACES, "log": {**LOG, "commits": []}}),
+        ("column_mapping_dropped", {**PLACES, "logRetention": None}),
         ("column_mapping", {"log": LOG}),
         ("column_mapping", {"name": "t", "log": LOG}),
         ("column_mapping", {"table": wire(table({"a": ""})), "log": {}}),
