@@ -35,7 +35,7 @@ BEFORE = {
         *(f"INSERT INTO {name} VALUES (1, 'Rome')" for name in ("trips", "rides")),
         *(f"ALTER TABLE {name} RENAME COLUMN city TO town" for name in ("trips", "rides")),
     ],
-    "docs/purge.md": [f"CREATE TABLE trips {TRACKED}"],
+    "docs/purge.md": [f"CREATE TABLE trips {TRACKED}", "INSERT INTO trips VALUES (1, 'Rome')"],
     "docs/survey.md": [
         *(f"CREATE TABLE sales.{name} {TRACKED}" for name in ("orders", "returns")),
         f"CREATE TABLE sales.customers {UNTRACKED}",
