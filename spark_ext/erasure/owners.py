@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +37,9 @@ class Stranger:
 
 Owner = ColumnLife | Stranger
 
+# Delta 4.4.0, DeltaColumnMapping.scala, `generatePhysicalName`: no two columns have the same.
+_RANDOM_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
 
 @dataclass(frozen=True)
 class Owners:
@@ -63,10 +67,12 @@ class Owners:
             found = self._in_state(state, path, field_id)
             if found is not None:
                 return found
-        candidates: set[Owner] = set(self._by_id.get(field_id, ()) if field_id else ())
-        candidates |= self._by_name.get(lower(path), set())
-        if candidates:
-            return self._older_than(candidates, under)
+        by_id: set[Owner] = set(self._by_id.get(field_id, ()) if field_id else ())
+        by_name = self._by_name.get(lower(path), set())
+        if by_name or by_id:
+            found = self._known_at(by_id | by_name, path, under)
+            # Who writes a file that no log has may count its fields in his own way.
+            return found if by_name or under is not None else found | self._stranger(path)
         # A column of such a name was found above.
         if lower(path) in self._inner or self._known.is_internal(path):
             return set()
@@ -87,7 +93,7 @@ class Owners:
         }
         found = self.of((name,), under)
         if any(isinstance(owner, Stranger) for owner in found) and by_own_name:
-            return self._older_than(by_own_name, under)
+            return self._known_at(by_own_name, (name,), under)
         return found
 
     def of_schema(
@@ -121,17 +127,19 @@ class Owners:
             if life.is_in(version) and life.at(version).path == path:
                 yield life
 
-    def _older_than(self, candidates: set[Owner], under: int | None) -> set[Owner]:
-        """Without columns that came after the file, if there are others."""
-        if under is None:
-            return candidates
-        version = max(under, self.states[0].version)
+    def _known_at(self, candidates: set[Owner], path: Path, under: int | None) -> set[Owner]:
+        """Those that are as old as a file may be; else one that the log no longer knows."""
+        oldest = self.states[0].version
+        version = oldest if under is None else max(under, oldest)
         older: set[Owner] = {
             owner
             for owner in candidates
             if isinstance(owner, ColumnLife) and owner.since <= version
         }
-        return older or candidates
+        if under is not None:
+            return older or {Stranger(path)}
+        is_known = older or oldest == 0 or _RANDOM_NAME.fullmatch(path[-1])
+        return candidates if is_known else candidates | {Stranger(path)}
 
     def _stranger(self, path: Path) -> set[Owner]:
         """The topmost part of a path that no schema knows."""
@@ -140,8 +148,8 @@ class Owners:
             if part in self._by_name or part in self._inner:
                 continue
             above = self._types.get(part[:-1], "struct")
-            if isinstance(above, str) and above != "struct":
-                return set()  # what is below, such as a variant's parts, is the format's business
+            if above == "variant":
+                return set()  # its parts are the format's business
             if isinstance(above, str) or above["type"] == "struct":
                 return {Stranger(path[:length])}
             return self._in_odd_group(path)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,20 +107,27 @@ def _in_entries(owners: Owners, files: DataFiles) -> set[Owner]:
 def _in_log_files(owners: Owners, files: LogFiles) -> set[Owner]:
     is_older = files.under is None and files.version is not None
     under = BEFORE_LOG if is_older else files.under
-    found = _named(owners, files.statistics, files.partition_columns, under)
+    # A checkpoint has removed files of any time before it, with partition values and no statistics.
+    of_removed = under if files.kind == COMMIT else None
+    found = _named(owners, files.statistics, (), under)
+    found |= _named(owners, (), files.partition_columns, of_removed)
     for folder in files.folders:
-        found |= owners.of_folder(folder, under)
+        found |= owners.of_folder(folder, of_removed)
+    texts = list(files.texts)
     for text in files.schemas:
         metadata = actions.metadata({"schemaString": text})
         if metadata is not None:
             for owner, column in owners.of_schema(metadata, under):
+                told = field_metadata(column.field)
                 # A name alone is no data; a default, an expression or a comment may be.
-                if not field_metadata(column.field).keys() <= _NO_VALUES:
+                if not told.keys() <= _NO_VALUES:
                     found.add(owner)
+                # An expression may be of another column than the one that has it.
+                texts += [str(told[key]) for key in told.keys() - _NO_VALUES]
     for life in owners.lives:
         if life.dropped_by is not None and _may_tell_of(life, files):
             name = _as_word(life)
-            if any(name.search(text) for text in files.texts):
+            if any(name.search(text) for text in texts):
                 found.add(life)
     return found
 
@@ -144,9 +152,11 @@ def _may_tell_of(life: ColumnLife, files: LogFiles) -> bool:
 
 @cache
 def _as_word(life: ColumnLife) -> re.Pattern[str]:
-    """Each of a column's names, as a word in any letter case."""
+    """Each of a column's names, as a word in any letter case; as JSON or SQL has it, too."""
     names = {
         part for _, column in life.columns for part in (column.path[-1], column.physical_path[-1])
     }
-    words = "|".join(map(re.escape, sorted(names)))
+    names |= {json.dumps(name, ensure_ascii=False)[1:-1] for name in names}
+    names |= {name.replace("`", "``") for name in names}
+    words = "|".join(map(re.escape, sorted(names, reverse=True)))
     return re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)

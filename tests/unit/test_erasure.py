@@ -228,6 +228,65 @@ def test_a_file_that_is_older_than_the_log_has_none_of_its_later_columns() -> No
     assert [(row.version, row.gone) for row in of_any_time] == [(3, False), (1, False)]
 
 
+def test_a_later_column_hides_none_that_the_log_forgot() -> None:
+    one, both = table({"a": ""}), table({"a": "", "b": ""})
+    whole = log(*(("WRITE", each) for each in (both, one, one, both)))
+    cut = cleaned_up(whole, 2)
+
+    for kind in (REMOVED, UNTRACKED, CHANGE_DATA):
+        found = places(cut, files=(data(kind, "b", added_under=None),))
+        assert paths(found) == [(None, "b", False)], kind
+    before = logged(COMMIT, version=1, under=None, statistics=(("b",),))
+    assert paths(places(cut, log_files=(before,))) == [(None, "b", False)]
+    # The whole log knows all that ever was.
+    of_any_time = (data(UNTRACKED, "b", added_under=None),)
+    assert paths(places(log(("WRITE", one), ("WRITE", both)), files=of_any_time)) == []
+
+
+def test_a_random_physical_name_is_of_one_column_alone() -> None:
+    name = "col-3f2a91d4-0c11-4a5e-8a53-1f6f3fbd0c44"
+    later = table({"a": "1 a", "b": f"2 {name}"}, "name", "true")
+    cut = cleaned_up(log(("CREATE TABLE", ONE), ("DROP COLUMNS", ONE), ("ADD COLUMNS", later)), 1)
+
+    assert paths(places(cut, files=(data(UNTRACKED, name, added_under=None),))) == []
+
+
+def test_a_field_that_the_log_forgot_is_found_though_its_struct_is_none_now() -> None:
+    field = data(REMOVED, ("b",), ("b", "c"), added_under=None)
+
+    assert paths(places(log(("WRITE", table({"b": ""}))), files=(field,))) == [(None, "b.c", False)]
+
+
+def test_a_checkpoint_may_have_removed_files_of_any_time_before_it() -> None:
+    both, one = table({"a": "", "b": ""}), table({"a": ""})
+    whole = log(*(("WRITE", each) for each in (both, one, both)))
+    checkpoint = logged(CHECKPOINT, version=2, under=2, partition_columns=("b",))
+
+    (dropped,) = dropped_columns(places(whole, log_files=(checkpoint,)))
+    assert (dropped.version, dropped.checkpoints, dropped.gone) == (1, 1, False)
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a`b"])
+def test_names_are_found_as_json_and_sql_write_them(name: str) -> None:
+    both = table({"a": "1 a", name: "2 col-5d2c"}, "name", "true")
+    whole = log(("CREATE TABLE", both), ("DROP COLUMNS", ONE))
+    written = {"json": json.dumps(f"({name} = 'x')"), "sql": f"`{name.replace('`', '``')}` = 'x'"}
+
+    for text in written.values():
+        column = only(places(whole, log_files=(logged(COMMIT, texts=(text,)),)))
+        assert (column.commits, column.gone) == (1, False), text
+
+
+def test_an_expression_of_another_column_may_be_of_a_dropped_one() -> None:
+    field = {"name": "a", "type": "boolean", "nullable": True}
+    field["metadata"] = {"delta.generationExpression": "b = 'x'"}
+    text = json.dumps({"type": "struct", "fields": [field]})
+
+    column = only(places(log_files=(logged(COMMIT, schemas=(text,)),)))
+
+    assert (column.commits, column.gone) == (1, False)
+
+
 def test_a_column_that_restore_brought_back_was_not_dropped() -> None:
     back = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("RESTORE", BOTH))
 
@@ -258,6 +317,9 @@ def test_in_mode_id_the_field_id_tells() -> None:
     assert paths(places(whole, files=(data(LIVE, columns=foreign),))) == [("b", "b", False)]
     misnamed = (ParquetColumn(("b",), 1),)
     assert only(places(whole, files=(data(LIVE, columns=misnamed),))).gone
+    # Who wrote a file that no log has may have counted in his own way.
+    strange = data(UNTRACKED, columns=(ParquetColumn(("z",), 1),), added_under=None)
+    assert ("z", False) in [row[1:] for row in paths(places(whole, files=(strange,)))]
 
 
 def test_files_of_a_clones_source_are_named_and_not_counted() -> None:

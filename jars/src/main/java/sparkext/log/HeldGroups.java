@@ -149,7 +149,7 @@ record HeldGroups(
   /** An empty folder is one of its own. */
   private static List<String> folders(Row row, String relative) {
     boolean isFolder = Boolean.TRUE.equals(row.getAs("isFolder"));
-    return DataFooter.folders(DataFooter.place(isFolder ? relative + "/." : relative));
+    return DataFooter.folders(DataFooter.place(isFolder ? relative + "/file" : relative));
   }
 
   /** The folder of another table's file, without values in its name. */

@@ -18,12 +18,13 @@ import org.apache.hadoop.fs.Path;
  * <p>Source: Delta 4.4.0, FileNames.scala; MetadataCleanup.scala.
  */
 record LogFolder(List<LogFolder.Found> files) {
-  private static final Pattern COMMIT = Pattern.compile("(\\d+)\\.json");
-  private static final Pattern STAGED_COMMIT = Pattern.compile("(\\d+)\\.[^.]+\\.json");
-  private static final Pattern COMPACTION = Pattern.compile("(?:\\d+)\\.(\\d+)\\.compacted\\.json");
+  private static final Pattern COMMIT = Pattern.compile("(0*\\d{1,18})\\.json");
+  private static final Pattern STAGED_COMMIT = Pattern.compile("(0*\\d{1,18})\\.[^.]+\\.json");
+  private static final Pattern COMPACTION =
+      Pattern.compile("(?:0*\\d{1,18})\\.(0*\\d{1,18})\\.compacted\\.json");
   private static final Pattern CHECKPOINT =
-      Pattern.compile("(\\d+)\\.checkpoint(?:\\.[^.]+)*\\.(?:json|parquet)");
-  private static final Pattern CHECKSUM = Pattern.compile("(\\d+)\\.crc");
+      Pattern.compile("(0*\\d{1,18})\\.checkpoint(?:\\.[^.]+)*\\.(?:json|parquet)");
+  private static final Pattern CHECKSUM = Pattern.compile("(0*\\d{1,18})\\.crc");
   private static final Pattern HADOOP_CHECKSUM = Pattern.compile("\\..+\\.crc");
   private static final List<String> NOTES = List.of("_last_checkpoint", "_last_vacuum_info");
   private static final String SIDECARS = "_sidecars";

@@ -11,9 +11,12 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
@@ -37,9 +40,11 @@ record LogListing(
     Long hintedCheckpoint) {
   private static final String FOLDER = "_delta_log";
   private static final String SIDECARS = "_sidecars";
+  private static final String STAGED_COMMITS = "_staged_commits";
   private static final String HINT = "_last_checkpoint";
   private static final long NO_VERSION = -1;
   private static final Pattern COMMIT = Pattern.compile("(\\d{20})\\.json");
+  private static final Pattern STAGED = Pattern.compile("(\\d{20})\\.[^.]+\\.json");
   private static final Pattern COMPACTION =
       Pattern.compile("(\\d{20})\\.(\\d{20})\\.compacted.json");
   private static final Pattern WHOLE = Pattern.compile("(\\d{20})\\.checkpoint\\.parquet");
@@ -69,8 +74,13 @@ record LogListing(
   /** A log compaction file. */
   record Compaction(long firstVersion, long version, Path path) {}
 
-  /** Lists a table's log; empty where the table has none. */
-  static LogListing of(Path table, Configuration configuration) throws IOException {
+  /**
+   * Lists a table's log; empty where the table has none.
+   *
+   * @param staged commits that a catalog has accepted, for those that are nowhere else
+   */
+  static LogListing of(Path table, Configuration configuration, List<FileStatus> staged)
+      throws IOException {
     Path folder = new Path(table, FOLDER);
     FileSystem storage = folder.getFileSystem(configuration);
     List<Commit> commits = new ArrayList<>();
@@ -99,6 +109,8 @@ record LogListing(
             .add(path);
       }
     }
+    Set<Long> published = commits.stream().map(Commit::version).collect(Collectors.toSet());
+    commits(staged).filter(commit -> !published.contains(commit.version())).forEach(commits::add);
     parts.forEach((key, files) -> addWhole(key, files, checkpoints));
     commits.sort(Comparator.comparingLong(Commit::version));
     commits.subList(0, afterGap(commits)).clear();
@@ -106,6 +118,28 @@ record LogListing(
         Comparator.comparingLong(Checkpoint::version).thenComparing(c -> c.parts().get(0)));
     compactions.sort(Comparator.comparingLong(Compaction::version));
     return new LogListing(commits, checkpoints, compactions, hint(storage, new Path(folder, HINT)));
+  }
+
+  /**
+   * Whether commits wait after the last one that is in the folder itself; which of them count is
+   * known to the table's catalog alone.
+   */
+  boolean hasStaged(Path table, Configuration configuration) throws IOException {
+    Path folder = new Path(new Path(table, FOLDER), STAGED_COMMITS);
+    return commits(List.of(list(folder.getFileSystem(configuration), folder)))
+        .anyMatch(commit -> commit.version() > lastVersion());
+  }
+
+  private static Stream<Commit> commits(List<FileStatus> staged) {
+    return staged.stream()
+        .map(
+            file -> {
+              Matcher found = STAGED.matcher(file.getPath().getName());
+              return found.matches()
+                  ? new Commit(version(found, 1), file.getPath(), file.getModificationTime())
+                  : null;
+            })
+        .filter(Objects::nonNull);
   }
 
   boolean isEmpty() {

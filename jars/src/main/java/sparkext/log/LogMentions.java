@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
@@ -164,6 +165,8 @@ final class LogMentions {
         for (String line; (line = lines.readLine()) != null; ) {
           mentions.addJson(line);
         }
+      } catch (ChecksumException broken) {
+        mentions.fail("it is not what was written");
       }
     }
 

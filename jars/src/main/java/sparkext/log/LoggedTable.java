@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -30,13 +31,21 @@ public final class LoggedTable {
 
   /**
    * @param table its absolute path
+   * @param staged commits that a catalog has accepted, of which it may be that they are not in the
+   *     log's folder itself
    */
-  public LoggedTable(SparkSession session, Configuration configuration, Path table)
+  public LoggedTable(
+      SparkSession session, Configuration configuration, Path table, List<FileStatus> staged)
       throws IOException {
     this.session = session;
     this.configuration = configuration;
     this.table = table;
-    this.log = LogListing.of(table, configuration);
+    this.log = LogListing.of(table, configuration, staged);
+  }
+
+  /** Whether there are commits of which only a catalog knows whether they count. */
+  public boolean hasStaged() throws IOException {
+    return log.hasStaged(table, configuration);
   }
 
   /** Whether there is neither a commit nor a checkpoint. */

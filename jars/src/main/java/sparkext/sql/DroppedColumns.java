@@ -4,7 +4,6 @@ package sparkext.sql;
 import java.io.IOException;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaConfigs;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.unsafe.types.CalendarInterval;
@@ -29,8 +28,7 @@ final class DroppedColumns {
       throws UsageTrackingException, IOException {
     NamedTable table = NamedTable.byName(session, name);
     Snapshot snapshot = table.snapshot();
-    DeltaLog delta = snapshot.deltaLog();
-    LoggedTable read = new LoggedTable(session, delta.newDeltaHadoopConf(), delta.dataPath());
+    LoggedTable read = StagedCommits.log(session, snapshot);
     TableLog log = read.metadata();
     FolderPlaces places = read.places(log);
     Metadata metadata = snapshot.metadata();

@@ -2,7 +2,9 @@
 package sparkext.sql;
 
 import java.io.IOException;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -20,7 +22,7 @@ public final class TableAudit {
   private TableAudit() {}
 
   /**
-   * The findings.
+   * The findings. A table whose newest commits are staged has to be one that Delta opens.
    *
    * @param sample of so many data files the footers are read; null for all
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_UNREADABLE_LOG
@@ -28,8 +30,11 @@ public final class TableAudit {
   static Relation of(SparkSession session, String name, Integer sample)
       throws UsageTrackingException, IOException, AnalysisException {
     Configuration configuration = session.sessionState().newHadoopConf();
-    LoggedTable table =
-        new LoggedTable(session, configuration, NamedTable.location(session, name, configuration));
+    Path location = NamedTable.location(session, name, configuration);
+    LoggedTable table = new LoggedTable(session, configuration, location, List.of());
+    if (table.hasStaged()) {
+      table = StagedCommits.log(session, NamedTable.byName(session, name).snapshot());
+    }
     if (table.isMissing()) {
       throw NamedTable.missing(name);
     }

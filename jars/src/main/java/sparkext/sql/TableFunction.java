@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -26,7 +25,6 @@ import sparkext.feature.UsageTrackingFeature;
 import sparkext.files.LiveFiles;
 import sparkext.leave.LeavingCommand;
 import sparkext.leave.LeavingSetting;
-import sparkext.log.LoggedTable;
 import sparkext.log.TableLog;
 import sparkext.release.Versions;
 import sparkext.wire.MetadataRules;
@@ -92,14 +90,9 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         null,
         (session, name, none) -> {
           NamedTable table = NamedTable.byName(session, name);
-          TableLog log = log(session, table.snapshot()).metadata();
+          TableLog log = StagedCommits.log(session, table.snapshot()).metadata();
           return MetadataRules.relation(function, new Question.NamedLog(table.name(), log));
         });
-  }
-
-  private static LoggedTable log(SparkSession session, Snapshot snapshot) throws IOException {
-    DeltaLog log = snapshot.deltaLog();
-    return new LoggedTable(session, log.newDeltaHadoopConf(), log.dataPath());
   }
 
   /** Adds every table function to a session, and what asks them. */
@@ -129,7 +122,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static Relation columns(SparkSession session, String name, Object none)
       throws UsageTrackingException, IOException {
     Snapshot snapshot = NamedTable.byName(session, name).snapshot();
-    TableLog log = log(session, snapshot).metadata();
+    TableLog log = StagedCommits.log(session, snapshot).metadata();
     return MetadataRules.relation("column_mapping", new Question.TableAndLog(snapshot, log));
   }
 

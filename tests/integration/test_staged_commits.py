@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables whose newest commits lie in `_staged_commits` only, until their catalog publishes them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext import UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.leaving import local
+
+CATALOG = "spark_catalog"
+MANAGED = "'delta.feature.catalogManaged' = 'supported'"
+NAME = "managed"
+TESTING = "spark.testing"
+UUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+
+
+@pytest.fixture
+def managed(spark: SparkSession, tmp_path: Path) -> Iterator[Table]:
+    """A tracked table, whose catalog is Delta's own for tests and publishes no commit."""
+    jvm: Any = spark._jvm
+    delta = jvm.org.apache.spark.sql.delta.coordinatedcommits
+    provider = getattr(getattr(delta, "CatalogOwnedCommitCoordinatorProvider$"), "MODULE$")
+    provider.registerBuilder(CATALOG, delta.InMemoryCommitCoordinatorBuilder(1000))
+    table = Table(spark, tmp_path / "t")
+    columns = f"(a INT, b STRING, d INT) USING delta LOCATION '{table.path}'"
+    # Delta makes such tables in its own tests only.
+    jvm.java.lang.System.setProperty(TESTING, "true")
+    spark.sql(f"CREATE TABLE {NAME} {columns} TBLPROPERTIES ({TRACKED}, {NAME_MODE}, {MANAGED})")
+    jvm.java.lang.System.clearProperty(TESTING)
+    table.name = NAME
+    yield table
+    spark.sql(f"DROP TABLE {NAME}")
+    provider.clearBuilders()
+
+
+def staged(table: Table) -> list[Path]:
+    return sorted((table.path / "_delta_log" / "_staged_commits").glob("*.json"))
+
+
+@pytest.fixture
+def changed(managed: Table) -> Table:
+    """Three of its commits are staged, and one that its catalog has not accepted."""
+    managed.insert("(1, 'x', 7)")
+    managed.alter("RENAME COLUMN a TO c")
+    managed.alter("DROP COLUMN d")
+    assert [int(file.name[:20]) for file in staged(managed)] == [1, 2, 3]
+    assert managed.log.version == 0
+    last = staged(managed)[-1]
+    shutil.copy(last, last.with_name(f"{4:020}.{UUID}.json"))
+    return managed
+
+
+def test_what_happened_is_told(changed: Table) -> None:
+    tracking = UsageTracking.forName(changed.spark, NAME)
+
+    since = tracking.status().true_since
+
+    assert since is not None
+    assert (since.version, since.operation) == (2, "RENAME COLUMN")
+    (dropped,) = tracking.dropped_columns().columns
+    assert (dropped.path, dropped.version, dropped.operation) == ("d", 3, "DROP COLUMNS")
+    assert (dropped.live_files.num_files, dropped.commits, dropped.gone) == (1, 1, False)
+
+
+def test_the_audit_looks_at_what_was_added(changed: Table) -> None:
+    assert not spark_ext.audit(changed.spark, NAME).findings
+    (add,) = [
+        json.loads(line)["add"]
+        for line in staged(changed)[0].read_text().splitlines()
+        if "add" in json.loads(line)
+    ]
+
+    local(changed.path, add["path"]).unlink()
+
+    (finding,) = spark_ext.audit(changed.spark, NAME).findings
+    assert finding.check == "file_missing"
