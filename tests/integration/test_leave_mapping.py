@@ -278,10 +278,10 @@ def test_columns_shows_names_ids_and_versions_at_every_level(table: Table) -> No
 
     uuid = table.log.physical_names["a"]
     assert [tuple(row) for row in rows] == [
-        ("b", "b", "a", 1, "int", 0, 1),
-        ("l", "l", "l", 2, "array<struct<x:int>>", 0, None),
-        ("l.element.x", "x", "x", 3, "int", 0, None),
-        ("a", "a", uuid, 4, "string", 2, None),
+        ("b", "b", "a", 1, "int", 0, 1, None),
+        ("l", "l", "l", 2, "array<struct<x:int>>", 0, None, None),
+        ("l.element.x", "x", "x", 3, "int", 0, None, None),
+        ("a", "a", uuid, 4, "string", 2, None, "b"),
     ]
 
 
