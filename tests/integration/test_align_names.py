@@ -21,6 +21,7 @@ from spark_ext.errors import (
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.deltalake_readers import read_by_pyarrow
 from tests.support.leaving import in_matrix
+from tests.support.releases import LIKE_TAKES_PATHS
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 ALIGNING = "sparkext.columnMapping.aligning"
@@ -190,6 +191,7 @@ def test_an_untracked_table_with_its_own_names_is_tracked_without_a_copy(table: 
     assert table.log.live_files == files
 
 
+@pytest.mark.skipif(not LIKE_TAKES_PATHS, reason="CREATE TABLE LIKE takes no path")
 def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path: Path) -> None:
     misled(table, NAME_MODE)
     like = Table(table.spark, tmp_path / "like")

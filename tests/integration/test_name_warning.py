@@ -92,7 +92,8 @@ def test_a_nested_add_by_a_write_is_told(table: Table, log: Callable[[], list[st
 
 def merge(table: Table) -> None:
     table.spark.sql(
-        f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t USING (SELECT 2 AS id, 'X' AS city) s"
+        f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t"
+        " USING (SELECT 2 AS id, 'Y' AS town, 'X' AS city) s"
         " ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
     )
 
