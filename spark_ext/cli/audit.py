@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.audit_result import AuditResult
-from spark_ext.cli.session import own_session, told
+from spark_ext.cli.tables import add_tables, exit_code
 
-SOUND, FINDINGS, FAILED = 0, 1, 2
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def add_to(commands: Any) -> None:
@@ -22,9 +22,7 @@ def add_to(commands: Any) -> None:
         help="read the logs and files of tables and tell what is wrong; exit code 1 with findings,"
         " 2 where a table cannot be audited",
     )
-    parser.add_argument(
-        "tables", nargs="+", metavar="TABLE_OR_PATH", help="what has a slash is a path"
-    )
+    add_tables(parser)
     parser.add_argument(
         "--sample", type=_count, metavar="N", help="read the footers of N files of each table"
     )
@@ -33,38 +31,23 @@ def add_to(commands: Any) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Audits every table that it can, and prints what it finds; returns the exit code."""
-    code = SOUND
-    try:
-        for found in _audits(chosen.tables, chosen.sample):
-            if isinstance(found, AuditResult):
-                _print(found, as_json=chosen.json)
-                code = max(code, FINDINGS if found.findings else SOUND)
-            else:
-                print(told(found), file=sys.stderr)
-                code = FAILED
-    except Exception as error:  # no session could be started
-        print(told(error), file=sys.stderr)
-        return FAILED
-    return code
+    look = partial(_look, sample=chosen.sample)
+    return exit_code("audit", chosen.tables, look, partial(_show, as_json=chosen.json))
 
 
-def _audits(tables: list[str], sample: int | None) -> Iterator[AuditResult | Exception]:
+def _look(spark: SparkSession, table: str, *, sample: int | None) -> AuditResult:
     from spark_ext.api.audit import audit
 
-    with own_session("audit") as spark:
-        for table in tables:
-            try:
-                yield audit(spark, table, sample=sample)
-            except Exception as error:  # of Spark, of Java or of the storage: the next may be read
-                yield error
+    return audit(spark, table, sample=sample)
 
 
-def _print(found: AuditResult, *, as_json: bool) -> None:
+def _show(found: AuditResult, *, as_json: bool) -> bool:
     if as_json:
         for finding in found.as_objects():
             print(json.dumps(finding))
     else:
         print(f"{found!r}\n")
+    return not found.findings
 
 
 def _count(text: str) -> int:

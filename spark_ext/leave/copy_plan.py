@@ -43,7 +43,7 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         >>> plan["columns"]
         [{'id': 1, 'name': 'col-3f2a', 'newName': 'fare', 'type': None}]
     """
-    return _plan(table, _logical_name, keeps_ids=False)
+    return _plan(table, _logical_name, keeps_ids=False, kept=ROW_TRACKING_COLUMNS)
 
 
 def purge_plan(table: TableMetadata) -> ColumnPlan:
@@ -62,10 +62,9 @@ def purge_plan(table: TableMetadata) -> ColumnPlan:
         >>> purge_plan(table({"fare": "1 col-3f2a"}, "name", "true"))["columns"]
         [{'id': 1, 'name': 'col-3f2a', 'newName': 'col-3f2a', 'type': None}]
     """
-    plan = _plan(table, physical_name, keeps_ids=True)
-    if table.configuration.get(ROW_TRACKING_ENABLED, "").lower() != "true":
-        plan["kept"] = []
-    return plan
+    is_enabled = table.configuration.get(ROW_TRACKING_ENABLED, "").lower() == "true"
+    kept = ROW_TRACKING_COLUMNS if is_enabled else ()
+    return _plan(table, physical_name, keeps_ids=True, kept=kept)
 
 
 def _logical_name(field: Field) -> str:
@@ -73,13 +72,19 @@ def _logical_name(field: Field) -> str:
     return name
 
 
-def _plan(table: TableMetadata, new_name: Callable[[Field], str], *, keeps_ids: bool) -> ColumnPlan:
+def _plan(
+    table: TableMetadata,
+    new_name: Callable[[Field], str],
+    *,
+    keeps_ids: bool,
+    kept: tuple[str, ...],
+) -> ColumnPlan:
     _check_told_apart(table)
     properties = table.configuration
     return {
         "byId": mode_of(properties) == MODE_ID,
         "keepsIds": keeps_ids,
-        "kept": [properties[key] for key in ROW_TRACKING_COLUMNS if key in properties],
+        "kept": [properties[key] for key in kept if key in properties],
         "columns": [_column(field, new_name) for field in table.schema["fields"]],
     }
 

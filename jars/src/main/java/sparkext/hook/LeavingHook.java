@@ -23,7 +23,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  *
  * <p>Source: Delta 4.4.0, RemoveColumnMappingCommand.scala, {@code run} and {@code buildDataFrame}.
  */
-final class LeavingHook implements DeltaHook {
+final class LeavingHook extends MethodHook {
   private static final String PACKAGE = "org.apache.spark.sql.delta.commands.columnmapping.";
 
   static final LeavingHook AT_START =
@@ -45,12 +45,8 @@ final class LeavingHook implements DeltaHook {
               .and(takesArgument(1, named("scala.collection.immutable.Seq")))
               .and(returns(named("org.apache.spark.sql.Dataset"))));
 
-  private final Class<?> advice;
-  private final ElementMatcher.Junction<MethodDescription> method;
-
   private LeavingHook(Class<?> advice, ElementMatcher.Junction<MethodDescription> method) {
-    this.advice = advice;
-    this.method = method;
+    super(advice, method);
   }
 
   @Override
@@ -61,16 +57,6 @@ final class LeavingHook implements DeltaHook {
   @Override
   public String neighbourName() {
     return PACKAGE + "RemoveColumnMappingCommand$";
-  }
-
-  @Override
-  public ElementMatcher.Junction<MethodDescription> method() {
-    return method;
-  }
-
-  @Override
-  public String adviceName() {
-    return advice.getName();
   }
 
   /** Inlined into Delta's method: its body is skipped where the bridge says true. */

@@ -23,7 +23,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  *
  * <p>Source: Delta 4.4.0, OptimizeTableCommand.scala, {@code OptimizeExecutor}.
  */
-final class PurgeHook implements DeltaHook {
+final class PurgeHook extends MethodHook {
   private static final String PACKAGE = "org.apache.spark.sql.delta.commands.";
   private static final String SEQ = "scala.collection.immutable.Seq";
   private static final String TRANSACTION = "org.apache.spark.sql.delta.OptimisticTransaction";
@@ -64,12 +64,8 @@ final class PurgeHook implements DeltaHook {
           ForgetFilesAdvice.class,
           named("optimize").and(takesArguments(0)).and(returns(named(SEQ))));
 
-  private final Class<?> advice;
-  private final ElementMatcher.Junction<MethodDescription> method;
-
   private PurgeHook(Class<?> advice, ElementMatcher.Junction<MethodDescription> method) {
-    this.advice = advice;
-    this.method = method;
+    super(advice, method);
   }
 
   @Override
@@ -80,16 +76,6 @@ final class PurgeHook implements DeltaHook {
   @Override
   public String neighbourName() {
     return PACKAGE + "TouchedFileWithDV";
-  }
-
-  @Override
-  public ElementMatcher.Junction<MethodDescription> method() {
-    return method;
-  }
-
-  @Override
-  public String adviceName() {
-    return advice.getName();
   }
 
   /** Inlined into Delta's method, which groups what is left to it. */

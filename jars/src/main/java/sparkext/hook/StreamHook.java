@@ -24,7 +24,7 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  *
  * <p>Source: Delta 4.4.0, DeltaSource.scala.
  */
-final class StreamHook implements DeltaHook {
+final class StreamHook extends MethodHook {
   static final StreamHook AT_START =
       new StreamHook(
           named("checkReadIncompatibleSchemaChangeOnStreamStartOnce")
@@ -46,10 +46,8 @@ final class StreamHook implements DeltaHook {
 
   private static final String PACKAGE = "org.apache.spark.sql.delta.sources.";
 
-  private final ElementMatcher.Junction<MethodDescription> method;
-
   private StreamHook(ElementMatcher.Junction<MethodDescription> method) {
-    this.method = method;
+    super(CheckHistoryAdvice.class, method);
   }
 
   @Override
@@ -60,16 +58,6 @@ final class StreamHook implements DeltaHook {
   @Override
   public String neighbourName() {
     return PACKAGE + "DeltaSourceOffset";
-  }
-
-  @Override
-  public ElementMatcher.Junction<MethodDescription> method() {
-    return method;
-  }
-
-  @Override
-  public String adviceName() {
-    return CheckHistoryAdvice.class.getName();
   }
 
   /** Inlined into Delta's method. */
