@@ -173,7 +173,7 @@ class Workshop:
         session = self.spark._jsparkSession
         place = jvm.org.apache.hadoop.fs.Path(str(table))
         configuration = session.sessionState().newHadoopConf()
-        log = jvm.sparkext.log.LoggedTable(session, configuration, place)
+        log = jvm.sparkext.log.LoggedTable(session, configuration, place, jvm.java.util.List.of())
         question = jvm.sparkext.wire.Question.NamedLog("t", log.metadataAndFiles(None))
         return json.loads(question.json())["log"]
 
