@@ -22,7 +22,9 @@ def numbers(release: str) -> tuple[int, ...]:
 DELTA_VERSION = version("delta-spark")
 SPARK = numbers(pyspark.__version__)
 DELTA = numbers(DELTA_VERSION)
-DELTA_COORDINATES = f"io.delta:delta-spark_{SPARK[0]}.{SPARK[1]}_2.13:{DELTA_VERSION}"
+# Since 4.1 an artifact has the line of Spark in its name.
+DELTA_LINE = f"_{SPARK[0]}.{SPARK[1]}" if DELTA >= (4, 1) else ""
+DELTA_COORDINATES = f"io.delta:delta-spark{DELTA_LINE}_2.13:{DELTA_VERSION}"
 
 # What refusals and warnings name.
 SUPPORTED_PAIRS = RELEASES["supported"]
