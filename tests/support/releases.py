@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 
 import pyspark
+import pytest
 from pyspark.sql import SparkSession
 
 from spark_ext.launch.releases import RELEASES
@@ -62,6 +63,16 @@ SQL_GENERATES_COLUMNS = DELTA >= (4, 4)
 # MERGE WITH SCHEMA EVOLUTION evolves in SQL since Delta 4.3. Before, Spark parses it and Delta
 # takes no notice (DeltaAnalysis.scala: `withSchemaEvolution = false`).
 MERGE_IN_SQL_EVOLVES = DELTA >= (4, 3)
+
+
+def since_delta_4_1(reason: str) -> pytest.MarkDecorator:
+    """Leaves a test out on Delta 4.0, which does so: `reason`."""
+    return pytest.mark.skipif(DELTA < (4, 1), reason=f"Delta 4.0 {reason}")
+
+
+# `columnMapping.reuseColumnMetadataDuringReplace` came with 4.1.
+REPLACED_COLUMNS_ARE_NEW = since_delta_4_1("gives the columns of a REPLACE new ids and names")
+NAMES_NO_MISMATCH = since_delta_4_1("has no condition for a schema that does not fit")
 
 
 @contextmanager
