@@ -2,7 +2,8 @@
 """One Spark session with the plugin for all tests that want it, and a fresh table for each.
 
 With TEST_CATALOG=hive in the environment its catalog is a Hive metastore in memory; a JVM has one
-of the two.
+of the two. With TEST_SETTINGS=vendors the session has what vendors set by default; tests that look at
+every property, file or feature fail then.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tests.support.sessions import (
     warehouse_of,
     with_hive_catalog,
     with_one_driver,
+    with_vendors_settings,
 )
 
 ARCHIVE = pytest.StashKey[Path]()
@@ -80,6 +82,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     catalog = os.environ.get("TEST_CATALOG", "in-memory")
     if catalog == "hive":
         builder = with_hive_catalog(builder)
+    if os.environ.get("TEST_SETTINGS") == "vendors":
+        builder = with_vendors_settings(builder)
     session = spark_ext.configure(with_one_driver(builder)).getOrCreate()
     assert session.conf.get("spark.sql.catalogImplementation") == catalog
     session.sparkContext.setLogLevel("ERROR")
