@@ -60,6 +60,10 @@ bench: venv jar ## Time this project against plain delta-spark
 notebook: venv jar ## Run the cells of examples/make_notebook.py and write examples/lakehouse.ipynb
 	$(BIN)/python examples/make_notebook.py
 
+.PHONY: golden
+golden: venv jar ## Make the tables of docs/golden as their JSON says
+	$(BIN)/python -m tests.golden.states
+
 .PHONY: docs
 docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html
