@@ -31,7 +31,7 @@ CONTENTS = {
         "docs/limits",
     ],
     "Look up": ["docs/settings", "docs/errors", "docs/reference", "CHANGELOG"],
-    "Work on it": ["docs/how-it-works", ".github/CONTRIBUTING"],
+    "Work on it": ["docs/how-it-works", "docs/for-engines", ".github/CONTRIBUTING"],
 }
 
 project = "spark-ext"
