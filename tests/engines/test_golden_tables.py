@@ -35,6 +35,7 @@ WRONG: dict[str, dict[str, Rows | str]] = {
         "broken_flag_value": [{"id": 1}],
         "cloned": "FileNotFoundError",
         "flag_true": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
+        "flag_true_by_id": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
         "stale": "FileNotFoundError",
     },
     "polars": dict.fromkeys(STATES, "DeltaProtocolError"),

@@ -52,6 +52,13 @@ def test_a_table_is_what_its_json_says(golden: Path, name: str) -> None:
     assert seen(golden / name) == told
 
 
+def test_files_of_mode_id_have_the_ids_of_the_columns(golden: Path) -> None:
+    log = TableLog(golden / "flag_true_by_id")
+
+    ids = {field.physical_name: field.id for field in log.fields.values()}
+    assert log.parquet_field_ids() == ids
+
+
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.every_variant
 def test_each_version_has_the_flag_that_is_told(golden: Path, name: str) -> None:
