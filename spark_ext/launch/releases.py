@@ -11,6 +11,7 @@ Shape:
         lines work as their neighbours do.
     deltas: For each release of Delta, oldest first, the lines that it has an artifact
         `delta-spark_<line>_<scala>` for. The artifact without a line in its name is for the last.
+    artifactsWithoutLine: The releases that have no other artifact.
     refusedDeltas: The lines of releases that are not supported; one without jars has none.
     removedClasses: What a release of Spark took away that every ALTER TABLE of some Deltas needs. A
         vendor's Spark of the same number may have it.
@@ -47,6 +48,7 @@ class _Releases(TypedDict):
     default: dict[str, str]
     sparks: dict[str, list[str]]
     deltas: dict[str, list[str]]
+    artifactsWithoutLine: list[str]
     refusedDeltas: dict[str, list[str]]
     removedClasses: list[_RemovedClass]
 

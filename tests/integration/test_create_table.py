@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.releases import SQL_GENERATES_COLUMNS
+from tests.support.releases import REPLACED_COLUMNS_ARE_NEW, SQL_GENERATES_COLUMNS
 from tests.support.table_log import FEATURE, UUID, TableLog, is_uuid_name
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
@@ -290,6 +290,7 @@ def test_the_builder_leaves_a_table_that_exists(spark: SparkSession, table: Tabl
     assert is_untracked(table.log)
 
 
+@REPLACED_COLUMNS_ARE_NEW
 def test_create_or_replace_with_more_columns_keeps_the_flag_false(
     spark: SparkSession, named_table: Table
 ) -> None:
@@ -303,6 +304,7 @@ def test_create_or_replace_with_more_columns_keeps_the_flag_false(
     assert named_table.log.ids == {"a": 1, "b": 2}
 
 
+@REPLACED_COLUMNS_ARE_NEW
 def test_create_or_replace_that_drops_a_column_sets_the_flag_and_gives_uuid_names(
     spark: SparkSession, named_table: Table
 ) -> None:
@@ -316,6 +318,7 @@ def test_create_or_replace_that_drops_a_column_sets_the_flag_and_gives_uuid_name
     assert is_uuid_name(named_table.log.physical_names["c"])
 
 
+@REPLACED_COLUMNS_ARE_NEW
 def test_create_or_replace_keeps_a_true_flag(spark: SparkSession, named_table: Table) -> None:
     named_table.create_tracked("a INT, b INT")
     named_table.alter("DROP COLUMN b")

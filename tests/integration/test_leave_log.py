@@ -26,6 +26,7 @@ from tests.support.leaving import (
     pairs,
     setting,
 )
+from tests.support.releases import since_delta_4_1
 from tests.support.table_log import TableLog
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
@@ -151,6 +152,7 @@ def test_statistics_that_are_missing_stay_missing(table: Table, stats: str | Non
     assert table.rows() == [(1,)]
 
 
+@since_delta_4_1("knows no statistics that are structs alone")
 @pytest.mark.parametrize(
     "properties",
     [

@@ -21,7 +21,7 @@ from tests.support.leaving import (
     newest_adds,
     rows_in_files,
 )
-from tests.support.releases import WRITES_PARTITION_COLUMNS
+from tests.support.releases import WRITES_PARTITION_COLUMNS, since_delta_4_1
 from tests.support.table_log import TableLog
 
 MATRIX = pytest.mark.matrix
@@ -107,6 +107,7 @@ def test_partition_values_and_their_folders(
     assert partition_values(log) == values_before
 
 
+@since_delta_4_1("makes a folder for each value of a mapped table too")
 @pytest.mark.parametrize(
     ("data_type", "value"),
     [("STRING", "repeat('x', 300)"), ("STRING", "repeat('\u6f22', 120)"), ("BINARY", "X'6100'")],

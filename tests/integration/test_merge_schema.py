@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.releases import CASTS_EVOLVING_INSERTS
+from tests.support.releases import CASTS_EVOLVING_INSERTS, NAMES_NO_MISMATCH
 from tests.support.table_log import UUID
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
@@ -50,6 +50,7 @@ EVERY_WAY = pytest.mark.parametrize(
 # Refusals.
 
 
+@NAMES_NO_MISMATCH
 def test_an_append_that_may_not_merge_the_schema_is_refused(table: Table) -> None:
     table.create_tracked("a INT")
     rows = table.spark.sql("SELECT 1 AS a, 2 AS b")

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from tests.integration.session_log import session_log
 from tests.support.audited import findings
 from tests.support.delta_table import NAME_MODE, Table
+from tests.support.releases import evolving_merge
 from tests.support.table_log import is_uuid_name
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
@@ -91,11 +92,12 @@ def test_a_nested_add_by_a_write_is_told(table: Table, log: Callable[[], list[st
 
 
 def merge(table: Table) -> None:
-    table.spark.sql(
-        f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t"
-        " USING (SELECT 2 AS id, 'Y' AS town, 'X' AS city) s"
-        " ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
-    )
+    with evolving_merge(table.spark):
+        table.spark.sql(
+            f"MERGE WITH SCHEMA EVOLUTION INTO {table.name} t"
+            " USING (SELECT 2 AS id, 'Y' AS town, 'X' AS city) s"
+            " ON t.id = s.id WHEN NOT MATCHED THEN INSERT *"
+        )
 
 
 def overwrite(table: Table) -> None:

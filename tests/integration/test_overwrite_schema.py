@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import NAMES_NO_MISMATCH
 from tests.support.table_log import UUID, TableLog
 
 SetConf = Callable[[str, str], None]
@@ -38,6 +39,7 @@ def overwritten(table: Table) -> Table:
 # Refusals.
 
 
+@NAMES_NO_MISMATCH
 @pytest.mark.parametrize(
     ("query", "condition"),
     [
@@ -55,6 +57,7 @@ def test_an_overwrite_that_may_not_change_the_schema_is_refused(
     assert overwritten.rows() == [(1, "x")]
 
 
+@NAMES_NO_MISMATCH
 @pytest.mark.parametrize(
     ("options", "condition"),
     [

@@ -24,6 +24,7 @@ from tests.support.leaving import (
     untouched,
 )
 from tests.support.odd_disk import OddDisk
+from tests.support.releases import since_delta_4_1
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
@@ -288,6 +289,7 @@ def test_without_row_tracking_its_columns_go(table: Table) -> None:
         purge(table)
 
 
+@since_delta_4_1("has VACUUM pass over the folders of `_p` once it is renamed")
 def test_vacuum_removes_copies_of_a_partition_with_a_hidden_name(table: Table) -> None:
     table.create("a INT, _p STRING, d INT", TRACKED, NAME_MODE, partitioned_by="_p")
     insert_one_file(table, "(1, 'x', 7)")
@@ -445,6 +447,7 @@ def test_it_gives_way_to(table: Table, other: Callable[[Table], object]) -> None
     assert copies_on_disk(table) <= named
 
 
+@since_delta_4_1("cannot drop rowTracking")
 def test_it_gives_way_where_rows_lose_their_ids(table: Table) -> None:
     """Later files would get the ids that its copies have."""
     dropped(table, TRACKED, NAME_MODE, ROW_TRACKING)

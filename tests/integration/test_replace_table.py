@@ -9,6 +9,7 @@ import pytest
 from delta.tables import DeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import NAMES_NO_MISMATCH, REPLACED_COLUMNS_ARE_NEW
 from tests.support.table_log import UUID
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
@@ -126,6 +127,7 @@ def test_a_refused_replacement_leaves_the_table(
     assert replaced.rows() == [(1, "x")]
 
 
+@NAMES_NO_MISMATCH
 def test_save_as_table_that_may_not_overwrite_the_schema_leaves_the_table(replaced: Table) -> None:
     writer = replaced.spark.sql("SELECT 2 AS a").write.format("delta").mode("overwrite")
     other = replaced.spark.sql("SELECT 2 AS a, 3 AS c").write.format("delta").mode("overwrite")
@@ -149,6 +151,7 @@ def test_a_table_that_is_not_there_can_not_be_replaced(named_table: Table) -> No
 # Column mapping stays on.
 
 
+@REPLACED_COLUMNS_ARE_NEW
 @EVERY_WAY
 def test_the_same_columns_keep_their_ids_and_names_and_the_flag_false(
     replaced: Table, replace_by: Replace
@@ -162,6 +165,7 @@ def test_the_same_columns_keep_their_ids_and_names_and_the_flag_false(
     assert_row_is_under(replaced, ["a", "b"], replace_by, ("y", 2))
 
 
+@REPLACED_COLUMNS_ARE_NEW
 @EVERY_WAY
 def test_more_columns_have_logical_names(replaced: Table, replace_by: Replace) -> None:
     with replaced.one_commit():
@@ -173,6 +177,7 @@ def test_more_columns_have_logical_names(replaced: Table, replace_by: Replace) -
     assert_row_is_under(replaced, ["a", "b", "c"], replace_by, (2, "y", 3))
 
 
+@REPLACED_COLUMNS_ARE_NEW
 @EVERY_WAY
 @pytest.mark.parametrize(
     ("values", "columns", "max_column_id"),
@@ -201,6 +206,7 @@ def test_a_column_that_goes_or_changes_sets_the_flag_in_that_commit(
     assert_row_is_under(replaced, [name for _, name in columns.values()], replace_by, row)
 
 
+@REPLACED_COLUMNS_ARE_NEW
 def test_nested_fields_are_columns_too(table: Table) -> None:
     table.create_tracked("s STRUCT<x: INT, y: INT>, r ARRAY<STRUCT<x: INT>>")
     with table.one_commit():
@@ -224,6 +230,7 @@ def test_nested_fields_are_columns_too(table: Table) -> None:
     assert table.rows("s.x, r[0].x") == [(4, 5)]
 
 
+@REPLACED_COLUMNS_ARE_NEW
 @EVERY_WAY
 def test_the_flag_stays_true(replaced: Table, replace_by: Replace) -> None:
     replaced.alter("DROP COLUMN b")
@@ -237,6 +244,7 @@ def test_the_flag_stays_true(replaced: Table, replace_by: Replace) -> None:
     assert_row_is_under(replaced, ["a", UUID], replace_by, (2, "y"))
 
 
+@REPLACED_COLUMNS_ARE_NEW
 def test_a_partitioning_that_changes_is_no_drop(replaced: Table) -> None:
     with replaced.one_commit():
         replaced.spark.sql(
@@ -317,6 +325,7 @@ def test_a_replacement_that_asks_for_tracking_starts_it(
     assert table.rows() == [(2, 3)]
 
 
+@REPLACED_COLUMNS_ARE_NEW
 def test_an_untracked_table_stays_untracked(table: Table) -> None:
     table.create("a INT, b STRING", NAME_MODE)
     with table.one_commit():

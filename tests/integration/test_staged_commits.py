@@ -16,6 +16,9 @@ import spark_ext
 from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.leaving import local
+from tests.support.releases import since_delta_4_1
+
+pytestmark = since_delta_4_1("has the feature as a preview, under another name")
 
 CATALOG = "spark_catalog"
 MANAGED = "'delta.feature.catalogManaged' = 'supported'"

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import NAMES_NO_MISMATCH, since_delta_4_1
 from tests.support.table_log import FEATURE, UUID
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
@@ -65,6 +66,7 @@ def source(table: Table) -> Table:
 # The sink.
 
 
+@NAMES_NO_MISMATCH
 def test_a_sink_that_may_not_merge_the_schema_is_refused(source: Table, table: Table) -> None:
     table.create_tracked("a INT")
     source.insert("(1, 2, struct(3, 4))")
@@ -97,6 +99,7 @@ def test_new_columns_of_a_sink_have_logical_names_in_the_files_of_that_commit(
     assert table.rows("a, b, s.x, s.y") == [(0, None, 0, None), (1, 2, 3, 4)]
 
 
+@since_delta_4_1("writes the fields too that a row does not have")
 def test_after_a_drop_new_columns_of_a_sink_have_uuid_names(source: Table, table: Table) -> None:
     table.create_tracked("a INT, b INT, s STRUCT<x: INT, y: INT>")
     table.insert("(0, 9, struct(0, 9))")

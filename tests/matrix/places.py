@@ -19,7 +19,10 @@ SCALA = RELEASES["scala"]
 LINES = list(RELEASES["sparks"])
 SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
 DELTAS = list(RELEASES["deltas"])
+WITHOUT_LINE = RELEASES["artifactsWithoutLine"]
 SPARK, DELTA = RELEASES["default"]["spark"], RELEASES["default"]["delta"]
+# The jar adapts to what is older (`sparkext.shim`), and is compiled against what is not.
+COMPILED = next(delta for delta in DELTAS if delta not in WITHOUT_LINE)
 LINE = SPARK.rpartition(".")[0]
 PACKAGE = f"io.delta:delta-spark_{LINE}_{SCALA}:{DELTA}"
 
@@ -47,23 +50,42 @@ def numbers(version: str) -> list[int]:
 def copied_jars() -> str:
     """Each jar of each Delta, as Maven's dependency plugin takes it."""
     return "".join(
-        " " * 16
-        + "<artifactItem><groupId>io.delta</groupId>"
-        + f"<artifactId>delta-spark_{line}_${{scala.binary}}</artifactId>"
-        + f"<version>{delta}</version></artifactItem>\n"
+        copied_jar(line, delta)
         for line in LINES
         for delta in DELTAS
         if line in RELEASES["deltas"][delta]
     )
 
 
+def copied_jar(line: str, delta: str) -> str:
+    """One of them, with its line of Spark in the name of the file."""
+    name = f"delta-spark_{line}_${{scala.binary}}"
+    has_line = delta not in WITHOUT_LINE
+    return (
+        " " * 16
+        + "<artifactItem><groupId>io.delta</groupId>"
+        + f"<artifactId>{name if has_line else 'delta-spark_${scala.binary}'}</artifactId>"
+        + f"<version>{delta}</version>"
+        + ("" if has_line else f"<destFileName>{name}-{delta}.jar</destFileName>")
+        + "</artifactItem>\n"
+    )
+
+
 def pairs() -> str:
     """The rows of the table of pairs."""
     return "".join(
-        f"| {words(row, line)} | {', '.join(row.deltas)} | `delta-spark_{line}_{SCALA}` |\n"
+        f"| {words(row, line)} | {', '.join(deltas)} | `delta-spark{infix}_{SCALA}` |\n"
         for line in LINES
         for row in rows(line)
+        for infix, deltas in artifacts(row, line)
     )
+
+
+def artifacts(row: Row, line: str) -> list[tuple[str, list[str]]]:
+    """What the name of an artifact has of the line of Spark, and the releases that have it so."""
+    without = [delta for delta in row.deltas if delta in WITHOUT_LINE]
+    others = [delta for delta in row.deltas if delta not in WITHOUT_LINE]
+    return [(infix, deltas) for infix, deltas in (("", without), (f"_{line}", others)) if deltas]
 
 
 def words(row: Row, line: str) -> str:
@@ -81,7 +103,7 @@ PLACES = (
     Place("jars/pom.xml", r"(?<=<scala.binary>)[^<]+", SCALA),
     Place("jars/pom.xml", r"(?<=<spark.version>)[^<]+", SPARKS[0]),
     Place("jars/pom.xml", r"(?<=<spark.binary>)[^<]+", LINES[0]),
-    Place("jars/pom.xml", r"(?<=<delta.version>)[^<]+", DELTAS[0]),
+    Place("jars/pom.xml", r"(?<=<delta.version>)[^<]+", COMPILED),
     Place("jars/pom.xml", r"( *<artifactItem><groupId>io\.delta<.*\n)+", copied_jars()),
     Place("pyproject.toml", r'(?<="delta-spark)==[^"]+', f"=={DELTA}"),
     Place("pyproject.toml", r'(?<="pyspark)==[^"]+', f"=={SPARK}"),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 
 import pyspark
+import pytest
 from pyspark.sql import SparkSession
 
 from spark_ext.launch.releases import RELEASES
@@ -22,7 +23,9 @@ def numbers(release: str) -> tuple[int, ...]:
 DELTA_VERSION = version("delta-spark")
 SPARK = numbers(pyspark.__version__)
 DELTA = numbers(DELTA_VERSION)
-DELTA_COORDINATES = f"io.delta:delta-spark_{SPARK[0]}.{SPARK[1]}_2.13:{DELTA_VERSION}"
+# Since 4.1 an artifact has the line of Spark in its name.
+DELTA_LINE = f"_{SPARK[0]}.{SPARK[1]}" if DELTA >= (4, 1) else ""
+DELTA_COORDINATES = f"io.delta:delta-spark{DELTA_LINE}_2.13:{DELTA_VERSION}"
 
 # What refusals and warnings name.
 SUPPORTED_PAIRS = RELEASES["supported"]
@@ -60,6 +63,16 @@ SQL_GENERATES_COLUMNS = DELTA >= (4, 4)
 # MERGE WITH SCHEMA EVOLUTION evolves in SQL since Delta 4.3. Before, Spark parses it and Delta
 # takes no notice (DeltaAnalysis.scala: `withSchemaEvolution = false`).
 MERGE_IN_SQL_EVOLVES = DELTA >= (4, 3)
+
+
+def since_delta_4_1(reason: str) -> pytest.MarkDecorator:
+    """Leaves a test out on Delta 4.0, which does so: `reason`."""
+    return pytest.mark.skipif(DELTA < (4, 1), reason=f"Delta 4.0 {reason}")
+
+
+# `columnMapping.reuseColumnMetadataDuringReplace` came with 4.1.
+REPLACED_COLUMNS_ARE_NEW = since_delta_4_1("gives the columns of a REPLACE new ids and names")
+NAMES_NO_MISMATCH = since_delta_4_1("has no condition for a schema that does not fit")
 
 
 @contextmanager

@@ -66,6 +66,7 @@ def test_an_old_spark_is_refused(spark: str, scala: str, named: str) -> None:
         ("4.1.1", "delta-spark_4.0_2.13:4.1.0", "4.1.0 for Spark 4.0"),
         ("4.0.1", "delta-spark_4.2_2.13:4.4.0", "4.4.0 for Spark 4.2"),
         ("4.2.0", "delta-spark_2.13:4.3.1", "4.3.1 for Spark 4.1"),
+        ("4.1.0", "delta-spark_2.13:4.0.1", "4.0.1 for Spark 4.0"),
         ("4.1.0", "delta-spark_2.13:4.4.0", "4.4.0 for Spark 4.2"),
         ("4.2.0", "delta-spark_4.2_2.13:4.3.1", "4.3.1"),
         ("4.3.0", "delta-spark_4.3_2.13:4.4.0", "4.4.0"),
@@ -84,6 +85,7 @@ def test_a_wrong_pair_is_refused(spark: str, artifact: str, named: str) -> None:
 @pytest.mark.parametrize(
     ("spark", "artifact"),
     [
+        ("4.0.1", "delta-spark_2.13:4.0.0"),
         ("4.0.1", "delta-spark_4.0_2.13:4.1.0"),
         ("4.0.2", "delta-spark_4.0_2.13:4.4.0"),
         ("4.1.1", "delta-spark_4.1_2.13:4.3.1"),
@@ -244,8 +246,9 @@ def test_the_words_tell_the_pairs() -> None:
 def test_the_page_tells_the_pairs() -> None:
     page = (CHECKOUT / "docs" / "install.md").read_text()
     told = set()
-    for sparks, deltas, line in re.findall(r"\| (.+) \| (.+) \| `delta-spark_(.*)_2.13` \|", page):
-        assert {line_of(spark) for spark in sparks_of(sparks)} == {line}
+    for sparks, deltas, line in re.findall(r"\| (.+) \| (.+) \| `delta-spark(.*)_2.13` \|", page):
+        assert {f"_{line_of(spark)}" for spark in sparks_of(sparks)} == {line or "_4.0"}
+        assert (line == "") == set(deltas.split(", ")).issubset(RELEASES["artifactsWithoutLine"])
         told |= {(spark, delta) for spark in sparks_of(sparks) for delta in deltas.split(", ")}
 
     assert told == PAIRS

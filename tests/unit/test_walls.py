@@ -63,7 +63,8 @@ LIBRARIES: Mapping[str, set[str]] = {
 }
 
 JAVA_ROOMS: Mapping[str, set[str]] = {
-    "feature": set(),
+    "shim": {"error"},
+    "feature": {"shim"},
     "s3": set(),
     "parquet": {"s3"},
     "error": set(),
@@ -73,10 +74,10 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "check": {"error", "feature"},
     "log": {"error", "parquet"},
     "wire": {"error", "feature", "process", "parquet", "log"},
-    "files": {"copy", "error", "feature", "parquet", "wire"},
-    "leave": {"copy", "error", "files", "parquet", "wire"},
-    "purge": {"copy", "error", "files", "parquet", "wire"},
-    "stale": {"error", "feature", "log"},
+    "files": {"copy", "error", "feature", "parquet", "shim", "wire"},
+    "leave": {"copy", "error", "files", "parquet", "shim", "wire"},
+    "purge": {"copy", "error", "files", "parquet", "shim", "wire"},
+    "stale": {"error", "feature", "log", "shim"},
     "hook": {"error", "feature", "release", "wire", "leave", "purge", "stale"},
     "sql": {"error", "feature", "files", "leave", "log", "release", "wire"},
     "": {"check", "hook", "process", "release", "sql", "stale", "error"},
@@ -93,6 +94,7 @@ FORBIDDEN_IN_JAVA = {
     "release": ("import org.apache.spark", "import scala", "py4j"),
     "wire": ("net.bytebuddy", "py4j"),
     "stale": ("net.bytebuddy", "py4j"),
+    "shim": ("net.bytebuddy", "py4j"),
     "check": ("net.bytebuddy", "py4j"),
     "sql": ("net.bytebuddy", "py4j"),
 }

@@ -2,10 +2,7 @@
 package sparkext.feature;
 
 import java.util.List;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaConfig;
-import org.apache.spark.sql.delta.DeltaConfigs$;
-import org.apache.spark.sql.delta.PreDowngradeStatus;
 import org.apache.spark.sql.delta.PreDowngradeTableFeatureCommand;
 import org.apache.spark.sql.delta.RemovableFeature;
 import org.apache.spark.sql.delta.Snapshot;
@@ -15,6 +12,7 @@ import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.shim.DeltaShims;
 
 /**
  * The writer table feature {@code columnMappingUsageTracking}.
@@ -78,16 +76,21 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
             /* editable= */ true,
             CollectionConverters.asScala(List.<String>of()).toList());
     String entry = FLAG.substring("delta.".length()).toLowerCase(java.util.Locale.ROOT);
-    DeltaConfigs$.MODULE$.entries().put(entry, flag);
+    DeltaShims.entries().put(entry, flag);
   }
 
   @Override
   public PreDowngradeTableFeatureCommand preDowngradeCommand(DeltaTableV2 table) {
-    return new NothingToPrepare();
+    return NothingToPrepare.command();
   }
 
   @Override
   public boolean validateDropInvariants(DeltaTableV2 table, Snapshot snapshot) {
+    return true;
+  }
+
+  /** The same, as Delta 4.0 asks it. */
+  public boolean validateRemoval(Snapshot snapshot) {
     return true;
   }
 
@@ -104,12 +107,5 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
 
   private Object readResolve() {
     return INSTANCE;
-  }
-
-  private static final class NothingToPrepare extends PreDowngradeTableFeatureCommand {
-    @Override
-    public PreDowngradeStatus removeFeatureTracesIfNeeded(SparkSession session) {
-      return PreDowngradeStatus.DID_NOT_PERFORM_CHANGES();
-    }
   }
 }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import scala.Option;
 import scala.collection.immutable.Set;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.shim.DeltaShims;
 import sparkext.wire.CountedFiles;
 
 /**
@@ -92,7 +93,7 @@ public final class LiveFiles {
         actions.add(action);
       }
     }
-    InMemoryLogReplay replay = new InMemoryLogReplay(Option.empty(), Option.empty());
+    InMemoryLogReplay replay = DeltaShims.logReplay();
     replay.append(0, CollectionConverters.asScala(actions.iterator()));
     return Optional.of(List.copyOf(CollectionConverters.asJava(replay.allFiles())));
   }

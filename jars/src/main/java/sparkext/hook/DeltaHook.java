@@ -7,7 +7,9 @@ import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
 import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.description.method.MethodList;
 import net.bytebuddy.matcher.ElementMatcher;
+import net.bytebuddy.pool.TypePool;
 
 /**
  * One woven method of Delta. A hook class holds, in this order: which type, which method, the
@@ -21,6 +23,11 @@ interface DeltaHook {
    * The neighbour of the woven types in Delta's main package; the loader that has it is Delta's.
    */
   String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
+
+  /** Whether a Delta does here what the hook is for; a release may do it elsewhere, or not yet. */
+  default boolean isNeededIn(TypePool delta) {
+    return true;
+  }
 
   /** The binary name of the type that declares the method. */
   String typeName();
@@ -36,6 +43,25 @@ interface DeltaHook {
 
   /** The binary name of the nested advice class. */
   String adviceName();
+
+  /** Whether features do not say which properties go with them, as they do from 4.1 on. */
+  static boolean isOfDelta40(TypePool delta) {
+    return !has(
+        delta,
+        "org.apache.spark.sql.delta.RemovableFeature",
+        "tablePropertiesToRemoveAtDowngradeCommit");
+  }
+
+  /** Whether a type has a method of this name. */
+  static boolean has(TypePool delta, String typeName, String method) {
+    return !methods(delta, typeName).filter(named(method)).isEmpty();
+  }
+
+  /** The methods of a type; none where a Delta does not have it. */
+  static MethodList<?> methods(TypePool delta, String typeName) {
+    TypePool.Resolution type = delta.describe(typeName);
+    return type.isResolved() ? type.resolve().getDeclaredMethods() : new MethodList.Empty<>();
+  }
 
   /** The method of that name by which a command of Delta's runs. */
   static ElementMatcher.Junction<MethodDescription> ofCommand(String name) {

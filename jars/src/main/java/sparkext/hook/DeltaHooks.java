@@ -21,6 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
+import sparkext.feature.Downgrade;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.leave.LeavingCommand;
 import sparkext.leave.WholeRows;
@@ -40,6 +41,7 @@ public final class DeltaHooks {
           new SupportedFeaturesHook(),
           new AssignedMetadataHook(),
           new ComparedPropertiesHook(),
+          new DowngradeHook(),
           LeavingHook.AT_START,
           LeavingHook.AT_READ,
           PurgeHook.AT_GROUPS,
@@ -52,7 +54,8 @@ public final class DeltaHooks {
           new DeletedFilesHook(),
           new UpdatedFilesHook(),
           new RebasedNamesHook(),
-          new ChangeFeedHook(),
+          ChangeFeedHook.OF_METHOD,
+          ChangeFeedHook.OF_NESTED_METHOD,
           StreamHook.AT_START,
           StreamHook.AT_CHANGE,
           new InsertHook(),
@@ -136,12 +139,13 @@ public final class DeltaHooks {
         return;
       }
       HookWeaver weaver = new HookWeaver(classFiles, neighbour.getClassLoader());
-      List<String> mismatches = weaver.mismatches(ALL);
+      List<DeltaHook> needed = weaver.needed(ALL);
+      List<String> mismatches = weaver.mismatches(needed);
       if (!mismatches.isEmpty()) {
         throw UsageTrackingErrors.unsupportedDeltaVersion(Versions.delta(), mismatches, null)
             .sneak();
       }
-      weaver.weave(ALL);
+      weaver.weave(needed);
       // Before the feature is there: a session that runs already may use it at once. After the
       // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
       UsageTrackingFeature.registerFlag();
@@ -155,6 +159,7 @@ public final class DeltaHooks {
     UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
     BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
     UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
+    BiConsumer<Object, Object> downgraded = Downgrade::removeFlag;
     BiPredicate<Object, Object[]> removed = LeavingCommand::commit;
     UnaryOperator<Object> rewrittenRead = WholeRows::of;
     BiFunction<Object[], Object, Object> purgeBegun = PurgeCommand::begin;
@@ -179,6 +184,7 @@ public final class DeltaHooks {
             entry("supportedFeatures", supportedFeatures),
             entry("assignedMetadata", assignedMetadata),
             entry("comparedProperties", comparedProperties),
+            entry("downgraded", downgraded),
             entry("removed", removed),
             entry("rewrittenRead", rewrittenRead),
             entry("purgeBegun", purgeBegun),

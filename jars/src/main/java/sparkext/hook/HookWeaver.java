@@ -37,6 +37,11 @@ final class HookWeaver {
     this.loader = loader;
   }
 
+  /** Those that this Delta needs. */
+  List<DeltaHook> needed(List<DeltaHook> hooks) {
+    return hooks.stream().filter(hook -> hook.isNeededIn(types)).toList();
+  }
+
   /** One sentence for each hook that does not match exactly one method. */
   List<String> mismatches(List<DeltaHook> hooks) {
     return hooks.stream()
@@ -54,8 +59,7 @@ final class HookWeaver {
   }
 
   private int matches(DeltaHook hook) {
-    TypePool.Resolution type = types.describe(hook.typeName());
-    return type.isResolved() ? type.resolve().getDeclaredMethods().filter(hook.method()).size() : 0;
+    return DeltaHook.methods(types, hook.typeName()).filter(hook.method()).size();
   }
 
   /**

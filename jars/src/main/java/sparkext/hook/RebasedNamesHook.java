@@ -10,6 +10,7 @@ import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.implementation.bytecode.assign.Assigner;
 import net.bytebuddy.matcher.ElementMatcher;
+import net.bytebuddy.pool.TypePool;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
@@ -17,7 +18,8 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  * columns' own, or for other columns, as RESTORE does: its files have the columns' own names.
  *
  * <p>Why here: Delta rebases a transaction on a winner that switched column mapping on after this
- * method alone.
+ * method alone. Delta 4.0 rebases on no winner that changed the metadata so, and needs no hook
+ * unless a vendor brought that there.
  *
  * <p>If it is missing: what was written without column mapping is null after such a RESTORE.
  *
@@ -25,6 +27,12 @@ import org.apache.spark.sql.delta.UsageTrackingBridge;
  */
 final class RebasedNamesHook implements DeltaHook {
   private static final String METADATA = "org.apache.spark.sql.delta.actions.Metadata";
+
+  @Override
+  public boolean isNeededIn(TypePool delta) {
+    return !DeltaHook.isOfDelta40(delta)
+        || DeltaHook.has(delta, typeName(), "attemptToResolveMetadataConflicts");
+  }
 
   @Override
   public String typeName() {

@@ -25,6 +25,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
 import sparkext.error.UsageTrackingException;
 import sparkext.parquet.Uninterrupted;
+import sparkext.shim.DeltaShims;
 
 /**
  * The one commit of leaving, tried as often as it takes.
@@ -113,7 +114,7 @@ final class LeavingCommit {
       // Delta sets it once all is prepared, just before it writes. Who is interrupted while Delta
       // waits has written before, or never will; a storage that fails may write later.
       mayStand =
-          transaction.getCommitInfo() != null
+          transaction.commitInfo() != null
               && !(isInterrupt(failure) && !isInLog(transaction, failure));
       throw failure;
     }
@@ -139,7 +140,8 @@ final class LeavingCommit {
   private boolean findInLog(OptimisticTransaction transaction, Throwable failure) {
     try {
       Iterator<Tuple2<Object, Seq<Action>>> commits =
-          log().getChanges(firstTried, command.catalogOpt(), /* failOnDataLoss= */ true);
+          DeltaShims.getChanges(
+              log(), firstTried, command.catalogOpt(), /* failOnDataLoss= */ true);
       while (commits.hasNext()) {
         for (Action action : CollectionConverters.asJava(commits.next()._2())) {
           if (action instanceof CommitInfo info && info.txnId().exists(tried::contains)) {

@@ -25,6 +25,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.files.LiveFiles;
+import sparkext.shim.DeltaShims;
 
 /**
  * What a table's newest version has, kept up to date from one version to the next by the commits in
@@ -168,7 +169,8 @@ final class TableTail {
   private List<Tuple2<Object, FileStatus>> commitsUntil(long version) {
     List<Tuple2<Object, FileStatus>> commits = new ArrayList<>();
     Iterator<Tuple2<Object, FileStatus>> all =
-        log.getChangeLogFiles(snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ false);
+        DeltaShims.getChangeLogFiles(
+            log, snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ false);
     while (all.hasNext()) {
       Tuple2<Object, FileStatus> commit = all.next();
       if ((long) commit._1() <= version) {

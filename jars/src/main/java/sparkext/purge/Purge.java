@@ -36,6 +36,7 @@ import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
 import sparkext.parquet.Uninterrupted;
+import sparkext.shim.DeltaShims;
 import sparkext.wire.MetadataRules;
 
 /** The copies of one REORG TABLE: files of a version without the bytes of dropped columns. */
@@ -206,9 +207,8 @@ final class Purge {
   private Set<String> committed() {
     Set<String> committed = new HashSet<>();
     Iterator<Tuple2<Object, Seq<Action>>> commits =
-        snapshot
-            .deltaLog()
-            .getChanges(snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true);
+        DeltaShims.getChanges(
+            snapshot.deltaLog(), snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true);
     while (commits.hasNext()) {
       for (Action action : CollectionConverters.asJava(commits.next()._2())) {
         if (action instanceof AddFile file) {

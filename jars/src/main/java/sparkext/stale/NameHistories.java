@@ -23,6 +23,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import sparkext.error.UsageTrackingException;
 import sparkext.log.LogLines;
+import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**
@@ -132,8 +133,8 @@ final class NameHistories {
   /** Whether the log has the commit after a version. */
   static boolean hasNext(DeltaLog log, long version) {
     Iterator<Tuple2<Object, FileStatus>> commits =
-        log.getChangeLogFiles(
-            version + 1, log.getInitialCatalogTable(), /* failOnDataLoss= */ false);
+        DeltaShims.getChangeLogFiles(
+            log, version + 1, log.getInitialCatalogTable(), /* failOnDataLoss= */ false);
     return commits.hasNext() && (long) commits.next()._1() == version + 1;
   }
 
@@ -189,7 +190,8 @@ final class NameHistories {
   private static List<Change> read(DeltaLog log, long first, long last) {
     List<Path> commits = new ArrayList<>();
     Iterator<Tuple2<Object, FileStatus>> files =
-        log.getChangeLogFiles(first, log.getInitialCatalogTable(), /* failOnDataLoss= */ true);
+        DeltaShims.getChangeLogFiles(
+            log, first, log.getInitialCatalogTable(), /* failOnDataLoss= */ true);
     while (first + commits.size() <= last) {
       if (!files.hasNext()) {
         throw UsageTrackingException.sneak(

@@ -11,9 +11,9 @@ import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
 import org.apache.spark.sql.types.StructType;
-import scala.Option;
 import scala.collection.immutable.Map$;
 import sparkext.error.UsageTrackingException;
+import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**
@@ -149,12 +149,7 @@ public final class ReusedNames {
 
   private static State stateAt(DeltaLog log, long version) {
     try {
-      Snapshot snapshot =
-          log.getSnapshotAt(
-              version,
-              Option.empty(),
-              log.getInitialCatalogTable(),
-              /* enforceTimeTravelWithinDeletedFileRetention= */ false);
+      Snapshot snapshot = DeltaShims.getSnapshotAt(log, version, log.getInitialCatalogTable());
       return new State(version, "", snapshot.protocol(), snapshot.metadata());
     } catch (Exception unreadable) {
       throw UsageTrackingException.sneak(

@@ -22,7 +22,7 @@ class DeltaHooksTest {
       ClassFileLocator.ForClassLoader.of(DeltaHooksTest.class.getClassLoader());
 
   static List<DeltaHook> hooks() {
-    return DeltaHooks.ALL;
+    return weaver(CLASS_PATH).needed(DeltaHooks.ALL);
   }
 
   @Test

@@ -3,7 +3,6 @@ package sparkext.release;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.file.Path;
 import java.util.List;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.asm.MemberRemoval;
@@ -16,7 +15,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Whether what our classes name of Delta is in the jar of every supported release. */
 class LinkageTest {
-  private static final List<byte[]> OURS = Linkage.classFiles(Path.of("target", "classes"));
+  private static final List<byte[]> OURS = Shims.others();
 
   static List<DeltaJar> jars() {
     return DeltaJar.all();
@@ -31,9 +30,17 @@ class LinkageTest {
     assertThat(linkage.checkedMembers(OURS)).isGreaterThan(50);
   }
 
+  @ParameterizedTest
+  @MethodSource("jars")
+  void theShimsAdaptToWhatIsNotThere(DeltaJar jar) {
+    Linkage linkage = new Linkage(jar.classFiles(), DeltaJar::holds);
+
+    assertThat(linkage.broken(Shims.adapting())).isEqualTo(Shims.missingIn(jar.version()));
+  }
+
   @Test
   void aMethodThatIsGoneIsNamed() {
-    DeltaJar jar = jars().get(0);
+    DeltaJar jar = jars().get(jars().size() - 1);
     String type = "org.apache.spark.sql.delta.DeltaErrors";
     byte[] changed =
         new ByteBuddy()

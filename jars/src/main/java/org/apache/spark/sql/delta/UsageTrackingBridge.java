@@ -26,6 +26,9 @@ public final class UsageTrackingBridge {
   /** From the properties of a table that Delta compares to those that it goes on with. */
   public static volatile UnaryOperator<Object> comparedProperties = UnaryOperator.identity();
 
+  /** From a transaction of Delta 4.0, and the protocol that it is to commit. */
+  public static volatile BiConsumer<Object, Object> downgraded = (transaction, protocol) -> {};
+
   /** From a command that removes column mapping, and its arguments, to whether it is done. */
   public static volatile BiPredicate<Object, Object[]> removed = (command, arguments) -> false;
 

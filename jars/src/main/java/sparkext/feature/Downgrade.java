@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.feature;
+
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.Protocol;
+
+/** What goes with the feature when DROP FEATURE takes it out of a table. */
+public final class Downgrade {
+  private Downgrade() {}
+
+  /**
+   * Takes the flag out of a table in the commit that drops the feature, on Delta 4.0, which does
+   * not ask the feature for its properties.
+   *
+   * @param transaction an {@code OptimisticTransaction}
+   * @param protocol the {@code Protocol} that it was given
+   */
+  public static void removeFlag(Object transaction, Object protocol) {
+    OptimisticTransaction downgrade = (OptimisticTransaction) transaction;
+    Protocol before = downgrade.snapshot().protocol();
+    if (downgrade.canUpdateMetadata()
+        && UsageTrackingFeature.isSupportedBy(before)
+        && before.removeFeature(UsageTrackingFeature.INSTANCE).equals(protocol)) {
+      Metadata metadata = downgrade.metadata();
+      downgrade.updateMetadata(
+          metadata.copy(
+              metadata.id(),
+              metadata.name(),
+              metadata.description(),
+              metadata.format(),
+              metadata.schemaString(),
+              metadata.partitionColumns(),
+              metadata.configuration().removed(UsageTrackingFeature.FLAG),
+              metadata.createdTime()),
+          /* ignoreDefaultProperties= */ false);
+    }
+  }
+}

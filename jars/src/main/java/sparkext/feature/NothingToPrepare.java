@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.feature;
+
+import static net.bytebuddy.matcher.ElementMatchers.named;
+
+import net.bytebuddy.ByteBuddy;
+import net.bytebuddy.implementation.FixedValue;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.delta.PreDowngradeStatus;
+import org.apache.spark.sql.delta.PreDowngradeTableFeatureCommand;
+
+/** What DROP FEATURE has to do before it takes the feature out of a table: nothing. */
+final class NothingToPrepare extends PreDowngradeTableFeatureCommand {
+  private static final String METHOD = "removeFeatureTracesIfNeeded";
+
+  private NothingToPrepare() {}
+
+  /** The command; in Delta 4.0 its method answers with a boolean, which needs another class. */
+  static PreDowngradeTableFeatureCommand command() {
+    try {
+      boolean isOfDelta40 =
+          PreDowngradeTableFeatureCommand.class
+              .getMethod(METHOD, SparkSession.class)
+              .getReturnType()
+              .equals(boolean.class);
+      return isOfDelta40 ? ofDelta40() : new NothingToPrepare();
+    } catch (ReflectiveOperationException misfit) {
+      throw new IllegalStateException(misfit);
+    }
+  }
+
+  private static PreDowngradeTableFeatureCommand ofDelta40() throws ReflectiveOperationException {
+    return new ByteBuddy()
+        .subclass(PreDowngradeTableFeatureCommand.class)
+        .method(named(METHOD))
+        .intercept(FixedValue.value(false))
+        .make()
+        .load(NothingToPrepare.class.getClassLoader())
+        .getLoaded()
+        .getConstructor()
+        .newInstance();
+  }
+
+  @Override
+  public PreDowngradeStatus removeFeatureTracesIfNeeded(SparkSession session) {
+    return PreDowngradeStatus.DID_NOT_PERFORM_CHANGES();
+  }
+}

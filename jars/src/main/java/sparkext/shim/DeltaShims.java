@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.shim;
+
+import java.lang.reflect.InvocationTargetException;
+import java.util.Arrays;
+import java.util.Map;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.delta.DeltaConfig;
+import org.apache.spark.sql.delta.DeltaConfigs$;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+import sparkext.error.UsageTrackingException;
+
+/**
+ * What Delta 4.0 has under another name or with other parameters than the later releases, which are
+ * called as they are.
+ *
+ * <p>Each is looked up by itself: a vendor's Delta 4.0 may have some of what came later.
+ *
+ * <p>Source: Delta 4.0.1, DeltaLog.scala, SnapshotManagement.scala, DeltaConfig.scala,
+ * InMemoryLogReplay.scala.
+ */
+public final class DeltaShims {
+  private DeltaShims() {}
+
+  /** {@code DeltaLog.getChanges}. */
+  @SuppressWarnings("unchecked")
+  public static Iterator<Tuple2<Object, Seq<Action>>> getChanges(
+      DeltaLog log, long startVersion, Option<CatalogTable> table, boolean failOnDataLoss) {
+    return has(DeltaLog.class, "getChanges", long.class, Option.class, boolean.class)
+        ? log.getChanges(startVersion, table, failOnDataLoss)
+        : (Iterator<Tuple2<Object, Seq<Action>>>)
+            call(log, "getChanges", startVersion, failOnDataLoss);
+  }
+
+  /** {@code DeltaLog.getChangeLogFiles}. */
+  @SuppressWarnings("unchecked")
+  public static Iterator<Tuple2<Object, FileStatus>> getChangeLogFiles(
+      DeltaLog log, long startVersion, Option<CatalogTable> table, boolean failOnDataLoss) {
+    return has(DeltaLog.class, "getChangeLogFiles", long.class, Option.class, boolean.class)
+        ? log.getChangeLogFiles(startVersion, table, failOnDataLoss)
+        : (Iterator<Tuple2<Object, FileStatus>>)
+            call(log, "getChangeLogFiles", startVersion, failOnDataLoss);
+  }
+
+  /** {@code DeltaLog.getSnapshotAt}, however long ago. */
+  public static Snapshot getSnapshotAt(DeltaLog log, long version, Option<CatalogTable> table) {
+    return has(
+            DeltaLog.class, "getSnapshotAt", long.class, Option.class, Option.class, boolean.class)
+        ? log.getSnapshotAt(
+            version,
+            Option.empty(),
+            table,
+            /* enforceTimeTravelWithinDeletedFileRetention= */ false)
+        : (Snapshot) call(log, "getSnapshotAt", version, Option.empty(), table);
+  }
+
+  /** {@code DeltaConfigs.entries}: the table properties that Delta knows, to be added to. */
+  @SuppressWarnings("unchecked")
+  public static Map<String, DeltaConfig<?>> entries() {
+    DeltaConfigs$ configs = DeltaConfigs$.MODULE$;
+    return has(DeltaConfigs$.class, "entries")
+        ? configs.entries()
+        : (Map<String, DeltaConfig<?>>)
+            call(configs, "org$apache$spark$sql$delta$DeltaConfigsBase$$entries");
+  }
+
+  /** An {@code InMemoryLogReplay} that forgets nothing. */
+  public static InMemoryLogReplay logReplay() {
+    try {
+      return has(InMemoryLogReplay.class, Option.class, Option.class)
+          ? new InMemoryLogReplay(Option.empty(), Option.empty())
+          : InMemoryLogReplay.class
+              .getConstructor(long.class, Option.class)
+              .newInstance(Long.MIN_VALUE, Option.empty());
+    } catch (ReflectiveOperationException misfit) {
+      throw UsageTrackingException.sneak(misfit);
+    }
+  }
+
+  private static boolean has(Class<?> type, String name, Class<?>... parameters) {
+    return Arrays.stream(type.getMethods())
+        .anyMatch(
+            method ->
+                method.getName().equals(name)
+                    && Arrays.equals(method.getParameterTypes(), parameters));
+  }
+
+  private static boolean has(Class<?> type, Class<?>... parameters) {
+    return Arrays.stream(type.getConstructors())
+        .anyMatch(constructor -> Arrays.equals(constructor.getParameterTypes(), parameters));
+  }
+
+  /** Calls the one method of this name with so many parameters. */
+  private static Object call(Object target, String name, Object... arguments) {
+    try {
+      return Arrays.stream(target.getClass().getMethods())
+          .filter(method -> method.getName().equals(name))
+          .filter(method -> method.getParameterCount() == arguments.length)
+          .findAny()
+          .orElseThrow(() -> new NoSuchMethodException(target.getClass().getName() + "." + name))
+          .invoke(target, arguments);
+    } catch (InvocationTargetException failed) {
+      throw UsageTrackingException.sneak(failed.getCause());
+    } catch (ReflectiveOperationException misfit) {
+      throw UsageTrackingException.sneak(misfit);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.release;
+
+import static java.util.stream.Collectors.partitioningBy;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import net.bytebuddy.jar.asm.ClassReader;
+
+/** Our classes that adapt to Delta 4.0, and what they name that it does not have. */
+final class Shims {
+  private static final List<String> ADAPTING =
+      List.of("sparkext/shim/", "sparkext/feature/NothingToPrepare");
+  private static final String DELTA = "org.apache.spark.sql.delta.";
+
+  private static final List<String> OF_DELTA_4_0 =
+      Stream.of(
+              DELTA + "DeltaConfigs$.entries ()Ljava/util/HashMap;",
+              DELTA + "DeltaLog.getChangeLogFiles (JLscala/Option;Z)Lscala/collection/Iterator;",
+              DELTA + "DeltaLog.getChanges (JLscala/Option;Z)Lscala/collection/Iterator;",
+              DELTA
+                  + "DeltaLog.getSnapshotAt (JLscala/Option;Lscala/Option;Z)"
+                  + "Lorg/apache/spark/sql/delta/Snapshot;",
+              DELTA + "PreDowngradeStatus",
+              "static "
+                  + DELTA
+                  + "PreDowngradeStatus.DID_NOT_PERFORM_CHANGES ()"
+                  + "Lorg/apache/spark/sql/delta/PreDowngradeStatus;",
+              DELTA + "actions.InMemoryLogReplay.<init> (Lscala/Option;Lscala/Option;)V")
+          .sorted()
+          .toList();
+
+  private static final Map<Boolean, List<byte[]>> OURS =
+      Linkage.classFiles(Path.of("target", "classes")).stream()
+          .collect(partitioningBy(Shims::adapts));
+
+  private Shims() {}
+
+  /** The class files that adapt. */
+  static List<byte[]> adapting() {
+    return OURS.get(true);
+  }
+
+  /** All others. */
+  static List<byte[]> others() {
+    return OURS.get(false);
+  }
+
+  /** What those that adapt name and a release of Delta does not have. */
+  static List<String> missingIn(String delta) {
+    return delta.startsWith("4.0.") ? OF_DELTA_4_0 : List.of();
+  }
+
+  private static boolean adapts(byte[] classFile) {
+    String name = new ClassReader(classFile).getClassName();
+    return ADAPTING.stream().anyMatch(name::startsWith);
+  }
+}

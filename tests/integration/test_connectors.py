@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delta's two connectors: its own (`NONE`, and all that is tested here under `AUTO`) and Kernel's.
+
+Under `STRICT`, which Delta calls a mode for tests, Kernel reads every table of a catalog. It does
+not know the feature, so it may read tracked tables, and must not write them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import DataFrame
+
+from tests.support.delta_table import Table, refusal
+from tests.support.releases import DELTA
+from tests.support.table_log import FLAG
+
+pytestmark = pytest.mark.skipif(DELTA < (4, 4), reason="Delta has one connector")
+
+MODE = "spark.databricks.delta.v2.enableMode"
+INCOMPATIBLE_CHANGE = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+
+SetConf = Callable[[str, str], None]
+
+# Of a table with two rows in one file each; `a` was renamed to `c`.
+READS = [
+    "SELECT id, c FROM named",
+    "SELECT id, c FROM named WHERE c IS NOT NULL AND id > 0",
+    "SELECT id, a FROM named VERSION AS OF 2",
+    "SELECT id, c FROM delta.`{path}`",
+]
+ROWS = [(1, "one"), (2, "two")]
+
+# Delta's commands take no table of Kernel's, tracked or not.
+WRITES = [
+    "INSERT INTO named VALUES (3, 'three', 'b')",
+    "UPDATE named SET c = 'x'",
+    "DELETE FROM named",
+    "MERGE INTO named USING (SELECT 1 AS id) s ON named.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET c = 'x'",
+    "TRUNCATE TABLE named",
+    "ALTER TABLE named RENAME COLUMN c TO d",
+    "ALTER TABLE named DROP COLUMN c",
+    "OPTIMIZE named",
+    "REORG TABLE named APPLY (PURGE)",
+    "RESTORE TABLE named TO VERSION AS OF 1",
+    "VACUUM named",
+]
+# Spark changes its catalog by them, and Delta does not hear of it: with spark-ext and without.
+UNHEARD = [
+    "ALTER TABLE named SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
+    "ALTER TABLE named DROP FEATURE columnMapping",
+]
+
+
+@pytest.fixture
+def renamed(named_table: Table) -> Table:
+    """A tracked table whose column `a` is `c` now."""
+    named_table.create_tracked("id INT, a STRING, b STRING")
+    named_table.insert("(1, 'one', 'old')")
+    named_table.insert("(2, 'two', 'old')")
+    named_table.alter("RENAME COLUMN a TO c")
+    return named_table
+
+
+def rows(frame: DataFrame) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in frame.collect())
+
+
+def streamed(table: Table, **options: str) -> list[tuple[object, ...]]:
+    """What a stream of the table shows, by name."""
+    frame = table.spark.readStream.options(**options).table(table.name).select("id", "c")
+    query = frame.writeStream.format("memory").queryName("shown").trigger(availableNow=True).start()
+    query.awaitTermination()
+    return rows(table.spark.table("shown"))
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("mode", ["NONE", "AUTO", "STRICT"])
+def test_every_read_shows_the_rows(renamed: Table, conf: SetConf, mode: str) -> None:
+    conf(MODE, mode)
+
+    for read in READS:
+        assert rows(renamed.spark.sql(read.format(path=renamed.path))) == ROWS, read
+    assert streamed(renamed) == ROWS
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("mode", ["NONE", "AUTO"])
+def test_the_rules_hold(renamed: Table, conf: SetConf, mode: str) -> None:
+    conf(MODE, mode)
+
+    renamed.insert("(3, 'b', 'three')")
+    renamed.spark.sql("UPDATE named SET b = 'new' WHERE id = 1")
+    renamed.alter("DROP COLUMN b")
+    renamed.alter("ADD COLUMN a STRING")
+
+    assert renamed.log.configuration[FLAG] == "true"
+    assert renamed.log.fields["c"].physical_name == "a"
+    assert renamed.log.fields["a"].physical_name not in ("a", "b", "c")
+    with renamed.refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
+        renamed.alter(f"SET TBLPROPERTIES ('{FLAG}' = 'false')")
+
+
+def test_kernel_writes_no_tracked_table(renamed: Table, conf: SetConf) -> None:
+    conf(MODE, "STRICT")
+
+    with renamed.no_commit():
+        for statement in WRITES:
+            with pytest.raises((PySparkException, Py4JJavaError)):
+                renamed.spark.sql(statement)
+        for statement in UNHEARD:
+            renamed.spark.sql(statement)
+
+
+def test_kernel_names_the_feature_that_it_does_not_know(renamed: Table, conf: SetConf) -> None:
+    conf(MODE, "STRICT")
+
+    with renamed.no_commit(), pytest.raises(Py4JJavaError) as refused:
+        renamed.insert("(3, 'three', 'b')")
+
+    thrown = refused.value.java_exception
+    assert thrown.getClass().getSimpleName() == "UnsupportedTableFeatureException"
+    assert "columnMappingUsageTracking" in thrown.getMessage()
+
+
+def test_our_functions_take_the_tables_that_deltas_commands_take(
+    renamed: Table, conf: SetConf
+) -> None:
+    conf(MODE, "STRICT")
+
+    for function in ("column_mapping", "column_mapping_history", "column_mapping_dropped"):
+        with refusal("DELTA_MISSING_DELTA_TABLE"):
+            renamed.spark.sql(f"SELECT * FROM {function}('named')")
+    assert rows(renamed.spark.sql("SELECT * FROM column_mapping_audit('named')")) == []
+
+
+def test_a_write_to_the_path_is_tracked_under_strict(renamed: Table, conf: SetConf) -> None:
+    conf(MODE, "STRICT")
+    wider = renamed.spark.sql("SELECT 3 AS id, 'c' AS c, 'b' AS b, 'new' AS a")
+
+    with renamed.one_commit():
+        writer = wider.write.format("delta").mode("append").option("mergeSchema", "true")
+        writer.save(str(renamed.path))
+
+    assert renamed.log.fields["a"].physical_name not in ("a", "b", "c")
+    assert streamed(renamed) == [*ROWS, (3, "c")]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("mode", ["NONE", "AUTO", "STRICT"])
+def test_no_stream_shows_a_dropped_column_as_a_later_one(
+    renamed: Table, conf: SetConf, mode: str
+) -> None:
+    conf(MODE, mode)
+    held = renamed.spark.table("named")
+    conf(MODE, "NONE")
+    renamed.alter("DROP COLUMN b")
+    renamed.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
+    renamed.alter("ADD COLUMN b STRING")
+    conf(MODE, mode)
+
+    assert rows(renamed.spark.table("named")) == [(1, "one", None), (2, "two", None)]
+    with pytest.raises(StreamingQueryException) as refused:
+        streamed(renamed, startingVersion="1", ignoreChanges="true")
+    assert INCOMPATIBLE_CHANGE in str(refused.value)
+    if mode == "STRICT":
+        # Spark analyses it anew, by names: the column is the later one here too.
+        assert rows(held) == [(1, "one", None), (2, "two", None)]
+    else:
+        with refusal("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"):
+            held.collect()
