@@ -12,10 +12,12 @@ PARALLEL ?= --numprocesses auto --dist loadfile --no-loadscope-reorder
 HISTORIES ?= 100
 # In how many processes at once; one keeps little more than a core busy.
 JOBS ?= 1
-# The pairs of Spark and Delta for `make test-matrix`, e.g. PAIRS='4.0.1+4.1.0'; all, if empty.
+# The pairs of Spark and Delta for `make test-pairs`, e.g. PAIRS='4.0.1+4.1.0'; all, if empty.
 PAIRS ?=
 # SHORT=--short for the short tests on every pair.
 SHORT ?=
+# The tag that `make release` is to agree with, e.g. TAG=v0.1.0; none, if empty.
+TAG ?=
 # For the JUnit run, e.g. MVN_ARGS='-Dtest=DeltaHooksTest'.
 MVN_ARGS ?=
 
@@ -152,9 +154,19 @@ test-integration: venv jar ## Run the tests on a real Spark session
 	$(BIN)/python -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-matrix
-test-matrix: venv jar test-java ## Run the slow ways in, then the tests on every pair of Spark and Delta (hours), and print a table
+test-matrix: test-slow test-pairs ## Run what `make test` leaves out: the two below (hours)
+
+.PHONY: test-slow
+test-slow: venv jar ## Run the tests that take too long for every run
 	$(BIN)/python -m pytest tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
+
+.PHONY: test-pairs
+test-pairs: venv jar test-java ## Run the tests on PAIRS of Spark and Delta (all take hours), and print a table
 	$(BIN)/python -m tests.matrix --pairs '$(PAIRS)' $(SHORT) --maven '$(MVN)' -- $(PARALLEL) $(PYTEST_ARGS)
+
+.PHONY: nightly-jobs
+nightly-jobs: venv ## Print as JSON what the nightly workflow runs today
+	@$(BIN)/python -m tests.matrix.nightly --maven '$(MVN)'
 
 .PHONY: soak
 soak: venv jar ## Run HISTORIES random histories against the model in JOBS processes, and print how many steps
