@@ -124,6 +124,13 @@ wheel: jar ## Build the package: dist/*.whl, for pip install
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	@ls dist/*.whl
 
+.PHONY: release
+release: venv jar ## Build of this commit what is published, look at it, build it again: dist/release
+	@test -z "$${TAG:-}" || $(BIN)/python -m tests.packaging.version "$$TAG"
+	$(BIN)/python -m tests.packaging.release
+	$(BIN)/python -m twine check --strict dist/release/python/*
+	RELEASE=dist/release $(BIN)/python -m pytest tests/packaging/test_release.py -m matrix $(PYTEST_ARGS)
+
 ##@ Check it
 
 .PHONY: test
