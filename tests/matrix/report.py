@@ -22,7 +22,7 @@ MOST_TESTS = 50
 
 def body(folder: Path, run: str) -> str:
     """What the issue says."""
-    lines = [line for job in sorted(folder.glob("*/job.json")) for line in of_job(job)]
+    lines = [line for job in sorted(folder.rglob("job.json")) for line in of_job(job)]
     if not lines:
         lines = ["- No job told why: one took too long, or ended before its tests."]
     return "\n".join([f"What failed in {run}:", "", *lines, ""])

@@ -103,13 +103,15 @@ def shell(release: Path, tmp_path: Path) -> Callable[..., str]:
     (conf / "spark-defaults.conf").write_text(
         f"spark.master local[2]\nspark.ui.enabled false\nspark.jars.ivy {tmp_path / 'ivy'}\n"
         "spark.sql.catalogImplementation in-memory\n"
-        f"spark.jars.repositories {(release / 'maven').as_uri()}\n"
     )
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     place = tmp_path / "place"
     place.mkdir()
 
-    def type_in(command: str) -> str:
+    def type_in(command: str, further: str = "") -> str:
+        program, _, arguments = command.strip().partition(" ")
+        repository = f"--repositories {(release / 'maven').as_uri()}"
+        command = f"{program} {repository} {arguments} {further}"
         return run("bash", "-c", command, cwd=place, SPARK_CONF_DIR=str(conf), PATH=path)
 
     return type_in
@@ -200,7 +202,7 @@ def test_spark_submit_takes_it_by_its_coordinates(
 def test_spark_sql_takes_it_by_its_coordinates(shell: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "place" / "script.sql").write_text(";\n".join(STATEMENTS) + ";\n")
 
-    said = shell(f"{block(SECTION, 'sh', 'spark-sql').strip()} -f script.sql")
+    said = shell(block(SECTION, "sh", "spark-sql"), "-f script.sql")
 
     assert "b\tb\ta\t1\tint" in said
     assert_tracked(TableLog(tmp_path / "place" / "spark-warehouse" / "t"))
