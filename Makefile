@@ -105,7 +105,7 @@ $(VENV)/.demo $(VENV)/.docs: pyproject.toml
 lock: venv ## Write the hashes of what pyproject.toml pins, and of what that requires, into .ci/
 	$(LOCK) --extra dev --output-file .ci/requirements.txt pyproject.toml
 	sed -n 's/^ *"\(setuptools==[^"]*\)".*/\1/p' pyproject.toml | $(LOCK) --output-file .ci/sdists.txt -
-	$(BIN)/python -c 'import pyspark; print("pyspark-client==" + pyspark.__version__)' \
+	sed -n 's/^ *"pyspark\(==[^"]*\)".*/pyspark-client\1/p' pyproject.toml \
 		| $(LOCK) --no-deps --output-file .ci/client.txt -
 
 .PHONY: jar

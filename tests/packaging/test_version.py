@@ -12,6 +12,8 @@ import spark_ext
 from tests.packaging.version import CHECKOUT, PLACES, named, objections, stated
 from tests.support.pages import blocks
 
+pytestmark = pytest.mark.every_variant
+
 VERSION = spark_ext.__version__
 RELEASED = f"# Changelog\n\n## {VERSION} (2026-12-01)\n"
 
