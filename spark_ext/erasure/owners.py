@@ -40,6 +40,9 @@ Owner = ColumnLife | Stranger
 # Delta 4.4.0, DeltaColumnMapping.scala, `generatePhysicalName`: no two columns have the same.
 _RANDOM_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
+# Parquet, VariantEncoding.md and VariantShredding.md.
+_VARIANT_PARTS = ("metadata", "value", "typed_value")
+
 
 @dataclass(frozen=True)
 class Owners:
@@ -148,8 +151,8 @@ class Owners:
             if part in self._by_name or part in self._inner:
                 continue
             above = self._types.get(part[:-1], "struct")
-            if above == "variant":
-                return set()  # its parts are the format's business
+            if above == "variant" and part[-1] in _VARIANT_PARTS:
+                return set()  # what is below is the format's business
             if isinstance(above, str) or above["type"] == "struct":
                 return {Stranger(path[:length])}
             return self._in_odd_group(path)
