@@ -78,7 +78,10 @@ def column_lives(found: Sequence[State]) -> tuple[ColumnLife, ...]:
                 life.columns.append((state.version, new))
                 now[new.path] = life
         for column in change.added:
-            life = _returned(lives, column, state, unmapped) or ColumnLife(state.version)
+            # Where the log begins later, RESTORE may have gone back to before.
+            is_known = state.is_mapped or found[0].version == 0
+            life = _returned(lives, column, state, unmapped) if is_known else None
+            life = life or ColumnLife(state.version)
             if life.dropped_by is None:
                 lives.append(life)
             else:
@@ -99,21 +102,22 @@ def _returned(
 
 
 def _is_same(life: ColumnLife, new: Column, state: State, unmapped: State | None) -> bool:
-    """Whether a dropped column is a new one.
+    """Whether a dropped column may be a new one.
 
     After `unmapped`, the last state without column mapping, ids are counted anew.
     """
-    old, dropped_by = life.last, life.dropped_by
-    if dropped_by is None or state.operation == "CLONE":  # which brings another table's
+    if life.dropped_by is None or state.operation == "CLONE":  # which brings another table's
         return False
     is_restored = state.operation == "RESTORE"
     if not state.is_mapped:
-        return is_restored and old.path == new.path
-    is_counted_on = unmapped is None or unmapped.version < dropped_by.version
-    return (
-        (is_restored or is_counted_on)
-        and old.has_physical_name
-        and (old.id, old.physical_path) == (new.id, new.physical_path)
+        return is_restored and new.path in life.paths
+    if not is_restored and unmapped is not None and unmapped.version >= life.dropped_by.version:
+        return False
+    # RESTORE may bring what a column was before it was something else.
+    known = [column for _, column in life.columns] if is_restored else [life.last]
+    return any(
+        old.has_physical_name and (old.id, old.physical_path) == (new.id, new.physical_path)
+        for old in known
     )
 
 

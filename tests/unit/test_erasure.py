@@ -356,6 +356,49 @@ def test_ids_that_are_counted_anew_bring_no_column_back() -> None:
     assert paths(places(log(*steps, ("RESTORE", BOTH)), files=(data(LIVE, "b"),))) == []
 
 
+def test_restore_brings_what_a_column_was_before_it_was_renamed() -> None:
+    """Both columns were called `b` once, and either may be the one."""
+    again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
+    plain = table({"a": "", "b": ""})
+    anew = table({"a": "1 a", "b": "2 b"}, "name", "true")
+    renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
+    whole = log(
+        ("CREATE TABLE", BOTH),
+        ("DROP COLUMNS", ONE),
+        ("ADD COLUMNS", again),
+        ("REMOVE COLUMN MAPPING", plain),
+        ("SET TBLPROPERTIES", anew),
+        ("RENAME COLUMN", renamed),
+        ("RESTORE", plain),
+    )
+
+    found = dropped_columns(places(whole, files=(data(REMOVED, "b", added_under=0),)))
+
+    assert [(row.version, row.gone) for row in found] == [(6, True), (1, False)]
+
+
+def test_restore_to_a_version_that_the_log_forgot_brings_no_column_that_it_knows() -> None:
+    one, both = table({"a": ""}), table({"a": "", "b": ""})
+    steps = (("WRITE", both), ("WRITE", one), ("WRITE", both), ("WRITE", one), ("RESTORE", both))
+
+    (row,) = dropped_columns(
+        places(cleaned_up(log(*steps), 2), files=(data(REMOVED, "b", added_under=2),))
+    )
+
+    assert (row.version, row.removed_files.num_files) == (3, 1)
+
+
+def test_a_name_that_a_column_got_later_hides_none_that_had_it_before() -> None:
+    three = table({"a": "1 a", "b": "2 b", "c": "3 c"}, "name", "false")
+    two = table({"a": "1 a", "b": "2 b"}, "name", "true")
+    renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
+    steps = (("CREATE TABLE", three), ("DROP COLUMNS", two), ("RENAME COLUMN", renamed))
+    whole = log(*steps, ("REMOVE COLUMN MAPPING", table({"a": "", "c": ""})))
+    older = data(REMOVED, "c", added_under=None)
+
+    assert paths(places(cleaned_up(whole, 1), files=(older,))) == [(None, "c", False)]
+
+
 def test_in_mode_id_the_field_id_tells() -> None:
     by_id = (table({"a": "1 a", "b": "2 b"}, "id", "true"), table({"a": "1 a"}, "id", "true"))
     whole = log(("CREATE TABLE", by_id[0]), ("DROP COLUMNS", by_id[1]))
