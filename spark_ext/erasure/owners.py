@@ -207,10 +207,12 @@ class Owners:
 
     @cached_property
     def _by_id(self) -> dict[object, dict[Owner, int]]:
+        """The same by the ids that it had in files."""
+        by_id = {state.version for state in self.states if state.mode == MODE_ID}
         found: dict[object, dict[Owner, int]] = defaultdict(dict)
-        if any(state.mode == MODE_ID for state in self.states):
-            for life in self.lives:
-                for since, column in life.columns:
+        for life in self.lives:
+            for since, column in life.columns:
+                if since in by_id:
                     found[column.id].setdefault(life, since)
         return found
 

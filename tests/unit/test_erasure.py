@@ -412,6 +412,16 @@ def test_in_mode_id_the_field_id_tells() -> None:
     assert ("z", False) in [row[1:] for row in paths(places(whole, files=(strange,)))]
 
 
+def test_an_id_of_mode_name_is_in_no_file() -> None:
+    by_name = table({"a": "1 a", "b": "2 b"}, "name", "false")
+    whole = log(("ADD COLUMNS", by_name), ("RESTORE", table({"a": "1 a"}, "id", "true")))
+    older = data(REMOVED, columns=(ParquetColumn(("c",), 2),), added_under=None)
+
+    found = paths(places(cleaned_up(whole, 0), files=(older,)))
+
+    assert (None, "c", False) in found
+
+
 def test_files_of_a_clones_source_are_named_and_not_counted() -> None:
     column = only(places(files=(data(LIVE, "b", source="file:/source"),)))
 
