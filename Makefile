@@ -12,10 +12,12 @@ PARALLEL ?= --numprocesses auto --dist loadfile --no-loadscope-reorder
 HISTORIES ?= 100
 # In how many processes at once; one keeps little more than a core busy.
 JOBS ?= 1
-# The pairs of Spark and Delta for `make test-matrix`, e.g. PAIRS='4.0.1+4.1.0'; all, if empty.
+# The pairs of Spark and Delta for `make test-pairs`, e.g. PAIRS='4.0.1+4.1.0'; all, if empty.
 PAIRS ?=
 # SHORT=--short for the short tests on every pair.
 SHORT ?=
+# The tag that `make release` is to agree with, e.g. TAG=v0.1.0; none, if empty.
+TAG ?=
 # For the JUnit run, e.g. MVN_ARGS='-Dtest=DeltaHooksTest'.
 MVN_ARGS ?=
 
@@ -31,6 +33,15 @@ INSTALLED := $(VENV)/.installed
 # Enough for the demo, the jar and the wheel, and for the docs; what has all serves both as well.
 DEMO_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.demo)
 DOCS_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.docs)
+define NEW_VENV
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	|| { echo "Cannot create $(VENV): $(PYTHON) is older than 3.10. Set PYTHON=<a newer one>." >&2; exit 1; }
+$(PYTHON) -m venv $(VENV)
+endef
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# For every Python and machine at once, and anew: what is there already is not preferred.
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade --generate-hashes \
+	--no-header --no-annotate
 # A repository of its own: Spark looks into ~/.m2, and would trip over what Maven left half there.
 MVN := $(BIN)/python jars/maven.py -B -ntp -Dmaven.repo.local=$(CURDIR)/.maven/repository -f jars/pom.xml
 
@@ -60,6 +71,10 @@ bench: venv jar ## Time this project against plain delta-spark
 notebook: venv jar ## Run the cells of examples/make_notebook.py and write examples/lakehouse.ipynb
 	$(BIN)/python examples/make_notebook.py
 
+.PHONY: golden
+golden: venv jar ## Make the tables of docs/golden as their JSON says
+	$(BIN)/python -m tests.golden.states
+
 .PHONY: docs
 docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html
@@ -70,18 +85,32 @@ docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index
 .PHONY: venv
 venv: $(INSTALLED) ## Create .venv with the package and the development tools
 
-$(INSTALLED): EXTRA := dev
+# What CI runs with is held by hashes; the two others go by pyproject.toml, which pins what they name.
+$(INSTALLED): .ci/requirements.txt .ci/sdists.txt .ci/client.txt pyproject.toml
+	$(NEW_VENV)
+	$(PIP) install --no-compile --require-hashes --requirement .ci/sdists.txt
+	@# --no-build-isolation: else pip fetches by name, without a hash, what builds an sdist.
+	@# --use-pep517: a pip before 23.1, as Debian 12 has it, would want a `wheel` that no venv has.
+	$(PIP) install --no-compile --require-hashes --no-build-isolation --use-pep517 \
+		--requirement .ci/requirements.txt
+	$(PIP) install --no-compile --no-deps --no-build-isolation --editable .
+	$(PIP) wheel --require-hashes --no-deps --no-build-isolation --use-pep517 \
+		--wheel-dir $(VENV)/wheels --requirement .ci/client.txt
+	@touch $@ $(VENV)/.demo $(VENV)/.docs  # it has what the others have
+
 $(VENV)/.demo: EXTRA := demo
 $(VENV)/.docs: EXTRA := docs
-$(INSTALLED) $(VENV)/.demo $(VENV)/.docs: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
-		|| { echo "Cannot create $(VENV): $(PYTHON) is older than 3.10. Set PYTHON=<a newer one>." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[$(EXTRA)]'
-	@# --use-pep517: a pip before 23.1, as Debian 12 has it, would want a `wheel` that no venv has.
-	@test $(EXTRA) != dev || $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --use-pep517 \
-		--wheel-dir $(VENV)/wheels "pyspark-client==$$($(BIN)/python -c 'import pyspark; print(pyspark.__version__)')"
-	@touch $@ $(if $(filter dev,$(EXTRA)),$(VENV)/.demo $(VENV)/.docs)  # `dev` has what the others have
+$(VENV)/.demo $(VENV)/.docs: pyproject.toml
+	$(NEW_VENV)
+	$(PIP) install --no-compile --editable '.[$(EXTRA)]'
+	@touch $@
+
+.PHONY: lock
+lock: venv ## Write the hashes of what pyproject.toml pins, and of what that requires, into .ci/
+	$(LOCK) --extra dev --output-file .ci/requirements.txt pyproject.toml
+	sed -n 's/^ *"\(setuptools==[^"]*\)".*/\1/p' pyproject.toml | $(LOCK) --output-file .ci/sdists.txt -
+	sed -n 's/^ *"pyspark\(==[^"]*\)".*/pyspark-client\1/p' pyproject.toml \
+		| $(LOCK) --no-deps --output-file .ci/client.txt -
 
 .PHONY: jar
 jar: $(JAR) ## Build the JVM half of the plugin
@@ -98,6 +127,13 @@ wheel: jar ## Build the package: dist/*.whl, for pip install
 	@rm -f dist/*.whl
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	@ls dist/*.whl
+
+.PHONY: release
+release: venv jar ## Build of this commit what is published, look at it, build it again: dist/release
+	@test -z "$${TAG:-}" || $(BIN)/python -m tests.packaging.version "$$TAG"
+	$(BIN)/python -m tests.packaging.release
+	$(BIN)/python -m twine check --strict dist/release/python/*
+	RELEASE=dist/release $(BIN)/python -m pytest tests/packaging/test_release.py -m matrix $(PYTEST_ARGS)
 
 ##@ Check it
 
@@ -129,9 +165,19 @@ test-integration: venv jar ## Run the tests on a real Spark session
 	$(BIN)/python -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-matrix
-test-matrix: venv jar test-java ## Run the slow ways in, then the tests on every pair of Spark and Delta (hours), and print a table
+test-matrix: test-slow test-pairs ## Run what `make test` leaves out: the two below (hours)
+
+.PHONY: test-slow
+test-slow: venv jar ## Run the tests that take too long for every run
 	$(BIN)/python -m pytest tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
+
+.PHONY: test-pairs
+test-pairs: venv jar test-java ## Run the tests on PAIRS of Spark and Delta (all take hours), and print a table
 	$(BIN)/python -m tests.matrix --pairs '$(PAIRS)' $(SHORT) --maven '$(MVN)' -- $(PARALLEL) $(PYTEST_ARGS)
+
+.PHONY: nightly-jobs
+nightly-jobs: venv ## Print as JSON what the nightly workflow runs today
+	@$(BIN)/python -m tests.matrix.nightly --maven '$(MVN)'
 
 .PHONY: soak
 soak: venv jar ## Run HISTORIES random histories against the model in JOBS processes, and print how many steps

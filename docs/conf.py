@@ -29,9 +29,15 @@ CONTENTS = {
         "docs/survey",
         "docs/object-stores",
         "docs/limits",
+        "docs/upgrading",
     ],
     "Look up": ["docs/settings", "docs/errors", "docs/reference", "CHANGELOG"],
-    "Work on it": ["docs/how-it-works", ".github/CONTRIBUTING"],
+    "Work on it": [
+        "docs/how-it-works",
+        "docs/for-engines",
+        ".github/SECURITY",
+        ".github/CONTRIBUTING",
+    ],
 }
 
 project = "spark-ext"

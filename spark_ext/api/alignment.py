@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from spark_ext.errors import AlignmentOvertakenError, NamesNotAlignableError
-from spark_ext.leave.alignment import AligningTable, statements_left
+from spark_ext.errors import AlignmentOvertakenError, NamesNotAlignableError, NotMappedError
+from spark_ext.leave.alignment import AligningTable, marking_statement, statements_left
 from spark_ext.leave.exits import NOTHING, disabling_statement, is_refused_by_delta
 from spark_ext.show.tables import cell, facts_as_html, facts_as_text
 
@@ -81,10 +81,19 @@ def align(
         AlignmentOvertakenError: USAGE_TRACKING_ALIGNMENT_OVERTAKEN.
     """
     done: list[str] = []
+    mode: str | None = None
     while True:
         table = look()
+        mode = mode or table.aligning or table.mode
         try:
             left = statements_left(table, to_name_mode=to_name_mode)
+        except NotMappedError:
+            if done[-1:] != [disabling_statement(table.name)]:
+                raise
+            # Another call had ended, and taken the property away, before this one left.
+            done.append(marking_statement(table.name, mode))
+            run(done[-1])
+            continue
         except NamesNotAlignableError:
             if not dry_run and is_refused_by_delta(table.unmapped):
                 # Delta has its own words for the names and features that block it.

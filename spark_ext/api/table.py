@@ -264,7 +264,12 @@ class UsageTracking:
 
         def run(statement: str) -> None:
             with reported(self._spark, statement, progress):
-                self._spark.sql(statement)
+                try:
+                    self._spark.sql(statement)
+                except Exception as refusal:
+                    # Then somebody else has done this step.
+                    if condition_of(refusal) != "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT":
+                        raise
 
         with copying(self._spark):
             return align(self._aligning, run, dry_run=dry_run, to_name_mode=to_name_mode)

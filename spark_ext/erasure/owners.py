@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -40,6 +40,9 @@ Owner = ColumnLife | Stranger
 # Delta 4.4.0, DeltaColumnMapping.scala, `generatePhysicalName`: no two columns have the same.
 _RANDOM_NAME = re.compile(r"col-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
+# Parquet, VariantEncoding.md and VariantShredding.md.
+_VARIANT_PARTS = ("metadata", "value", "typed_value")
+
 
 @dataclass(frozen=True)
 class Owners:
@@ -67,10 +70,10 @@ class Owners:
             found = self._in_state(state, path, field_id)
             if found is not None:
                 return found
-        by_id: set[Owner] = set(self._by_id.get(field_id, ()) if field_id else ())
-        by_name = self._by_name.get(lower(path), set())
+        by_id = self._by_id.get(field_id, {}) if field_id else {}
+        by_name = self._by_name.get(lower(path), {})
         if by_name or by_id:
-            found = self._known_at(by_id | by_name, path, under)
+            found = self._known_at({**by_id, **by_name}, path, under)
             # Who writes a file that no log has may count its fields in his own way.
             return found if by_name or under is not None else found | self._stranger(path)
         # A column of such a name was found above.
@@ -86,11 +89,11 @@ class Owners:
 
     def of_folder(self, name: str, under: int | None) -> set[Owner]:
         """The partition columns that a folder `name=value` may be of."""
-        by_own_name: set[Owner] = {
-            life
-            for life in self.lives
-            if any(lower(path) == (name.lower(),) for path in life.paths)
-        }
+        by_own_name: dict[Owner, int] = {}
+        for life in self.lives:
+            for since, column in life.columns:
+                if lower(column.path) == (name.lower(),):
+                    by_own_name.setdefault(life, since)
         found = self.of((name,), under)
         if any(isinstance(owner, Stranger) for owner in found) and by_own_name:
             return self._known_at(by_own_name, (name,), under)
@@ -127,19 +130,20 @@ class Owners:
             if life.is_in(version) and life.at(version).path == path:
                 yield life
 
-    def _known_at(self, candidates: set[Owner], path: Path, under: int | None) -> set[Owner]:
-        """Those that are as old as a file may be; else one that the log no longer knows."""
+    def _known_at(
+        self, candidates: Mapping[Owner, int], path: Path, under: int | None
+    ) -> set[Owner]:
+        """Those that had a name when a file may have been written; else one that is forgotten.
+
+        The candidates have the version since which each had it.
+        """
         oldest = self.states[0].version
         version = oldest if under is None else max(under, oldest)
-        older: set[Owner] = {
-            owner
-            for owner in candidates
-            if isinstance(owner, ColumnLife) and owner.since <= version
-        }
+        older = {owner for owner, since in candidates.items() if since <= version}
         if under is not None:
             return older or {Stranger(path)}
         is_known = older or oldest == 0 or _RANDOM_NAME.fullmatch(path[-1])
-        return candidates if is_known else candidates | {Stranger(path)}
+        return {*candidates} if is_known else {*candidates, Stranger(path)}
 
     def _stranger(self, path: Path) -> set[Owner]:
         """The topmost part of a path that no schema knows."""
@@ -148,8 +152,8 @@ class Owners:
             if part in self._by_name or part in self._inner:
                 continue
             above = self._types.get(part[:-1], "struct")
-            if above == "variant":
-                return set()  # its parts are the format's business
+            if above == "variant" and part[-1] in _VARIANT_PARTS:
+                return set()  # what is below is the format's business
             if isinstance(above, str) or above["type"] == "struct":
                 return {Stranger(path[:length])}
             return self._in_odd_group(path)
@@ -190,24 +194,26 @@ class Owners:
         return found
 
     @cached_property
-    def _by_name(self) -> dict[Path, set[Owner]]:
-        """Each column by every name that it had in files."""
-        found: dict[Path, set[Owner]] = defaultdict(set)
+    def _by_name(self) -> dict[Path, dict[Owner, int]]:
+        """Each column by every name that it had in files, with the version since which."""
+        found: dict[Path, dict[Owner, int]] = defaultdict(dict)
         for life in self.lives:
-            for _, column in life.columns:
-                found[lower(column.physical_path)].add(life)
+            for since, column in life.columns:
+                found[lower(column.physical_path)].setdefault(life, since)
                 # Files from before column mapping have this one.
                 if not column.has_physical_name:
-                    found[lower(column.path)].add(life)
+                    found[lower(column.path)].setdefault(life, since)
         return found
 
     @cached_property
-    def _by_id(self) -> dict[object, set[Owner]]:
-        found: dict[object, set[Owner]] = defaultdict(set)
-        if any(state.mode == MODE_ID for state in self.states):
-            for life in self.lives:
-                for _, column in life.columns:
-                    found[column.id].add(life)
+    def _by_id(self) -> dict[object, dict[Owner, int]]:
+        """The same by the ids that it had in files."""
+        by_id = {state.version for state in self.states if state.mode == MODE_ID}
+        found: dict[object, dict[Owner, int]] = defaultdict(dict)
+        for life in self.lives:
+            for since, column in life.columns:
+                if since in by_id:
+                    found[column.id].setdefault(life, since)
         return found
 
     @cached_property

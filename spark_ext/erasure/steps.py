@@ -52,7 +52,7 @@ def steps(
     found: list[ErasureStep | None] = [
         _rewriting(places, traces, live, unknown_files, is_mapped=is_mapped),
         _vacuum(places, traces, live, unknown_files),
-        _log_cleanup(places, traces),
+        _log_cleanup(places, traces, unknown_log_files),
         _at_the_source([*traces.files, *unknown_files]),
         _by_hand([*traces.files, *unknown_files], traces.log_files, unknown_log_files),
     ]
@@ -97,8 +97,11 @@ def _vacuum(
     return _step(VACUUM, f"VACUUM {places.name}", since + places.deleted_file_retention + 1, places)
 
 
-def _log_cleanup(places: TablePlaces, traces: Traces) -> ErasureStep | None:
-    cleaned = [files for files in traces.log_files if files.kind in _CLEANED_UP]
+def _log_cleanup(
+    places: TablePlaces, traces: Traces, unknown: Sequence[LogFiles]
+) -> ErasureStep | None:
+    readable = [*traces.log_files, *(files for files in unknown if files.problem is None)]
+    cleaned = [files for files in readable if files.kind in _CLEANED_UP]
     # The next checkpoint has what the log says of live files, until they are written anew.
     is_first = traces.statistics > 0
     if not cleaned and not is_first:
@@ -126,10 +129,11 @@ def _at_the_source(files: Iterable[DataFiles]) -> ErasureStep | None:
 
 
 def _by_hand(
-    files: Iterable[DataFiles], log_files: Iterable[LogFiles], unreadable: Sequence[LogFiles]
+    files: Iterable[DataFiles], log_files: Iterable[LogFiles], unknown: Iterable[LogFiles]
 ) -> ErasureStep | None:
     hidden = any(each.is_hidden and each.kind != LIVE for each in files)
     kept = any(each.kind not in _CLEANED_UP for each in log_files)
+    unreadable = any(each.problem is not None for each in unknown)
     return _step(BY_HAND, _FOUND_BY_HAND) if hidden or kept or unreadable else None
 
 

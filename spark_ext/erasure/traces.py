@@ -44,7 +44,8 @@ class FoundTraces:
     Args:
         of: By dropped column; those of which nothing is left have empty ones.
         unknown_files: Data files that cannot be read.
-        unknown_log_files: Files in the log's folder that cannot.
+        unknown_log_files: Files in the log's folder that cannot, and commits that are older than
+            every schema that is known, whose texts may have values of any column.
     """
 
     of: Mapping[Owner, Traces]
@@ -69,8 +70,17 @@ def traces(
     return FoundTraces(
         found,
         [files for files in places.files if files.columns is None and files.problem != MISSING],
-        [files for files in places.log_files if files.problem is not None],
+        [
+            files
+            for files in places.log_files
+            if files.problem is not None or _is_of_unknown(files, states[0])
+        ],
     )
+
+
+def _is_of_unknown(files: LogFiles, oldest: State) -> bool:
+    is_older = files.version is not None and files.version < oldest.version
+    return files.kind == COMMIT and is_older and bool(files.texts)
 
 
 def _dropped(owners: Iterable[Owner]) -> set[Owner]:
@@ -156,7 +166,11 @@ def _as_word(life: ColumnLife) -> re.Pattern[str]:
     names = {
         part for _, column in life.columns for part in (column.path[-1], column.physical_path[-1])
     }
-    names |= {json.dumps(name, ensure_ascii=False)[1:-1] for name in names}
+    names |= {
+        json.dumps(name, ensure_ascii=is_ascii)[1:-1]
+        for name in names
+        for is_ascii in (True, False)
+    }
     names |= {name.replace("`", "``") for name in names}
     words = "|".join(map(re.escape, sorted(names, reverse=True)))
     return re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)

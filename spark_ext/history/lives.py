@@ -56,12 +56,15 @@ def column_lives(found: Sequence[State]) -> tuple[ColumnLife, ...]:
     """Every column that a table had in any state, those that it has included.
 
     Two columns are one as for `column_history`. One that RESTORE brings back, or that comes back
-    with the id and the physical path that it had, is the one that it was.
+    with the id and the physical path that it had, is the one that it was; but not one that CLONE
+    brings, nor one that has them since column mapping was off.
     """
     lives: list[ColumnLife] = []
     now: dict[Path, ColumnLife] = {}
     before: State | None = None
+    unmapped: State | None = None
     for state in found:
+        unmapped = unmapped if state.is_mapped else state
         if state.metadata.schema is None:
             continue
         change = difference(before, state)
@@ -75,7 +78,10 @@ def column_lives(found: Sequence[State]) -> tuple[ColumnLife, ...]:
                 life.columns.append((state.version, new))
                 now[new.path] = life
         for column in change.added:
-            life = _returned(lives, column, state) or ColumnLife(state.version)
+            # Where the log begins later, RESTORE may have gone back to before.
+            is_known = state.is_mapped or found[0].version == 0
+            life = _returned(lives, column, state, unmapped) if is_known else None
+            life = life or ColumnLife(state.version)
             if life.dropped_by is None:
                 lives.append(life)
             else:
@@ -87,19 +93,32 @@ def column_lives(found: Sequence[State]) -> tuple[ColumnLife, ...]:
     return tuple(lives)
 
 
-def _returned(lives: Sequence[ColumnLife], column: Column, state: State) -> ColumnLife | None:
+def _returned(
+    lives: Sequence[ColumnLife], column: Column, state: State, unmapped: State | None
+) -> ColumnLife | None:
     """The column that was dropped and is here again; None where it may be one of several."""
-    gone = (life for life in lives if life.dropped_by is not None)
-    same = [life for life in gone if _is_same(life.last, column, state)]
+    same = [life for life in lives if _is_same(life, column, state, unmapped)]
     return same[0] if len(same) == 1 else None
 
 
-def _is_same(old: Column, new: Column, state: State) -> bool:
-    if state.is_mapped:
-        return old.has_physical_name and (old.id, old.physical_path) == (new.id, new.physical_path)
-    # A commit that does not say what it is may be a RESTORE, and may not.
-    is_known = state.operation is not None
-    return is_known and state.may_bring_columns and old.path == new.path
+def _is_same(life: ColumnLife, new: Column, state: State, unmapped: State | None) -> bool:
+    """Whether a dropped column may be a new one.
+
+    After `unmapped`, the last state without column mapping, ids are counted anew.
+    """
+    if life.dropped_by is None or state.operation == "CLONE":  # which brings another table's
+        return False
+    is_restored = state.operation == "RESTORE"
+    if not state.is_mapped:
+        return is_restored and new.path in life.paths
+    if not is_restored and unmapped is not None and unmapped.version >= life.dropped_by.version:
+        return False
+    # RESTORE may bring what a column was before it was something else.
+    known = [column for _, column in life.columns] if is_restored else [life.last]
+    return any(
+        old.has_physical_name and (old.id, old.physical_path) == (new.id, new.physical_path)
+        for old in known
+    )
 
 
 def spans(life: ColumnLife, last_version: int) -> Iterator[range]:

@@ -88,18 +88,23 @@ def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, .
     return (*_leaving(table), *_tracking(table), *_end(table))
 
 
+def marking_statement(name: str, mode: str) -> str:
+    """Keeps the mode that a table had in one of its properties."""
+    return _set(name, {ALIGNING: mode})
+
+
 def _leaving(table: AligningTable) -> tuple[str, ...]:
     if table.unmapped.reached or table.aligning is not None:
         return table.unmapped.statements
-    return (_set(table, {ALIGNING: table.mode}), *table.unmapped.statements)
+    return (marking_statement(table.name, table.mode), *table.unmapped.statements)
 
 
 def _tracking(table: AligningTable) -> tuple[str, ...]:
     mapped = {COLUMN_MAPPING_MODE: MODE_NAME}
     if table.flag is False:
-        return (_set(table, mapped),)
+        return (_set(table.name, mapped),)
     # One commit, so that nobody can map the table before it is tracked.
-    tracked = _set(table, {FEATURE_PROPERTY: FEATURE_SUPPORTED} | mapped)
+    tracked = _set(table.name, {FEATURE_PROPERTY: FEATURE_SUPPORTED} | mapped)
     if table.flag is None:
         return (tracked,)
     return (f"ALTER TABLE {table.name} DROP FEATURE {FEATURE_NAME}", tracked)
@@ -109,9 +114,9 @@ def _end(table: AligningTable) -> tuple[str, ...]:
     return (f"ALTER TABLE {table.name} UNSET TBLPROPERTIES IF EXISTS ('{ALIGNING}')",)
 
 
-def _set(table: AligningTable, properties: dict[str, str]) -> str:
+def _set(name: str, properties: dict[str, str]) -> str:
     pairs = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
-    return f"ALTER TABLE {table.name} SET TBLPROPERTIES ({pairs})"
+    return f"ALTER TABLE {name} SET TBLPROPERTIES ({pairs})"
 
 
 def _told(step: ColumnMappingExit) -> str:

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from spark_ext import NameAlignment, Progress, UsageTracking
 from spark_ext.errors import (
+    AlignmentOvertakenError,
     ModeIdLostError,
     NamesNotAlignableError,
     NotMappedError,
@@ -315,6 +316,37 @@ def test_a_call_that_was_interrupted_goes_on(
     rest = align(table, to_name_mode=True)
 
     assert rest.done == planned[number:]
+    assert_aligned(table)
+    assert table.rows("id, town, city, s") == ROWS
+
+
+def untrack(table: Table) -> None:
+    table.alter("DROP FEATURE columnMappingUsageTracking")
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("number", "other"),
+    [(1, align), (2, untrack), *in_matrix(*((number, align) for number in (0, 2, 3, 4)))],
+)
+def test_a_step_that_another_call_has_made_is_no_failure(
+    table: Table, number: int, other: Callable[[Table], object]
+) -> None:
+    """The other one runs when this one has decided on its statement of this number."""
+    misled(table, TRACKED, NAME_MODE)
+    begun: list[str] = []
+
+    def beside(progress: Progress) -> None:
+        if progress.statement not in begun:
+            begun.append(progress.statement)
+            if len(begun) == number + 1:
+                other(table)
+
+    usage = UsageTracking.forPath(table.spark, str(table.path))
+    with suppress(AlignmentOvertakenError):
+        usage.align_names(progress=beside)
+
+    assert align(table).aligned
     assert_aligned(table)
     assert table.rows("id, town, city, s") == ROWS
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
 from spark_ext.__main__ import main
 from tests.integration.held_bytes import holders
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.leaving import local
 from tests.support.pages import commands
 from tests.support.session_conf import session_conf
@@ -372,6 +372,86 @@ def test_files_in_the_log_that_nobody_knows_are_unknown(table: Table) -> None:
 
     assert (found.unknown_log_files, found.gone) == (1, False)
     assert found.steps[-1].step == "BY HAND"
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"note": f"secret was {MARKER}"},
+        {"operationParameters": {"matched": [{"predicate": f"secret = '{MARKER}'"}]}},
+    ],
+)
+def test_whatever_another_writer_says_in_a_commit_is_looked_at(
+    table: Table, info: dict[str, Any]
+) -> None:
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE)
+    commit = table.path / "_delta_log" / f"{1:020}.json"
+    commit.write_text(json.dumps({"commitInfo": {"operation": "WRITE", **info}}) + "\n")
+    table.alter("DROP COLUMN secret")
+
+    assert agree(table, "secret") == ["LOG CLEANUP"]
+
+
+@pytest.mark.broken_table("log_without_start")
+def test_a_predicate_in_a_commit_that_is_older_than_every_schema_is_unknown(table: Table) -> None:
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE)
+    table.insert("(1, NULL)")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE secret = '{MARKER}' OR id = 1")
+    table.alter("DROP COLUMN secret")
+    table.cut_log(1)
+
+    row = column(table, None)
+
+    assert holders(table.path, MARKER) == Counter(commits=1)
+    assert (row.unknown_log_files, row.gone) == (1, False)
+    assert "LOG CLEANUP" in [step.step for step in row.steps]
+
+
+def test_what_a_clone_brings_hides_no_dropped_column(table: Table, tmp_path: Path) -> None:
+    """Another table's columns have the ids and the names that this one's had."""
+    top_level(table)
+    source = Table(table.spark, tmp_path / "source").create_tracked("id INT, secret STRING")
+    table.spark.sql(f"DELETE FROM {table.name}")
+
+    table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
+
+    assert table.log.columns["secret"] == source.log.columns["secret"]
+    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+
+
+def test_a_column_that_is_added_after_names_were_aligned_hides_no_dropped_one(
+    table: Table,
+) -> None:
+    """It has the id and the name in files that the dropped one had."""
+    top_level(table)
+    before = table.log.at(0).columns["secret"]
+    UsageTracking.forName(table.spark, table.name).align_names(progress=None)
+    table.alter("ADD COLUMN secret STRING")
+    table.insert("(2, 'x')")
+
+    assert table.log.columns["secret"] == before
+    assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
+
+
+@pytest.mark.broken_table("checkpoint_differs")
+def test_a_file_of_the_log_that_its_checksum_contradicts_is_unknown(table: Table) -> None:
+    top_level(table)
+    log = table.path / "_delta_log"
+    compaction = log / f"{0:020}.{1:020}.compacted.json"
+    compaction.write_text((log / f"{1:020}.json").read_text())
+    shutil.copy(log / f".{0:020}.json.crc", log / f".{compaction.name}.crc")
+
+    row = column(table, "secret")
+
+    assert (row.unknown_log_files, row.other_log_files, row.gone) == (1, 0, False)
+    assert row.steps[-1].step == "BY HAND"
+    commit = log / f"{0:020}.json"
+    text = commit.read_text()
+    commit.write_text(text.replace("secret", "terces"))
+    with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
+        dropped(table)
+    assert commit.name in str(refused.value)
+    commit.write_text(text)
 
 
 def test_a_column_is_gone_while_the_log_has_its_name_alone(table: Table) -> None:

@@ -194,6 +194,28 @@ def test_files_with_vectors_are_deltas(table: Table) -> None:
     assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y")]
 
 
+def test_files_whose_rows_nobody_counted_are_deltas_where_iceberg_wants_them(table: Table) -> None:
+    compat = "'delta.enableIcebergCompatV2' = 'true'"
+    dropped(table, NAME_MODE, compat, "'delta.enableDeletionVectors' = 'false'")
+    commit = table.path / "_delta_log" / f"{1:020}.json"
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    for action in actions:
+        action.get("add", {}).pop("stats", None)
+    commit.with_name(f".{commit.name}.crc").unlink()
+    commit.write_text("".join(json.dumps(action) + "\n" for action in actions))
+    jvm: Any = table.spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+    with session_conf(table.spark, {SETTING: "copy"}), table.one_commit():
+        purge(table)
+
+    log = table.log
+    assert (len(added(log)), copied(log)) == (2, 1)
+    assert all(json.loads(add["stats"])["numRecords"] == 2 for add in added(log))
+    assert len(columns_in_files(log)) == 2
+    assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y"), (4, "y")]
+
+
 def test_dropping_the_feature_of_vectors_copies_too(table: Table) -> None:
     dropped(table, TRACKED, NAME_MODE, VECTORS)
     table.spark.sql(f"DELETE FROM {table.name} WHERE c = 4")
@@ -471,6 +493,21 @@ def test_a_column_that_came_back_keeps_its_values(table: Table) -> None:
     assert table.log.operation == "RESTORE"
     assert table.rows("a, b, d") == [(1, "x", 7)]
     assert not copies_on_disk(table)
+
+
+def test_a_purge_that_is_refused_leaves_no_copies(table: Table, rules: Callable[..., str]) -> None:
+    """As it is about to commit once more, after another writer's change of the metadata."""
+    dropped(table)
+    change = sql("ALTER TABLE {t} SET TBLPROPERTIES ('k' = 'v')")
+
+    error = beside(table, change, lambda _: rules('raise RuntimeError("not now")'))
+
+    assert "USAGE_TRACKING_RULES_UNAVAILABLE" in str(error)
+    assert table.log.operation == "SET TBLPROPERTIES"
+    assert not copies_on_disk(table)
+    rules()
+    purge(table)
+    assert copied(table.log) == 2
 
 
 # It fails.

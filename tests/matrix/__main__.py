@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of sessions on every supported pair of Spark and Delta: `make test-matrix`.
+"""The tests of sessions on every supported pair of Spark and Delta: `make test-pairs`.
 
 Each pair of `pairs.py` has a virtual environment of its own below `.matrix/`, made once, and the
 one jar of the checkout. First the JVM half is linked against the pair's jars, then the tests run;
@@ -12,6 +12,7 @@ Usage:
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import subprocess
@@ -28,10 +29,13 @@ from xml.etree import ElementTree
 
 from packaging.requirements import Requirement
 
+from tests.matrix.newest import delta_jar, fetch_delta_jar, line_of
 from tests.matrix.pairs import SHORT, WHOLE
 
 CHECKOUT = Path(__file__).parents[2]
 HOME = CHECKOUT / ".matrix"
+# For the workflow: what failed, by pair.
+FAILED = HOME / "failed.json"
 TESTS = Path("tests") / "integration"
 # The way in whose Python part differs most between releases.
 CONNECT_TESTS = Path("tests") / "ways_in" / "test_connect.py"
@@ -83,10 +87,13 @@ class Pair:
         return self.home / "bin" / "python"
 
     @property
+    def report(self) -> Path:
+        return self.home / "report.xml"
+
+    @property
     def jars(self) -> list[Path]:
-        """Spark's, and this Delta's among those that the JUnit run copies."""
-        minor = self.spark.rpartition(".")[0]
-        delta = CHECKOUT / f"jars/target/delta/delta-spark_{minor}_2.13-{self.delta}.jar"
+        """Spark's, and this Delta's, which the JUnit run copies or `newest.py` fetches."""
+        delta = delta_jar(self.delta, line_of(self.spark))
         return [*sorted(self.home.glob("lib/python*/site-packages/pyspark/jars/*.jar")), delta]
 
 
@@ -125,21 +132,22 @@ def test_requirements() -> Iterator[str]:
 def is_linked(pair: Pair, maven: list[str]) -> bool:
     """Whether our classes find in the pair's jars what they name."""
     jars = os.pathsep.join(map(str, pair.jars))
+    if not fetch_delta_jar(pair.delta, line_of(pair.spark), maven):
+        return False
     test = [*maven, "-q", "test", "-Dtest=PairLinkageTest", f"-DargLine=-Dsparkext.pair={jars}"]
     return subprocess.run(test, cwd=CHECKOUT).returncode == 0
 
 
 def run_tests(pair: Pair, *, whole: bool, arguments: list[str]) -> Outcome:
     """Runs the tests on a pair."""
-    report = pair.home / "report.xml"
-    report.unlink(missing_ok=True)
+    pair.report.unlink(missing_ok=True)
     everything = [TESTS, CONNECT_TESTS, HELD_TESTS, STORE_TESTS]
     tests = everything if whole else [TESTS / name for name in SHORT_TESTS]
-    command = [pair.python, "-m", "pytest", *tests, f"--junitxml={report}", *arguments]
+    command = [pair.python, "-m", "pytest", *tests, f"--junitxml={pair.report}", *arguments]
     # Spark starts the first Python and the first spark-submit on the path.
     path = f"{pair.python.parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(list(map(str, command)), cwd=CHECKOUT, env={**os.environ, "PATH": path})
-    return outcome_of(report)
+    return outcome_of(pair.report)
 
 
 def outcome_of(report: Path) -> Outcome:
@@ -155,6 +163,18 @@ def outcome_of(report: Path) -> Outcome:
     return Outcome(total("tests") - failed - skipped, failed, skipped)
 
 
+def failures(report: Path) -> list[str]:
+    """The tests of a JUnit report that failed."""
+    if not report.exists():
+        return ["pytest itself, which wrote no report"]
+    cases = ElementTree.parse(report).getroot().iter("testcase")
+    return [
+        f"{case.get('classname')}::{case.get('name')}"
+        for case in cases
+        if case.find("failure") is not None or case.find("error") is not None
+    ]
+
+
 def row(*cells: object) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
@@ -168,7 +188,8 @@ def main() -> int:
     options = parser.parse_args()
     table = [row("Spark", "Delta", "tests", "linked", "passed", "failed", "skipped", "minutes")]
     table.append(row(*["---"] * 8))
-    ok = True
+    failed: dict[str, list[str]] = {}
+    FAILED.unlink(missing_ok=True)
     for pair in map(pair_of, options.pairs.split() or [*WHOLE, *SHORT]):
         print(f"== Spark {pair.spark}, Delta {pair.delta}", flush=True)
         make_environment(pair)
@@ -181,9 +202,11 @@ def main() -> int:
         table.append(
             row(pair.spark, pair.delta, depth, "yes" if linked else "NO", *outcome, minutes)
         )
-        ok = ok and linked and outcome.failed == 0 and outcome.passed > 0
+        if not linked or outcome.failed or not outcome.passed:
+            failed[str(pair)] = [*([] if linked else ["not linked"]), *failures(pair.report)]
+            FAILED.write_text(json.dumps(failed))
         print("\n".join([f"Measured on {date.today()}", "", *table]), flush=True)
-    return 0 if ok else 1
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

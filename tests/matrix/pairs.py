@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of `spark_ext/releases.json` the matrix runs, and which of them whole.
-
-`python -m tests.matrix.pairs` prints the latter as JSON, for the workflow.
-"""
+"""Which pairs of `spark_ext/releases.json` the matrix runs, and which of them whole."""
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from itertools import groupby
 from typing import NamedTuple
@@ -61,6 +57,3 @@ VENDORS = ["4.0.2+4.0.1", "4.1.1+4.2.0"]
 DEFAULT = "{spark}+{delta}".format(**RELEASES["default"])  # that of `make test`
 WHOLE = [pair for pair in dict.fromkeys([*whole(), *VENDORS]) if pair != DEFAULT]
 SHORT = [pair for pair in dict.fromkeys(short()) if pair not in {*WHOLE, DEFAULT}]
-
-if __name__ == "__main__":
-    print(json.dumps(WHOLE))

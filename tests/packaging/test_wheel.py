@@ -200,6 +200,31 @@ def test_the_jar_carries_the_py4j_that_it_was_compiled_against_and_its_licence()
     assert "Barthelemy Dagenais" in licence
 
 
+def test_the_jar_carries_the_licences_of_what_is_shaded_into_it() -> None:
+    with zipfile.ZipFile(CHECKOUT / JAR) as jar:
+        names = jar.namelist()
+        apache, notice, asm = (
+            jar.read(f"META-INF/{name}").decode() for name in ("LICENSE", "NOTICE", "licenses/ASM")
+        )
+
+    shaded = "sparkext/shaded/bytebuddy/"
+    sources = CHECKOUT / "jars" / "src" / "main" / "java"
+    ours = {
+        path.relative_to(sources).with_suffix("").as_posix() for path in sources.rglob("*.java")
+    }
+    classes = {re.split(r"[$.]", name)[0] for name in names if name.endswith(".class")}
+    assert {name for name in classes - ours if not name.startswith(shaded)} == set()
+    assert f"{shaded}ByteBuddy.class" in names
+    assert f"{shaded}agent/ByteBuddyAgent.class" in names
+    assert f"{shaded}jar/asm/ClassReader.class" in names
+    assert apache == (CHECKOUT / "LICENSE").read_text()
+    assert "Apache License" in apache
+    assert "Rafael Winterhalter" in notice
+    assert "Apache License, Version 2.0" in notice
+    assert "Redistribution and use in source and binary forms" in asm
+    assert "Neither the name of the copyright holders" in asm
+
+
 def test_the_demo_extra_is_what_the_demo_imports(wheel: Path) -> None:
     tree = ast.parse((CHECKOUT / "examples" / "demo.py").read_text())
     modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

@@ -36,13 +36,13 @@ ELSEWHERE = {
     ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
     ("docs/install.md", "Jars in Spark's own folder"): "tests/ways_in/test_where_jars_are.py",
     ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application.py",
+    ("docs/install.md", "By coordinates"): "tests/packaging/test_release.py",
     ("docs/install.md", "Spark Connect"): "tests/ways_in/test_connect.py",
     ("docs/install.md", "When something does not work"): "tests/integration/test_doctor_session.py",
 }
 
 # Blocks that no test runs, by their first words: the reason.
 NOT_RUN = {
-    ("README.md", "make demo"): "both are the targets of CI and of the main job",
     ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
     ("docs/object-stores.md", '{"Rules": ['): "a rule for a bucket, which no server here has",
 }

@@ -164,6 +164,31 @@ def test_a_step_that_others_undo_is_not_made_for_ever() -> None:
     assert refused.value.params == {"table": "t", "statement": LEAVE}
 
 
+def test_a_call_that_leaves_once_more_than_another_goes_on() -> None:
+    """The other one had ended, so that nothing tells that the table is on the way."""
+    result, ran = run_through(
+        MISLED,
+        at("name", True, aligning="name"),
+        at("none", False),
+        at("none", False, aligning="name"),
+        replace(ALIGNED, aligning="name"),
+        ALIGNED,
+    )
+
+    assert ran == [BEGIN, LEAVE, BEGIN, MAP, END]
+    assert (result.aligned, result.done) == (True, tuple(ran))
+
+
+def test_who_takes_the_property_away_ends_it() -> None:
+    with pytest.raises(NotMappedError):
+        run_through(
+            MISLED,
+            at("name", True, aligning="name"),
+            at("none", True, aligning="name"),
+            at("none", None),
+        )
+
+
 def test_delta_refuses_names_in_its_own_words() -> None:
     ran: list[str] = []
     odd = at("name", True, name="a b")

@@ -19,7 +19,7 @@ CHECKOUT = Path(__file__).parents[2]
 README = CHECKOUT / "README.md"
 ERRORS = CHECKOUT / "docs" / "errors.md"
 DOCS = sorted((CHECKOUT / "docs").glob("*.md"))
-PAGES = [README, *DOCS, CHECKOUT / "CHANGELOG.md", CHECKOUT / ".github" / "CONTRIBUTING.md"]
+PAGES = [README, *DOCS, CHECKOUT / "CHANGELOG.md", *sorted((CHECKOUT / ".github").glob("*.md"))]
 
 CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
 SQL_STATES = {condition: listed["sqlState"] for condition, listed in CONDITIONS.items()}
@@ -226,14 +226,6 @@ def test_a_command_is_there(page: str, command: str) -> None:
         name, is_variable, _ = argument.partition("=")
         declared = rf"^{name} \?=" if is_variable else rf"^\.PHONY: {name}$"
         assert re.search(declared, makefile, re.MULTILINE), command
-
-
-def test_a_wheel_is_called_by_this_version() -> None:
-    names = [
-        name for page in PAGES for name in re.findall(r"spark_ext-([\d.]+)-", page.read_text())
-    ]
-
-    assert set(names) == {spark_ext.__version__}
 
 
 def test_the_matrix_of_engines_has_the_versions_that_are_tested() -> None:

@@ -257,6 +257,24 @@ def test_a_field_that_the_log_forgot_is_found_though_its_struct_is_none_now() ->
     assert paths(places(log(("WRITE", table({"b": ""}))), files=(field,))) == [(None, "b.c", False)]
 
 
+def test_a_field_that_the_log_forgot_is_found_though_its_struct_is_a_variant_now() -> None:
+    field = data(REMOVED, ("b",), ("b", "c"), ("b", "typed_value"), added_under=None)
+    variant = table({"b": {"column": "", "type": "variant"}})
+
+    assert paths(places(log(("WRITE", variant)), files=(field,))) == [(None, "b.c", False)]
+
+
+def test_texts_of_commits_that_are_older_than_every_schema_are_unknown() -> None:
+    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
+    before = logged(COMMIT, version=1, under=None, texts=("(b#2 = 'x')",))
+    since = logged(COMMIT, version=2, under=None, texts=("(a#1 = 'x')",))
+
+    row = only(places(cleaned_up(whole, 2), log_files=(before, since)))
+
+    assert (row.path, row.unknown_log_files, row.gone) == (None, 1, False)
+    assert [step for step, _ in statements(row)] == ["LOG CLEANUP"]
+
+
 def test_a_checkpoint_may_have_removed_files_of_any_time_before_it() -> None:
     both, one = table({"a": "", "b": ""}), table({"a": ""})
     whole = log(*(("WRITE", each) for each in (both, one, both)))
@@ -266,11 +284,16 @@ def test_a_checkpoint_may_have_removed_files_of_any_time_before_it() -> None:
     assert (dropped.version, dropped.checkpoints, dropped.gone) == (1, 1, False)
 
 
-@pytest.mark.parametrize("name", ['a"b', "a\\b", "a`b"])
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a`b", "größe"])
 def test_names_are_found_as_json_and_sql_write_them(name: str) -> None:
     both = table({"a": "1 a", name: "2 col-5d2c"}, "name", "true")
     whole = log(("CREATE TABLE", both), ("DROP COLUMNS", ONE))
-    written = {"json": json.dumps(f"({name} = 'x')"), "sql": f"`{name.replace('`', '``')}` = 'x'"}
+    condition = f"({name} = 'x')"
+    written = {
+        "json": json.dumps(condition),
+        "json of other letters": json.dumps(condition, ensure_ascii=False),
+        "sql": f"`{name.replace('`', '``')}` = 'x'",
+    }
 
     for text in written.values():
         column = only(places(whole, log_files=(logged(COMMIT, texts=(text,)),)))
@@ -309,6 +332,73 @@ def test_a_column_that_came_back_as_nobody_knows_which_hides_none_of_them() -> N
     assert paths(places(log(*twice[:2], ("RESTORE", both)), files=removed[:1])) == []
 
 
+@pytest.mark.parametrize("mode", ["none", "name"])
+def test_a_column_that_another_table_brought_is_not_the_one_that_was_dropped(mode: str) -> None:
+    keys = {"none": "", "name": "2 b"}[mode]
+    both = table({"a": "1 a" if keys else "", "b": keys}, mode, "false" if keys else None)
+    one = table({"a": "1 a" if keys else ""}, mode, "true" if keys else None)
+    whole = log(("CREATE TABLE", both), ("DROP COLUMNS", one), ("CLONE", both))
+
+    column = only(places(whole, files=(data(REMOVED, "b"),)))
+
+    assert (column.version, column.removed_files.num_files) == (1, 1)
+
+
+def test_ids_that_are_counted_anew_bring_no_column_back() -> None:
+    """As `align_names` has it, and a column of the same name that is added then."""
+    plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
+    steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
+    anew = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))
+
+    column = only(places(anew, files=(data(REMOVED, "b"),)))
+
+    assert (column.version, column.removed_files.num_files) == (1, 1)
+    assert paths(places(log(*steps, ("RESTORE", BOTH)), files=(data(LIVE, "b"),))) == []
+
+
+def test_restore_brings_what_a_column_was_before_it_was_renamed() -> None:
+    """Both columns were called `b` once, and either may be the one."""
+    again = table({"a": "1 a", "b": "2 col-5d2c"}, "name", "true")
+    plain = table({"a": "", "b": ""})
+    anew = table({"a": "1 a", "b": "2 b"}, "name", "true")
+    renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
+    whole = log(
+        ("CREATE TABLE", BOTH),
+        ("DROP COLUMNS", ONE),
+        ("ADD COLUMNS", again),
+        ("REMOVE COLUMN MAPPING", plain),
+        ("SET TBLPROPERTIES", anew),
+        ("RENAME COLUMN", renamed),
+        ("RESTORE", plain),
+    )
+
+    found = dropped_columns(places(whole, files=(data(REMOVED, "b", added_under=0),)))
+
+    assert [(row.version, row.gone) for row in found] == [(6, True), (1, False)]
+
+
+def test_restore_to_a_version_that_the_log_forgot_brings_no_column_that_it_knows() -> None:
+    one, both = table({"a": ""}), table({"a": "", "b": ""})
+    steps = (("WRITE", both), ("WRITE", one), ("WRITE", both), ("WRITE", one), ("RESTORE", both))
+
+    (row,) = dropped_columns(
+        places(cleaned_up(log(*steps), 2), files=(data(REMOVED, "b", added_under=2),))
+    )
+
+    assert (row.version, row.removed_files.num_files) == (3, 1)
+
+
+def test_a_name_that_a_column_got_later_hides_none_that_had_it_before() -> None:
+    three = table({"a": "1 a", "b": "2 b", "c": "3 c"}, "name", "false")
+    two = table({"a": "1 a", "b": "2 b"}, "name", "true")
+    renamed = table({"a": "1 a", "c": "2 b"}, "name", "true")
+    steps = (("CREATE TABLE", three), ("DROP COLUMNS", two), ("RENAME COLUMN", renamed))
+    whole = log(*steps, ("REMOVE COLUMN MAPPING", table({"a": "", "c": ""})))
+    older = data(REMOVED, "c", added_under=None)
+
+    assert paths(places(cleaned_up(whole, 1), files=(older,))) == [(None, "c", False)]
+
+
 def test_in_mode_id_the_field_id_tells() -> None:
     by_id = (table({"a": "1 a", "b": "2 b"}, "id", "true"), table({"a": "1 a"}, "id", "true"))
     whole = log(("CREATE TABLE", by_id[0]), ("DROP COLUMNS", by_id[1]))
@@ -320,6 +410,16 @@ def test_in_mode_id_the_field_id_tells() -> None:
     # Who wrote a file that no log has may have counted in his own way.
     strange = data(UNTRACKED, columns=(ParquetColumn(("z",), 1),), added_under=None)
     assert ("z", False) in [row[1:] for row in paths(places(whole, files=(strange,)))]
+
+
+def test_an_id_of_mode_name_is_in_no_file() -> None:
+    by_name = table({"a": "1 a", "b": "2 b"}, "name", "false")
+    whole = log(("ADD COLUMNS", by_name), ("RESTORE", table({"a": "1 a"}, "id", "true")))
+    older = data(REMOVED, columns=(ParquetColumn(("c",), 2),), added_under=None)
+
+    found = paths(places(cleaned_up(whole, 0), files=(older,)))
+
+    assert (None, "c", False) in found
 
 
 def test_files_of_a_clones_source_are_named_and_not_counted() -> None:

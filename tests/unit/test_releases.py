@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterable
 from functools import partial
@@ -281,17 +278,6 @@ def after(release: str) -> str:
     """The first of the next minor release."""
     major, minor, _ = numbers(release)
     return f"{major}.{minor + 1}.0"
-
-
-def test_the_workflow_asks_for_the_pairs_without_any_package() -> None:
-    command = ["python", "-m", "tests.matrix.pairs"]
-    assert f"$({' '.join(command)})" in (CHECKOUT / ".github/workflows/ci.yml").read_text()
-
-    done = subprocess.run(
-        [sys.executable, "-S", *command[1:]], cwd=CHECKOUT, capture_output=True, check=True
-    )
-
-    assert json.loads(done.stdout) == WHOLE
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.file)

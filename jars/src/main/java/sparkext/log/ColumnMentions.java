@@ -42,6 +42,27 @@ final class ColumnMentions {
           "newClusteringColumns",
           "featureName");
 
+  /** Keys of a commit that tell of it, and of no value; a writer may add others. */
+  private static final Set<String> ABOUT_THE_COMMIT =
+      Set.of(
+          "version",
+          "timestamp",
+          "inCommitTimestamp",
+          "userId",
+          "userName",
+          "operation",
+          "operationParameters",
+          "operationMetrics",
+          "job",
+          "notebook",
+          "clusterId",
+          "readVersion",
+          "isolationLevel",
+          "isBlindAppend",
+          "engineInfo",
+          "clientVersion",
+          "txnId");
+
   private static final Pattern NO_TEXT = Pattern.compile("|true|false|\\[]|[-+.\\d]+");
 
   private final Set<String> schemas = new TreeSet<>();
@@ -130,7 +151,7 @@ final class ColumnMentions {
     }
     for (Map.Entry<String, JsonNode> property : metadata.path("configuration").properties()) {
       if (property.getKey().toLowerCase(Locale.ROOT).startsWith(CONSTRAINT)) {
-        texts.add(property.getValue().asText());
+        texts.add(text(property.getValue()));
       }
     }
   }
@@ -172,7 +193,7 @@ final class ColumnMentions {
   private void addOperation(JsonNode commit) {
     boolean isDrop = commit.path("operation").asText().equals("DROP COLUMNS");
     for (Map.Entry<String, JsonNode> parameter : commit.path("operationParameters").properties()) {
-      String text = parameter.getValue().asText(parameter.getValue().toString());
+      String text = text(parameter.getValue());
       boolean isOfColumns = List.of("column", "columns").contains(parameter.getKey());
       boolean isNameOnly = isOfColumns && (isDrop || !hasMetadata(text));
       if (!isNameOnly
@@ -181,9 +202,19 @@ final class ColumnMentions {
         texts.add(text);
       }
     }
-    if (commit.path("userMetadata").isTextual()) {
-      texts.add(commit.get("userMetadata").textValue());
+    for (Map.Entry<String, JsonNode> field : commit.properties()) {
+      String text = text(field.getValue());
+      if (!ABOUT_THE_COMMIT.contains(field.getKey()) && !NO_TEXT.matcher(text).matches()) {
+        texts.add(text);
+      }
     }
+  }
+
+  private static String text(JsonNode value) {
+    if (value.isContainerNode()) {
+      return value.toString();
+    }
+    return value.isNull() ? "" : value.asText();
   }
 
   /** Whether columns have what may be a value, such as a default; a name or a type is none. */

@@ -76,9 +76,13 @@ record HeldGroups(
     return key(absolute.makeQualified(base.toUri(), base));
   }
 
-  /** One text for each file: an authority may be empty or absent. */
+  /**
+   * One text for each file: an authority may be empty or absent, and a path of the log has more or
+   * fewer characters escaped.
+   */
   static String key(Path absolute) {
-    URI uri = absolute.toUri();
+    URI given = absolute.toUri();
+    URI uri = new Path(given.getScheme(), given.getAuthority(), given.getPath()).toUri();
     String authority = uri.getAuthority() == null ? "" : "//" + uri.getAuthority();
     return uri.getScheme() + ":" + authority + uri.getRawPath();
   }

@@ -18,9 +18,12 @@ public record LogFiles(
     List<String> folders,
     List<String> texts,
     String problem) {
-  /** What those that are alike have in common. */
+  /**
+   * What those that are alike have in common. Whether a text is older than every schema that is
+   * known is told by its version.
+   */
   LogFiles common() {
-    return of(0, null);
+    return of(0, under == null && !texts.isEmpty() ? version : null);
   }
 
   /** One group of two that are alike; the newer version is that of both. */

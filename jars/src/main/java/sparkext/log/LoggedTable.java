@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkThrowable;
@@ -93,9 +94,13 @@ public final class LoggedTable {
     }
   }
 
-  /** What Spark says of a file that it cannot read, in our words. */
-  private static RuntimeException asUnreadable(Exception failed) {
+  /** What Spark and Hadoop say of a file that they cannot read, in our words. */
+  private RuntimeException asUnreadable(Exception failed) {
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+      if (cause instanceof ChecksumException) { // it names the file
+        String folder = new Path(table, "_delta_log").toString();
+        return UsageTrackingErrors.unreadableLog(folder, firstLine(cause)).sneak();
+      }
       if (cause instanceof SparkThrowable known
           && known.getCondition() != null
           && known.getCondition().startsWith("FAILED_READ_FILE")) {

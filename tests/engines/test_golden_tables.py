@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which engines are right readers of the golden tables, and what the others make of them.
+
+docs/other-engines.md tells where each is wrong, and docs/for-engines.md what a writer must not do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from deltalake import DeltaTable, Field, write_deltalake
+from deltalake.exceptions import DeltaError
+from deltalake.schema import PrimitiveType
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from tests.engines import engines
+from tests.engines.filtered import ENGINES, Filter, Rows, told
+from tests.support.golden_tables import STATES, placed, seen
+from tests.support.table_log import FEATURE, FLAG
+
+Reader = Callable[[Path, Filter | None], Rows]
+
+HERE = ("clickhouse", "deltalake_by_datafusion", "deltalake_by_pyarrow", "polars")
+# Instead of the right rows: others, or an error. The logs of clones name files by URLs.
+WRONG: dict[str, dict[str, Rows | str]] = {
+    "clickhouse": {"cloned": "RuntimeError", "stale": "RuntimeError"},
+    "deltalake_by_datafusion": {},
+    "deltalake_by_pyarrow": {
+        "broken_flag_missing": [{"id": 1}],
+        "broken_flag_value": [{"id": 1}],
+        "cloned": "FileNotFoundError",
+        "flag_true": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
+        "flag_true_by_id": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
+        "stale": "FileNotFoundError",
+    },
+    "polars": dict.fromkeys(STATES.keys() - {"unmapped"}, "DeltaProtocolError"),
+    "kernel": {},
+}
+# Filters on `flag_true` for which rows are missing, or others are there.
+WRONG_FILTERS: dict[str, list[str]] = {
+    "clickhouse": ["city = 'Bergen'", "city IS NULL"],
+    "deltalake_by_datafusion": [],
+    "deltalake_by_pyarrow": [
+        "city = 'Rome'",
+        "city = 'Bergen'",
+        "city IS NULL",
+        "town = 'Rome'",
+        "town = 'Oslo'",
+    ],
+    "kernel": [],
+}
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    return placed(tmp_path / "golden")
+
+
+@pytest.fixture(scope="module")
+def readers(spark: SparkSession) -> dict[str, Reader]:
+    return {**{name: ENGINES[name] for name in HERE}, "kernel": engines.filtered_kernel(spark)}
+
+
+def test_engines_read_the_rows_but_for_those_that_are_known_to_be_wrong(
+    golden: Path, readers: dict[str, Reader]
+) -> None:
+    found: dict[str, dict[str, Rows | str]] = {name: {} for name in readers}
+    for engine, reader in readers.items():
+        for name, state in STATES.items():
+            rows = told(reader, golden / name, None)
+            rows = rows if isinstance(rows, str) else engines.rows(rows)
+            if rows != engines.rows(state["reads"]["rows"]):
+                found[engine][name] = rows
+
+    assert found == {
+        engine: {
+            name: rows if isinstance(rows, str) else engines.rows(rows) for name, rows in wrong
+        }
+        for engine, wrong in ((engine, states.items()) for engine, states in WRONG.items())
+    }
+
+
+def test_engines_filter_by_the_right_statistics_but_for_those_that_are_known_not_to(
+    golden: Path, readers: dict[str, Reader]
+) -> None:
+    filters = {
+        Filter(each["column"], each["value"]): each["ids"]
+        for each in STATES["flag_true"]["reads"]["filters"]
+    }
+
+    found = {
+        engine: [
+            where.sql
+            for where, ids in filters.items()
+            if sorted(row["id"] for row in reader(golden / "flag_true", where)) != ids
+        ]
+        for engine, reader in readers.items()
+        if engine != "polars"
+    }
+
+    assert found == WRONG_FILTERS
+
+
+def append(table: Path) -> None:
+    """By deltalake, a row of nulls but for its id."""
+    schema = pyarrow.schema(DeltaTable(str(table)).schema().to_arrow())
+    row = pyarrow.Table.from_pylist([{"id": 9}], schema)
+    write_deltalake(str(table), row, mode="append")
+
+
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.every_variant
+def test_deltalake_writes_no_table_that_lists_the_feature(golden: Path, name: str) -> None:
+    before = seen(golden / name)
+    if name == "stale":  # which lists it no more
+        append(golden / name)
+        assert seen(golden / name)["properties"] == before["properties"]
+        return
+
+    with pytest.raises(DeltaError, match=FEATURE):
+        append(golden / name)
+
+    assert seen(golden / name) == before
+
+
+# What deltalake and Kernel would do with the feature in their lists, and nothing else: the feature
+# is taken out of the log instead.
+
+
+@pytest.fixture
+def listed(golden: Path) -> Path:
+    forget_feature(golden / "flag_true")
+    return golden / "flag_true"
+
+
+def forget_feature(table: Path) -> None:
+    for commit in (table / "_delta_log").glob("*.json"):
+        commit.write_text(commit.read_text().replace(f'"{FEATURE}",', ""))
+    assert FEATURE not in seen(table)["protocol"]["writerFeatures"]
+
+
+def test_with_the_feature_in_its_list_deltalake_would_append_rightly(listed: Path) -> None:
+    before = seen(listed)
+
+    append(listed)
+
+    assert seen(listed) == {**before, "rows": [*before["rows"], {"id": 9}]}
+
+
+def add_column(table: DeltaTable) -> None:
+    table.alter.add_columns(Field("fresh", PrimitiveType("integer")))
+
+
+def merge_schema(table: DeltaTable) -> None:
+    write_deltalake(table, pyarrow.table({"fresh": [1]}), mode="append", schema_mode="merge")
+
+
+def overwrite_schema(table: DeltaTable) -> None:
+    write_deltalake(table, pyarrow.table({"fresh": [1]}), mode="overwrite", schema_mode="overwrite")
+
+
+@pytest.mark.parametrize("change", [add_column, merge_schema, overwrite_schema])
+@pytest.mark.every_variant
+def test_with_the_feature_in_its_list_deltalake_would_change_no_schema(
+    listed: Path, change: Callable[[DeltaTable], None]
+) -> None:
+    before = seen(listed)
+
+    with pytest.raises(DeltaError, match=r"(?i)column.mapp"):
+        change(DeltaTable(str(listed)))
+
+    assert seen(listed) == before
+
+
+def test_with_the_feature_in_its_list_deltalake_would_bring_a_false_flag_back(listed: Path) -> None:
+    DeltaTable(str(listed)).restore(1)
+
+    assert seen(listed)["properties"]["hasDroppedOrRenamed"] == "false"
+
+
+def test_with_the_feature_in_its_list_deltalake_would_let_users_set_the_flag(listed: Path) -> None:
+    properties = {FLAG: "false"}
+
+    DeltaTable(str(listed)).alter.set_table_properties(properties, raise_if_not_exists=False)
+
+    assert seen(listed)["properties"]["hasDroppedOrRenamed"] == "false"
+
+
+def change_by_kernel(spark: SparkSession, path: Path, change: Callable[[Any], Any]) -> None:
+    """Commits the schema that comes of the table's, as a connector on Kernel would."""
+    jvm: Any = spark._jvm
+    kernel = jvm.io.delta.kernel
+    engine = kernel.defaults.engine.DefaultEngine.create(jvm.org.apache.hadoop.conf.Configuration())
+    table = kernel.Table.forPath(engine, str(path))
+    schema = change(table.getLatestSnapshot(engine).getSchema())
+    builder = table.createTransactionBuilder(engine, "tests", kernel.Operation.MANUAL_UPDATE)
+    transaction = builder.withSchema(engine, schema).build(engine)
+    transaction.commit(engine, kernel.utils.CloseableIterable.emptyIterable())
+
+
+def test_kernel_changes_no_table_that_lists_the_feature(spark: SparkSession, golden: Path) -> None:
+    before = seen(golden / "flag_true")
+
+    with pytest.raises(Py4JJavaError, match=FEATURE):
+        change_by_kernel(spark, golden / "flag_true", lambda schema: with_note(spark, schema))
+
+    assert seen(golden / "flag_true") == before
+
+
+def test_with_the_feature_in_its_list_kernel_would_bring_dropped_values_back(
+    spark: SparkSession, listed: Path
+) -> None:
+    change_by_kernel(spark, listed, lambda schema: with_note(spark, schema))
+
+    after = seen(listed)
+    assert after["columns"][-1] == {
+        "name": "note",
+        "type": "string",
+        "id": 5,
+        "physicalName": "note",
+    }
+    assert after["rows"][0] == {"id": 1, "town": "Rome", "note": "x"}
+
+
+def test_with_the_feature_in_its_list_kernel_would_drop_columns_behind_the_flag(
+    spark: SparkSession, golden: Path
+) -> None:
+    table = golden / "flag_false"
+    forget_feature(table)
+
+    change_by_kernel(spark, table, lambda schema: without_last(spark, schema))
+
+    after = seen(table)
+    assert "fare" not in [column["name"] for column in after["columns"]]
+    assert after["properties"]["hasDroppedOrRenamed"] == "false"
+
+
+def with_note(spark: SparkSession, schema: Any) -> Any:
+    jvm: Any = spark._jvm
+    return schema.add("note", jvm.io.delta.kernel.types.StringType.STRING)
+
+
+def without_last(spark: SparkSession, schema: Any) -> Any:
+    jvm: Any = spark._jvm
+    fields = jvm.java.util.ArrayList()
+    for index in range(schema.length() - 1):
+        fields.add(schema.at(index))
+    return jvm.io.delta.kernel.types.StructType(fields)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the golden tables as `made` in their JSON says: `make golden`.
+
+A table stays as it is in docs/golden where a new one has other times, sizes, file names and UUIDs,
+and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+from pyspark.sql import SparkSession
+
+import spark_ext
+from tests.golden.plain import plain_session
+from tests.golden.workshop import checkpoints, commit_properties, forget_checksums
+from tests.support.golden_tables import GOLDEN, HOME, STATES, local, masked, rewrite_paths
+from tests.support.sessions import small_session
+
+Json = dict[str, Any]
+Statements = Callable[[list[str]], object]
+
+# What others are clones of.
+SOURCE = "flag_false"
+
+
+def make(folder: Path, spark: SparkSession, plain: Statements) -> None:
+    """Makes every table, in a folder that is to be.
+
+    Args:
+        folder: Where they go.
+        spark: A session with spark-ext.
+        plain: Runs statements in a session without it.
+    """
+    folder.mkdir()
+    for name in sorted(STATES, key=lambda name: name != SOURCE):
+        for by, steps in groupby(STATES[name]["made"], key=lambda step: step["by"]):
+            if by == "hand":
+                for step in steps:
+                    commit_properties(folder / name, **step["properties"])
+                continue
+            statements = [statement(step["sql"], name, folder) for step in steps]
+            if by == "delta-spark":
+                plain(statements)
+            else:
+                for sql in statements:
+                    spark.sql(sql)
+        _forget_what_is_beside(folder / name)
+    rewrite_paths(folder, f"{folder}/", HOME)
+
+
+def statement(sql: str, name: str, folder: Path) -> str:
+    """A statement of the JSON for the tables of a folder: `{t}` is its own, `{name}` another."""
+    tables = {other: f"delta.`{folder / other}`" for other in STATES}
+    return sql.format(t=tables[name], **tables)
+
+
+def _forget_what_is_beside(table: Path) -> None:
+    """Checksums, and the checkpoint of a CLONE, whose paths stand in Parquet: none is needed."""
+    forget_checksums(table)
+    hints = (table / "_delta_log").glob("_last_checkpoint")
+    for file in (*table.rglob(".*.crc"), *checkpoints(table), *hints):
+        file.unlink()
+
+
+def comparable(table: Path) -> list[list[Json]]:
+    """The actions of each commit without what is another in each run.
+
+    That is: times, sizes, ids of tables and transactions, file names, names of UUIDs, and what
+    `commitInfo` tells but the operation.
+    """
+    commits = sorted((table / "_delta_log").glob("*.json"))
+    return [
+        sorted(
+            (_comparable(table, json.loads(line)) for line in commit.read_text().splitlines()),
+            key=lambda action: json.dumps(action, sort_keys=True),
+        )
+        for commit in commits
+    ]
+
+
+def _comparable(table: Path, action: Json) -> Json:
+    ((kind, body),) = action.items()
+    if kind == "commitInfo":
+        return {kind: body["operation"]}
+    if kind == "protocol":
+        return {kind: {**body, "writerFeatures": sorted(body.get("writerFeatures", []))}}
+    if kind == "metaData":
+        schema = json.loads(masked(body["schemaString"]))
+        return {kind: [schema, body["configuration"], body["partitionColumns"]]}
+    absolute = "://" in body["path"] or body["path"].startswith("file:")
+    found: Json = {"absolute": absolute, "dataChange": body["dataChange"]}
+    if kind == "add":
+        found["stats"] = json.loads(masked(body["stats"]))
+        file = local(table, body["path"].replace(HOME, f"{table.parent}/"))
+        rows = pyarrow.parquet.ParquetFile(file).read()
+        names = [masked(str(field)) for field in rows.schema.remove_metadata()]
+        found["rows"] = [names, [list(map(str, row.values())) for row in rows.to_pylist()]]
+    return {kind: found}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="golden-") as home:
+        folder = Path(home).resolve()
+        builder = small_session(SparkSession.builder, folder / "warehouse")
+        spark = spark_ext.configure(builder).getOrCreate()
+        with plain_session(spark, folder) as plain:
+            make(folder / "tables", spark, plain)
+        spark.stop()
+        for name in STATES:
+            old, new = GOLDEN / name, folder / "tables" / name
+            if old.exists() and comparable(old) == comparable(new):
+                print(f"{name}: as it was")
+                continue
+            shutil.rmtree(old, ignore_errors=True)
+            shutil.copytree(new, old)
+            print(f"{name}: made")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The golden tables are what their JSON says, and a session with spark-ext writes them rightly."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_ext.auditing import CHECKS
+from tests.golden.plain import plain_session
+from tests.golden.states import comparable, make, statement
+from tests.support.audited import HARMLESS, findings
+from tests.support.delta_table import refusal
+from tests.support.golden_tables import GOLDEN, STATES, placed, seen
+from tests.support.table_log import TableLog
+
+Json = dict[str, Any]
+
+WRITES = [
+    pytest.param(name, step, id=f"{name}: {step['what']}")
+    for name, state in STATES.items()
+    for step in state["writes"]
+]
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of the repository, where clones find their source."""
+    return placed(tmp_path_factory.mktemp("placed") / "golden")
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, made anew."""
+    folder = tmp_path_factory.mktemp("made")
+    with plain_session(spark, folder) as plain:
+        make(folder / "golden", spark, plain)
+    return folder / "golden"
+
+
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.every_variant
+def test_a_table_is_what_its_json_says(golden: Path, name: str) -> None:
+    told = dict(STATES[name]["reads"])
+    del told["checks"]
+    told.pop("filters", None)
+
+    assert seen(golden / name) == told
+
+
+def test_files_of_mode_id_have_the_ids_of_the_columns(golden: Path) -> None:
+    log = TableLog(golden / "flag_true_by_id")
+
+    ids = {field.physical_name: field.id for field in log.fields.values()}
+    assert log.parquet_field_ids() == ids
+
+
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.every_variant
+def test_each_version_has_the_flag_that_is_told(golden: Path, name: str) -> None:
+    newest = TableLog(golden / name).version
+
+    found = [TableLog(golden / name, version).flag for version in range(newest + 1)]
+
+    assert found == [step["flag"] for step in STATES[name]["made"]]
+
+
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.every_variant
+def test_the_audit_finds_what_is_broken_and_nothing_else(golden: Path, name: str) -> None:
+    found = {finding.check for finding in findings(golden / name)}
+
+    assert found - HARMLESS == set(STATES[name].get("findings", []))
+    assert found <= {check.__name__ for check in CHECKS}
+
+
+@pytest.mark.matrix  # half of the time of all that is here
+def test_made_again_the_tables_are_the_same(made: Path) -> None:
+    assert {name: comparable(made / name) for name in STATES} == {
+        name: comparable(GOLDEN / name) for name in STATES
+    }
+
+
+def test_spark_reads_what_their_json_says(spark: SparkSession, golden: Path) -> None:
+    for name, state in STATES.items():
+        frame = spark.read.format("delta").load(str(golden / name))
+        assert (
+            without_nulls([row.asDict(recursive=True) for row in frame.collect()])
+            == (state["reads"]["rows"])
+        )
+        for where in state["reads"].get("filters", []):
+            found = frame.where(frame[where["column"]].eqNullSafe(where["value"])).collect()
+            assert sorted(row["id"] for row in found) == where["ids"], where
+
+
+def without_nulls(rows: list[Json]) -> list[Json]:
+    found = [{key: value for key, value in row.items() if value is not None} for row in rows]
+    return sorted(found, key=lambda row: row["id"])
+
+
+@pytest.mark.parametrize(("name", "step"), WRITES)
+@pytest.mark.every_variant
+def test_spark_writes_as_a_right_writer(
+    spark: SparkSession, golden: Path, tmp_path: Path, name: str, step: Json
+) -> None:
+    shutil.copytree(golden / name, tmp_path / name)
+    before = TableLog(tmp_path / name)
+    state = seen(before.path)
+    statements = [statement(sql, name, tmp_path) for sql in step["sql"]]
+
+    if "refused" in step:
+        (sql,) = statements
+        with refusal(step["refused"]):
+            spark.sql(sql)
+        assert seen(before.path) == state
+        assert TableLog(before.path).version == before.version
+        return
+    for sql in statements:
+        spark.sql(sql)
+
+    after = TableLog(before.path)
+    then = dict(step["then"])
+    files, columns = then.pop("files", []), then.pop("fileColumns", None)
+    then.pop("free", None)
+    assert seen(after.path) == {**state, **then}
+    assert after.version == before.version + len(statements)
+    assert file_actions(after, since=before.version) == files
+    assert columns is None or after.written_columns() == columns
+
+
+def file_actions(log: TableLog, *, since: int) -> list[str]:
+    """Whether files came and went after a version."""
+    kinds = {"add": "added", "remove": "removed"}
+    commits = log.commits[since + 1 :]
+    return sorted(
+        {kinds[kind] for each in commits for action in each for kind in kinds.keys() & action}
+    )

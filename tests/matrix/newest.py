@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which pairs were released that `spark_ext/releases.json` does not have yet.
+
+What is on the package index tells pip, which knows where that is; which Delta has jars for which
+line of Spark tells Maven, and the jar is there afterwards for the tests of the pair.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from packaging.version import Version
+
+from spark_ext.launch.releases import RELEASES
+
+CHECKOUT = Path(__file__).parents[2]
+DELTAS = CHECKOUT / "jars" / "target" / "delta"
+LISTED = "Available versions: "
+# Of a release and a line of Spark: whether there is a jar.
+HasJar = Callable[[str, str], bool]
+
+
+def unlisted(sparks: Iterable[str], deltas: Iterable[str], has_jar: HasJar) -> Iterator[str]:
+    """The newest pair of each line of Spark, where the list lacks one of the two.
+
+    Args:
+        sparks: All releases.
+        deltas: As well.
+        has_jar: What Maven says.
+    """
+    oldest = Version(next(iter(RELEASES["sparks"])))
+    newest_known = Version(list(RELEASES["deltas"])[-1])
+    recent = [delta for delta in descending(deltas) if Version(delta) >= newest_known]
+    lines: dict[str, str] = {}
+    for spark in descending(sparks):
+        lines.setdefault(line_of(spark), spark)
+    for line, spark in lines.items():
+        if Version(line) < oldest:
+            continue
+        delta = next((delta for delta in recent if has_jar(delta, line)), None)
+        listed = spark in RELEASES["sparks"].get(line, ()) and delta in RELEASES["deltas"]
+        if delta is not None and not listed:
+            yield f"{spark}+{delta}"
+
+
+def descending(releases: Iterable[str]) -> list[str]:
+    """The newest first, without those that are no final releases."""
+    final = (release for release in releases if not Version(release).is_prerelease)
+    return sorted(final, key=Version, reverse=True)
+
+
+def line_of(spark: str) -> str:
+    """4.2 of 4.2.1."""
+    return ".".join(spark.split(".")[:2])
+
+
+def released(package: str) -> list[str]:
+    """All releases of a package that pip finds."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions", package]
+    said = subprocess.run(pip, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = [line for line in said.splitlines() if line.startswith(LISTED)]
+    if len(found) != 1:
+        raise ValueError(f"Cannot read the versions of {package}: pip says\n{said}")
+    return found[0].removeprefix(LISTED).split(", ")
+
+
+def delta_jar(delta: str, line: str) -> Path:
+    """Where the jar of a Delta lies that the tests run with."""
+    return DELTAS / f"delta-spark_{line}_{RELEASES['scala']}-{delta}.jar"
+
+
+def fetch_delta_jar(delta: str, line: str, maven: list[str]) -> bool:
+    """Puts a Delta's jar where the tests look for it; False where Maven finds none."""
+    jar = delta_jar(delta, line)
+    if not jar.exists():
+        name = f"delta-spark_{line}_{RELEASES['scala']}"
+        copy = ["dependency:copy", f"-Dartifact=io.delta:{name}:{delta}"]
+        command = [*maven, "-U", *copy, f"-DoutputDirectory={DELTAS}"]
+        copied = subprocess.run(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
+        missing = f"Could not find artifact io.delta:{name}:jar:{delta}"
+        if copied.returncode != 0 and missing not in copied.stdout:
+            raise ValueError(f"Cannot tell whether there is {name} {delta}:\n{copied.stdout}")
+    return jar.exists()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens an issue with what failed in a nightly run, or adds to the one that is open.
+
+A job that fails leaves a folder with `job.json` and, of pairs, the `failed.json` of `tests.matrix`.
+
+Usage:
+    python -m tests.matrix.report <folder of those folders> <address of the run>
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+TITLE = "The nightly run failed"
+# An issue holds 65,536 characters.
+MOST_TESTS = 50
+
+
+def body(folder: Path, run: str) -> str:
+    """What the issue says."""
+    lines = [line for job in sorted(folder.rglob("job.json")) for line in of_job(job)]
+    if not lines:
+        lines = ["- No job told why: one took too long, or ended before its tests."]
+    return "\n".join([f"What failed in {run}:", "", *lines, ""])
+
+
+def of_job(file: Path) -> Iterator[str]:
+    job = json.loads(file.read_text())
+    yield f"- {job['name']}: `{job['command']}`"
+    failed = file.with_name("failed.json")
+    if failed.exists():
+        for pair, tests in json.loads(failed.read_text()).items():
+            for test in tests[:MOST_TESTS]:
+                yield f"  - {pair}: `{test}`"
+            if len(tests) > MOST_TESTS:
+                yield f"  - {pair}: and {len(tests) - MOST_TESTS} more"
+
+
+def tell(text: str) -> None:
+    """Tells GitHub, by the program that its machines have."""
+    listed = ["issue", "list", "--state", "open", "--json", "number,title", "--limit", "1000"]
+    same = [issue["number"] for issue in json.loads(gh(*listed)) if issue["title"] == TITLE]
+    if same:
+        gh("issue", "comment", str(same[0]), "--body-file", "-", text=text)
+    else:
+        gh("issue", "create", "--title", TITLE, "--body-file", "-", text=text)
+
+
+def gh(*arguments: str, text: str = "") -> str:
+    return subprocess.run(
+        ["gh", *arguments], check=True, input=text, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
+if __name__ == "__main__":
+    tell(body(Path(sys.argv[1]), sys.argv[2]))

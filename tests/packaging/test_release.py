@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make release` builds: the same again, and whole for those who install it by name."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyspark
+import pytest
+
+import spark_ext
+from tests.packaging import release as releasing
+from tests.support.environments import run
+from tests.support.install_page import block
+from tests.support.table_log import TableLog, is_uuid_name
+
+pytestmark = pytest.mark.matrix
+
+CHECKOUT = Path(__file__).parents[2]
+SECTION = "By coordinates"
+VERSION = spark_ext.__version__
+PYSPARK = Path(pyspark.__file__).parent
+POM = {"": "http://maven.apache.org/POM/4.0.0"}
+
+STATEMENTS = [
+    "CREATE TABLE t (a INT) USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name',"
+    " 'delta.feature.columnMappingUsageTracking' = 'supported')",
+    "ALTER TABLE t RENAME COLUMN a TO b",
+    "ALTER TABLE t ADD COLUMN a INT",
+    "SELECT * FROM column_mapping('t')",
+]
+APPLICATION = f"""
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+for statement in {STATEMENTS}:
+    spark.sql(statement).show()
+spark.stop()
+"""
+BUILD = """
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>org.example</groupId>
+  <artifactId>app</artifactId>
+  <version>1</version>
+  <properties>
+    <maven.compiler.release>17</maven.compiler.release>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <repositories>
+    <repository><id>release</id><url>{repository}</url></repository>
+  </repositories>
+  <dependencies>
+{ours}
+    <dependency>
+      <groupId>io.delta</groupId>
+      <artifactId>{delta[1]}</artifactId>
+      <version>{delta[2]}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.example</groupId>
+      <artifactId>spark</artifactId>
+      <version>1</version>
+      <scope>system</scope>
+      <systemPath>{spark}</systemPath>
+    </dependency>
+    <dependency>
+      <groupId>org.example</groupId>
+      <artifactId>scala</artifactId>
+      <version>1</version>
+      <scope>system</scope>
+      <systemPath>{scala}</systemPath>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `make release` has just built of this commit, or else the same."""
+    if built := os.environ.get("RELEASE"):
+        return Path(built).resolve()
+    folder = tmp_path_factory.mktemp("release")
+    releasing.build("HEAD", folder)
+    return folder
+
+
+@pytest.fixture
+def shell(release: Path, tmp_path: Path) -> Callable[..., str]:
+    """A shell in a folder of its own, with no jar fetched yet; a command finds the release."""
+    conf = tmp_path / "conf"
+    conf.mkdir()
+    (conf / "spark-defaults.conf").write_text(
+        f"spark.master local[2]\nspark.ui.enabled false\nspark.jars.ivy {tmp_path / 'ivy'}\n"
+        "spark.sql.catalogImplementation in-memory\n"
+    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    place = tmp_path / "place"
+    place.mkdir()
+
+    def type_in(command: str, further: str = "") -> str:
+        program, _, arguments = command.strip().partition(" ")
+        repository = f"--repositories {(release / 'maven').as_uri()}"
+        command = f"{program} {repository} {arguments} {further}"
+        return run("bash", "-c", command, cwd=place, SPARK_CONF_DIR=str(conf), PATH=path)
+
+    return type_in
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def assert_tracked(log: TableLog) -> None:
+    assert log.is_tracked
+    assert log.flag == "true"
+    assert log.physical_names["b"] == "a"
+    assert is_uuid_name(log.physical_names["a"])
+
+
+def test_the_same_commit_gives_the_same_bytes(release: Path, tmp_path: Path) -> None:
+    releasing.build("HEAD", tmp_path)
+
+    again, first = contents(tmp_path), contents(release)
+    assert sorted(name for name in first | again if first.get(name) != again.get(name)) == []
+    assert first != {}
+
+
+def test_the_release_has_what_an_index_and_a_repository_want(release: Path) -> None:
+    found = contents(release)
+
+    jar = f"maven/io/sparkext/spark-ext/{VERSION}/spark-ext-{VERSION}"
+    artifacts = {f"{jar}{end}" for end in (".jar", ".pom", "-javadoc.jar", "-sources.jar")}
+    wheel, sdist = f"spark_ext-{VERSION}-py3-none-any.whl", f"spark_ext-{VERSION}.tar.gz"
+    checksums = {f"{name}.{kind}" for name in artifacts for kind in ("md5", "sha1")}
+    assert set(found) == {*artifacts, *checksums, f"python/{wheel}", f"python/{sdist}"}
+    for name in checksums:
+        artifact, _, kind = name.rpartition(".")
+        assert found[name].decode() == hashlib.new(kind, found[artifact]).hexdigest()
+
+
+def test_the_wheel_carries_the_jar_of_the_repository(release: Path) -> None:
+    found = contents(release)
+    (wheel,) = (release / "python").glob("*.whl")
+
+    with zipfile.ZipFile(wheel) as archive:
+        carried = archive.read("spark_ext/jars/spark-ext.jar")
+
+    assert carried == found[f"maven/io/sparkext/spark-ext/{VERSION}/spark-ext-{VERSION}.jar"]
+
+
+def test_the_pom_brings_nothing_along(release: Path) -> None:
+    (pom,) = (release / "maven").rglob("*.pom")
+    dependencies = ElementTree.parse(pom).getroot().findall("dependencies/dependency", POM)
+
+    scopes = {dependency.findtext("scope", None, POM) for dependency in dependencies}
+    groups = {dependency.findtext("groupId", None, POM) for dependency in dependencies}
+    assert scopes == {"provided", "test"}
+    assert "io.delta" in groups
+    assert "net.bytebuddy" not in groups
+
+
+def test_the_wheel_in_an_empty_environment(release: Path, tmp_path: Path) -> None:
+    (wheel,) = (release / "python").glob("*.whl")
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+
+    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    said = run(python, "-m", "spark_ext", "doctor", "--session", cwd=tmp_path)
+
+    assert str(tmp_path / "venv") in said
+    assert list(tmp_path.glob("venv/lib/python*/site-packages/spark_ext/jars/spark-ext.jar")) != []
+
+
+def test_spark_submit_takes_it_by_its_coordinates(
+    shell: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "place" / "app.py").write_text(APPLICATION)
+
+    shell(block(SECTION, "sh", "spark-submit"))
+
+    assert_tracked(TableLog(tmp_path / "place" / "spark-warehouse" / "t"))
+    assert [jar.name for jar in (tmp_path / "ivy" / "jars").glob("*spark-ext*")] == [
+        f"io.sparkext_spark-ext-{VERSION}.jar"
+    ]
+
+
+def test_spark_sql_takes_it_by_its_coordinates(shell: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "place" / "script.sql").write_text(";\n".join(STATEMENTS) + ";\n")
+
+    said = shell(block(SECTION, "sh", "spark-sql"), "-f script.sql")
+
+    assert "b\tb\ta\t1\tint" in said
+    assert_tracked(TableLog(tmp_path / "place" / "spark-warehouse" / "t"))
+
+
+def test_a_java_build_takes_it_by_its_coordinates(release: Path, tmp_path: Path) -> None:
+    (coordinates,) = re.findall(r"(io\.delta:\S+:[\d.]+),io", block(SECTION, "sh", "spark-sql"))
+    (spark,) = (PYSPARK / "jars").glob("spark-sql-api_*.jar")
+    (scala,) = (PYSPARK / "jars").glob("scala-library-*.jar")
+    pom = BUILD.format(
+        repository=(release / "maven").as_uri(),
+        ours=block(SECTION, "xml"),
+        delta=coordinates.split(":"),
+        spark=spark,
+        scala=scala,
+    )
+    (tmp_path / "pom.xml").write_text(pom.strip())
+    sources = tmp_path / "src" / "main" / "java"
+    sources.mkdir(parents=True)
+    (sources / "App.java").write_text(block("Scala and Java", "java"))
+
+    # What was fetched for the jar serves here as well; what is fetched here is gone afterwards.
+    local = [f"-Dmaven.repo.local={tmp_path / 'repository'}"]
+    local += [f"-Dmaven.repo.local.tail={CHECKOUT / '.maven' / 'repository'}"]
+    goals = ["compile", "org.apache.maven.plugins:maven-dependency-plugin:3.9.0:copy-dependencies"]
+    goals += [
+        "-DincludeScope=runtime",
+        "-DexcludeScope=system",
+        f"-DoutputDirectory={tmp_path / 'lib'}",
+    ]
+    maven: list[str | Path] = [
+        sys.executable,
+        CHECKOUT / "jars" / "maven.py",
+        "-q",
+        "-B",
+        "-ntp",
+        *local,
+        *goals,
+    ]
+    subprocess.run(maven, cwd=tmp_path, check=True)
+    libraries = {jar.name for jar in (tmp_path / "lib").iterdir()}
+    java = ["java", "--add-opens", "java.base/java.nio=ALL-UNNAMED"]
+    java += ["--add-opens", "java.base/sun.nio.ch=ALL-UNNAMED", "-Dspark.master=local"]
+    java += ["-Dspark.ui.enabled=false", "-cp", f"{PYSPARK}/jars/*:lib/*:target/classes"]
+    run(*java, "App", *STATEMENTS, cwd=tmp_path)
+
+    assert f"spark-ext-{VERSION}.jar" in libraries
+    assert [name for name in libraries if name.startswith("byte-buddy")] == []
+    assert_tracked(TableLog(tmp_path / "spark-warehouse" / "t"))

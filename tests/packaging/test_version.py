@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One version in every place, and which tag is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import spark_ext
+from tests.packaging.version import CHECKOUT, PLACES, named, objections, stated
+from tests.support.pages import blocks
+
+pytestmark = pytest.mark.every_variant
+
+VERSION = spark_ext.__version__
+RELEASED = f"# Changelog\n\n## {VERSION} (2026-12-01)\n"
+
+
+def test_every_place_has_the_version() -> None:
+    assert stated() == {place: [VERSION] for place in PLACES}
+
+
+def test_the_pages_name_the_version() -> None:
+    found = named()
+
+    assert {version for versions in found.values() for version in versions} == {VERSION}
+    assert len(found["install.md"]) >= 4  # the wheel, two packages, one dependency
+    assert found["README.md"] == [VERSION]
+
+
+def test_the_readme_installs_the_package_by_its_name() -> None:
+    index, _ = (block for block in blocks("README.md") if block.section == "Install")
+    project = (CHECKOUT / "pyproject.toml").read_text()
+
+    assert index.text.split()[:3] == ["pip", "install", "spark-ext"]
+    assert '\nname = "spark-ext"\n' in project
+
+
+def test_a_tag_of_this_version_is_released() -> None:
+    assert list(objections(f"v{VERSION}", stated(), RELEASED)) == []
+
+
+@pytest.mark.parametrize("tag", ["v9.9.9", VERSION, f"v{VERSION}.0", f"v{VERSION}-rc1", "v"])
+def test_another_tag_is_refused_for_every_place(tag: str) -> None:
+    refused = list(objections(tag, stated(), RELEASED))
+
+    assert [reason.split()[0] for reason in refused] == list(PLACES)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_with_another_version_or_none_refuses_the_tag(place: str) -> None:
+    for versions in (["9.9.9"], [], [VERSION, "9.9.9"]):
+        (reason,) = objections(f"v{VERSION}", {**stated(), place: versions}, RELEASED)
+        assert reason.startswith(place)
+
+
+def test_a_changelog_without_a_day_refuses_the_tag() -> None:
+    changelog = RELEASED.replace("2026-12-01", "unreleased")
+
+    (reason,) = objections(f"v{VERSION}", stated(), changelog)
+
+    assert reason.startswith("CHANGELOG.md")
+
+
+def test_the_command_refuses_and_says_why() -> None:
+    command = [sys.executable, "-m", "tests.packaging.version", "v9.9.9"]
+
+    refused = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True)
+
+    assert refused.returncode == 1
+    assert "Cannot release v9.9.9" in refused.stderr
+    assert "Traceback" not in refused.stderr

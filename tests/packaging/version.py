@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the version stands, and whether a tag may be released.
+
+Usage:
+    python -m tests.packaging.version v0.1.0
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+NOT_YET = "unreleased"
+# What has the version of this commit, and what it stands behind there.
+PLACES = {
+    "spark_ext/version.py": r'^__version__ = "(.+)"$',
+    "pyproject.toml": r'^version = "(.+)"$',
+    "jars/pom.xml": r"^  <version>(.+)</version>$",
+    "CHANGELOG.md": r"\A# Changelog\n\n## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$",
+}
+# What names it to users, in any page: the wheel, and the jar by its coordinates.
+NAMES = (
+    r"spark_ext-(\d[\d.]*\d)-py3",
+    r"io\.sparkext:spark-ext:(\d[\d.]*\d)",
+    r"<artifactId>spark-ext</artifactId>\s*<version>(.+)</version>",
+)
+
+
+def stated() -> dict[str, list[str]]:
+    """The versions that each place has, one each."""
+    return {
+        place: re.findall(pattern, (CHECKOUT / place).read_text(), re.MULTILINE)
+        for place, pattern in PLACES.items()
+    }
+
+
+def named() -> dict[str, list[str]]:
+    """The versions that pages name."""
+    pages = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+    return {
+        page.name: [found for name in NAMES for found in re.findall(name, page.read_text())]
+        for page in pages
+    }
+
+
+def objections(tag: str, places: dict[str, list[str]], changelog: str) -> Iterator[str]:
+    """Why a tag is none of a release of this commit."""
+    for place, versions in places.items():
+        if [f"v{version}" for version in versions] != [tag]:
+            yield f"{place} has {' and '.join(versions) or 'no version'}"
+    heading = changelog.splitlines()[2]
+    if NOT_YET in heading:
+        yield f"CHANGELOG.md has `{heading}`; write the day there"
+
+
+def main() -> None:
+    (tag,) = sys.argv[1:]
+    changelog = (CHECKOUT / "CHANGELOG.md").read_text()
+    if found := list(objections(tag, stated(), changelog)):
+        sys.exit(f"Cannot release {tag}: {'; '.join(found)}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The golden tables of docs/golden, and what a table on the disk is in the words of their JSON.
+
+Reads files only, shares nothing with spark_ext.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow.parquet
+
+from tests.support.table_log import UUID, UUID_NAME, TableLog
+
+Json = dict[str, Any]
+
+GOLDEN = Path(__file__).parents[2] / "docs" / "golden"
+STATES = {file.stem: json.loads(file.read_text()) for file in sorted(GOLDEN.glob("*.json"))}
+# Where the folder is for the logs of clones, which have paths of another table's files.
+HOME = "/golden/"
+PROPERTIES = ("mode", "hasDroppedOrRenamed", "maxColumnId")
+
+
+def placed(folder: Path, tables: Path = GOLDEN) -> Path:
+    """Copies the tables into a folder that is to be, where their logs find their files."""
+    shutil.copytree(tables, folder)
+    rewrite_paths(folder, HOME, f"{folder}/")
+    return folder
+
+
+def rewrite_paths(folder: Path, old: str, new: str) -> None:
+    for commit in folder.glob("*/_delta_log/*.json"):
+        commit.write_text(commit.read_text().replace(old, new))
+
+
+def seen(path: Path) -> Json:
+    """What the newest version says, and its rows, as `reads` and `then` have it."""
+    log = TableLog(path)
+    protocol = {key: log.protocol[key] for key in ("minReaderVersion", "minWriterVersion")}
+    mapping = {name: log.configuration.get(f"delta.columnMapping.{name}") for name in PROPERTIES}
+    return {
+        "protocol": {**protocol, "writerFeatures": sorted(log.writer_features)},
+        "properties": {**mapping, "mode": mapping["mode"] or "none"},
+        "columns": [
+            {
+                "name": name,
+                "type": field.type if isinstance(field.type, str) else field.type["type"],
+                "id": field.id,
+                "physicalName": field.physical_name and masked(field.physical_name),
+            }
+            for name, field in log.fields.items()
+        ],
+        "rows": rows_in_files(log),
+    }
+
+
+def masked(text: str) -> str:
+    """The text with `UUID` for each name that is made of one."""
+    return UUID_NAME.sub(UUID, text)
+
+
+def rows_in_files(log: TableLog) -> list[Json]:
+    """The rows by the columns' names, without nulls, in the order of their `id`."""
+    schema = json.loads(log.metadata["schemaString"])
+    found = [
+        _by_logical_names(schema, row)
+        for file in log.live_files
+        for row in pyarrow.parquet.read_table(local(log.path, file)).to_pylist()
+    ]
+    return sorted(found, key=lambda row: row["id"])
+
+
+def local(table: Path, file: str) -> Path:
+    """Where a file of the log is, be its path relative or a URL."""
+    return table / unquote(urlsplit(file).path)
+
+
+def _by_logical_names(struct: Json, row: Json) -> Json:
+    found = {}
+    for field in struct["fields"]:
+        value = row.get(field["metadata"].get("delta.columnMapping.physicalName", field["name"]))
+        if value is not None:
+            is_struct = isinstance(field["type"], dict)
+            found[field["name"]] = _by_logical_names(field["type"], value) if is_struct else value
+    return found

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make venv` installs, by hashes: `.ci/*.txt`, which `make lock` writes."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import requires, version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+CHECKOUT = Path(__file__).parents[2]
+LOCKS = sorted((CHECKOUT / ".ci").glob("*.txt"))
+LOCK = CHECKOUT / ".ci" / "requirements.txt"
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+# One of CI's machines.
+MACHINE = {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
+
+
+def locked(file: Path) -> list[Requirement]:
+    """What stands before the hashes."""
+    entries = re.findall(r"^([a-z0-9].*?) \\$", file.read_text(), re.MULTILINE)
+    return [Requirement(entry) for entry in entries]
+
+
+def pinned(requirements: list[Requirement], environment: dict[str, str]) -> dict[str, str]:
+    """The versions that count in an environment."""
+    return {
+        canonicalize_name(requirement.name): str(requirement.specifier).removeprefix("==")
+        for requirement in requirements
+        if requirement.marker is None or requirement.marker.evaluate({**environment, "extra": ""})
+    }
+
+
+def extra(name: str) -> list[Requirement]:
+    """What an extra of pyproject.toml pins, with those that it names."""
+    found = []
+    for requirement in map(Requirement, pyproject()["project"]["optional-dependencies"][name]):
+        if requirement.name == "spark-ext":
+            found += [pin for other in requirement.extras for pin in extra(other)]
+        else:
+            found.append(requirement)
+    return found
+
+
+def pyproject() -> dict[str, Any]:
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 reads no TOML")
+    loaded: dict[str, Any] = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    return loaded
+
+
+def required_here(package: str, *extras: str) -> set[str]:
+    """The names of all that an installed package requires, and that those require."""
+    found: set[str] = set()
+    left = [(package, of) for of in ("", *extras)]
+    seen = set(left)
+    while left:
+        name, of = left.pop()
+        for requirement in map(Requirement, requires(name) or []):
+            if requirement.marker and not requirement.marker.evaluate({"extra": of}):
+                continue
+            found.add(canonicalize_name(requirement.name))
+            for further in ("", *requirement.extras):
+                if (requirement.name, further) not in seen:
+                    seen.add((requirement.name, further))
+                    left.append((requirement.name, further))
+    return found
+
+
+@pytest.mark.parametrize("file", LOCKS, ids=lambda file: file.name)
+def test_every_line_is_a_version_or_a_hash_of_it(file: Path) -> None:
+    hashed = r"[\w.-]+==[\w.]+(?: ; [^\\]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
+
+    assert re.fullmatch(rf"(?:{hashed})+", file.read_text())
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_lock_has_what_the_package_pins(python: str) -> None:
+    environment = {**MACHINE, "python_version": python, "python_full_version": f"{python}.0"}
+    wanted = pinned(extra("dev"), environment)
+
+    found = pinned(locked(LOCK), environment)
+
+    assert {name: found.get(name) for name in wanted} == wanted, "run `make lock`"
+    assert len(found) > len(wanted)
+
+
+def test_all_that_is_required_here_is_in_the_lock_and_nothing_else() -> None:
+    here = pinned(locked(LOCK), {"python_version": f"{sys.version_info[0]}.{sys.version_info[1]}"})
+
+    assert required_here("spark-ext", "dev") - {"spark-ext"} == set(here)
+    assert {name: version(name) for name in here} == here
+
+
+def test_what_is_fetched_beside_it_has_the_same_versions() -> None:
+    (sdists,) = locked(CHECKOUT / ".ci" / "sdists.txt")
+    (client,) = locked(CHECKOUT / ".ci" / "client.txt")
+
+    assert [str(sdists)] == [str(requirement) for requirement in extra("sdists")]
+    assert client.name == "pyspark-client"
+    assert str(client.specifier).removeprefix("==") == pinned(extra("demo"), MACHINE)["pyspark"]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The workflows: they parse, run what is there, and ask for no more than they need."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.matrix.nightly import jobs
+from tests.support.pages import CHECKOUT
+
+FOLDER = CHECKOUT / ".github"
+WORKFLOWS = sorted((FOLDER / "workflows").glob("*.yml"))
+MAKEFILE = (CHECKOUT / "Makefile").read_text()
+# By the owner: how a release of an action is named.
+PINS = {"actions": r"v\d+", "pypa": r"release/v\d+"}
+# What `nightly.py` prints, most of it on Mondays.
+OF_THE_NIGHT = "${{ matrix.job.command }}"
+MONDAY = date(2026, 11, 23)
+# What a step may run besides `make` and a module of ours.
+SHELL = {"mkdir", "printf", "echo", "exit"}
+
+
+def loaded(file: Path) -> dict[Any, Any]:
+    found: dict[Any, Any] = yaml.safe_load(file.read_text())
+    return found
+
+
+def steps(file: Path) -> Iterator[dict[str, Any]]:
+    workflow = loaded(file)
+    for job in workflow.get("jobs", {"": workflow.get("runs")}).values():
+        yield from job["steps"]
+
+
+def every(key: str) -> list[Any]:
+    """What the steps have that use an action, or run a command."""
+    files = [*WORKFLOWS, *FOLDER.glob("actions/*/action.yml")]
+    return [
+        pytest.param(step[key], id=f"{file.stem}-{number}")
+        for file in files
+        for number, step in enumerate(steps(file))
+        if key in step
+    ]
+
+
+def commands(script: str) -> Iterator[list[str]]:
+    """The commands of a step, those within `$(..)` as well."""
+    inner = re.findall(r"\$\((.+?)\)", script)
+    outer = re.sub(r"\w+=\$\(.+?\)", "true", script)
+    for text in [*inner, *re.split(r"&&|\|\||;|\n", outer)]:
+        words = shlex.split(text)
+        if words and words != ["true"]:
+            yield words
+
+
+def assert_is_there(command: list[str]) -> None:
+    program, *arguments = command
+    if program == "make":
+        targets = [word for word in arguments if "=" not in word and not word.startswith("-")]
+        names = [word.partition("=")[0] for word in arguments if "=" in word]
+        assert targets != []
+        for target in targets:
+            assert f"\n.PHONY: {target}\n" in MAKEFILE
+        for name in names:
+            assert re.search(rf"^{name} \?=", MAKEFILE, re.MULTILINE)
+    elif program == "python":
+        flag, module = arguments[:2]
+        assert flag == "-m"
+        assert (CHECKOUT / (module.replace(".", "/") + ".py")).is_file()
+    else:
+        assert program in SHELL
+
+
+@pytest.mark.parametrize("action", every("uses"))
+def test_an_action_is_pinned_or_ours(action: str) -> None:
+    if action.startswith("./"):
+        assert (CHECKOUT / action / "action.yml").is_file()
+    else:
+        owner, pin = action.split("/")[0], action.partition("@")[2]
+        assert re.fullmatch(PINS[owner], pin)
+
+
+@pytest.mark.parametrize("script", every("run"))
+def test_a_step_runs_what_is_there(script: str) -> None:
+    if script == OF_THE_NIGHT:
+        script = "\n".join(job.command for job in jobs(MONDAY, ["4.3.0+4.5.0"]))
+    # What an expression stands for is data, which a shell is given as a variable.
+    assert "${{" not in script
+    for command in commands(script):
+        assert_is_there(command)
+
+
+def test_an_action_has_one_pin() -> None:
+    used = re.findall(r"uses: ([^\s@]+)@(\S+)", "".join(file.read_text() for file in WORKFLOWS))
+
+    assert len(dict(used)) == len(set(used)) > 5
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_workflow_needs_no_secret_and_may_read_unless_a_job_says_more(file: Path) -> None:
+    workflow = loaded(file)
+    granted = {
+        (name, permission)
+        for name, job in workflow["jobs"].items()
+        for permission, level in job.get("permissions", {}).items()
+        if level != "read"
+    }
+
+    assert "secrets" not in file.read_text()
+    assert workflow["permissions"] == {"contents": "read"}
+    assert (
+        granted
+        == {
+            "ci": set(),
+            "nightly": {("report", "issues")},
+            "release": {("build", "id-token"), ("build", "attestations"), ("publish", "id-token")},
+        }[file.stem]
+    )
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
+def test_a_job_waits_for_jobs_that_are_there_and_has_a_time_limit(file: Path) -> None:
+    found = loaded(file)["jobs"]
+
+    for job in found.values():
+        needed = job.get("needs", [])
+        assert {*([needed] if isinstance(needed, str) else needed)} <= set(found)
+        assert job["timeout-minutes"] <= 300
+
+
+def test_what_is_on_every_push_is_in_no_schedule() -> None:
+    # YAML reads the key `on` as true.
+    triggers: dict[str, Any] = {file.stem: loaded(file)[True] for file in WORKFLOWS}
+
+    assert "schedule" not in triggers["ci"]
+    assert set(triggers["nightly"]) == {"schedule", "workflow_dispatch"}
+    assert triggers["release"] == {"push": {"tags": ["v*"]}}
+
+
+def test_only_what_was_built_and_checked_from_the_tag_is_published() -> None:
+    release = loaded(FOLDER / "workflows" / "release.yml")["jobs"]
+    build, publish = release["build"]["steps"], release["publish"]["steps"]
+    (made,) = (step for step in build if "run" in step)
+    kept = {step["with"]["name"] for step in build if "upload" in step.get("uses", "")}
+
+    assert made == {"run": "make release", "env": {"TAG": "${{ github.ref_name }}"}}
+    assert kept == {"python", "maven"}
+    assert release["publish"]["needs"] == "build"
+    assert [step.get("with", {}).get("name") for step in publish] == ["python", None]
