@@ -23,6 +23,7 @@ from tests.support.name_changes import (
     rename_and_add,
     swap,
 )
+from tests.support.releases import since_delta_4_1
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
@@ -222,6 +223,7 @@ def test_an_insert_that_a_restore_to_other_names_overtakes_loses(table: Table, s
     assert table.rows() == ROWS
 
 
+@since_delta_4_1("rebases on no winner that switches mapping on")
 def test_an_insert_that_mapping_overtakes_is_in_the_table(table: Table) -> None:
     create(table)
     leave(table)

@@ -29,7 +29,7 @@ from tests.support.custom_sessions import (
 )
 from tests.support.delta_table import Table
 from tests.support.processes import in_new_process
-from tests.support.releases import SUPPORTED_PAIRS
+from tests.support.releases import SUPPORTED_PAIRS, since_delta_4_1
 from tests.support.table_log import TableLog
 
 DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
@@ -99,6 +99,7 @@ def started_with(home: Path, jars: list[str]) -> Failure | None:
     return failure_of(session(home, jars).getOrCreate)
 
 
+@since_delta_4_1("has no jars but for one Spark")
 def test_a_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[str]) -> None:
     (delta,) = [jar for jar in delta_jars if "delta-spark" in jar]
     rest = [jar for jar in delta_jars if jar != delta]
