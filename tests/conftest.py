@@ -2,8 +2,8 @@
 """One Spark session with the plugin for all tests that want it, and a fresh table for each.
 
 With TEST_CATALOG=hive in the environment its catalog is a Hive metastore in memory; a JVM has one
-of the two. With TEST_SETTINGS=vendors it has what vendors set by default, and tests that look at each
-file, commit or feature fail.
+of the two. With TEST_SETTINGS=vendors it has what vendors set by default, and tests that look at
+each file, commit or feature fail.
 """
 
 from __future__ import annotations
