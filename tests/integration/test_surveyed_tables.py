@@ -24,7 +24,7 @@ from spark_ext.__main__ import main
 from tests.support.custom_sessions import resolved_jars
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.pages import commands
-from tests.support.releases import TABLES_AT_ONCE, VIEWS_TAKE_OUR_FUNCTIONS
+from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 from tests.support.sessions import warehouse_of
 from tests.support.table_log import TableLog
 
@@ -533,7 +533,7 @@ def test_an_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: P
     try:
         with ThreadPoolExecutor(1) as pool:
             asked = pool.submit(survey, spark, "lake.slow")
-            wait_for(TABLES_AT_ONCE, "ListingCatalog.loadTable")
+            wait_for(3, "ListingCatalog.loadTable")
             (caller,) = running("sparkext.sql.InParallel.map")
             caller.interrupt()
             with pytest.raises(Exception, match="InterruptedException"):

@@ -44,9 +44,6 @@ CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_typ
 # Before Spark 4.2 a view may not name a table function that an extension brings.
 VIEWS_TAKE_OUR_FUNCTIONS = SPARK >= (4, 2)
 
-# Before Spark 4.2 a table function is called under a lock, and so asks about one table at a time.
-TABLES_AT_ONCE = 3 if SPARK >= (4, 2) else 1
-
 # What Spark says of a setting of the application that a session changes.
 STATIC_SETTING = "CANNOT_MODIFY_STATIC_CONFIG" if SPARK >= (4, 1) else "CANNOT_MODIFY_CONFIG"
 
