@@ -51,7 +51,7 @@ NOT_RUN = {
 VOLATILE = {
     # A page may cut a UUID short, and a column of `show` is as wide as its widest value.
     r"\bcol-[0-9a-f]{8}-(?:\.\.|[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})": "col-<uuid>",
-    r"\b\w\w/part-\d{5}-[\w.-]+\.parquet": "<file>",
+    r"\b(\w\w/)?part-\d{5}-[\w.-]+\.parquet": "<file>",
     r"-{2,}": "--",
     r" {2,}": " ",
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?": "<time>",
