@@ -124,7 +124,10 @@ PLACES = (
 
 def main() -> None:
     for place in PLACES:
-        (CHECKOUT / place.file).write_text(place.written())
+        file, written = CHECKOUT / place.file, place.written()
+        # One that is as it was stays so, and `make venv` installs nothing anew.
+        if written != file.read_text():
+            file.write_text(written)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ import scala.collection.immutable.Map;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingException;
+import sparkext.feature.ChangedMetadata;
 import sparkext.feature.UsageTrackingFeature;
 
 /**
@@ -91,15 +92,8 @@ final class CheckedLeaving {
         new LinkedHashMap<>(CollectionConverters.asJava(kept));
     configuration.putAll(CollectionConverters.asJava(properties));
     never.updateMetadata(
-        old.copy(
-            old.id(),
-            old.name(),
-            old.description(),
-            old.format(),
-            schema.json(),
-            old.partitionColumns(),
-            Map$.MODULE$.from(CollectionConverters.asScala(configuration)),
-            old.createdTime()),
+        ChangedMetadata.of(
+            old, schema.json(), Map$.MODULE$.from(CollectionConverters.asScala(configuration))),
         /* ignoreDefaultProperties= */ false);
     never.prepareCommit(
         CollectionConverters.asScala(List.<Action>of()).toList(),

@@ -24,15 +24,10 @@ public final class Downgrade {
         && before.removeFeature(UsageTrackingFeature.INSTANCE).equals(protocol)) {
       Metadata metadata = downgrade.metadata();
       downgrade.updateMetadata(
-          metadata.copy(
-              metadata.id(),
-              metadata.name(),
-              metadata.description(),
-              metadata.format(),
+          ChangedMetadata.of(
+              metadata,
               metadata.schemaString(),
-              metadata.partitionColumns(),
-              metadata.configuration().removed(UsageTrackingFeature.FLAG),
-              metadata.createdTime()),
+              metadata.configuration().removed(UsageTrackingFeature.FLAG)),
           /* ignoreDefaultProperties= */ false);
     }
   }

@@ -28,13 +28,21 @@ import sparkext.error.UsageTrackingException;
  * InMemoryLogReplay.scala.
  */
 public final class DeltaShims {
+  // Looked up once: a plan that is scanned may ask for commits.
+  private static final boolean CHANGES_TAKE_TABLE =
+      has(DeltaLog.class, "getChanges", long.class, Option.class, boolean.class);
+  private static final boolean LOG_FILES_TAKE_TABLE =
+      has(DeltaLog.class, "getChangeLogFiles", long.class, Option.class, boolean.class);
+  private static final boolean SNAPSHOTS_TAKE_RETENTION =
+      has(DeltaLog.class, "getSnapshotAt", long.class, Option.class, Option.class, boolean.class);
+
   private DeltaShims() {}
 
   /** {@code DeltaLog.getChanges}. */
   @SuppressWarnings("unchecked")
   public static Iterator<Tuple2<Object, Seq<Action>>> getChanges(
       DeltaLog log, long startVersion, Option<CatalogTable> table, boolean failOnDataLoss) {
-    return has(DeltaLog.class, "getChanges", long.class, Option.class, boolean.class)
+    return CHANGES_TAKE_TABLE
         ? log.getChanges(startVersion, table, failOnDataLoss)
         : (Iterator<Tuple2<Object, Seq<Action>>>)
             call(log, "getChanges", startVersion, failOnDataLoss);
@@ -44,7 +52,7 @@ public final class DeltaShims {
   @SuppressWarnings("unchecked")
   public static Iterator<Tuple2<Object, FileStatus>> getChangeLogFiles(
       DeltaLog log, long startVersion, Option<CatalogTable> table, boolean failOnDataLoss) {
-    return has(DeltaLog.class, "getChangeLogFiles", long.class, Option.class, boolean.class)
+    return LOG_FILES_TAKE_TABLE
         ? log.getChangeLogFiles(startVersion, table, failOnDataLoss)
         : (Iterator<Tuple2<Object, FileStatus>>)
             call(log, "getChangeLogFiles", startVersion, failOnDataLoss);
@@ -52,8 +60,7 @@ public final class DeltaShims {
 
   /** {@code DeltaLog.getSnapshotAt}, however long ago. */
   public static Snapshot getSnapshotAt(DeltaLog log, long version, Option<CatalogTable> table) {
-    return has(
-            DeltaLog.class, "getSnapshotAt", long.class, Option.class, Option.class, boolean.class)
+    return SNAPSHOTS_TAKE_RETENTION
         ? log.getSnapshotAt(
             version,
             Option.empty(),

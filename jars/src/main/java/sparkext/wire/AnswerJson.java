@@ -27,6 +27,7 @@ import org.apache.spark.sql.types.TimestampType;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.feature.ChangedMetadata;
 
 /** Answers from JSON; {@code spark_ext/wire/messages.py} describes the shape. */
 final class AnswerJson {
@@ -60,15 +61,10 @@ final class AnswerJson {
         new LinkedHashMap<>(CollectionConverters.asJava(assigned.configuration()));
     properties.putAll(strings(configuration));
     Metadata decided =
-        assigned.copy(
-            assigned.id(),
-            assigned.name(),
-            assigned.description(),
-            assigned.format(),
+        ChangedMetadata.of(
+            assigned,
             schema.isNull() ? assigned.schemaString() : schemaString(schema, assigned, text),
-            assigned.partitionColumns(),
-            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(properties)),
-            assigned.createdTime());
+            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(properties)));
     try {
       // Delta reads it next and keeps it, so this costs nothing.
       decided.schema();
