@@ -184,10 +184,11 @@ soak: venv jar ## Run HISTORIES random histories against the model in JOBS proce
 	$(BIN)/python -m tests.histories.soak --histories $(HISTORIES) --jobs $(JOBS)
 
 .PHONY: lint
-lint: venv ## Check style and types: ruff, mypy, google-java-format
+lint: venv ## Check style, types and workflows: ruff, mypy, google-java-format, zizmor
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet --min-severity medium .github
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:check
 
 .PHONY: format
