@@ -2,8 +2,7 @@
 """One Spark session with the plugin for all tests that want it, and a fresh table for each.
 
 With TEST_CATALOG=hive in the environment its catalog is a Hive metastore in memory; a JVM has one
-of the two. With TEST_SETTINGS=vendors it has what vendors set by default, and tests that look at
-each file, commit or feature fail.
+of the two. With TEST_SETTINGS=vendors it has what vendors set by default.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from tests.support import class_archive
+from tests.support import class_archive, vendors
 from tests.support.delta_table import Table
 from tests.support.releases import LEAVES_SOCKETS_OPEN
 from tests.support.session_conf import session_conf
@@ -29,7 +28,6 @@ from tests.support.sessions import (
     warehouse_of,
     with_hive_catalog,
     with_one_driver,
-    with_vendors_settings,
 )
 
 ARCHIVE = pytest.StashKey[Path]()
@@ -82,13 +80,38 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     catalog = os.environ.get("TEST_CATALOG", "in-memory")
     if catalog == "hive":
         builder = with_hive_catalog(builder)
-    if os.environ.get("TEST_SETTINGS") == "vendors":
-        builder = with_vendors_settings(builder)
+    for key, value in vendors.settings(vendors.chosen()).items():
+        builder.config(key, value)
     session = spark_ext.configure(with_one_driver(builder)).getOrCreate()
     assert session.conf.get("spark.sql.catalogImplementation") == catalog
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@contextmanager
+def without_settings(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Turns off what the marks of this module or test name of TEST_SETTINGS."""
+    marks = request.node.own_markers
+    names = {name for mark in marks if mark.name == "without" for name in mark.args}
+    keys = vendors.settings(names.intersection(vendors.chosen()))
+    if not keys:
+        yield
+        return
+    with session_conf(request.getfixturevalue("spark"), dict.fromkeys(keys)):
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def module_without_settings(request: pytest.FixtureRequest) -> Iterator[None]:
+    with without_settings(request):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def test_without_settings(request: pytest.FixtureRequest) -> Iterator[None]:
+    with without_settings(request):
+        yield
 
 
 @pytest.fixture

@@ -84,6 +84,7 @@ def test_a_new_column_at_any_level_has_its_logical_name(table: Table, place: str
     assert table.rows(f"{selected}, {new.get(place, place)}new") == [(*rows[0], None)]
 
 
+@pytest.mark.without("row-tracking")
 def test_several_new_columns_have_logical_names_and_ids_in_one_commit(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, struct(2))")
@@ -193,6 +194,7 @@ def test_a_partitioned_table_and_a_table_of_the_catalog_are_no_exception(
     assert named_table.rows("a, p, c") == [(1, 2, None), (3, 4, 5)]
 
 
+@pytest.mark.without("deletion-vectors")
 def test_another_reader_finds_every_value_by_its_name(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, struct(2))")
@@ -289,6 +291,7 @@ def test_an_untracked_table_gets_uuid_names_and_no_flag(table: Table) -> None:
     assert is_uuid_name(table.log.physical_names["c"])
 
 
+@pytest.mark.without("deletion-vectors")
 def test_the_nested_ids_of_iceberg_compat_v2_start_with_the_uuid_name(table: Table) -> None:
     table.create("a INT, b INT", TRACKED, NAME_MODE, "'delta.enableIcebergCompatV2' = 'true'")
     table.alter("DROP COLUMN b")

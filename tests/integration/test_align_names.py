@@ -59,7 +59,7 @@ def assert_aligned(table: Table, mode: str = "name") -> None:
     assert {path: path.split(".")[-1] for path in log.physical_names} == log.physical_names
     for file in log.live_files:
         schema = pyarrow.parquet.ParquetFile(table.path / file).schema_arrow
-        assert set(schema.names) <= set(log.columns)
+        assert set(schema.names) <= set(log.columns) | log.row_tracking_columns
 
 
 def operations(table: Table, since: int) -> list[str]:
@@ -113,6 +113,7 @@ def test_names_that_files_may_not_have_are_refused_as_by_leaving(
     assert told.value.params["reasons"].startswith("INVALID_COLUMN_NAME")
 
 
+@pytest.mark.without("deletion-vectors")
 def test_a_table_that_other_features_keep_mapped_is_refused(table: Table) -> None:
     table.create(
         "id INT, city STRING",
@@ -132,6 +133,7 @@ def test_a_table_that_other_features_keep_mapped_is_refused(table: Table) -> Non
 # What it makes.
 
 
+@pytest.mark.without("auto-compact", "deletion-vectors")
 @pytest.mark.every_variant
 @pytest.mark.parametrize("properties", [(TRACKED, NAME_MODE), (NAME_MODE,)])
 def test_every_column_gets_its_own_name_and_mapping_stays_on(
@@ -228,6 +230,7 @@ KINDS = {
 }
 
 
+@pytest.mark.without("auto-compact")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("properties", [f"{TRACKED}, {NAME_MODE}", NAME_MODE])
 def test_tables_with_other_features_come_back(table: Table, kind: str, properties: str) -> None:
@@ -369,6 +372,7 @@ def test_what_kept_it_from_leaving_is_mended_and_it_goes_on(table: Table) -> Non
     assert table.rows("id, town, city, s") == ROWS
 
 
+@pytest.mark.without("auto-compact")
 def test_what_kept_it_from_being_mapped_again_is_mended_and_it_goes_on(
     table: Table, rules: Callable[..., str]
 ) -> None:

@@ -21,6 +21,8 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.pages import commands
 from tests.support.table_log import FLAG
 
+pytestmark = pytest.mark.without("auto-compact")
+
 NO_FLAG = pytest.mark.broken_table("feature_without_flag", "file_missing")
 COLUMNS = ["version", "check", "column", "file", "message", "remedy"]
 

@@ -167,6 +167,7 @@ def test_create_as_select_takes_logical_names(by_name: Table, location: str) -> 
     assert by_name.rows() == [(1, 10)]
 
 
+@pytest.mark.without("auto-compact")
 def test_an_append_with_merge_schema_takes_a_logical_name(filled: Table) -> None:
     row = filled.spark.sql("SELECT 2 AS a, 20 AS b, 200 AS c").write.format("delta")
     with filled.one_commit():
@@ -190,6 +191,7 @@ def test_an_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
     assert filled.rows() == [(2, 200)]
 
 
+@pytest.mark.without("auto-compact")
 def test_a_merge_with_schema_evolution_takes_a_logical_name(filled: Table) -> None:
     with filled.one_commit(), evolving_merge(filled.spark):
         filled.spark.sql(

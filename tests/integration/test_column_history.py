@@ -238,6 +238,7 @@ def test_an_untracked_table_has_a_history_and_no_flag(
     assert versions(table) == {"a": (0, None), "b": (0, None), "c": (1, None)}
 
 
+@pytest.mark.without("auto-compact")
 def test_what_log_clean_up_took_is_not_known(table: Table) -> None:
     table.create(
         "a INT, b INT",

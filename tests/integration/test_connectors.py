@@ -138,6 +138,7 @@ def test_our_functions_take_the_tables_that_deltas_commands_take(
     assert rows(renamed.spark.sql("SELECT * FROM column_mapping_audit('named')")) == []
 
 
+@pytest.mark.without("auto-compact")
 def test_a_write_to_the_path_is_tracked_under_strict(renamed: Table, conf: SetConf) -> None:
     conf(MODE, "STRICT")
     wider = renamed.spark.sql("SELECT 3 AS id, 'c' AS c, 'b' AS b, 'new' AS a")

@@ -219,6 +219,7 @@ def test_names_of_any_characters_are_physical_names_as_they_are(table: Table) ->
     assert table.rows() == [(*numbers, tuple(numbers))]
 
 
+@pytest.mark.without("deletion-vectors")
 def test_the_nested_ids_of_iceberg_compat_v2_start_with_the_physical_names(table: Table) -> None:
     table.create_tracked("a INT, `m m` MAP<INT, STRUCT<r: ARRAY<INT>>>")
     table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
@@ -406,6 +407,7 @@ def test_enabled_by_default_tracks_new_tables_that_are_mapped_by_default(
     assert table.log.physical_names == {"a": "a"}
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 def test_enabled_by_default_leaves_tables_without_mapping_alone(
     table: Table, conf: SetConf
 ) -> None:

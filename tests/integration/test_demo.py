@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.without("auto-compact", "deletion-vectors")
+
 rich = pytest.importorskip("rich.console")  # of the extra `demo`
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"

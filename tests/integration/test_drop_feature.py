@@ -99,6 +99,7 @@ def test_afterwards_columns_have_deltas_names(table: Table) -> None:
     assert table.rows() == [(1, 2, None)]
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 def test_a_table_without_mapping_is_as_it_was_before_tracking(table: Table) -> None:
     table.create("a INT")
     before = table.log
@@ -112,6 +113,7 @@ def test_a_table_without_mapping_is_as_it_was_before_tracking(table: Table) -> N
     assert table.log.physical_names == {"a": None}
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 def test_another_writer_can_write_where_only_tracking_kept_it_out(table: Table) -> None:
     table.create("a INT", TRACKED)
     tracked = table.log.protocol

@@ -21,6 +21,8 @@ from tests.support.leaving import local
 from tests.support.pages import commands
 from tests.support.session_conf import session_conf
 
+pytestmark = pytest.mark.without("parquet")
+
 MARKER = "Z7q0MARKER0q7Z"
 UNCOMPRESSED = {"spark.sql.parquet.compression.codec": "uncompressed"}
 SHORT = (

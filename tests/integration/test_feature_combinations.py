@@ -76,6 +76,7 @@ def test_what_delta_refuses_leaves_the_flag_false(
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
 
 
+@pytest.mark.without("deletion-vectors")
 def test_iceberg_compat_v1_refuses_arrays(table: Table) -> None:
     table.create("a INT", MAPPED, "'delta.enableIcebergCompatV1' = 'true'")
 
@@ -86,6 +87,7 @@ def test_iceberg_compat_v1_refuses_arrays(table: Table) -> None:
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
 
 
+@pytest.mark.without("deletion-vectors")
 @pytest.mark.parametrize(
     ("has", "asks"), [(COMPAT_V2, DELETION_VECTORS), (DELETION_VECTORS, COMPAT_V2)]
 )
@@ -270,6 +272,7 @@ def test_row_ids_survive_an_add_a_rename_and_an_update(table: Table) -> None:
     assert table.rows() == [(1, 10, 11), (2, 20, None)]
 
 
+@pytest.mark.without("row-tracking")
 @pytest.mark.parametrize(
     ("change", "flag", "columns"),
     [
@@ -302,6 +305,7 @@ def test_row_tracking_that_is_enabled_later_fills_in_ids_without_a_change_of_col
     assert table.rows("a, d, _metadata.row_id") == [(1, 2, row_ids[1]), (2, None, row_ids[2])]
 
 
+@pytest.mark.without("row-tracking")
 @pytest.mark.parametrize(
     ("change", "readable"), [("ADD COLUMN c INT", True), ("RENAME COLUMN b TO c", False)]
 )
@@ -362,6 +366,7 @@ def test_a_clustering_column_keeps_its_physical_name_through_a_rename(table: Tab
 # Iceberg, and mapping by id.
 
 
+@pytest.mark.without("deletion-vectors")
 def test_the_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Table) -> None:
     table.create("a INT, r ARRAY<INT>, m MAP<INT, INT>", MAPPED, COMPAT_V2)
     created = table.log

@@ -61,6 +61,7 @@ def renamed(table: Table, *properties: str) -> Table:
 # The ways.
 
 
+@pytest.mark.without("auto-compact")
 @pytest.mark.parametrize(
     "leave", [disable, by_unset, by_drop_feature, *in_matrix(by_drop_feature_support)]
 )
@@ -89,6 +90,7 @@ def test_the_mode_is_set_or_gone(table: Table, leave: Disable, mode: str | None)
     assert "delta.columnMapping.maxColumnId" not in table.log.configuration
 
 
+@pytest.mark.without("auto-compact")
 def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
     insert_one_file(table, "(1, NULL), (2, named_struct('x', 2, 'y', 3))")
@@ -113,6 +115,7 @@ def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None
     assert table.rows("a, s.z, s IS NULL, c") == rows
 
 
+@pytest.mark.without("auto-compact")
 def test_clean_files_stay_where_they_are(table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")

@@ -38,6 +38,8 @@ from tests.support.processes import in_new_process
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.without("optimize-write", "auto-compact")
+
 COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 MATRIX = pytest.mark.matrix
 UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
@@ -263,6 +265,7 @@ def test_ids_do_not_matter_where_files_are_read_by_name(table: Table) -> None:
 # A commit that stands.
 
 
+@pytest.mark.without("deletion-vectors")
 def test_a_commit_that_stands_keeps_its_files_though_an_error_follows(table: Table) -> None:
     """A hook after the commit fails: here the one that writes manifests."""
     renamed(table)

@@ -100,6 +100,7 @@ def test_variants(table: Table) -> None:
     assert table.rows(texts) == before == [('{"metadata":1,"value":[2]}', "[1,null]", '"t"')]
 
 
+@pytest.mark.without("auto-compact")
 def test_types_that_were_widened_after_the_file(table: Table) -> None:
     widening = "'delta.enableTypeWidening' = 'true'"
     table.create(
@@ -192,6 +193,7 @@ def add_file(table: Table, content: pyarrow.Table, **options: Any) -> None:
     )
 
 
+@pytest.mark.without("row-tracking")
 @pytest.mark.parametrize(
     "options",
     [
@@ -230,6 +232,7 @@ def test_files_of_another_engine(table: Table, options: dict[str, Any]) -> None:
     assert [row["c"] for row in table.frame().where("b = 'ä'").collect()] == [3]
 
 
+@pytest.mark.without("row-tracking")
 def test_a_file_whose_names_differ_in_letter_case_is_rewritten(table: Table) -> None:
     """Spark reads it, for it does not look at the case."""
     table.create_tracked("Abc INT, d INT")

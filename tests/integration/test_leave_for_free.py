@@ -147,6 +147,7 @@ def test_it_is_one_commit(table: Table, disable: Disable, mode: str | None) -> N
     assert table.log.configuration.get(MODE) == mode
 
 
+@pytest.mark.without("deletion-vectors")
 def test_the_feature_leaves_the_protocol(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -158,6 +159,7 @@ def test_the_feature_leaves_the_protocol(table: Table) -> None:
     assert table.log.protocol["minReaderVersion"] == 1
 
 
+@pytest.mark.without("deletion-vectors")
 def test_a_reader_that_ignores_mapping_reads_before_and_after(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x'), (2, 'y')")
@@ -215,6 +217,7 @@ def test_it_is_free_with_partitions_and_in_id_mode(table: Table) -> None:
     assert table.spark.sql(f"SELECT a FROM {table.name} WHERE p = 'y'").collect() == [(2,)]
 
 
+@pytest.mark.without("auto-compact")
 def test_it_is_free_with_clustering(table: Table) -> None:
     table.spark.sql(
         f"CREATE TABLE {table.name} (a INT, b STRING) USING delta CLUSTER BY (a)"

@@ -22,6 +22,7 @@ from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 
 
+@pytest.mark.without("auto-compact")
 def test_a_generated_table_is_the_same_as_after_deltas_rewrite(table: Table) -> None:
     log = assert_same_as_by_delta(generated(table, 0))
 

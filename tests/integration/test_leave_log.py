@@ -123,6 +123,7 @@ def test_statistics_of_every_type_as_spark_writes_them_are_renamed(table: Table)
     assert table.frame().where("c1 = repeat('ä', 100)").count() == 1
 
 
+@pytest.mark.without("auto-compact")
 def test_a_dropped_column_and_a_new_one_of_its_name_are_told_apart(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
     insert_one_file(table, "(1, named_struct('x', 2, 'y', 3))")
@@ -152,6 +153,7 @@ def test_statistics_that_are_missing_stay_missing(table: Table, stats: str | Non
     assert table.rows() == [(1,)]
 
 
+@pytest.mark.without("deletion-vectors")
 @since_delta_4_1("knows no statistics that are structs alone")
 @pytest.mark.parametrize(
     "properties",
@@ -337,6 +339,7 @@ def row_ids(table: Table) -> list[tuple[object, ...]]:
     return table.rows("*, _metadata.row_id, _metadata.row_commit_version")
 
 
+@pytest.mark.without("auto-compact")
 def test_rows_keep_their_ids_and_versions(table: Table) -> None:
     table.create(
         "a INT, b STRING, p INT", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING, partitioned_by="p"

@@ -94,6 +94,7 @@ def test_a_table_function_without_rules_is_refused(table: Table, driver_conf: Se
 # Say before doing.
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 def test_a_dry_run_says_free_and_does_nothing(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -110,6 +111,7 @@ def test_a_dry_run_says_free_and_does_nothing(table: Table) -> None:
     assert (exits[0].num_files, exits[0].size_in_bytes) == (0, 0)
 
 
+@pytest.mark.without("auto-compact")
 def test_a_dry_run_says_what_is_copied_at_most_and_why(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, named_struct('x', 2))")
@@ -129,6 +131,7 @@ def test_a_dry_run_says_what_is_copied_at_most_and_why(table: Table) -> None:
     ]
 
 
+@pytest.mark.without("auto-compact")
 def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, NULL)")
@@ -311,6 +314,7 @@ def test_until_none_is_one_commit_of_metadata(table: Table) -> None:
     assert table.rows() == [(1, "x")]
 
 
+@pytest.mark.without("deletion-vectors")
 def test_until_readers_takes_the_feature_out_of_the_protocol(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -323,6 +327,7 @@ def test_until_readers_takes_the_feature_out_of_the_protocol(table: Table) -> No
     assert table.log.is_tracked
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 def test_until_writers_waits_for_the_retention_period_and_then_arrives(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -342,10 +347,11 @@ def test_until_writers_waits_for_the_retention_period_and_then_arrives(table: Ta
     assert reached(exits) == [True, True, True]
     assert table.log.writer_features <= {"appendOnly", "invariants"}
     assert table.rows() == [(1, "x")]
-    found = {str(file.relative_to(table.path)) for file in table.path.rglob("*.snappy.parquet")}
+    found = {str(file.relative_to(table.path)) for file in table.path.rglob("part-*.parquet")}
     assert found == set(files)
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 def test_a_table_that_is_out_is_left_as_it_is(table: Table) -> None:
     table.create("a INT")
 
@@ -355,6 +361,7 @@ def test_a_table_that_is_out_is_left_as_it_is(table: Table) -> None:
     assert reached(exits) == [True, True, True]
 
 
+@pytest.mark.without("row-tracking")
 def test_an_exit_that_another_feature_blocks_is_not_begun(table: Table) -> None:
     table.create_tracked("a INT")
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
@@ -371,6 +378,7 @@ def test_an_exit_that_another_feature_blocks_is_not_begun(table: Table) -> None:
     assert {"columnMapping", FEATURE} <= table.log.writer_features
 
 
+@pytest.mark.without("deletion-vectors")
 def test_iceberg_compat_refuses_in_deltas_words(table: Table) -> None:
     table.create_tracked("a INT")
     table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
@@ -384,6 +392,7 @@ def test_iceberg_compat_refuses_in_deltas_words(table: Table) -> None:
     assert "DELTA_ICEBERG_COMPAT_VIOLATION" in str(refused.value)
 
 
+@pytest.mark.without("deletion-vectors")
 def test_iceberg_compat_keeps_a_rewrite_from_being_begun(table: Table) -> None:
     """Delta would refuse its commit, after it wrote all files."""
     table.create_tracked("a INT")
@@ -454,6 +463,7 @@ def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) ->
     assert [why.reason for why in exits[1].reasons] == ["RETENTION_PERIOD"]
 
 
+@pytest.mark.without("deletion-vectors")
 def test_a_renamed_table_leaves_by_a_rewrite(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -482,6 +492,7 @@ def test_a_path_with_backticks_and_quotes(spark: SparkSession, table: Table) -> 
 # The two stages of DROP FEATURE with TRUNCATE HISTORY.
 
 
+@pytest.mark.without("deletion-vectors")
 def test_drop_feature_with_truncate_history_is_free_and_leaves_nothing_behind(
     table: Table,
 ) -> None:
@@ -509,6 +520,7 @@ def test_drop_feature_with_truncate_history_is_free_and_leaves_nothing_behind(
 # Progress.
 
 
+@pytest.mark.without("deletion-vectors")
 def test_each_statement_is_reported_while_it_runs(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")

@@ -13,6 +13,8 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.releases import AUTO_MERGE, CHANGE_DATA, evolving_merge
 from tests.support.table_log import UUID
 
+pytestmark = pytest.mark.without("auto-compact")
+
 Merge = Callable[[Table, str], None]
 
 

@@ -81,6 +81,7 @@ def test_a_type_that_can_not_be_merged_is_refused(table: Table, append: Append) 
 # While nothing was dropped or renamed.
 
 
+@pytest.mark.without("auto-compact")
 @EVERY_WAY
 def test_a_new_column_has_its_logical_name_in_the_log_and_in_the_files_of_that_commit(
     table: Table, append: Append
@@ -97,6 +98,7 @@ def test_a_new_column_has_its_logical_name_in_the_log_and_in_the_files_of_that_c
     assert table.rows() == [(1, None), (2, 3)]
 
 
+@pytest.mark.without("auto-compact")
 @EVERY_WAY
 def test_new_nested_fields_have_their_logical_names(table: Table, append: Append) -> None:
     table.create_tracked("s STRUCT<x: INT>, r ARRAY<STRUCT<x: INT>>")
@@ -147,6 +149,7 @@ def test_in_id_mode_files_carry_the_logical_names_and_the_ids(table: Table) -> N
     assert table.rows() == [(1, 2)]
 
 
+@pytest.mark.without("auto-compact")
 def test_a_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
     table.create(
         "a INT, s STRUCT<x: SMALLINT>", TRACKED, NAME_MODE, "'delta.enableTypeWidening' = 'true'"
@@ -172,6 +175,7 @@ def test_a_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
 # After a drop or rename.
 
 
+@pytest.mark.without("auto-compact")
 @EVERY_WAY
 def test_a_new_column_of_an_old_name_does_not_bring_the_old_data_back(
     table: Table, append: Append

@@ -202,6 +202,7 @@ def test_the_flag_stays_true_though_the_dropped_column_comes_back(overwritten: T
     assert overwritten.rows() == [(3, "y")]
 
 
+@pytest.mark.without("dynamic-overwrite")
 @pytest.mark.parametrize("partitioned_by", ["a", "b"])
 def test_a_partitioning_that_changes_is_no_drop(table: Table, partitioned_by: str) -> None:
     table.create_tracked("a INT, b STRING", partitioned_by="a")
@@ -219,6 +220,7 @@ def test_a_partitioning_that_changes_is_no_drop(table: Table, partitioned_by: st
     assert table.rows() == [(2, "y", 3)]
 
 
+@pytest.mark.without("dynamic-overwrite")
 def test_a_partition_column_that_goes_sets_the_flag(table: Table) -> None:
     table.create_tracked("a INT, b STRING", partitioned_by="b")
     table.insert("(1, 'x')")
@@ -285,6 +287,7 @@ def test_an_overwrite_of_a_part_may_add_columns(
     assert table.rows() == [*kept, (2, "z", 3)]
 
 
+@pytest.mark.without("auto-compact")
 def test_after_a_rename_replace_where_goes_by_the_new_name(overwritten: Table) -> None:
     overwritten.insert("(2, 'y')")
     overwritten.alter("RENAME COLUMN a TO c")

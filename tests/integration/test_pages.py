@@ -77,6 +77,7 @@ def printed(spark: SparkSession, block: Block, names: dict[str, Any]) -> str:
     return out.getvalue()
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
     "page",

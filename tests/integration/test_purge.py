@@ -29,6 +29,8 @@ from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 
+pytestmark = pytest.mark.without("auto-compact")
+
 SETTING = "spark.sparkext.columnMapping.purge"
 BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
@@ -177,6 +179,7 @@ def test_another_value_of_the_setting_is_refused(table: Table) -> None:
     assert not copies_on_disk(table)
 
 
+@pytest.mark.without("row-tracking")
 def test_files_with_vectors_are_deltas(table: Table) -> None:
     dropped(table, TRACKED, NAME_MODE, VECTORS)
     table.spark.sql(f"DELETE FROM {table.name} WHERE c = 4")
@@ -194,6 +197,7 @@ def test_files_with_vectors_are_deltas(table: Table) -> None:
     assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y")]
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 def test_files_whose_rows_nobody_counted_are_deltas_where_iceberg_wants_them(table: Table) -> None:
     compat = "'delta.enableIcebergCompatV2' = 'true'"
     dropped(table, NAME_MODE, compat, "'delta.enableDeletionVectors' = 'false'")
@@ -216,6 +220,7 @@ def test_files_whose_rows_nobody_counted_are_deltas_where_iceberg_wants_them(tab
     assert table.rows("c, b") == [(1, "x"), (2, "x"), (3, "y"), (4, "y")]
 
 
+@pytest.mark.without("row-tracking")
 def test_dropping_the_feature_of_vectors_copies_too(table: Table) -> None:
     dropped(table, TRACKED, NAME_MODE, VECTORS)
     table.spark.sql(f"DELETE FROM {table.name} WHERE c = 4")
@@ -333,6 +338,7 @@ def test_vacuum_removes_copies_of_a_partition_with_a_hidden_name(table: Table) -
     assert table.rows("a, pp") == [(2, "y")]
 
 
+@pytest.mark.without("row-tracking")
 def test_clustered_files_stay_so(table: Table) -> None:
     table.spark.sql(
         f"CREATE TABLE {table.name} (a INT, b STRING, d INT) USING delta CLUSTER BY (a)"

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pyarrow.parquet
+import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
@@ -36,6 +37,7 @@ def run_the_page(spark: SparkSession, name: str) -> None:
     exec(code.replace("old_trips", name), {"spark": spark, "spark_ext": spark_ext})
 
 
+@pytest.mark.without("auto-compact", "deletion-vectors")
 def test_an_old_table_gets_readable_names_and_keeps_column_mapping(
     spark: SparkSession, named_table: Table
 ) -> None:

@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.table_log import FEATURE, FLAG
 
+pytestmark = pytest.mark.without("deletion-vectors", "row-tracking")
+
 NAME = "registered"
 DIFFERENT_PROPERTY = "DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY"
 # As the table was created, and as a script that knows Delta alone has it.

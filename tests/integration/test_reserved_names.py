@@ -51,6 +51,7 @@ def test_nor_where_files_have_such_a_name_under_another(table: Table) -> None:
 # What must work.
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 @pytest.mark.parametrize("name", [ROW_INDEX, ROW_INDEX.upper(), "__is_cdc", "_change_type"])
 def test_a_column_of_such_a_name_keeps_its_values(table: Table, name: str) -> None:
     table.create_tracked("a INT")

@@ -138,6 +138,7 @@ def test_a_restore_after_leaving_shows_no_later_value_as_the_dropped_columns(
     )
 
 
+@pytest.mark.without("auto-compact")
 @pytest.mark.every_variant
 def test_a_stream_needs_no_older_snapshot_where_no_name_changed(
     table: Table, tmp_path: Path
@@ -445,6 +446,7 @@ def test_a_feed_of_a_table_that_was_put_back_reads_its_own_commits(
         changes(table, 0)
 
 
+@pytest.mark.without("auto-compact")
 def test_commits_that_nobody_needs_may_be_gone(table: Table, tmp_path: Path) -> None:
     table.create("a INT, b INT", TRACKED, NAME_MODE, CHANGES)
     table.insert("(1, 11)")

@@ -518,6 +518,7 @@ def test_a_partition_column_that_was_renamed_is_one_of_them(table: Table) -> Non
         held.delta_table.update("c = 'x'", {"a": "a + 1"})
 
 
+@pytest.mark.without("dynamic-overwrite")
 def test_other_partition_columns_are_other_columns(table: Table) -> None:
     table.create_tracked(COLUMNS, partitioned_by="b")
     table.insert(ROWS)
@@ -577,6 +578,7 @@ def test_nulls_are_expected_where_there_may_be_some_by_now(table: Table) -> None
         held.delta_table.update("b = 'y'", {"b": "IF(a IS NULL, 'none', 'some')"})
 
 
+@pytest.mark.without("row-tracking")
 def test_row_ids_are_kept_or_the_statement_is_refused(table: Table) -> None:
     tracked(table, VECTORS.format("false"))
     held = Held(table)
@@ -714,6 +716,7 @@ def test_a_way_with_leaving_leaves_a_deltatable_right_that_knows_all_columns(tab
     assert table.rows() == [(2, "x", "p"), (3, "y", "q")]
 
 
+@pytest.mark.without("optimize-write")
 @pytest.mark.every_variant
 def test_what_follows_an_insert_is_no_insert_of_before(
     table: Table, conf: Callable[[str, str], None]

@@ -77,6 +77,7 @@ def test_a_sink_that_may_not_merge_the_schema_is_refused(source: Table, table: T
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a")})
 
 
+@pytest.mark.without("auto-compact")
 def test_new_columns_of_a_sink_have_logical_names_in_the_files_of_that_commit(
     source: Table, table: Table
 ) -> None:
@@ -99,6 +100,7 @@ def test_new_columns_of_a_sink_have_logical_names_in_the_files_of_that_commit(
     assert table.rows("a, b, s.x, s.y") == [(0, None, 0, None), (1, 2, 3, 4)]
 
 
+@pytest.mark.without("auto-compact")
 @since_delta_4_1("writes the fields too that a row does not have")
 def test_after_a_drop_new_columns_of_a_sink_have_uuid_names(source: Table, table: Table) -> None:
     table.create_tracked("a INT, b INT, s STRUCT<x: INT, y: INT>")
@@ -158,6 +160,7 @@ def test_a_table_that_a_sink_creates_is_tracked_by_default(
     assert table.rows() == [(1, 2)]
 
 
+@pytest.mark.without("auto-compact")
 def test_a_sink_writes_under_the_physical_names_after_a_rename(source: Table, table: Table) -> None:
     table.create_tracked("a INT, b INT")
     source.insert("(1, 2, NULL)")

@@ -28,6 +28,8 @@ from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 from tests.support.sessions import warehouse_of
 from tests.support.table_log import TableLog
 
+pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
+
 HERE = Path(__file__).parent
 SCHEMA = "surveyed"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"

@@ -2,7 +2,8 @@
 """What the nightly workflow runs: prints its jobs as JSON.
 
 Each night the short pairs, one of the whole ones in turn, and the newest releases that
-`spark_ext/releases.json` does not have yet; on Mondays also the tests that are in no other run.
+`spark_ext/releases.json` does not have yet; on Mondays also the tests that are in no other run, and
+those on a session with what vendors set by default.
 
 Usage:
     .venv/bin/python -m tests.matrix.nightly --maven <the command that builds the jar>
@@ -43,6 +44,7 @@ def jobs(day: date, newest: Iterable[str]) -> Iterator[Job]:
         yield Job(f"unlisted pair {pair}", f"make test-pairs SHORT=--short PAIRS='{pair}'")
     if day.weekday() == MONDAY:
         yield Job("slow tests", "make test-slow")
+        yield Job("settings of vendors", "TEST_SETTINGS=vendors make test-integration")
 
 
 def main() -> None:

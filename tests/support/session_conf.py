@@ -10,16 +10,19 @@ from pyspark.sql import SparkSession
 
 
 @contextmanager
-def session_conf(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """The body has these settings; afterwards they are as before."""
+def session_conf(spark: SparkSession, settings: Mapping[str, str | None]) -> Iterator[None]:
+    """The body has these settings, None for the default; afterwards they are as before."""
     before = {key: spark.conf.get(key, None) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
+    put(spark, settings)
     try:
         yield
     finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
+        put(spark, before)
+
+
+def put(spark: SparkSession, settings: Mapping[str, str | None]) -> None:
+    for key, value in settings.items():
+        if value is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, value)

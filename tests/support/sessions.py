@@ -21,23 +21,6 @@ if sys.platform == "linux":
     SHORT_RUN += " -Djdk.lang.Process.launchMechanism=VFORK"
 
 
-# What one vendor or another sets for every session, as far as the released Delta and Spark have it.
-VENDORS = {
-    "spark.databricks.delta.optimizeWrite.enabled": "true",
-    "spark.databricks.delta.autoCompact.enabled": "true",
-    "spark.databricks.delta.autoCompact.minNumFiles": "2",
-    "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true",
-    "spark.databricks.delta.properties.defaults.enableRowTracking": "true",
-    "spark.databricks.delta.stats.collect": "true",
-    "spark.databricks.delta.stats.skipping": "true",
-    "spark.sql.parquet.compression.codec": "zstd",
-    "spark.hadoop.parquet.writer.version": "v2",
-    "spark.hadoop.parquet.block.size": "1048576",
-    "spark.sql.adaptive.enabled": "true",
-    "spark.sql.sources.partitionOverwriteMode": "dynamic",
-}
-
-
 def small_session(builder: SparkSession.Builder, warehouse: Path) -> SparkSession.Builder:
     """The settings of every session in these tests."""
     return (
@@ -80,13 +63,6 @@ def with_one_driver(builder: SparkSession.Builder) -> SparkSession.Builder:
             "FileSystemBasedCheckpointFileManager",
         )
     return builder.config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
-
-
-def with_vendors_settings(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """All of them at once, which no vendor has."""
-    for key, value in VENDORS.items():
-        builder.config(key, value)
-    return builder
 
 
 def with_hive_catalog(builder: SparkSession.Builder) -> SparkSession.Builder:

@@ -130,12 +130,19 @@ class TableLog:
         }
 
     def written_columns(self, kind: str = "add") -> list[str]:
-        """As `parquet_columns`, with `UUID` for each name that is made of one."""
-        return sorted(UUID_NAME.sub(UUID, column) for column in self.parquet_columns(kind))
+        """As `parquet_columns` of the table's columns; a name made of a UUID is `UUID`."""
+        columns = set(self.parquet_columns(kind)) - self.row_tracking_columns
+        return sorted(UUID_NAME.sub(UUID, column) for column in columns)
 
     def parquet_columns(self, kind: str = "add") -> list[str]:
         """The leaf paths in the footers of the newest commit's files: `add` data, `cdc` changes."""
         return sorted({leaf for schema in self._footers(kind) for leaf in _leaves(schema)})
+
+    @property
+    def row_tracking_columns(self) -> set[str]:
+        """The names that the ids and versions of rows have in files where they are columns."""
+        prefix = "delta.rowTracking.materialized"
+        return {name for key, name in self.configuration.items() if key.startswith(prefix)}
 
     def parquet_field_ids(self) -> dict[str, int]:
         """The ids of the columns at every level in the footers of the newest commit's data."""

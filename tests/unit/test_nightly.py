@@ -61,9 +61,13 @@ def test_what_was_released_since_has_a_job() -> None:
     }
 
 
-def test_the_slow_tests_run_once_a_week() -> None:
-    slow = Job("slow tests", "make test-slow")
-    days = [night.weekday() for night in NIGHTS if slow in jobs(night, [])]
+@pytest.mark.parametrize(
+    "command", ["make test-slow", "TEST_SETTINGS=vendors make test-integration"]
+)
+def test_what_takes_long_runs_once_a_week(command: str) -> None:
+    days = [
+        night.weekday() for night in NIGHTS for job in jobs(night, []) if job.command == command
+    ]
 
     assert set(days) == {0}
     assert len(days) == len(NIGHTS) // 7
