@@ -12,6 +12,8 @@ PARALLEL ?= --numprocesses auto --dist loadfile --no-loadscope-reorder
 HISTORIES ?= 100
 # In how many processes at once; one keeps little more than a core busy.
 JOBS ?= 1
+# What vendors set by default, for the tests' session, e.g. TEST_SETTINGS=vendors; none, if empty.
+TEST_SETTINGS ?=
 # The pairs of Spark and Delta for `make test-pairs`, e.g. PAIRS='4.0.1+4.1.0'; all, if empty.
 PAIRS ?=
 # SHORT=--short for the short tests on every pair.

@@ -22,10 +22,6 @@ SETTINGS = {
         "spark.databricks.delta.properties.defaults.enableDeletionVectors": "true"
     },
     "row-tracking": {"spark.databricks.delta.properties.defaults.enableRowTracking": "true"},
-    "statistics": {
-        "spark.databricks.delta.stats.collect": "true",
-        "spark.databricks.delta.stats.skipping": "true",
-    },
     "parquet": {
         "spark.sql.parquet.compression.codec": "zstd",
         "parquet.writer.version": "v2",
