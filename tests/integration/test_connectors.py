@@ -7,14 +7,16 @@ not know the feature, so it may read tracked tables, and must not write them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
+from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame
 
-from tests.support.delta_table import Table, refusal
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import DELTA
 from tests.support.table_log import FLAG
 
@@ -37,6 +39,8 @@ ROWS = [(1, "one"), (2, "two")]
 # Delta's commands take no table of Kernel's, tracked or not.
 WRITES = [
     "INSERT INTO named VALUES (3, 'three', 'b')",
+    "INSERT OVERWRITE named VALUES (3, 'three', 'b')",
+    "CREATE TABLE other SHALLOW CLONE named",
     "UPDATE named SET c = 'x'",
     "DELETE FROM named",
     "MERGE INTO named USING (SELECT 1 AS id) s ON named.id = s.id "
@@ -53,6 +57,7 @@ WRITES = [
 UNHEARD = [
     "ALTER TABLE named SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
     "ALTER TABLE named DROP FEATURE columnMapping",
+    "ALTER TABLE named ADD COLUMN more INT",
 ]
 
 
@@ -70,9 +75,11 @@ def rows(frame: DataFrame) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in frame.collect())
 
 
-def streamed(table: Table, **options: str) -> list[tuple[object, ...]]:
+def streamed(
+    table: Table, columns: Sequence[str] = ("id", "c"), **options: str
+) -> list[tuple[object, ...]]:
     """What a stream of the table shows, by name."""
-    frame = table.spark.readStream.options(**options).table(table.name).select("id", "c")
+    frame = table.spark.readStream.options(**options).table(table.name).select(*columns)
     query = frame.writeStream.format("memory").queryName("shown").trigger(availableNow=True).start()
     query.awaitTermination()
     return rows(table.spark.table("shown"))
@@ -86,6 +93,44 @@ def test_every_read_shows_the_rows(renamed: Table, conf: SetConf, mode: str) -> 
     for read in READS:
         assert rows(renamed.spark.sql(read.format(path=renamed.path))) == ROWS, read
     assert streamed(renamed) == ROWS
+
+
+CHANGES = ["id", "c", "_change_type"]
+CHANGED = [(3, "three", "insert")]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("mode", ["NONE", "AUTO", "STRICT"])
+def test_changes_show_the_rows(renamed: Table, conf: SetConf, mode: str) -> None:
+    renamed.alter("SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+    since = {"readChangeFeed": "true", "startingVersion": str(renamed.log.version + 1)}
+    renamed.insert("(3, 'three', 'old')")
+    conf(MODE, mode)
+    reader = renamed.spark.read.options(**since)
+
+    assert rows(reader.format("delta").load(str(renamed.path)).select(CHANGES)) == CHANGED
+    assert streamed(renamed, CHANGES, **since) == CHANGED
+    if mode == "STRICT":
+        # Delta's, of any table: Kernel's has no such columns.
+        with refusal("UNRESOLVED_COLUMN.WITH_SUGGESTION"):
+            reader.table("named").select(CHANGES)
+    else:
+        assert rows(reader.table("named").select(CHANGES)) == CHANGED
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("mode", ["NONE", "AUTO", "STRICT"])
+def test_a_table_that_is_made_is_tracked(renamed: Table, conf: SetConf, mode: str) -> None:
+    conf(MODE, mode)
+    renamed.spark.sql("DROP TABLE named")
+
+    renamed.spark.sql(
+        f"CREATE TABLE named USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE}) AS SELECT 1 AS id"
+    )
+
+    assert renamed.log.flag == "false"
+    assert renamed.log.physical_names == {"id": "id"}
+    assert rows(renamed.spark.table("named")) == [(1,)]
 
 
 @pytest.mark.every_variant
@@ -114,6 +159,41 @@ def test_kernel_writes_no_tracked_table(renamed: Table, conf: SetConf) -> None:
                 renamed.spark.sql(statement)
         for statement in UNHEARD:
             renamed.spark.sql(statement)
+
+
+# By the table's name, from a DataFrame with a further row.
+FRAME_WRITES: dict[str, Callable[[DataFrame], object]] = {
+    "saveAsTable": lambda frame: frame.write.format("delta").mode("append").saveAsTable("named"),
+    "insertInto": lambda frame: frame.write.insertInto("named"),
+    "writeTo": lambda frame: frame.writeTo("named").append(),
+    "DeltaTable": lambda frame: DeltaTable.forName(frame.sparkSession, "named").delete("id = 1"),
+}
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("write", FRAME_WRITES.values(), ids=FRAME_WRITES)
+def test_no_frame_is_written_under_strict(
+    renamed: Table, conf: SetConf, write: Callable[[DataFrame], object]
+) -> None:
+    conf(MODE, "STRICT")
+    further = renamed.spark.sql("SELECT 3 AS id, 'three' AS c, 'new' AS b")
+
+    with renamed.no_commit(), pytest.raises((PySparkException, Py4JJavaError)):
+        write(further)
+
+
+def test_a_sink_by_name_writes_nothing_under_strict(
+    renamed: Table, conf: SetConf, tmp_path: Path
+) -> None:
+    renamed.spark.sql("SELECT 3 AS id, 'three' AS c, 'new' AS b").write.parquet(str(tmp_path / "s"))
+    source = renamed.spark.readStream.schema("id INT, c STRING, b STRING").parquet(
+        str(tmp_path / "s")
+    )
+    conf(MODE, "STRICT")
+    writer = source.writeStream.option("checkpointLocation", str(tmp_path / "c"))
+
+    with renamed.no_commit(), pytest.raises((PySparkException, Py4JJavaError)):
+        writer.trigger(availableNow=True).toTable("named").awaitTermination()
 
 
 def test_kernel_names_the_feature_that_it_does_not_know(renamed: Table, conf: SetConf) -> None:

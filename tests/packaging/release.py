@@ -82,6 +82,12 @@ def is_here(commit: str) -> bool:
     return found.returncode == 0
 
 
+def is_whole() -> bool:
+    """Whether this is a clone, and no shallow one."""
+    asked = ["git", "rev-parse", "--is-shallow-repository"]
+    return subprocess.run(asked, cwd=CHECKOUT, stdout=subprocess.PIPE).stdout.strip() == b"false"
+
+
 def git(*arguments: str) -> bytes:
     return subprocess.run(
         ["git", *arguments], cwd=CHECKOUT, check=True, stdout=subprocess.PIPE

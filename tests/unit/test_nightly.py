@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -19,6 +20,7 @@ from tests.matrix.__main__ import failures, outcome_of
 from tests.matrix.newest import fetch_delta_jar, released, unlisted
 from tests.matrix.nightly import Job, jobs
 from tests.matrix.pairs import SHORT, WHOLE
+from tests.support.pages import CHECKOUT
 
 SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
 DELTAS = list(RELEASES["deltas"])
@@ -71,6 +73,18 @@ def test_what_takes_long_runs_once_a_week(command: str) -> None:
 
     assert set(days) == {0}
     assert len(days) == len(NIGHTS) // 7
+
+
+@pytest.mark.matrix
+def test_make_prints_the_jobs_of_today() -> None:
+    command = ["make", "--silent", "nightly-jobs"]
+    printed = subprocess.run(command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE).stdout
+
+    found = [Job(**job) for job in json.loads(printed)]
+    short = [job for job in found if job.name.startswith("short pairs")]
+
+    assert [pair for job in short for pair in pairs_of(job)] == SHORT
+    assert sum(job.name.startswith("whole pair") for job in found) == 1
 
 
 # Which releases are new.
