@@ -8,6 +8,7 @@ import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.description.method.MethodList;
+import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.matcher.ElementMatcher;
 import net.bytebuddy.pool.TypePool;
 
@@ -27,6 +28,11 @@ interface DeltaHook {
   /** Whether a Delta does here what the hook is for; a release may do it elsewhere, or not yet. */
   default boolean isNeededIn(TypePool delta) {
     return true;
+  }
+
+  /** The same, where it is the code that tells. */
+  default boolean isNeededIn(TypePool delta, ClassFileLocator classFiles) {
+    return isNeededIn(delta);
   }
 
   /** The binary name of the type that declares the method. */

@@ -65,7 +65,9 @@ public final class DeltaHooks {
           new AlteredColumnHook("AlterTableDropColumnsDeltaCommand"),
           new AlteredColumnHook("AlterTableChangeColumnDeltaCommand"),
           new AlteredColumnHook("AlterTableReplaceColumnsDeltaCommand"),
-          new TransactionStartHook());
+          new TransactionStartHook(),
+          UnlinkedCommandHook.REORG,
+          UnlinkedCommandHook.CONVERT);
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
 
@@ -179,6 +181,7 @@ public final class DeltaHooks {
     Consumer<Object> statementBegun = StaleStatement::begin;
     Runnable statementEnded = StaleStatement::end;
     BiConsumer<Object, Object> started = StaleStatement::refuse;
+    Consumer<Object> unlinked = DeltaHooks::refuseUnlinked;
     Map<String, Object> functions =
         Map.ofEntries(
             entry("supportedFeatures", supportedFeatures),
@@ -203,10 +206,15 @@ public final class DeltaHooks {
             entry("writeBuilt", writeBuilt),
             entry("statementBegun", statementBegun),
             entry("statementEnded", statementEnded),
-            entry("started", started));
+            entry("started", started),
+            entry("unlinked", unlinked));
     for (Map.Entry<String, Object> function : functions.entrySet()) {
       bridge.getField(function.getKey()).set(null, function.getValue());
     }
+  }
+
+  private static void refuseUnlinked(Object command) {
+    UnlinkedCommandHook.refuse(command, classFiles(neighbour()));
   }
 
   private static void warnIfUntested(String version) {

@@ -39,7 +39,7 @@ final class HookWeaver {
 
   /** Those that this Delta needs. */
   List<DeltaHook> needed(List<DeltaHook> hooks) {
-    return hooks.stream().filter(hook -> hook.isNeededIn(types)).toList();
+    return hooks.stream().filter(hook -> hook.isNeededIn(types, classFiles)).toList();
   }
 
   /** One sentence for each hook that does not match exactly one method. */

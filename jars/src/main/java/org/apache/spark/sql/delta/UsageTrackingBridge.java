@@ -93,6 +93,9 @@ public final class UsageTrackingBridge {
   /** From a log and a transaction that has begun to an error where the statement is too old. */
   public static volatile BiConsumer<Object, Object> started = (log, transaction) -> {};
 
+  /** From the type of a command that calls what this Spark does not have to an error. */
+  public static volatile Consumer<Object> unlinked = command -> {};
+
   /** Whether the hooks are woven into this loader's Delta. Guarded by this class's monitor. */
   public static boolean woven = false;
 
