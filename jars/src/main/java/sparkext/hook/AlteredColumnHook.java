@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
-import net.bytebuddy.description.method.MethodDescription;
-import net.bytebuddy.matcher.ElementMatcher;
-
 /**
  * Lets ALTER TABLE DROP, RENAME, CHANGE and REPLACE COLUMNS remember the table of their analysis,
  * as {@link InsertHook} does for INSERT.
@@ -16,33 +13,14 @@ import net.bytebuddy.matcher.ElementMatcher;
  *
  * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code run} of the commands.
  */
-final class AlteredColumnHook implements DeltaHook {
-  private static final String PACKAGE = "org.apache.spark.sql.delta.commands.";
-
-  private final String command;
-
+final class AlteredColumnHook extends CommandHook {
   /**
    * The hook of one command.
    *
    * @param command the name of its class
    */
   AlteredColumnHook(String command) {
-    this.command = command;
-  }
-
-  @Override
-  public String typeName() {
-    return PACKAGE + command;
-  }
-
-  @Override
-  public String neighbourName() {
-    return PACKAGE + "TouchedFileWithDV";
-  }
-
-  @Override
-  public ElementMatcher.Junction<MethodDescription> method() {
-    return DeltaHook.ofCommand("run");
+    super(command);
   }
 
   @Override

@@ -5,9 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import net.bytebuddy.asm.Advice;
-import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
-import net.bytebuddy.matcher.ElementMatcher;
 import net.bytebuddy.pool.TypePool;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 import sparkext.error.UsageTrackingErrors;
@@ -25,17 +23,14 @@ import sparkext.release.Versions;
  * <p>Source: Delta 4.0.0, DeltaReorgTableCommand.scala and ConvertToDeltaCommand.scala, {@code
  * run}.
  */
-final class UnlinkedCommandHook implements DeltaHook {
+final class UnlinkedCommandHook extends CommandHook {
   static final UnlinkedCommandHook REORG =
       new UnlinkedCommandHook("REORG TABLE", "DeltaReorgTableCommand", "ReorgTableHelper");
   static final UnlinkedCommandHook CONVERT =
       new UnlinkedCommandHook(
           "CONVERT TO DELTA", "ConvertToDeltaCommandBase", "convert.ManualListingFileManifest");
 
-  private static final String PACKAGE = "org.apache.spark.sql.delta.commands.";
-
   private final String statement;
-  private final String command;
   private final String caller;
 
   /**
@@ -44,8 +39,8 @@ final class UnlinkedCommandHook implements DeltaHook {
    * @param caller the class of Delta that calls Spark for it
    */
   private UnlinkedCommandHook(String statement, String command, String caller) {
+    super(command);
     this.statement = statement;
-    this.command = command;
     this.caller = caller;
   }
 
@@ -72,21 +67,6 @@ final class UnlinkedCommandHook implements DeltaHook {
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
     }
-  }
-
-  @Override
-  public String typeName() {
-    return PACKAGE + command;
-  }
-
-  @Override
-  public String neighbourName() {
-    return PACKAGE + "TouchedFileWithDV";
-  }
-
-  @Override
-  public ElementMatcher.Junction<MethodDescription> method() {
-    return DeltaHook.ofCommand("run");
   }
 
   @Override
