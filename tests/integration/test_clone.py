@@ -12,6 +12,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.releases import TAKES_PARQUET
 from tests.support.table_log import FEATURE, FLAG, UUID
 
 FEATURE_DEFAULT = f"spark.databricks.delta.properties.defaults.feature.{FEATURE}"
@@ -180,6 +181,7 @@ def parquet(spark: SparkSession, tmp_path: Path) -> str:
     return f"parquet.`{tmp_path / 'parquet'}`"
 
 
+@TAKES_PARQUET
 @pytest.mark.parametrize("over", ["nothing", "an empty tracked table"])
 def test_the_clone_of_a_parquet_folder_is_mapped_with_logical_names(
     table: Table, parquet: str, over: str

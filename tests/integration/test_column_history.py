@@ -258,9 +258,10 @@ def test_what_log_clean_up_took_is_not_known(table: Table) -> None:
     table.alter("DROP COLUMN a")
 
     found = usage(table).status()
-    first_commit = min((table.path / "_delta_log").glob("[0-9]*.json"))
+    # Not the first commit: Delta 4.0.0 leaves some that no checkpoint precedes.
+    first_state = min((table.path / "_delta_log").glob("[0-9]*.checkpoint.parquet"))
     assert [event[0] for event in whole] == [0, 0, 1]
-    assert found.history_from == int(first_commit.name[:20]) == 3
+    assert found.history_from == int(first_state.name[:20]) >= 3
     assert events(table) == [
         (None, "add", None, "a"),
         (None, "add", None, "c"),

@@ -9,7 +9,10 @@ import pytest
 from delta.tables import DeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import TAKES_PARQUET
 from tests.support.table_log import FEATURE, UUID
+
+pytestmark = TAKES_PARQUET
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"

@@ -19,6 +19,7 @@ from tests.integration.held_bytes import holders
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.leaving import local
 from tests.support.pages import commands
+from tests.support.releases import PURGES
 from tests.support.session_conf import session_conf
 
 pytestmark = pytest.mark.without("parquet")
@@ -163,6 +164,7 @@ def left_and_came_back(table: Table) -> str:
     return "secret"
 
 
+@PURGES
 @pytest.mark.parametrize(
     "make",
     [top_level, renamed, by_uuid, by_id, in_an_array, in_a_map, deep, left_and_came_back],
@@ -306,6 +308,7 @@ def test_an_empty_folder_of_a_value_is_counted(table: Table) -> None:
     assert column(table, "secret").untracked_files.num_files == 1
 
 
+@PURGES
 def test_files_of_a_shallow_clones_source_are_named_and_not_counted(
     table: Table, tmp_path: Path
 ) -> None:

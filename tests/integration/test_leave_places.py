@@ -21,7 +21,7 @@ from tests.support.leaving import (
     newest_adds,
     rows_in_files,
 )
-from tests.support.releases import WRITES_PARTITION_COLUMNS, since_delta_4_1
+from tests.support.releases import TAKES_PARQUET, WRITES_PARTITION_COLUMNS, since_delta_4_1
 from tests.support.table_log import TableLog
 
 MATRIX = pytest.mark.matrix
@@ -174,6 +174,7 @@ def test_folders_of_a_time_before_mapping_are_right_and_stay(table: Table) -> No
     assert table.rows() == [(1, 10, 20), (2, 30, 30)]
 
 
+@TAKES_PARQUET
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_misleading_folder_is_left_by_a_copy(table: Table, swapped: bool) -> None:
     """The file itself has the right names already."""

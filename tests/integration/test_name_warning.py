@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tests.integration.session_log import session_log
 from tests.support.audited import findings
 from tests.support.delta_table import NAME_MODE, Table
-from tests.support.releases import evolving_merge
+from tests.support.releases import PURGES, evolving_merge
 from tests.support.table_log import is_uuid_name
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
@@ -127,6 +127,7 @@ def test_whatever_brings_the_name_is_told_once(
     assert other_names(table) == {"city": "town"}
 
 
+@PURGES
 def test_a_dropped_name_that_comes_again_is_a_finding_until_it_is_purged(
     table: Table, log: Callable[[], list[str]]
 ) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from tests.support.delta_table import NAME_MODE
 from tests.support.delta_table import TRACKED as FEATURE
 from tests.support.pages import CHECKOUT, PAGES, Block, blocks, comparable, is_run, shown
-from tests.support.releases import DELTA_COORDINATES
+from tests.support.releases import DELTA_COORDINATES, PURGES
 
 UNTRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE})"
 TRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {FEATURE})"
@@ -44,12 +44,18 @@ BEFORE = {
         "CREATE VIEW sales.newest AS SELECT max(id) AS id FROM sales.orders",
     ],
 }
+PURGING = ("docs/erasure.md", "docs/purge.md")
 # What the audit finds in tables that a page breaks to show it.
 BROKEN = {"docs/audit.md": ["file_missing"]}
 SCHEMAS = ("db", "sales")
 STATEMENT = re.compile(
     r"`((?:ALTER TABLE|CREATE TABLE|INSERT|RESTORE|SELECT|SHOW TBLPROPERTIES|DESCRIBE \w+) [^`]+)`"
 )
+
+
+def marks(page: str) -> list[pytest.MarkDecorator]:
+    broken = pytest.mark.broken_table(*BROKEN.get(page, []))
+    return [broken, PURGES] if page in PURGING else [broken]
 
 
 @pytest.fixture
@@ -81,11 +87,7 @@ def printed(spark: SparkSession, block: Block, names: dict[str, Any]) -> str:
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=pytest.mark.broken_table(*BROKEN.get(page, [])))
-        for page in PAGES
-        if any(map(is_run, blocks(page)))
-    ],
+    [pytest.param(page, marks=marks(page)) for page in PAGES if any(map(is_run, blocks(page)))],
 )
 @pytest.mark.usefixtures("schema")
 def test_a_page_shows_what_comes_of_it(

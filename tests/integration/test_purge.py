@@ -24,12 +24,12 @@ from tests.support.leaving import (
     untouched,
 )
 from tests.support.odd_disk import OddDisk
-from tests.support.releases import since_delta_4_1
+from tests.support.releases import PURGES, since_delta_4_1
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.without("auto-compact")
+pytestmark = [pytest.mark.without("auto-compact"), PURGES]
 
 SETTING = "spark.sparkext.columnMapping.purge"
 BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.releases import DELTA
+from tests.support.releases import UNLINKED
 
-pytestmark = pytest.mark.skipif(DELTA != (4, 0, 0), reason="Delta fits this Spark")
+pytestmark = pytest.mark.skipif(not UNLINKED, reason="Delta fits this Spark")
 
 REFUSED = "USAGE_TRACKING_UNSUPPORTED_COMMAND"
 
@@ -36,7 +36,16 @@ def test_a_conversion_is_refused(table: Table) -> None:
     with refusal(REFUSED):
         table.spark.sql(f"CONVERT TO DELTA parquet.`{table.path}`")
 
-    assert not (Path(table.path) / "_delta_log").exists()
+    assert not (table.path / "_delta_log").exists()
+
+
+def test_a_clone_of_parquet_files_is_refused(table: Table, tmp_path: Path) -> None:
+    table.spark.range(3).write.parquet(str(tmp_path / "parquet"))
+
+    with refusal(REFUSED):
+        table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE parquet.`{tmp_path / 'parquet'}`")
+
+    assert not table.path.exists()
 
 
 def test_deletion_vectors_are_not_dropped(dropped: Table) -> None:

@@ -29,15 +29,11 @@ def rows(line: str) -> list[Row]:
     return [Row(list(sparks), of) for of, sparks in groupby(RELEASES["sparks"][line], deltas)]
 
 
-# Built for Spark 4.0.0: its PURGE and CONVERT TO DELTA call a constructor that 4.0.1 changed.
-PARTLY = "4.0.0"
-
-
 def whole() -> list[str]:
     """The oldest and the newest pair of each line of Spark."""
     found = []
     for oldest, newest in ((rows(line)[0], rows(line)[-1]) for line in RELEASES["sparks"]):
-        found.append(f"{oldest.sparks[0]}+{next(d for d in oldest.deltas if d != PARTLY)}")
+        found.append(f"{oldest.sparks[0]}+{oldest.deltas[0]}")
         found.append(f"{newest.sparks[-1]}+{newest.deltas[-1]}")
     return found
 
@@ -53,7 +49,7 @@ def short() -> list[str]:
 
 
 # Lines that vendors ship and that are no end of a line: EMR 8; Fabric 2.0 and Glue 6.0.
-VENDORS = ["4.0.2+4.0.1", "4.1.1+4.2.0"]
+VENDORS = ["4.0.2+4.0.0", "4.0.2+4.0.1", "4.1.1+4.2.0"]
 DEFAULT = "{spark}+{delta}".format(**RELEASES["default"])  # that of `make test`
 WHOLE = [pair for pair in dict.fromkeys([*whole(), *VENDORS]) if pair != DEFAULT]
 SHORT = [pair for pair in dict.fromkeys(short()) if pair not in {*WHOLE, DEFAULT}]

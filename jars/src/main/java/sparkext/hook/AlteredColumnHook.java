@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
+import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.matcher.ElementMatcher;
+
 /**
  * Lets ALTER TABLE DROP, RENAME, CHANGE and REPLACE COLUMNS remember the table of their analysis,
  * as {@link InsertHook} does for INSERT.
@@ -13,14 +16,33 @@ package sparkext.hook;
  *
  * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code run} of the commands.
  */
-final class AlteredColumnHook extends CommandHook {
+final class AlteredColumnHook implements DeltaHook {
+  private static final String PACKAGE = "org.apache.spark.sql.delta.commands.";
+
+  private final String command;
+
   /**
    * The hook of one command.
    *
    * @param command the name of its class
    */
   AlteredColumnHook(String command) {
-    super(command);
+    this.command = command;
+  }
+
+  @Override
+  public String typeName() {
+    return PACKAGE + command;
+  }
+
+  @Override
+  public String neighbourName() {
+    return PACKAGE + "TouchedFileWithDV";
+  }
+
+  @Override
+  public ElementMatcher.Junction<MethodDescription> method() {
+    return DeltaHook.ofCommand("run");
   }
 
   @Override

@@ -8,6 +8,7 @@ import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.matcher.ElementMatcher;
 import net.bytebuddy.pool.TypePool;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
@@ -71,7 +72,7 @@ final class ChangeFeedHook extends MethodHook {
   }
 
   @Override
-  public boolean isNeededIn(TypePool delta) {
+  public boolean isNeededIn(TypePool delta, ClassFileLocator classFiles) {
     return delta.describe(SINCE_4_1).isResolved() == typeName.equals(SINCE_4_1);
   }
 

@@ -25,14 +25,14 @@ interface DeltaHook {
    */
   String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
 
-  /** Whether a Delta does here what the hook is for; a release may do it elsewhere, or not yet. */
-  default boolean isNeededIn(TypePool delta) {
+  /**
+   * Whether a Delta does here what the hook is for; a release may do it elsewhere, or not yet.
+   *
+   * @param types those of Delta and Spark
+   * @param classFiles their class files, where it is the code that tells
+   */
+  default boolean isNeededIn(TypePool types, ClassFileLocator classFiles) {
     return true;
-  }
-
-  /** The same, where it is the code that tells. */
-  default boolean isNeededIn(TypePool delta, ClassFileLocator classFiles) {
-    return isNeededIn(delta);
   }
 
   /** The binary name of the type that declares the method. */

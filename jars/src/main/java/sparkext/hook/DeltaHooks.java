@@ -67,7 +67,7 @@ public final class DeltaHooks {
           new AlteredColumnHook("AlterTableReplaceColumnsDeltaCommand"),
           new TransactionStartHook(),
           UnlinkedCommandHook.REORG,
-          UnlinkedCommandHook.CONVERT);
+          UnlinkedCommandHook.PARQUET);
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
 
@@ -213,8 +213,8 @@ public final class DeltaHooks {
     }
   }
 
-  private static void refuseUnlinked(Object command) {
-    UnlinkedCommandHook.refuse(command, classFiles(neighbour()));
+  private static void refuseUnlinked(Object typeName) {
+    UnlinkedCommandHook.refuse(typeName, classFiles(neighbour()));
   }
 
   private static void warnIfUntested(String version) {

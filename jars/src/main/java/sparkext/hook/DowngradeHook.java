@@ -8,6 +8,7 @@ import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.matcher.ElementMatcher;
 import net.bytebuddy.pool.TypePool;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
@@ -27,7 +28,7 @@ final class DowngradeHook implements DeltaHook {
   private static final String DELTA = "org.apache.spark.sql.delta.";
 
   @Override
-  public boolean isNeededIn(TypePool delta) {
+  public boolean isNeededIn(TypePool delta, ClassFileLocator classFiles) {
     return DeltaHook.isOfDelta40(delta);
   }
 

@@ -8,6 +8,7 @@ import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.implementation.bytecode.assign.Assigner;
 import net.bytebuddy.matcher.ElementMatcher;
 import net.bytebuddy.pool.TypePool;
@@ -29,7 +30,7 @@ final class RebasedNamesHook implements DeltaHook {
   private static final String METADATA = "org.apache.spark.sql.delta.actions.Metadata";
 
   @Override
-  public boolean isNeededIn(TypePool delta) {
+  public boolean isNeededIn(TypePool delta, ClassFileLocator classFiles) {
     return !DeltaHook.isOfDelta40(delta)
         || DeltaHook.has(delta, typeName(), "attemptToResolveMetadataConflicts");
   }

@@ -92,7 +92,7 @@ class DeltaReleasesTest {
                 ? List.of("ConflictChecker", "CDCReaderBase")
                 : List.of("OptimisticTransactionImpl", "CDCReaderImpl"));
     if (!jar.version().equals("4.0.0")) {
-      expected.addAll(List.of("DeltaReorgTableCommand", "ConvertToDeltaCommandBase"));
+      expected.addAll(List.of("DeltaReorgTableCommand", "ConvertUtilsBase"));
     }
     assertThat(left).isEqualTo(expected);
   }
