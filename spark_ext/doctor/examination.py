@@ -10,6 +10,7 @@ from spark_ext.doctor import installation, settings
 from spark_ext.doctor.diagnoses import PROBLEM, Diagnosis
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import session
+from spark_ext.launch.class_path import class_path
 from spark_ext.launch.spark_defaults import defaults_file
 from spark_ext.launch.spark_home import module, spark_home
 
@@ -24,6 +25,7 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Diagnosis
     home = spark_home(environ)
     file = defaults_file(environ, home)
     defaults, found = settings.defaults_and_finding(file)
+    driver = class_path(home, defaults, environ)
     checks: dict[str, Callable[[], Diagnosis]] = {
         "python": installation.python,
         "java": lambda: installation.java(environ),
@@ -32,7 +34,7 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Diagnosis
         "delta": lambda: installation.delta(environ, defaults),
         "pair": lambda: installation.pair(environ, file, defaults),
         "jar": installation.extension_jar,
-        "class path": lambda: settings.class_path(home, defaults),
+        "class path": lambda: settings.class_path(driver, defaults),
         "extensions": lambda: settings.extensions(file, defaults),
         "catalogs": lambda: settings.catalogs(file, defaults),
         "rule process": lambda: rule_process(environ, defaults),

@@ -14,7 +14,8 @@ from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, wi
 from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
 from spark_ext.launch import session
-from spark_ext.launch.releases import launched_spark, require_pair
+from spark_ext.launch.class_path import class_path
+from spark_ext.launch.releases import is_vendors, launched_spark, require_pair
 from spark_ext.launch.session import PACKAGES, entries
 from spark_ext.launch.spark_home import module, spark_home
 from spark_ext.version import __version__
@@ -72,6 +73,9 @@ def spark(environ: Mapping[str, str]) -> Diagnosis:
         advice = "Install pyspark, in the version that delta-spark wants."
         return Diagnosis("spark", PROBLEM, "none", f"pyspark cannot be imported: {pyspark}", advice)
     version = pyspark.__version__
+    if environ.get("SPARK_HOME") == "":
+        problem = "SPARK_HOME is empty, and PySpark takes it as it is."
+        return Diagnosis("spark", PROBLEM, f"pyspark {version}", problem, "Unset SPARK_HOME.")
     home = spark_home(environ)
     if home is None:
         advice = "Nothing to do for a client of Spark Connect; for sessions here install pyspark."
@@ -101,15 +105,18 @@ def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Diagnosis:
         return without_jar("delta")
     _, name, version = artifact.split(":")
     file = f"{name}-{version}.jar"
-    home = spark_home(environ)
-    there = [] if home is None else sorted((home / "jars").glob("delta-spark_*.jar"))
+    places = class_path(spark_home(environ), settings, environ).places.values()
+    there = [path for paths in places for path in paths if path.name.startswith("delta-spark_")]
     if there:
-        found = f"{artifact}, {there[0]}"
-        if [path.name for path in there] != [file]:
-            problem = f"Spark's own jars have another Delta than `configure` adds, {file}."
-            advice = f"Leave {file} alone there, or none."
-            return Diagnosis("delta", PROBLEM, found, problem, advice)
-        return Diagnosis("delta", OK, found)
+        found = f"{artifact}, {', '.join(map(str, there))}"
+        if all(path.name == file for path in there):
+            return Diagnosis("delta", OK, found)
+        if len(there) == 1 and is_vendors(there[0].name, version):
+            problem = f"This is a vendor's {version}, and the one that runs; {file} is not loaded."
+            return Diagnosis("delta", NOTE, found, problem)
+        problem = f"Spark's class path has another Delta than `configure` adds, {file}."
+        advice = f"Leave {file} alone there, or none."
+        return Diagnosis("delta", PROBLEM, found, problem, advice)
     cached = ivy(environ, settings) / "jars" / f"io.delta_{file}"
     if cached.is_file():
         return Diagnosis("delta", OK, f"{artifact}, {cached}")
@@ -135,9 +142,10 @@ def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, s
         return without_jar("pair")
     launched, scala = launched_spark(home, pyspark.__version__)
     named = dict.fromkeys(entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}")
+    jars = class_path(home, settings, environ).seen
     for package, place in {**named, artifact: "spark_ext.configure"}.items():
         try:
-            require_pair(launched, scala, [package], home)
+            require_pair(launched, scala, [package], jars)
         except UnsupportedSparkVersionError as refused:
             found = f"Spark {launched}, {package} ({place})"
             advice = f"Use {refused.params['supported']}."

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, Diagnosis, without_jar
 from spark_ext.doctor.jars import are_alike, jar_version
 from spark_ext.errors import ExtensionJarMissingError
 from spark_ext.launch import session
+from spark_ext.launch.class_path import JARS, ClassPath
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
-from spark_ext.launch.session import CATALOG, DELTA_CATALOG, EXTENSIONS, JARS
+from spark_ext.launch.session import CATALOG, DELTA_CATALOG, EXTENSIONS
 from spark_ext.launch.spark_defaults import defaults, is_there
 
 CATALOG_IMPLEMENTATION = "spark.sql.catalogImplementation"
-DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 
 # Catalogs that are none of Delta's; one of somebody's own may extend it.
 _NO_DELTA_CATALOG = ("org.apache.", "io.delta.")
@@ -76,7 +75,7 @@ def catalogs(file: Path | None, settings: Mapping[str, str]) -> Diagnosis:
     return Diagnosis("catalogs", OK, found)
 
 
-def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Diagnosis:
+def class_path(driver: ClassPath, settings: Mapping[str, str]) -> Diagnosis:
     """Where sessions find our jar, and that they find one only."""
     try:
         ours = session.jar()
@@ -84,7 +83,7 @@ def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Diagnosi
         return without_jar("class path")
     places = {
         source: [path for path in paths if jar_version(path)]
-        for source, paths in _class_path(spark_home, settings).items()
+        for source, paths in driver.places.items()
     }
     there = [f"{path} ({source})" for source, paths in places.items() for path in paths]
     others = [path for paths in places.values() for path in paths if not are_alike(path, ours)]
@@ -94,6 +93,11 @@ def class_path(spark_home: Path | None, settings: Mapping[str, str]) -> Diagnosi
         advice = f"Replace it by {ours}, or leave it out."
         return Diagnosis("class path", PROBLEM, found, problem, advice)
     if not there and USAGE_TRACKING_EXTENSION in settings.get(EXTENSIONS, ""):
+        if driver.unseen:
+            problem = (
+                f"{EXTENSIONS} names the extension; whether its jar comes by this is not seen."
+            )
+            return Diagnosis("class path", NOTE, ", ".join(driver.unseen), problem)
         problem = f"{EXTENSIONS} names the extension, and nothing has its jar."
         return Diagnosis("class path", PROBLEM, "none", problem, f"Set {JARS} to {ours}.")
     return Diagnosis("class path", OK, found)
@@ -108,23 +112,3 @@ def _shown(file: Path | None, settings: Mapping[str, str], *keys: str) -> str:
         return _none(file)
     named = [f"{key}={settings[key]}" for key in keys if key in settings]
     return f"{', '.join(named) or 'nothing'} in {file}"
-
-
-def _class_path(spark_home: Path | None, settings: Mapping[str, str]) -> dict[str, list[Path]]:
-    """The jars that sessions have on their class path, by what puts them there."""
-    own = [] if spark_home is None else sorted((spark_home / "jars").glob("*.jar"))
-    listed = [_local(entry) for entry in settings.get(JARS, "").split(",") if entry.strip()]
-    driver = []
-    for entry in settings.get(DRIVER_CLASS_PATH, "").split(":"):
-        path = Path(entry)
-        driver += sorted(path.parent.glob("*.jar")) if path.name == "*" else [path] * bool(entry)
-    return {"Spark's jars": own, JARS: listed, DRIVER_CLASS_PATH: driver}
-
-
-def _local(entry: str) -> Path:
-    entry = entry.strip()
-    return (
-        Path(unquote(urlsplit(entry).path))
-        if "://" in entry or entry[:5] == "file:"
-        else Path(entry)
-    )

@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -60,6 +60,7 @@ UNKNOWN_VERSION = "(unknown version)"
 
 _SPARK_CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+.*)\.jar")
 _DELTA_ARTIFACT = re.compile(r"io\.delta:delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")
+_DELTA_JAR = re.compile(r"delta-spark(?:_\d+\.\d+)?_\d+\.\d+-(.+)\.jar")
 
 USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -81,7 +82,7 @@ def launched_spark(spark_home: Path | None, pyspark_version: str) -> tuple[str, 
 
 
 def require_pair(
-    spark: str, scala: str, packages: Iterable[str], spark_home: Path | None = None
+    spark: str, scala: str, packages: Iterable[str], class_path: Collection[Path] = ()
 ) -> None:
     """Refuses a Spark that we do not work with, and a Delta among `packages` that it does not.
 
@@ -92,7 +93,7 @@ def require_pair(
         spark: Its version.
         scala: Its Scala's, such as 2.13.
         packages: Maven coordinates.
-        spark_home: Where Spark's jars are, if they are here.
+        class_path: The jars and folders that the driver will have, if they can be seen.
 
     Raises:
         UnsupportedSparkVersionError: USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION.
@@ -105,7 +106,7 @@ def require_pair(
         built_for, of_scala, delta = found.groups()
         if of_scala != SCALA:
             raise _refusal(named, f"{delta} of Scala {of_scala}")
-        has_class = partial(_may_have, spark_home and spark_home / "jars")
+        has_class = partial(_may_have, class_path)
         if (reason := misfit(spark, built_for, delta, has_class)) is not None:
             raise _refusal(named, f"{delta}{reason}")
 
@@ -144,27 +145,34 @@ def is_in_release(spark: str, name: str) -> bool:
     )
 
 
+def is_vendors(jar: str, delta: str) -> bool:
+    """Whether a jar, by its file name, is somebody's own build of a release of Delta."""
+    found = _DELTA_JAR.fullmatch(jar)
+    return found is not None and found[1].startswith((f"{delta}-", f"{delta}."))
+
+
 def _is_known(delta: str) -> bool:
     """Whether we would know a version: not one with a vendor's tail, nor one that is newer."""
     newest = max(map(_numbers, RELEASES["deltas"]))
     return re.fullmatch(r"\d+\.\d+\.\d+", delta) is not None and _numbers(delta) <= newest
 
 
-def _may_have(jars: Path | None, name: str) -> bool:
-    """Whether a Spark may have a class: one of its jars does, or none can be looked into.
+def _may_have(class_path: Collection[Path], name: str) -> bool:
+    """Whether a driver may have a class: something there has it, or no jar can be looked into.
 
-    A Delta among its jars comes before any package, and may not need the class: the jar sees.
+    A Delta that is there comes before any package, and may not need the class: the jar sees.
     """
-    files = sorted(jars.glob("*.jar")) if jars else []
-    readable = [file for file in files if zipfile.is_zipfile(file)]
-    brings_delta = any(file.name.startswith("delta-spark_") for file in files)
+    jars = [path for path in class_path if zipfile.is_zipfile(path)]
+    brings_delta = any(path.name.startswith("delta-spark_") for path in class_path)
     entry = _class_file(name)
-    return not readable or brings_delta or any(_has(file, entry) for file in readable)
+    return not jars or brings_delta or any(_has(path, entry) for path in class_path)
 
 
-def _has(jar: Path, entry: str) -> bool:
-    with zipfile.ZipFile(jar) as file:
-        return entry in file.NameToInfo
+def _has(path: Path, entry: str) -> bool:
+    if not zipfile.is_zipfile(path):
+        return (path / entry).is_file()
+    with zipfile.ZipFile(path) as jar:
+        return entry in jar.NameToInfo
 
 
 def _refusal(spark: str, delta: str) -> UnsupportedSparkVersionError:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +19,7 @@ from spark_ext.errors import (
     SessionAlreadyRunningError,
     UnquotableArgumentError,
 )
+from spark_ext.launch.class_path import JARS, class_path
 from spark_ext.launch.releases import (
     DELTA_EXTENSION,
     USAGE_TRACKING_EXTENSION,
@@ -26,6 +27,7 @@ from spark_ext.launch.releases import (
     require_jars,
     require_pair,
 )
+from spark_ext.launch.spark_defaults import defaults, defaults_file
 from spark_ext.launch.spark_home import spark_home
 
 if TYPE_CHECKING:
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PACKAGES = "spark.jars.packages"
-JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 CATALOG = "spark.sql.catalog.spark_catalog"
 DRIVER_PYTHON = "spark.pyspark.driver.python"
@@ -68,6 +69,7 @@ def configure(
         JvmWithoutJarsError: None runs, in a JVM that was started without the extension.
         DifferentVersionsError: The JVM has a jar of another version.
         UnsupportedSparkVersionError: Spark and the Delta among the packages do not fit.
+        OSError: `spark-defaults.conf` is there and cannot be read, so that no session starts.
 
     Source:
         Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
@@ -88,7 +90,7 @@ def configure(
     chosen: dict[str, str] = builder._options
     options = submit_options()
     options[PACKAGES] = joined(options[PACKAGES], ",".join(extra_packages or []))
-    _require_pair(joined(chosen.get(PACKAGES, ""), options[PACKAGES]))
+    _require_pair({**chosen, PACKAGES: joined(chosen.get(PACKAGES, ""), options[PACKAGES])})
     for key in (PACKAGES, JARS, EXTENSIONS):
         builder.config(key, joined(chosen.get(key, ""), options[key]))
     for key in (CATALOG, DRIVER_PYTHON):
@@ -199,12 +201,14 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
         raise RemoteSessionError(server="of its channel builder")
 
 
-def _require_pair(packages: str) -> None:
+def _require_pair(chosen: Mapping[str, str]) -> None:
     import pyspark
 
     home = spark_home(os.environ)
     spark, scala = launched_spark(home, pyspark.__version__)
-    require_pair(spark, scala, entries(packages), home)
+    settings = {**defaults(defaults_file(os.environ, home)), **chosen}
+    jars = class_path(home, settings, os.environ).seen
+    require_pair(spark, scala, entries(chosen[PACKAGES]), jars)
 
 
 def _require_configurable(context: SparkContext | None) -> None:

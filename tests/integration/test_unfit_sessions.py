@@ -19,7 +19,6 @@ from tests.support.custom_sessions import (
     DELTA,
     OURS,
     Failure,
-    assert_tracked,
     failure_of,
     our_jar,
     resolved_jars,
@@ -136,52 +135,6 @@ def test_a_delta_whose_commands_need_another_spark_is_refused(
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
     assert failure.parameters["delta"].startswith(f"{version('delta-spark')}, whose ALTER TABLE")
     assert "`java.io.Gone`" in failure.parameters["delta"]
-
-
-# A Delta that a vendor changed and calls by a version of his own.
-
-VERSION = "io/delta/package$.class"
-EXECUTOR = "org/apache/spark/sql/delta/commands/OptimizeExecutor"
-
-
-def of_vendor(jars: list[str], to: Path, **renamed: str) -> list[str]:
-    """Jars whose Delta has other names in the class with a method that we weave."""
-    (delta,) = [jar for jar in jars if "delta-spark" in jar]
-    told = version("delta-spark")
-    changes = {VERSION: with_other_name(told, f"{told}-vendor-1")}
-    for old, new in renamed.items():
-        changes[f"{EXECUTOR}.class"] = with_other_name(old, new)
-    rest = [jar for jar in jars if jar != delta]
-    return [changed_jar(delta, to, changes), *rest, our_jar()]
-
-
-def tracked_with(home: Path, jars: list[str]) -> None:
-    track_a_table(session(home, jars).getOrCreate(), home / "t")
-
-
-@pytest.mark.matrix
-def test_a_vendors_delta_that_fits_is_served(tmp_path: Path, delta_jars: list[str]) -> None:
-    jars = of_vendor(delta_jars, tmp_path / "delta.jar")
-
-    in_new_process(tracked_with, tmp_path, jars)
-
-    assert_tracked(tmp_path / "t")
-    (told,) = TableLog(tmp_path / "t").actions("commitInfo")
-    assert told["engineInfo"].endswith(f"Delta-Lake/{version('delta-spark')}-vendor-1")
-
-
-def test_a_vendors_delta_without_a_private_method_is_refused(
-    tmp_path: Path, delta_jars: list[str]
-) -> None:
-    """All that does not fit is told by its name, and nothing of ours is woven."""
-    jars = of_vendor(delta_jars, tmp_path / "delta.jar", runOptimizeBinJob="runVendorsBinJob")
-
-    failure = in_new_process(started_with, tmp_path, jars)
-
-    assert failure is not None
-    assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
-    assert failure.parameters["version"] == f"{version('delta-spark')}-vendor-1"
-    assert "runOptimizeBinJob" in failure.parameters["mismatches"]
 
 
 # Jars and packages of several versions.

@@ -21,6 +21,7 @@ from spark_ext.doctor.examination import examine
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import fault
 from spark_ext.launch import session, spark_defaults
+from spark_ext.launch.class_path import JARS, class_path
 from spark_ext.launch.releases import RELEASES, UNKNOWN_VERSION
 
 PACKAGE = Path(spark_ext.__file__).parent
@@ -178,6 +179,10 @@ def test_a_spark_home_without_jars_is_found(tmp_path: Path) -> None:
     assert installation.spark(environ).status == PROBLEM
 
 
+def test_an_empty_spark_home_is_found() -> None:
+    assert installation.spark({**ENVIRON, "SPARK_HOME": ""}).status == PROBLEM
+
+
 def test_another_delta_in_sparks_jars_is_found(tmp_path: Path, jar: Path) -> None:
     spark = f"spark-core_2.13-{pyspark.__version__}.jar"
     environ = a_spark(tmp_path / "spark", spark, "delta-spark_4.1_2.13-4.1.0.jar")
@@ -186,6 +191,30 @@ def test_another_delta_in_sparks_jars_is_found(tmp_path: Path, jar: Path) -> Non
 
     assert finding.status == PROBLEM
     assert "delta-spark_4.1_2.13-4.1.0.jar" in finding.found
+
+
+@pytest.mark.parametrize("tail", [".dataproc-1", "-amzn-1", ".5.2"])
+def test_a_vendors_build_of_the_same_delta_is_no_problem(
+    tmp_path: Path, jar: Path, tail: str
+) -> None:
+    _, name, version = session.submit_options()[session.PACKAGES].split(":")
+    environ = a_spark(tmp_path / "spark", f"{name}-{version}{tail}.jar")
+
+    finding = installation.delta(environ, {})
+
+    assert finding.status == NOTE
+    assert f"{version}{tail}" in finding.found
+
+
+def test_two_deltas_are_found_wherever_they_are(tmp_path: Path, jar: Path) -> None:
+    _, name, version = session.submit_options()[session.PACKAGES].split(":")
+    environ = a_spark(tmp_path / "spark", f"{name}-{version}.jar")
+    vendors = f"/opt/{name}-{version}-amzn-1.jar"
+
+    finding = installation.delta(environ, {"spark.driver.extraClassPath": vendors})
+
+    assert finding.status == PROBLEM
+    assert vendors in finding.found
 
 
 @pytest.mark.parametrize(("cached", "status"), [(True, OK), (False, NOTE)])
@@ -271,7 +300,7 @@ def test_a_missing_jar_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for finding in (
         installation.delta(ENVIRON, {}),
         installation.pair(ENVIRON, None, {}),
-        settings.class_path(None, {}),
+        settings.class_path(class_path(None, {}, {}), {}),
         rule_process(ENVIRON, {}),
     ):
         assert finding.status == SKIPPED
@@ -304,6 +333,12 @@ def test_a_damaged_jar_is_found(jar: Path, content: bytes) -> None:
     assert installation.extension_jar().status == PROBLEM
 
 
+def finding_of_class_path(
+    home: Path | None, defaults: Mapping[str, str], **environ: str
+) -> Diagnosis:
+    return settings.class_path(class_path(home, defaults, environ), defaults)
+
+
 @pytest.mark.parametrize("place", ["jars", "spark.jars", "spark.driver.extraClassPath"])
 def test_a_second_jar_that_differs_is_found(tmp_path: Path, jar: Path, place: str) -> None:
     home = tmp_path / "spark"
@@ -312,7 +347,7 @@ def test_a_second_jar_that_differs_is_found(tmp_path: Path, jar: Path, place: st
     other = make_jar(folder / "tracking.jar", "0.0.9")
     entry = f"/x.jar:{folder}/*" if place.endswith("Path") else f"/x.jar, file:{other}"
 
-    finding = settings.class_path(home, {place: entry})
+    finding = finding_of_class_path(home, {place: entry})
 
     assert finding.status == PROBLEM
     assert str(other) in str(finding.problem)
@@ -323,7 +358,7 @@ def test_a_copy_of_the_jar_is_sound(tmp_path: Path, jar: Path) -> None:
     (home / "jars").mkdir(parents=True)
     (home / "jars" / "copy.jar").write_bytes(jar.read_bytes())
 
-    finding = settings.class_path(home, {session.JARS: str(jar)})
+    finding = finding_of_class_path(home, {JARS: str(jar)})
 
     assert finding.status == OK
     assert "copy.jar (Spark's jars)" in finding.found
@@ -331,9 +366,18 @@ def test_a_copy_of_the_jar_is_sound(tmp_path: Path, jar: Path) -> None:
 
 
 def test_an_extension_without_its_jar_is_found(jar: Path) -> None:
-    finding = settings.class_path(None, {session.EXTENSIONS: f"{DELTA},{OURS}"})
+    finding = finding_of_class_path(None, {session.EXTENSIONS: f"{DELTA},{OURS}"})
 
     assert finding.status == PROBLEM
+
+
+def test_an_extension_whose_jar_is_elsewhere_is_not_judged(jar: Path) -> None:
+    defaults = {session.EXTENSIONS: f"{DELTA},{OURS}", JARS: "s3a://jars/spark-ext.jar"}
+
+    finding = finding_of_class_path(None, defaults)
+
+    assert finding.status == NOTE
+    assert "s3a://jars/spark-ext.jar" in finding.found
 
 
 # Settings.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import spark_ext
 from hatch_build import requirements
 from spark_ext.errors import UnsupportedSparkVersionError
 from spark_ext.launch import session
+from spark_ext.launch.class_path import DRIVER_CLASS_PATH, JARS, class_path
 from spark_ext.launch.releases import (
     RELEASES,
     is_in_release,
@@ -24,10 +25,12 @@ from spark_ext.launch.releases import (
     misfit,
     require_pair,
 )
+from spark_ext.launch.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, PACKAGES
 from tests.matrix.pairs import SHORT, WHOLE
 from tests.matrix.places import PLACES, Place, numbers
 
 CHECKOUT = Path(__file__).parents[2]
+SUBMIT_OPTIONS = (PACKAGES, JARS, EXTENSIONS, CATALOG, DRIVER_PYTHON)
 SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
 
 
@@ -108,6 +111,7 @@ def test_a_pair_is_accepted(spark: str, artifact: str) -> None:
 
 # Of Spark 4.1.2 and later, which have none, as they were released.
 NEEDED = "org.apache.spark.sql.catalyst.plans.logical.IgnoreCachedData"
+DELTA_4_2 = "io.delta:delta-spark_4.1_2.13:4.2.0"
 CATALYST, VENDORS = "spark-catalyst_2.13-4.1.2.jar", "spark-shims-4.1.2-amzn-0.jar"
 
 
@@ -120,6 +124,10 @@ def a_spark(home: Path, **jars: str) -> Path:
     return home
 
 
+def seen(home: Path | None) -> list[Path]:
+    return class_path(home, {}, {}).seen
+
+
 @pytest.mark.parametrize("delta", ["4.1.0", "4.2.0"])
 @pytest.mark.parametrize("spark", ["4.1.0", "4.1.2", "4.1.2-amzn-0"])
 def test_a_spark_without_a_class_that_delta_needs_is_refused(
@@ -128,7 +136,7 @@ def test_a_spark_without_a_class_that_delta_needs_is_refused(
     home = a_spark(tmp_path, **{CATALYST: "org.example.A", VENDORS: "org.example.B"})
 
     with pytest.raises(UnsupportedSparkVersionError) as refused:
-        require_pair(spark, "2.13", [f"io.delta:delta-spark_4.1_2.13:{delta}"], home)
+        require_pair(spark, "2.13", [f"io.delta:delta-spark_4.1_2.13:{delta}"], seen(home))
 
     assert refused.value.params["delta"].startswith(delta)
     assert f"`{NEEDED}`" in refused.value.params["delta"]
@@ -148,11 +156,123 @@ def test_a_spark_that_may_have_it_is_left_to_the_jar(tmp_path: Path, jars: dict[
     home = a_spark(tmp_path, **jars)
     (home / "jars" / "no.jar").write_text("no archive")
 
-    require_pair("4.1.2", "2.13", ["io.delta:delta-spark_4.1_2.13:4.2.0"], home)
+    require_pair("4.1.2", "2.13", [DELTA_4_2], seen(home))
 
 
 def test_a_spark_that_is_not_here_is_left_to_the_jar() -> None:
-    require_pair("4.1.2", "2.13", ["io.delta:delta-spark_4.1_2.13:4.2.0"], None)
+    require_pair("4.1.2", "2.13", [DELTA_4_2], seen(None))
+
+
+# `configure` sees the settings of its builder, of spark-defaults.conf, and its environment.
+
+
+def configured(monkeypatch: pytest.MonkeyPatch, home: Path, **settings: str) -> None:
+    """By a `configure` whose Spark is 4.1.2 without that class, with a Delta that needs it."""
+    a_spark(home, **{CATALYST: "org.example.A", "spark-core_2.13-4.1.2.jar": "org.example.B"})
+    monkeypatch.setenv("SPARK_HOME", str(home))
+    monkeypatch.setattr(
+        session, "submit_options", lambda: dict.fromkeys(SUBMIT_OPTIONS, "") | {PACKAGES: DELTA_4_2}
+    )
+    builder = SparkSession.Builder()
+    for key, value in settings.items():
+        builder.config(key, value)
+    spark_ext.configure(builder)
+
+
+def vendors_jars(folder: Path) -> Path:
+    a_spark(folder, **{VENDORS: NEEDED})
+    return folder / "jars"
+
+
+def vendors_delta(folder: Path) -> Path:
+    a_spark(folder, **{"delta-spark_2.13-4.2.0-amzn-1.jar": "org.example.A"})
+    return folder / "jars"
+
+
+@pytest.mark.parametrize("of_vendor", [vendors_jars, vendors_delta])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (DRIVER_CLASS_PATH, "/etc/hadoop/conf:{}/*"),
+        (JARS, "{}/*.jar"),
+        (JARS, "a.jar, file:{}/*.jar"),
+    ],
+)
+def test_configure_sees_the_jars_of_its_builder(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    of_vendor: Callable[[Path], Path],
+    key: str,
+    value: str,
+) -> None:
+    (tmp_path / "vendor").mkdir()
+    folder = of_vendor(tmp_path / "vendor")
+
+    configured(monkeypatch, tmp_path, **{key: value.format(folder)})
+
+
+def test_configure_sees_the_jars_of_the_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vendor").mkdir()
+    folder = vendors_jars(tmp_path / "vendor")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text(f"{DRIVER_CLASS_PATH} {folder}/*")
+
+    configured(monkeypatch, tmp_path)
+
+
+def test_configure_sees_folders_of_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "classes" / f"{NEEDED.replace('.', '/')}.class"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    monkeypatch.setenv("SPARK_DIST_CLASSPATH", str(tmp_path / "classes"))
+
+    configured(monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PYSPARK_GATEWAY_PORT", "1"),
+        ("PYSPARK_SUBMIT_ARGS", "--driver-class-path /x.jar pyspark-shell"),
+    ],
+)
+def test_configure_leaves_what_it_does_not_see_to_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+
+    configured(monkeypatch, tmp_path)
+
+
+def test_what_a_script_may_add_is_left_to_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-env.sh").touch()
+
+    configured(monkeypatch, tmp_path)
+
+
+def test_a_jar_elsewhere_is_left_to_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured(monkeypatch, tmp_path, **{JARS: "hdfs:///x.jar"})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("spark.app.name", "a"), (DRIVER_CLASS_PATH, "/x/*"), (JARS, "/x.jar")]
+)
+def test_configure_refuses_where_nothing_has_the_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str
+) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+
+    with pytest.raises(UnsupportedSparkVersionError) as refused:
+        configured(monkeypatch, tmp_path, **{key: value})
+
+    assert f"`{NEEDED}`" in refused.value.params["delta"]
 
 
 def test_configure_refuses_a_wrong_pair_and_leaves_the_builder_as_it_was() -> None:
