@@ -113,6 +113,10 @@ lock: venv ## Write the hashes of what pyproject.toml pins, and of what that req
 	sed -n 's/^ *"\(setuptools==[^"]*\)".*/\1/p' pyproject.toml | $(LOCK) --output-file .ci/sdists.txt -
 	sed -n 's/^ *"pyspark\(==[^"]*\)".*/pyspark-client\1/p' pyproject.toml \
 		| $(LOCK) --no-deps --output-file .ci/client.txt -
+	@# One by one: no lock has several versions of a package.
+	for pin in $$($(BIN)/python -m tests.matrix.environment); do \
+		$(LOCK) --no-deps - <<< $$pin; done > .ci/pairs.txt.new
+	mv .ci/pairs.txt.new .ci/pairs.txt
 
 .PHONY: jar
 jar: $(JAR) ## Build the JVM half of the plugin

@@ -18,17 +18,13 @@ import shlex
 import subprocess
 import sys
 import time
-import venv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from importlib.metadata import requires
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from packaging.requirements import Requirement
-
+from tests.matrix.environment import make_environment
 from tests.matrix.newest import delta_jar, fetch_delta_jar, line_of
 from tests.matrix.pairs import SHORT, WHOLE
 
@@ -102,33 +98,6 @@ def pair_of(text: str) -> Pair:
     return Pair(spark, delta)
 
 
-def make_environment(pair: Pair) -> None:
-    """Installs the pair and what the tests import; done once, unless it was interrupted."""
-    done = pair.home / ".installed"
-    needed = "\n".join([*test_requirements(), str(pair)])
-    if done.exists() and done.read_text() == needed:
-        return
-    venv.create(pair.home, with_pip=True, clear=True)
-    install(pair, *test_requirements(), "importlib_metadata", f"pyspark=={pair.spark}")
-    # Without what it says of Spark: to 4.2.0 at most, though clusters run it with 4.2.1.
-    install(pair, "--no-deps", f"delta-spark=={pair.delta}", "--editable", str(CHECKOUT))
-    done.write_text(needed)
-
-
-def install(pair: Pair, *arguments: str) -> None:
-    pip = [str(pair.python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, *arguments], check=True)
-
-
-def test_requirements() -> Iterator[str]:
-    """The requirements of the extra `test`, which name neither Spark nor Delta."""
-    for requirement in map(Requirement, requires("spark-ext") or []):
-        marker = requirement.marker
-        if marker and not marker.evaluate({"extra": ""}) and marker.evaluate({"extra": "test"}):
-            requirement.marker = None
-            yield str(requirement)
-
-
 def is_linked(pair: Pair, maven: list[str]) -> bool:
     """Whether our classes find in the pair's jars what they name."""
     jars = os.pathsep.join(map(str, pair.jars))
@@ -192,7 +161,7 @@ def main() -> int:
     FAILED.unlink(missing_ok=True)
     for pair in map(pair_of, options.pairs.split() or [*WHOLE, *SHORT]):
         print(f"== Spark {pair.spark}, Delta {pair.delta}", flush=True)
-        make_environment(pair)
+        make_environment(pair.home, pair.spark, pair.delta)
         linked = is_linked(pair, shlex.split(options.maven))
         whole = str(pair) in WHOLE and not options.short
         start = time.monotonic()

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import requires, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.matrix.environment import pins, required_here, requirements
+from tests.matrix.pairs import SHORT, WHOLE
 
 CHECKOUT = Path(__file__).parents[2]
 LOCKS = sorted((CHECKOUT / ".ci").glob("*.txt"))
@@ -53,24 +56,6 @@ def pyproject() -> dict[str, Any]:
     return loaded
 
 
-def required_here(package: str, *extras: str) -> set[str]:
-    """The names of all that an installed package requires, and that those require."""
-    found: set[str] = set()
-    left = [(package, of) for of in ("", *extras)]
-    seen = set(left)
-    while left:
-        name, of = left.pop()
-        for requirement in map(Requirement, requires(name) or []):
-            if requirement.marker and not requirement.marker.evaluate({"extra": of}):
-                continue
-            found.add(canonicalize_name(requirement.name))
-            for further in ("", *requirement.extras):
-                if (requirement.name, further) not in seen:
-                    seen.add((requirement.name, further))
-                    left.append((requirement.name, further))
-    return found
-
-
 @pytest.mark.parametrize("file", LOCKS, ids=lambda file: file.name)
 def test_every_line_is_a_version_or_a_hash_of_it(file: Path) -> None:
     hashed = r"[\w.-]+==[\w.]+(?: ; [^\\]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
@@ -103,3 +88,21 @@ def test_what_is_fetched_beside_it_has_the_same_versions() -> None:
     assert [str(sdists)] == [str(requirement) for requirement in extra("sdists")]
     assert client.name == "pyspark-client"
     assert str(client.specifier).removeprefix("==") == pinned(extra("demo"), MACHINE)["pyspark"]
+
+
+def test_each_release_of_the_pairs_is_in_their_lock() -> None:
+    assert list(map(str, locked(CHECKOUT / ".ci" / "pairs.txt"))) == pins()
+
+
+@pytest.mark.parametrize("pair", [*WHOLE, *SHORT])
+def test_an_environment_of_a_pair_has_all_that_it_requires(pair: str) -> None:
+    spark, delta = pair.split("+")
+    needed = re.findall(r"^([\w.-]+)==", requirements(spark, delta), re.MULTILINE)
+
+    assert required_here("spark-ext", "test") - {"spark-ext"} < set(needed)
+    assert f"pyspark=={spark} " in requirements(spark, delta)
+    assert f"delta-spark=={delta} " in requirements(spark, delta)
+
+
+def test_a_pair_that_is_not_listed_is_not_in_the_lock() -> None:
+    assert "spark==" not in requirements("99.0.0", "99.0.0")
