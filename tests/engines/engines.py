@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from tests.engines.filtered import Filter
 from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
+from tests.support.golden_tables import without_nulls
 
 Rows = list[dict[str, Any]]
 
@@ -158,6 +159,14 @@ def kernel_value(holder: Any, data_type: Any, index: int) -> Any:
         array = holder.getArray(index)
         elements, element_type = array.getElements(), data_type.getElementType()
         return [kernel_element(elements, element_type, n) for n in range(array.getSize())]
+    if kind(data_type) == "MapType":
+        held = holder.getMap(index)
+        keys, key_type = held.getKeys(), data_type.getKeyType()
+        values, value_type = held.getValues(), data_type.getValueType()
+        return {
+            kernel_element(keys, key_type, n): kernel_element(values, value_type, n)
+            for n in range(held.getSize())
+        }
     getter = {"IntegerType": "getInt", "LongType": "getLong", "StringType": "getString"}
     return getattr(holder, getter[kind(data_type)])(index)
 
@@ -170,12 +179,3 @@ def kind(data_type: Any) -> str:
 def rows(found: list[dict[str, Any]]) -> Rows:
     plain = [without_nulls(row) or {} for row in found]
     return sorted(plain, key=lambda row: json.dumps(row, sort_keys=True, default=str))
-
-
-def without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        found = {name: without_nulls(child) for name, child in value.items()}
-        return {name: child for name, child in found.items() if child is not None} or None
-    if isinstance(value, list):
-        return [without_nulls(child) for child in value] or None
-    return value

@@ -64,7 +64,8 @@ def deltalake_by_datafusion(path: Path, where: Filter | None) -> Rows:
 
     condition = f"WHERE {where.sql}" if where else ""
     query = QueryBuilder().register("t", DeltaTable(str(path)))
-    return list(pyarrow.table(query.execute(f"SELECT * FROM t {condition}")).to_pylist())
+    found = pyarrow.table(query.execute(f"SELECT * FROM t {condition}"))
+    return list(found.to_pylist(maps_as_pydicts="strict"))
 
 
 def deltalake_by_pyarrow(path: Path, where: Filter | None) -> Rows:
@@ -73,7 +74,7 @@ def deltalake_by_pyarrow(path: Path, where: Filter | None) -> Rows:
 
     dataset = DeltaTable(str(path)).to_pyarrow_dataset()
     if where is None:
-        return list(dataset.to_table().to_pylist())
+        return list(dataset.to_table().to_pylist(maps_as_pydicts="strict"))
     column = pyarrow.dataset.field(*where.column.split("."))
     condition = column.is_null() if where.value is None else column == where.value
     return list(dataset.to_table(filter=condition).to_pylist())

@@ -26,16 +26,23 @@ from tests.support.table_log import FEATURE, FLAG
 Reader = Callable[[Path, Filter | None], Rows]
 
 HERE = ("clickhouse", "deltalake_by_datafusion", "deltalake_by_pyarrow", "polars")
+# The renamed field of a map under the name of a later one.
+BY_NAMES = [
+    {"id": 1, "weekday": "mon", "points": [{"x": 1}], "places": {"a": {"city": "Rome"}}},
+    {"id": 2, "weekday": "tue", "points": [{"x": 3, "z": 4}], "places": {"b": {"city": "Oslo"}}},
+]
 # Instead of the right rows: others, or an error. The logs of clones name files by URLs.
 WRONG: dict[str, dict[str, Rows | str]] = {
-    "clickhouse": {"cloned": "RuntimeError", "stale": "RuntimeError"},
-    "deltalake_by_datafusion": {},
+    "clickhouse": {"cloned": "RuntimeError", "nested": BY_NAMES, "stale": "RuntimeError"},
+    "deltalake_by_datafusion": {"nested": "ArrowInvalid"},
     "deltalake_by_pyarrow": {
         "broken_flag_missing": [{"id": 1}],
         "broken_flag_value": [{"id": 1}],
         "cloned": "FileNotFoundError",
+        "flag_false_other_name": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
         "flag_true": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
         "flag_true_by_id": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
+        "nested": BY_NAMES,
         "stale": "FileNotFoundError",
     },
     "polars": dict.fromkeys(STATES.keys() - {"unmapped"}, "DeltaProtocolError"),

@@ -20,9 +20,16 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from tests.golden.plain import plain_session
-from tests.golden.workshop import checkpoints, commit_properties, forget_checksums
+from tests.golden.workshop import (
+    change_properties,
+    checkpoints,
+    commit_metadata,
+    commit_protocol,
+    forget_checksums,
+)
 from tests.support.golden_tables import GOLDEN, HOME, STATES, local, masked, rewrite_paths
 from tests.support.sessions import small_session
+from tests.support.table_log import TableLog
 
 Json = dict[str, Any]
 Statements = Callable[[list[str]], object]
@@ -44,7 +51,7 @@ def make(folder: Path, spark: SparkSession, plain: Statements) -> None:
         for by, steps in groupby(STATES[name]["made"], key=lambda step: step["by"]):
             if by == "hand":
                 for step in steps:
-                    commit_properties(folder / name, **step["properties"])
+                    commit_by_hand(folder / name, step)
                 continue
             statements = [statement(step["sql"], name, folder) for step in steps]
             if by == "delta-spark":
@@ -54,6 +61,23 @@ def make(folder: Path, spark: SparkSession, plain: Statements) -> None:
                     spark.sql(sql)
         _forget_what_is_beside(folder / name)
     rewrite_paths(folder, f"{folder}/", HOME)
+
+
+def commit_by_hand(table: Path, step: Json) -> None:
+    """A commit of properties, a column, or a writer feature, as the JSON has them."""
+    if "writerFeature" in step:
+        features = [*TableLog(table).protocol["writerFeatures"], step["writerFeature"]]
+        commit_protocol(table, writerFeatures=features)
+        return
+    commit_metadata(table, lambda metadata: _change(metadata, step))
+
+
+def _change(metadata: Json, step: Json) -> None:
+    change_properties(metadata, **step["properties"])
+    if "column" in step:
+        schema = json.loads(metadata["schemaString"])
+        schema["fields"].append(step["column"])
+        metadata["schemaString"] = json.dumps(schema)
 
 
 def statement(sql: str, name: str, folder: Path) -> str:
@@ -97,12 +121,13 @@ def _comparable(table: Path, action: Json) -> Json:
         return {kind: [schema, body["configuration"], body["partitionColumns"]]}
     absolute = "://" in body["path"] or body["path"].startswith("file:")
     found: Json = {"absolute": absolute, "dataChange": body["dataChange"]}
+    found["partition"] = body["partitionValues"]
     if kind == "add":
         found["stats"] = json.loads(masked(body["stats"]))
         file = local(table, body["path"].replace(HOME, f"{table.parent}/"))
         rows = pyarrow.parquet.ParquetFile(file).read()
         names = [masked(str(field)) for field in rows.schema.remove_metadata()]
-        found["rows"] = [names, [list(map(str, row.values())) for row in rows.to_pylist()]]
+        found["rows"] = [names, [masked(str(list(row.values()))) for row in rows.to_pylist()]]
     return {kind: found}
 
 

@@ -199,15 +199,15 @@ def commit_metadata(table: Path, change: Callable[[Json], None]) -> None:
 
 def commit_properties(table: Path, **properties: str | None) -> None:
     """Commits properties; None takes one out. A name is that after `delta.columnMapping.`."""
+    commit_metadata(table, lambda metadata: change_properties(metadata, **properties))
 
-    def change(metadata: Json) -> None:
-        for name, value in properties.items():
-            key = f"delta.columnMapping.{name}"
-            metadata["configuration"].pop(key, None)
-            if value is not None:
-                metadata["configuration"][key] = value
 
-    commit_metadata(table, change)
+def change_properties(metadata: Json, **properties: str | None) -> None:
+    for name, value in properties.items():
+        key = f"delta.columnMapping.{name}"
+        metadata["configuration"].pop(key, None)
+        if value is not None:
+            metadata["configuration"][key] = value
 
 
 def commit_columns(table: Path, change: Callable[[list[Json]], object]) -> None:

@@ -66,10 +66,12 @@ def masked(text: str) -> str:
 def rows_in_files(log: TableLog) -> list[Json]:
     """The rows by the columns' names, without nulls, in the order of their `id`."""
     schema = json.loads(log.metadata["schemaString"])
+    added = [action["add"] for commit in log.commits for action in commit if "add" in action]
+    partitions = {add["path"]: add["partitionValues"] for add in added}
     found = [
-        _by_logical_names(schema, row)
+        _by_logical_names(schema, {**row, **partitions[file]})
         for file in log.live_files
-        for row in pyarrow.parquet.read_table(local(log.path, file)).to_pylist()
+        for row in pyarrow.parquet.ParquetFile(local(log.path, file)).read().to_pylist()
     ]
     return sorted(found, key=lambda row: row["id"])
 
@@ -84,6 +86,25 @@ def _by_logical_names(struct: Json, row: Json) -> Json:
     for field in struct["fields"]:
         value = row.get(field["metadata"].get("delta.columnMapping.physicalName", field["name"]))
         if value is not None:
-            is_struct = isinstance(field["type"], dict)
-            found[field["name"]] = _by_logical_names(field["type"], value) if is_struct else value
+            found[field["name"]] = _value(field["type"], value)
     return found
+
+
+def _value(data_type: Any, value: Any) -> Any:
+    if not isinstance(data_type, dict):
+        return value
+    if data_type["type"] == "array":
+        return [_value(data_type["elementType"], each) for each in value]
+    if data_type["type"] == "map":
+        return {key: _value(data_type["valueType"], each) for key, each in value}
+    return _by_logical_names(data_type, value)
+
+
+def without_nulls(value: Any) -> Any:
+    """A value as the JSON has it: without what is null in it, and null where nothing else is."""
+    if isinstance(value, dict):
+        found = {name: without_nulls(child) for name, child in value.items()}
+        return {name: child for name, child in found.items() if child is not None} or None
+    if isinstance(value, list):
+        return [without_nulls(child) for child in value] or None
+    return value
