@@ -25,7 +25,6 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Diagnosis
     home = spark_home(environ)
     file = defaults_file(environ, home)
     defaults, found = settings.defaults_and_finding(file)
-    driver = class_path(home, defaults, environ)
     checks: dict[str, Callable[[], Diagnosis]] = {
         "python": installation.python,
         "java": lambda: installation.java(environ),
@@ -34,7 +33,7 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Diagnosis
         "delta": lambda: installation.delta(environ, defaults),
         "pair": lambda: installation.pair(environ, file, defaults),
         "jar": installation.extension_jar,
-        "class path": lambda: settings.class_path(driver, defaults),
+        "class path": lambda: settings.class_path(class_path(home, defaults, environ), defaults),
         "extensions": lambda: settings.extensions(file, defaults),
         "catalogs": lambda: settings.catalogs(file, defaults),
         "rule process": lambda: rule_process(environ, defaults),

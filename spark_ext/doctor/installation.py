@@ -142,10 +142,10 @@ def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, s
         return without_jar("pair")
     launched, scala = launched_spark(home, pyspark.__version__)
     named = dict.fromkeys(entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}")
-    jars = class_path(home, settings, environ).seen
+    driver = class_path(home, settings, environ)
     for package, place in {**named, artifact: "spark_ext.configure"}.items():
         try:
-            require_pair(launched, scala, [package], jars)
+            require_pair(launched, scala, [package], lambda: driver.seen)
         except UnsupportedSparkVersionError as refused:
             found = f"Spark {launched}, {package} ({place})"
             advice = f"Use {refused.params['supported']}."

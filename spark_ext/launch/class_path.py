@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from spark_ext.launch.spark_defaults import defaults_file, is_there
+
 JARS = "spark.jars"
 DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 # Of a Spark that takes Hadoop from elsewhere.
@@ -67,9 +69,9 @@ def class_path(
 
 
 def _others(spark_home: Path | None, environ: Mapping[str, str]) -> Iterator[str]:
-    conf = environ.get("SPARK_CONF_DIR") or (spark_home and spark_home / "conf")
-    script = conf and Path(conf) / "spark-env.sh"
-    if script and script.is_file():
+    defaults = defaults_file(environ, spark_home)
+    script = defaults and defaults.with_name("spark-env.sh")
+    if is_there(script):
         yield str(script)
     if _GATEWAY in environ:
         yield _GATEWAY

@@ -20,6 +20,7 @@ Shape:
 from __future__ import annotations
 
 import json
+import os
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterable
@@ -82,7 +83,10 @@ def launched_spark(spark_home: Path | None, pyspark_version: str) -> tuple[str, 
 
 
 def require_pair(
-    spark: str, scala: str, packages: Iterable[str], class_path: Collection[Path] = ()
+    spark: str,
+    scala: str,
+    packages: Iterable[str],
+    class_path: Callable[[], Collection[Path]] = tuple,
 ) -> None:
     """Refuses a Spark that we do not work with, and a Delta among `packages` that it does not.
 
@@ -93,7 +97,8 @@ def require_pair(
         spark: Its version.
         scala: Its Scala's, such as 2.13.
         packages: Maven coordinates.
-        class_path: The jars and folders that the driver will have, if they can be seen.
+        class_path: Finds the jars and folders that the driver will have, if they can be seen. Asked
+            where Delta needs a class that some releases of Spark do not have.
 
     Raises:
         UnsupportedSparkVersionError: USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION.
@@ -157,22 +162,23 @@ def _is_known(delta: str) -> bool:
     return re.fullmatch(r"\d+\.\d+\.\d+", delta) is not None and _numbers(delta) <= newest
 
 
-def _may_have(class_path: Collection[Path], name: str) -> bool:
+def _may_have(class_path: Callable[[], Collection[Path]], name: str) -> bool:
     """Whether a driver may have a class: something there has it, or no jar can be looked into.
 
     A Delta that is there comes before any package, and may not need the class: the jar sees.
     """
-    jars = [path for path in class_path if zipfile.is_zipfile(path)]
-    brings_delta = any(path.name.startswith("delta-spark_") for path in class_path)
+    places = class_path()
+    jars = [path for path in places if zipfile.is_zipfile(path)]
+    brings_delta = any(path.name.startswith("delta-spark_") for path in places)
     entry = _class_file(name)
-    return not jars or brings_delta or any(_has(path, entry) for path in class_path)
+    # Not `Path.is_file`, which fails where a folder is locked; Java passes over it.
+    in_folder = any(os.path.isfile(path / entry) for path in places)
+    return not jars or brings_delta or in_folder or any(_has(jar, entry) for jar in jars)
 
 
-def _has(path: Path, entry: str) -> bool:
-    if not zipfile.is_zipfile(path):
-        return (path / entry).is_file()
-    with zipfile.ZipFile(path) as jar:
-        return entry in jar.NameToInfo
+def _has(jar: Path, entry: str) -> bool:
+    with zipfile.ZipFile(jar) as file:
+        return entry in file.NameToInfo
 
 
 def _refusal(spark: str, delta: str) -> UnsupportedSparkVersionError:

@@ -206,9 +206,12 @@ def _require_pair(chosen: Mapping[str, str]) -> None:
 
     home = spark_home(os.environ)
     spark, scala = launched_spark(home, pyspark.__version__)
-    settings = {**defaults(defaults_file(os.environ, home)), **chosen}
-    jars = class_path(home, settings, os.environ).seen
-    require_pair(spark, scala, entries(chosen[PACKAGES]), jars)
+
+    def seen() -> list[Path]:
+        settings = {**defaults(defaults_file(os.environ, home)), **chosen}
+        return class_path(home, settings, os.environ).seen
+
+    require_pair(spark, scala, entries(chosen[PACKAGES]), seen)
 
 
 def _require_configurable(context: SparkContext | None) -> None:

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 import spark_ext
 from tests.golden.plain import plain_session
 from tests.golden.workshop import (
+    change_columns,
     change_properties,
     checkpoints,
     commit_metadata,
@@ -75,9 +76,7 @@ def commit_by_hand(table: Path, step: Json) -> None:
 def _change(metadata: Json, step: Json) -> None:
     change_properties(metadata, **step["properties"])
     if "column" in step:
-        schema = json.loads(metadata["schemaString"])
-        schema["fields"].append(step["column"])
-        metadata["schemaString"] = json.dumps(schema)
+        change_columns(metadata, lambda columns: columns.append(step["column"]))
 
 
 def statement(sql: str, name: str, folder: Path) -> str:

@@ -212,13 +212,13 @@ def change_properties(metadata: Json, **properties: str | None) -> None:
 
 def commit_columns(table: Path, change: Callable[[list[Json]], object]) -> None:
     """Commits the top-level columns with a change."""
+    commit_metadata(table, lambda metadata: change_columns(metadata, change))
 
-    def change_schema(metadata: Json) -> None:
-        schema = json.loads(metadata["schemaString"])
-        change(schema["fields"])
-        metadata["schemaString"] = json.dumps(schema)
 
-    commit_metadata(table, change_schema)
+def change_columns(metadata: Json, change: Callable[[list[Json]], object]) -> None:
+    schema = json.loads(metadata["schemaString"])
+    change(schema["fields"])
+    metadata["schemaString"] = json.dumps(schema)
 
 
 def commit_protocol(table: Path, **values: Any) -> None:

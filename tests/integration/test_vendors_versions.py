@@ -104,6 +104,13 @@ def started_with(home: Path, folder: Path) -> Failure | None:
     return failure_of(lambda: vendors_session(home, folder))
 
 
+def refusal_of(vendor: Vendor, folder: Path, delta_jars: list[str], **changed: Change) -> Failure:
+    home = spark_of(vendor, folder / "spark", delta_jars, **changed)
+    failure = in_new_process(started_with, home, folder)
+    assert failure is not None
+    return failure
+
+
 @pytest.mark.every_variant
 @VENDORS
 def test_a_vendors_releases_that_fit_are_served(
@@ -130,11 +137,9 @@ def test_a_delta_without_a_private_method_is_refused(
 ) -> None:
     """All that does not fit is told by its name, and nothing of ours is woven."""
     change = with_other_name("runOptimizeBinJob", "runVendorsBinJob")
-    home = spark_of(vendor, tmp_path / "spark", delta_jars, **{EXECUTOR: change})
 
-    failure = in_new_process(started_with, home, tmp_path)
+    failure = refusal_of(vendor, tmp_path, delta_jars, **{EXECUTOR: change})
 
-    assert failure is not None
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
     assert failure.parameters["version"] == f"{DELTA}{vendor.delta}"
     assert "runOptimizeBinJob" in failure.parameters["mismatches"]
@@ -145,11 +150,9 @@ def test_a_delta_that_needs_what_this_spark_lacks_is_refused(
     tmp_path: Path, delta_jars: list[str], vendor: Vendor
 ) -> None:
     change = with_other_name("java/io/Serializable", "java/io/Gone")
-    home = spark_of(vendor, tmp_path / "spark", delta_jars, **{ALTER: change})
 
-    failure = in_new_process(started_with, home, tmp_path)
+    failure = refusal_of(vendor, tmp_path, delta_jars, **{ALTER: change})
 
-    assert failure is not None
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
     assert failure.parameters["spark"] == f"{SPARK}{vendor.spark}"
     assert failure.parameters["delta"].startswith(f"{DELTA}{vendor.delta}, whose ALTER TABLE")

@@ -124,8 +124,8 @@ def a_spark(home: Path, **jars: str) -> Path:
     return home
 
 
-def seen(home: Path | None) -> list[Path]:
-    return class_path(home, {}, {}).seen
+def seen(home: Path | None) -> Callable[[], list[Path]]:
+    return lambda: class_path(home, {}, {}).seen
 
 
 @pytest.mark.parametrize("delta", ["4.1.0", "4.2.0"])
