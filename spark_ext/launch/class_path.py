@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -55,11 +55,12 @@ def class_path(
         Spark 4.2, `AbstractCommandBuilder.buildClassPath`, `DependencyUtils.resolveGlobPaths` and
         python/pyspark/java_gateway.py.
     """
-    listed = [entry.strip() for entry in settings.get(JARS, "").split(",") if entry.strip()]
+    # A builder keeps None as it is.
+    listed = [entry.strip() for entry in (settings.get(JARS) or "").split(",") if entry.strip()]
     places = {
-        "Spark's jars": [] if spark_home is None else sorted((spark_home / "jars").glob("*.jar")),
+        "Spark's jars": [] if spark_home is None else _jars_in(spark_home / "jars"),
         JARS: [path for entry in listed for path in _local(entry)],
-        DRIVER_CLASS_PATH: list(_entries(settings.get(DRIVER_CLASS_PATH, ""))),
+        DRIVER_CLASS_PATH: list(_entries(settings.get(DRIVER_CLASS_PATH) or "")),
         DIST_CLASS_PATH: list(_entries(environ.get(DIST_CLASS_PATH, ""))),
     }
     return ClassPath(
@@ -83,13 +84,21 @@ def _entries(joined: str) -> Iterator[Path]:
     for entry in filter(None, joined.split(":")):
         path = Path(entry)
         if path.name == "*":
-            yield from sorted(path.parent.glob("*.jar"))
+            yield from _jars_in(path.parent)
         else:
             yield path
 
 
+def _jars_in(folder: Path) -> list[Path]:
+    """None where the folder is locked or cannot be: Java passes over it."""
+    return [Path(found) for found in sorted(glob(f"{escape(str(folder))}/*.jar"))]
+
+
 def _is_local(entry: str) -> bool:
-    return urlsplit(entry).scheme in _LOCAL_SCHEMES
+    try:
+        return urlsplit(entry).scheme in _LOCAL_SCHEMES
+    except ValueError:  # as of hdfs://nn[1-2]/x.jar
+        return False
 
 
 def _local(entry: str) -> list[Path]:

@@ -90,9 +90,9 @@ def configure(
     chosen: dict[str, str] = builder._options
     options = submit_options()
     options[PACKAGES] = joined(options[PACKAGES], ",".join(extra_packages or []))
-    _require_pair({**chosen, PACKAGES: joined(chosen.get(PACKAGES, ""), options[PACKAGES])})
+    _require_pair({**chosen, PACKAGES: joined(chosen.get(PACKAGES) or "", options[PACKAGES])})
     for key in (PACKAGES, JARS, EXTENSIONS):
-        builder.config(key, joined(chosen.get(key, ""), options[key]))
+        builder.config(key, joined(chosen.get(key) or "", options[key]))
     for key in (CATALOG, DRIVER_PYTHON):
         builder.config(key, chosen.get(key, options[key]))
     return builder
@@ -203,11 +203,14 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
 
 def _require_pair(chosen: Mapping[str, str]) -> None:
     import pyspark
+    from pyspark import SparkContext
 
     home = spark_home(os.environ)
     spark, scala = launched_spark(home, pyspark.__version__)
 
     def seen() -> list[Path]:
+        if SparkContext._jvm is not None:
+            return []  # its class path is that of its start
         settings = {**defaults(defaults_file(os.environ, home)), **chosen}
         return class_path(home, settings, os.environ).seen
 

@@ -8,7 +8,9 @@ import zipfile
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyspark
 import pytest
 from packaging.requirements import Requirement
 from pyspark.sql import SparkSession
@@ -166,10 +168,15 @@ def test_a_spark_that_is_not_here_is_left_to_the_jar() -> None:
 # `configure` sees the settings of its builder, of spark-defaults.conf, and its environment.
 
 
-def configured(monkeypatch: pytest.MonkeyPatch, home: Path, **settings: str) -> None:
+def configured(
+    monkeypatch: pytest.MonkeyPatch, home: Path, *, jvm: object = None, **settings: str | None
+) -> None:
     """By a `configure` whose Spark is 4.1.2 without that class, with a Delta that needs it."""
     a_spark(home, **{CATALYST: "org.example.A", "spark-core_2.13-4.1.2.jar": "org.example.B"})
     monkeypatch.setenv("SPARK_HOME", str(home))
+    context = SimpleNamespace(_active_spark_context=None, _jvm=jvm)
+    monkeypatch.setattr(pyspark, "SparkContext", context)
+    monkeypatch.setattr(session, "require_jars", lambda _: None)
     monkeypatch.setattr(
         session, "submit_options", lambda: dict.fromkeys(SUBMIT_OPTIONS, "") | {PACKAGES: DELTA_4_2}
     )
@@ -261,11 +268,35 @@ def test_a_jar_elsewhere_is_left_to_the_jar(
     configured(monkeypatch, tmp_path, **{JARS: "hdfs:///x.jar"})
 
 
+def test_a_jvm_that_runs_is_left_to_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its class path is that of its start, of which a second builder knows nothing."""
+    configured(monkeypatch, tmp_path, jvm=object())
+
+
+def test_a_jar_of_no_url_is_left_to_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured(monkeypatch, tmp_path, **{JARS: "hdfs://nn[1-2]/x.jar"})
+
+
 @pytest.mark.parametrize(
-    ("key", "value"), [("spark.app.name", "a"), (DRIVER_CLASS_PATH, "/x/*"), (JARS, "/x.jar")]
+    ("key", "value"),
+    [
+        ("spark.app.name", "a"),
+        (DRIVER_CLASS_PATH, "/x/*"),
+        (JARS, "/x.jar"),
+        # What PySpark takes, and Java passes over.
+        (DRIVER_CLASS_PATH, None),
+        (JARS, None),
+        (DRIVER_CLASS_PATH, "x" * 5000),
+        (DRIVER_CLASS_PATH, "x" * 5000 + "/*"),
+    ],
+    ids=lambda value: str(value)[-20:],
 )
 def test_configure_refuses_where_nothing_has_the_class(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str | None
 ) -> None:
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
 
