@@ -20,9 +20,9 @@ import sparkext.release.Versions;
 /**
  * Refuses a command that calls what this Spark does not have, before it begins.
  *
- * <p>Why here: REORG TABLE and DROP FEATURE of deletion vectors come to the {@code run} of the
- * first, CONVERT TO DELTA and CLONE of Parquet files to the second, in the driver and before
- * anything is written.
+ * <p>Why here: REORG TABLE and DROP FEATURE of deletion vectors or type widening come to the {@code
+ * run} of the first, CONVERT TO DELTA and CLONE of Parquet files to the second, in the driver and
+ * before a file is written. DROP FEATURE has unset the feature's property in a commit by then.
  *
  * <p>If it is missing: the command ends with a NoSuchMethodError in a task.
  *
@@ -32,7 +32,7 @@ import sparkext.release.Versions;
 final class UnlinkedCommandHook implements DeltaHook {
   static final UnlinkedCommandHook REORG =
       new UnlinkedCommandHook(
-          "REORG TABLE",
+          "REORG TABLE, or DROP FEATURE by it",
           "DeltaReorgTableCommand",
           "TouchedFileWithDV",
           DeltaHook.ofCommand("run"),
