@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from spark_ext.errors import SparkExtError
-from spark_ext.launch.class_path import JARS
-from spark_ext.launch.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, PACKAGES, configure
+from spark_ext.launch.class_path import JARS, PACKAGES
+from spark_ext.launch.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, configure
 from spark_ext.launch.spark_defaults import defaults, defaults_file
 from spark_ext.launch.spark_home import spark_home
 

@@ -14,9 +14,15 @@ from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, wi
 from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
 from spark_ext.launch import session
-from spark_ext.launch.class_path import class_path
-from spark_ext.launch.releases import is_vendors, launched_spark, require_pair
-from spark_ext.launch.session import PACKAGES, entries
+from spark_ext.launch.class_path import JARS, PACKAGES, class_path
+from spark_ext.launch.releases import (
+    DELTA_EXTENSION,
+    is_vendors,
+    launched_spark,
+    require_pair,
+    tells_version,
+)
+from spark_ext.launch.session import entries
 from spark_ext.launch.spark_home import module, spark_home
 from spark_ext.version import __version__
 
@@ -105,24 +111,44 @@ def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Diagnosis:
         return without_jar("delta")
     _, name, version = artifact.split(":")
     file = f"{name}-{version}.jar"
-    places = class_path(spark_home(environ), settings, environ).places.values()
-    there = [path for paths in places for path in paths if path.name.startswith("delta-spark_")]
+    driver = class_path(spark_home(environ), _of_configure(settings, artifact), environ)
+    there = driver.holders(DELTA_EXTENSION)
     if there:
-        found = f"{artifact}, {', '.join(map(str, there))}"
-        if all(path.name == file for path in there):
-            return Diagnosis("delta", OK, found)
-        if len(there) == 1 and is_vendors(there[0].name, version):
-            problem = f"This is a vendor's {version}, and the one that runs; {file} is not loaded."
-            return Diagnosis("delta", NOTE, found, problem)
-        problem = f"Spark's class path has another Delta than `configure` adds, {file}."
-        advice = f"Leave {file} alone there, or none."
-        return Diagnosis("delta", PROBLEM, found, problem, advice)
+        return _delta_there(artifact, there, environ)
     cached = ivy(environ, settings) / "jars" / f"io.delta_{file}"
     if cached.is_file():
         return Diagnosis("delta", OK, f"{artifact}, {cached}")
     problem = f"Its jar is neither among Spark's jars nor {cached}."
     advice = "Nothing to do where Maven Central can be reached: the first session fetches it."
     return Diagnosis("delta", NOTE, artifact, problem, advice)
+
+
+def _delta_there(artifact: str, there: list[Path], environ: Mapping[str, str]) -> Diagnosis:
+    """That on the class path, which comes before a package."""
+    _, name, version = artifact.split(":")
+    file = f"{name}-{version}.jar"
+    found = f"{artifact}, {', '.join(map(str, there))}"
+    if all(path.name == file for path in there):
+        return Diagnosis("delta", OK, found)
+    if len(there) == 1:
+        import pyspark
+
+        spark, _ = launched_spark(spark_home(environ), pyspark.__version__)
+        if is_vendors(there[0].name, version, spark):
+            problem = f"This is a vendor's {version}, and the one that runs; {file} is not loaded."
+            return Diagnosis("delta", NOTE, found, problem)
+        if not tells_version(there[0].name):
+            problem = f"This is the one that runs, of a version that is not seen; {file} is not."
+            advice = "Run `python -m spark_ext doctor --session`: a session sees whether it fits."
+            return Diagnosis("delta", NOTE, found, problem, advice)
+    problem = f"Spark's class path has another Delta than `configure` adds, {file}."
+    advice = f"Leave {file} alone there, or none."
+    return Diagnosis("delta", PROBLEM, found, problem, advice)
+
+
+def _of_configure(settings: Mapping[str, str], artifact: str) -> dict[str, str]:
+    """Those of a session of `configure`, which replaces jars and packages of the defaults."""
+    return {**settings, JARS: "", PACKAGES: artifact}
 
 
 def ivy(environ: Mapping[str, str], settings: Mapping[str, str]) -> Path:
@@ -141,11 +167,15 @@ def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, s
     except ExtensionJarMissingError:
         return without_jar("pair")
     launched, scala = launched_spark(home, pyspark.__version__)
-    named = dict.fromkeys(entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}")
-    driver = class_path(home, settings, environ)
-    for package, place in {**named, artifact: "spark_ext.configure"}.items():
+    sessions = (
+        (settings, entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}"),
+        (_of_configure(settings, artifact), (artifact,), "spark_ext.configure"),
+    )
+    for used, packages, place in sessions:
+        driver = class_path(home, used, environ)
         try:
-            require_pair(launched, scala, [package], lambda: driver.seen)
+            for package in packages:
+                require_pair(launched, scala, [package], driver.may_have)
         except UnsupportedSparkVersionError as refused:
             found = f"Spark {launched}, {package} ({place})"
             advice = f"Use {refused.params['supported']}."

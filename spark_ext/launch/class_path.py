@@ -3,25 +3,40 @@
 
 from __future__ import annotations
 
+import os
+import re
+import zipfile
 from collections.abc import Iterator, Mapping
 from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from spark_ext.launch.releases import DELTA_EXTENSION, class_file
 from spark_ext.launch.spark_defaults import defaults_file, is_there
 
 JARS = "spark.jars"
+PACKAGES = "spark.jars.packages"
 DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
-# Of a Spark that takes Hadoop from elsewhere.
-DIST_CLASS_PATH = "SPARK_DIST_CLASSPATH"
+_CLASS_PATHS = ("spark.driver.defaultExtraClassPath", DRIVER_CLASS_PATH)
+# The last is of a Spark that takes Hadoop from elsewhere.
+_CLASS_PATH_VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
 
-# Those of a JVM that runs already, and of one that PySpark starts with further arguments.
-_GATEWAY = "PYSPARK_GATEWAY_PORT"
+# That of a JVM that runs already.
+GATEWAY = "PYSPARK_GATEWAY_PORT"
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _NO_ARGUMENTS = ("", "pyspark-shell")
+# Where packages come from, if not from Maven Central: Delta's may be a vendor's there.
+_SOURCES = ("spark.jars.repositories", "spark.jars.ivySettings")
+_JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+_JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+_OPTION_WITH_CLASSES = re.compile(
+    r"-Xbootclasspath|-javaagent|-agent|-XX:(Flags|VMOptionsFile)|--(patch-module|module-path)|(^|\s)@"
+)
 
 _LOCAL_SCHEMES = ("", "file", "local")
+# Of Hadoop's patterns those that `glob` reads in another way.
+_HADOOPS_PATTERN = re.compile(r"[\[{\\]")
 
 
 class ClassPath(NamedTuple):
@@ -35,10 +50,26 @@ class ClassPath(NamedTuple):
     places: dict[str, list[Path]]
     unseen: list[str]
 
-    @property
-    def seen(self) -> list[Path]:
-        """All of them; none where there may be others."""
-        return [] if self.unseen else [path for paths in self.places.values() for path in paths]
+    def holders(self, name: str) -> list[Path]:
+        """Those that have a class."""
+        return [path for path in self._paths() if _holds(path, name)]
+
+    def may_have(self, name: str) -> bool:
+        """Whether the driver may have a class: something has it, or not all can be looked into.
+
+        A Delta that is there comes before any package, and may not need the class: the jar sees.
+        """
+        if self.unseen or not any(map(os.path.isfile, self._paths())):
+            return True
+        return any(
+            _holds(path, wanted) is not False
+            for path in self._paths()
+            for wanted in (name, DELTA_EXTENSION)
+        )
+
+    def _paths(self) -> Iterator[Path]:
+        for paths in self.places.values():
+            yield from paths
 
 
 def class_path(
@@ -55,33 +86,52 @@ def class_path(
         Spark 4.2, `AbstractCommandBuilder.buildClassPath`, `DependencyUtils.resolveGlobPaths` and
         python/pyspark/java_gateway.py.
     """
-    # A builder keeps None as it is.
-    listed = [entry.strip() for entry in (settings.get(JARS) or "").split(",") if entry.strip()]
+    listed = _listed(settings, JARS)
     places = {
         "Spark's jars": [] if spark_home is None else _jars_in(spark_home / "jars"),
         JARS: [path for entry in listed for path in _local(entry)],
-        DRIVER_CLASS_PATH: list(_entries(settings.get(DRIVER_CLASS_PATH) or "")),
-        DIST_CLASS_PATH: list(_entries(environ.get(DIST_CLASS_PATH, ""))),
+        **{key: list(_entries(settings.get(key) or "")) for key in _CLASS_PATHS},
+        **{name: list(_entries(environ.get(name, ""))) for name in _CLASS_PATH_VARIABLES},
     }
     return ClassPath(
         {place: paths for place, paths in places.items() if paths},
-        [*(entry for entry in listed if not _is_local(entry)), *_others(spark_home, environ)],
+        [
+            *(entry for entry in listed if not _is_local(entry)),
+            *_unseen_settings(settings),
+            *_unseen_variables(spark_home, environ),
+        ],
     )
 
 
-def _others(spark_home: Path | None, environ: Mapping[str, str]) -> Iterator[str]:
+def _unseen_settings(settings: Mapping[str, str]) -> Iterator[str]:
+    yield from (entry for entry in _listed(settings, PACKAGES) if not entry.startswith("io.delta:"))
+    yield from (key for key in _SOURCES if settings.get(key))
+    yield from (key for key in _JAVA_OPTIONS if _brings_classes(settings.get(key)))
+
+
+def _unseen_variables(spark_home: Path | None, environ: Mapping[str, str]) -> Iterator[str]:
     defaults = defaults_file(environ, spark_home)
     script = defaults and defaults.with_name("spark-env.sh")
     if is_there(script):
         yield str(script)
-    if _GATEWAY in environ:
-        yield _GATEWAY
+    if GATEWAY in environ:
+        yield GATEWAY
     if environ.get(_ARGUMENTS, "") not in _NO_ARGUMENTS:
         yield _ARGUMENTS
+    yield from (name for name in _JAVA_VARIABLES if _brings_classes(environ.get(name)))
+
+
+def _brings_classes(options: str | None) -> bool:
+    return _OPTION_WITH_CLASSES.search(options or "") is not None
+
+
+def _listed(settings: Mapping[str, str], key: str) -> list[str]:
+    # A builder keeps None as it is.
+    return [entry.strip() for entry in (settings.get(key) or "").split(",") if entry.strip()]
 
 
 def _entries(joined: str) -> Iterator[Path]:
-    for entry in filter(None, joined.split(":")):
+    for entry in filter(None, joined.split(os.pathsep)):
         path = Path(entry)
         if path.name == "*":
             yield from _jars_in(path.parent)
@@ -94,9 +144,23 @@ def _jars_in(folder: Path) -> list[Path]:
     return [Path(found) for found in sorted(glob(f"{escape(str(folder))}/*.jar"))]
 
 
+def _holds(place: Path, name: str) -> bool | None:
+    """Whether a jar or a folder has a class; None for a file that cannot be looked into."""
+    entry = class_file(name)
+    # Not `Path.is_file`, which fails where a folder is locked; Java passes over it.
+    if not os.path.isfile(place):
+        return os.path.isfile(place / entry)
+    try:
+        with zipfile.ZipFile(place) as jar:
+            return entry in jar.NameToInfo
+    # The last two for archives of a kind that Python does not read.
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        return None
+
+
 def _is_local(entry: str) -> bool:
     try:
-        return urlsplit(entry).scheme in _LOCAL_SCHEMES
+        return urlsplit(entry).scheme in _LOCAL_SCHEMES and not _HADOOPS_PATTERN.search(entry)
     except ValueError:  # as of hdfs://nn[1-2]/x.jar
         return False
 

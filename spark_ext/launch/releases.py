@@ -20,11 +20,8 @@ Shape:
 from __future__ import annotations
 
 import json
-import os
 import re
-import zipfile
-from collections.abc import Callable, Collection, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypedDict
@@ -61,7 +58,8 @@ UNKNOWN_VERSION = "(unknown version)"
 
 _SPARK_CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+.*)\.jar")
 _DELTA_ARTIFACT = re.compile(r"io\.delta:delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")
-_DELTA_JAR = re.compile(r"delta-spark(?:_\d+\.\d+)?_\d+\.\d+-(.+)\.jar")
+_DELTA_JAR = re.compile(r"delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+)-(.+)\.jar")
+_TAIL = re.compile(r"[-._+](?!SNAPSHOT)")
 
 USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -86,7 +84,7 @@ def require_pair(
     spark: str,
     scala: str,
     packages: Iterable[str],
-    class_path: Callable[[], Collection[Path]] = tuple,
+    may_have: Callable[[str], bool] = lambda _: True,
 ) -> None:
     """Refuses a Spark that we do not work with, and a Delta among `packages` that it does not.
 
@@ -97,8 +95,8 @@ def require_pair(
         spark: Its version.
         scala: Its Scala's, such as 2.13.
         packages: Maven coordinates.
-        class_path: Finds the jars and folders that the driver will have, if they can be seen. Asked
-            where Delta needs a class that some releases of Spark do not have.
+        may_have: Whether the driver may have a class, by its name; not asked before Delta needs one
+            that some releases of Spark do not have.
 
     Raises:
         UnsupportedSparkVersionError: USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION.
@@ -111,8 +109,7 @@ def require_pair(
         built_for, of_scala, delta = found.groups()
         if of_scala != SCALA:
             raise _refusal(named, f"{delta} of Scala {of_scala}")
-        has_class = partial(_may_have, class_path)
-        if (reason := misfit(spark, built_for, delta, has_class)) is not None:
+        if (reason := misfit(spark, built_for, delta, may_have)) is not None:
             raise _refusal(named, f"{delta}{reason}")
 
 
@@ -127,7 +124,7 @@ def misfit(
         delta: Its version.
         has_class: Whether this Spark has a class, by its name.
     """
-    line = ".".join(spark.split(".")[:2])
+    line = _line(spark)
     lines = {**RELEASES["deltas"], **RELEASES["refusedDeltas"]}.get(delta)
     built_for = built_for or (lines[-1] if lines else None)
     if built_for is not None and built_for != line:
@@ -150,35 +147,31 @@ def is_in_release(spark: str, name: str) -> bool:
     )
 
 
-def is_vendors(jar: str, delta: str) -> bool:
-    """Whether a jar, by its file name, is somebody's own build of a release of Delta."""
+def tells_version(jar: str) -> bool:
+    """Whether the file name of a jar of Delta is as those of releases are."""
+    return _DELTA_JAR.fullmatch(jar) is not None
+
+
+def is_vendors(jar: str, delta: str, spark: str) -> bool:
+    """Whether a jar, by its file name, is a vendor's build of a release of Delta for a Spark."""
     found = _DELTA_JAR.fullmatch(jar)
-    return found is not None and found[1].startswith((f"{delta}-", f"{delta}."))
+    return (
+        found is not None
+        and found[1] in (None, _line(spark))
+        and found[2] == SCALA
+        and found[3].startswith(delta)
+        and _TAIL.match(found[3].removeprefix(delta)) is not None
+    )
+
+
+def _line(spark: str) -> str:
+    return ".".join(spark.split(".")[:2])
 
 
 def _is_known(delta: str) -> bool:
     """Whether we would know a version: not one with a vendor's tail, nor one that is newer."""
     newest = max(map(_numbers, RELEASES["deltas"]))
     return re.fullmatch(r"\d+\.\d+\.\d+", delta) is not None and _numbers(delta) <= newest
-
-
-def _may_have(class_path: Callable[[], Collection[Path]], name: str) -> bool:
-    """Whether a driver may have a class: something there has it, or no jar can be looked into.
-
-    A Delta that is there comes before any package, and may not need the class: the jar sees.
-    """
-    places = class_path()
-    jars = [path for path in places if zipfile.is_zipfile(path)]
-    brings_delta = any(path.name.startswith("delta-spark_") for path in places)
-    entry = _class_file(name)
-    # Not `Path.is_file`, which fails where a folder is locked; Java passes over it.
-    in_folder = any(os.path.isfile(path / entry) for path in places)
-    return not jars or brings_delta or in_folder or any(_has(jar, entry) for jar in jars)
-
-
-def _has(jar: Path, entry: str) -> bool:
-    with zipfile.ZipFile(jar) as file:
-        return entry in file.NameToInfo
 
 
 def _refusal(spark: str, delta: str) -> UnsupportedSparkVersionError:
@@ -196,7 +189,7 @@ def require_jars(jvm: Any) -> None:
     """
     loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
     wanted = (USAGE_TRACKING_EXTENSION, DELTA_EXTENSION)
-    missing = [name for name in wanted if loader.getResource(_class_file(name)) is None]
+    missing = [name for name in wanted if loader.getResource(class_file(name)) is None]
     if missing:
         raise JvmWithoutJarsError(missing=" and ".join(f"`{name}`" for name in missing))
     require_version(jvm.sparkext.release.Versions.ours())
@@ -212,7 +205,8 @@ def require_version(jar: str) -> None:
         raise DifferentVersionsError(package=__version__, jar=jar)
 
 
-def _class_file(name: str) -> str:
+def class_file(name: str) -> str:
+    """Where a jar or a folder has a class."""
     return name.replace(".", "/") + ".class"
 
 

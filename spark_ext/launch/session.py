@@ -19,7 +19,7 @@ from spark_ext.errors import (
     SessionAlreadyRunningError,
     UnquotableArgumentError,
 )
-from spark_ext.launch.class_path import JARS, class_path
+from spark_ext.launch.class_path import GATEWAY, JARS, PACKAGES, class_path
 from spark_ext.launch.releases import (
     DELTA_EXTENSION,
     USAGE_TRACKING_EXTENSION,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-PACKAGES = "spark.jars.packages"
 EXTENSIONS = "spark.sql.extensions"
 CATALOG = "spark.sql.catalog.spark_catalog"
 DRIVER_PYTHON = "spark.pyspark.driver.python"
@@ -208,13 +207,14 @@ def _require_pair(chosen: Mapping[str, str]) -> None:
     home = spark_home(os.environ)
     spark, scala = launched_spark(home, pyspark.__version__)
 
-    def seen() -> list[Path]:
-        if SparkContext._jvm is not None:
-            return []  # its class path is that of its start
-        settings = {**defaults(defaults_file(os.environ, home)), **chosen}
-        return class_path(home, settings, os.environ).seen
+    def may_have(name: str) -> bool:
+        if SparkContext._jvm is not None or GATEWAY in os.environ:
+            return True  # the class path of a JVM is that of its start
+        # The jars of the defaults are replaced.
+        settings = {**defaults(defaults_file(os.environ, home)), JARS: "", **chosen}
+        return class_path(home, settings, os.environ).may_have(name)
 
-    require_pair(spark, scala, entries(chosen[PACKAGES]), seen)
+    require_pair(spark, scala, entries(chosen[PACKAGES]), may_have)
 
 
 def _require_configurable(context: SparkContext | None) -> None:

@@ -21,13 +21,15 @@ from spark_ext.doctor.examination import examine
 from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import fault
 from spark_ext.launch import session, spark_defaults
-from spark_ext.launch.class_path import JARS, class_path
+from spark_ext.launch.class_path import DRIVER_CLASS_PATH, JARS, PACKAGES, class_path
 from spark_ext.launch.releases import RELEASES, UNKNOWN_VERSION
 
 PACKAGE = Path(spark_ext.__file__).parent
 START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 OURS = "sparkext.UsageTrackingExtension"
+DELTAS_ENTRY = "io/delta/sql/DeltaSparkSessionExtension.class"
+NO_CLASSES = ("-sources", "-javadoc", "-tests")
 CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
 
@@ -62,10 +64,18 @@ def program(path: Path, script: str) -> Path:
 
 def a_spark(home: Path, *jars: str) -> dict[str, str]:
     """An environment with a Spark of these jars."""
-    (home / "jars").mkdir(parents=True)
-    for name in jars:
-        (home / "jars" / name).touch()
+    for name in jars or ("spark-core.jar",):
+        delta_jar(home / "jars" / name)
     return {**ENVIRON, "SPARK_HOME": str(home)}
+
+
+def delta_jar(path: Path) -> Path:
+    """By its name one of Delta's own, or of something else."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_deltas = path.stem.startswith("delta-spark") and not path.stem.endswith(NO_CLASSES)
+    with zipfile.ZipFile(path, "w") as jar:
+        jar.writestr(DELTAS_ENTRY if is_deltas else "org/example/A.class", "")
+    return path
 
 
 # Python.
@@ -160,7 +170,7 @@ def test_another_delta_in_the_defaults_is_found(jar: Path, package: str) -> None
     file = Path("conf", "spark-defaults.conf")
     packages = f"org.apache.commons:commons-csv:1.14.0, {package}"
 
-    finding = installation.pair(ENVIRON, file, {session.PACKAGES: packages})
+    finding = installation.pair(ENVIRON, file, {PACKAGES: packages})
 
     assert finding.status == PROBLEM
     assert f"{package} (spark.jars.packages in {file})" in finding.found
@@ -168,9 +178,9 @@ def test_another_delta_in_the_defaults_is_found(jar: Path, package: str) -> None
 
 
 def test_the_same_delta_in_the_defaults_is_sound(jar: Path) -> None:
-    packages = f"a:b:1,{session.submit_options()[session.PACKAGES]}"
+    packages = f"a:b:1,{session.submit_options()[PACKAGES]}"
 
-    assert installation.pair(ENVIRON, None, {session.PACKAGES: packages}).status == OK
+    assert installation.pair(ENVIRON, None, {PACKAGES: packages}).status == OK
 
 
 def test_a_spark_home_without_jars_is_found(tmp_path: Path) -> None:
@@ -193,35 +203,78 @@ def test_another_delta_in_sparks_jars_is_found(tmp_path: Path, jar: Path) -> Non
     assert "delta-spark_4.1_2.13-4.1.0.jar" in finding.found
 
 
-@pytest.mark.parametrize("tail", [".dataproc-1", "-amzn-1", ".5.2"])
-def test_a_vendors_build_of_the_same_delta_is_no_problem(
-    tmp_path: Path, jar: Path, tail: str
+@pytest.mark.parametrize(
+    ("jar_name", "status"),
+    [
+        ("delta-spark_{line}_2.13-{delta}.jar", OK),
+        # Of vendors.
+        ("delta-spark_{line}_2.13-{delta}.dataproc-1.jar", NOTE),
+        ("delta-spark_{line}_2.13-{delta}-amzn-1.jar", NOTE),
+        ("delta-spark_2.13-{delta}.5.2.jar", NOTE),
+        ("delta-spark_2.13-{delta}+amzn.jar", NOTE),
+        ("delta-spark.jar", NOTE),
+        # Of another Spark, Scala or Delta.
+        ("delta-spark_9.9_2.13-{delta}.dataproc-1.jar", PROBLEM),
+        ("delta-spark_{line}_2.12-{delta}-amzn-1.jar", PROBLEM),
+        ("delta-spark_{line}_2.13-{delta}-SNAPSHOT.jar", PROBLEM),
+        ("delta-spark_{line}_2.13-{delta}1.jar", PROBLEM),
+        ("delta-spark_{line}_2.13-3.3.2-amzn-1.jar", PROBLEM),
+    ],
+)
+@pytest.mark.every_variant
+def test_a_delta_on_sparks_class_path_is_the_one_that_runs(
+    tmp_path: Path, jar: Path, jar_name: str, status: str
 ) -> None:
-    _, name, version = session.submit_options()[session.PACKAGES].split(":")
-    environ = a_spark(tmp_path / "spark", f"{name}-{version}{tail}.jar")
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    _, name, version = session.submit_options()[PACKAGES].split(":")
+    named = jar_name.format(line=line, delta=version)
+    if status == OK:
+        named = f"{name}-{version}.jar"
+    core = f"spark-core_2.13-{pyspark.__version__}.jar"
 
-    finding = installation.delta(environ, {})
+    finding = installation.delta(a_spark(tmp_path / "spark", core, named), {})
 
-    assert finding.status == NOTE
-    assert f"{version}{tail}" in finding.found
+    assert finding.status == status
+    assert finding.found.endswith(named)
+
+
+@pytest.mark.parametrize("classifier", NO_CLASSES)
+def test_a_jar_without_deltas_classes_is_none(tmp_path: Path, jar: Path, classifier: str) -> None:
+    _, name, version = session.submit_options()[PACKAGES].split(":")
+    environ = a_spark(tmp_path / "spark", f"{name}-{version}{classifier}.jar")
+
+    assert classifier not in installation.delta(environ, {}).found
+
+
+@pytest.mark.parametrize("key", [DRIVER_CLASS_PATH, JARS])
+def test_a_delta_that_is_not_there_is_none(tmp_path: Path, jar: Path, key: str) -> None:
+    """Nor is one of the `spark.jars` that `configure` replaces."""
+    _, name, version = session.submit_options()[PACKAGES].split(":")
+    path = tmp_path / f"{name}-{version}-amzn-1.jar"
+    if key == JARS:
+        delta_jar(path)
+
+    finding = installation.delta(a_spark(tmp_path / "spark"), {key: str(path)})
+
+    assert str(path) not in finding.found
 
 
 def test_two_deltas_are_found_wherever_they_are(tmp_path: Path, jar: Path) -> None:
-    _, name, version = session.submit_options()[session.PACKAGES].split(":")
+    _, name, version = session.submit_options()[PACKAGES].split(":")
     environ = a_spark(tmp_path / "spark", f"{name}-{version}.jar")
-    vendors = f"/opt/{name}-{version}-amzn-1.jar"
+    vendors = delta_jar(tmp_path / "opt" / f"{name}-{version}-amzn-1.jar")
 
-    finding = installation.delta(environ, {"spark.driver.extraClassPath": vendors})
+    finding = installation.delta(environ, {DRIVER_CLASS_PATH: str(vendors)})
 
     assert finding.status == PROBLEM
-    assert vendors in finding.found
+    assert str(vendors) in finding.found
 
 
 @pytest.mark.parametrize(("cached", "status"), [(True, OK), (False, NOTE)])
 def test_whether_delta_is_to_be_fetched_is_told(
     tmp_path: Path, jar: Path, cached: bool, status: str
 ) -> None:
-    _, name, version = session.submit_options()[session.PACKAGES].split(":")
+    _, name, version = session.submit_options()[PACKAGES].split(":")
     (tmp_path / "jars").mkdir()
     if cached:
         (tmp_path / "jars" / f"io.delta_{name}-{version}.jar").touch()

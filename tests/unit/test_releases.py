@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ import spark_ext
 from hatch_build import requirements
 from spark_ext.errors import UnsupportedSparkVersionError
 from spark_ext.launch import session
-from spark_ext.launch.class_path import DRIVER_CLASS_PATH, JARS, class_path
+from spark_ext.launch.class_path import DRIVER_CLASS_PATH, JARS, PACKAGES, class_path
 from spark_ext.launch.releases import (
     RELEASES,
     is_in_release,
@@ -27,7 +28,7 @@ from spark_ext.launch.releases import (
     misfit,
     require_pair,
 )
-from spark_ext.launch.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, PACKAGES
+from spark_ext.launch.session import CATALOG, DRIVER_PYTHON, EXTENSIONS
 from tests.matrix.pairs import SHORT, WHOLE
 from tests.matrix.places import PLACES, Place, numbers
 
@@ -114,6 +115,7 @@ def test_a_pair_is_accepted(spark: str, artifact: str) -> None:
 # Of Spark 4.1.2 and later, which have none, as they were released.
 NEEDED = "org.apache.spark.sql.catalyst.plans.logical.IgnoreCachedData"
 DELTA_4_2 = "io.delta:delta-spark_4.1_2.13:4.2.0"
+DELTAS_OWN = "io.delta.sql.DeltaSparkSessionExtension"
 CATALYST, VENDORS = "spark-catalyst_2.13-4.1.2.jar", "spark-shims-4.1.2-amzn-0.jar"
 
 
@@ -126,8 +128,8 @@ def a_spark(home: Path, **jars: str) -> Path:
     return home
 
 
-def seen(home: Path | None) -> Callable[[], list[Path]]:
-    return lambda: class_path(home, {}, {}).seen
+def may_have(home: Path | None) -> Callable[[str], bool]:
+    return class_path(home, {}, {}).may_have
 
 
 @pytest.mark.parametrize("delta", ["4.1.0", "4.2.0"])
@@ -138,7 +140,7 @@ def test_a_spark_without_a_class_that_delta_needs_is_refused(
     home = a_spark(tmp_path, **{CATALYST: "org.example.A", VENDORS: "org.example.B"})
 
     with pytest.raises(UnsupportedSparkVersionError) as refused:
-        require_pair(spark, "2.13", [f"io.delta:delta-spark_4.1_2.13:{delta}"], seen(home))
+        require_pair(spark, "2.13", [f"io.delta:delta-spark_4.1_2.13:{delta}"], may_have(home))
 
     assert refused.value.params["delta"].startswith(delta)
     assert f"`{NEEDED}`" in refused.value.params["delta"]
@@ -150,26 +152,38 @@ def test_a_spark_without_a_class_that_delta_needs_is_refused(
         {CATALYST: NEEDED},
         {CATALYST: "org.example.A", VENDORS: NEEDED},
         # A Delta that comes with Spark is the one that runs, and may not need it.
-        {CATALYST: "org.example.A", "delta-spark_4.1_2.13-4.2.0.jar": "org.example.B"},
+        {CATALYST: "org.example.A", "delta.jar": DELTAS_OWN},
         {},
     ],
 )
 def test_a_spark_that_may_have_it_is_left_to_the_jar(tmp_path: Path, jars: dict[str, str]) -> None:
-    home = a_spark(tmp_path, **jars)
-    (home / "jars" / "no.jar").write_text("no archive")
+    require_pair("4.1.2", "2.13", [DELTA_4_2], may_have(a_spark(tmp_path, **jars)))
 
-    require_pair("4.1.2", "2.13", [DELTA_4_2], seen(home))
+
+@pytest.mark.parametrize("content", [b"no archive", b"PK\5\6" + b"\xff" * 18, b""])
+def test_a_jar_that_cannot_be_looked_into_is_left_to_the_jar(
+    tmp_path: Path, content: bytes
+) -> None:
+    home = a_spark(tmp_path, **{CATALYST: "org.example.A"})
+    (home / "jars" / "damaged.jar").write_bytes(content)
+
+    require_pair("4.1.2", "2.13", [DELTA_4_2], may_have(home))
 
 
 def test_a_spark_that_is_not_here_is_left_to_the_jar() -> None:
-    require_pair("4.1.2", "2.13", [DELTA_4_2], seen(None))
+    require_pair("4.1.2", "2.13", [DELTA_4_2], may_have(None))
 
 
 # `configure` sees the settings of its builder, of spark-defaults.conf, and its environment.
 
 
 def configured(
-    monkeypatch: pytest.MonkeyPatch, home: Path, *, jvm: object = None, **settings: str | None
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
+    *,
+    jvm: object = None,
+    extra_packages: list[str] | None = None,
+    settings: Mapping[str, str | None] | None = None,
 ) -> None:
     """By a `configure` whose Spark is 4.1.2 without that class, with a Delta that needs it."""
     a_spark(home, **{CATALYST: "org.example.A", "spark-core_2.13-4.1.2.jar": "org.example.B"})
@@ -181,9 +195,9 @@ def configured(
         session, "submit_options", lambda: dict.fromkeys(SUBMIT_OPTIONS, "") | {PACKAGES: DELTA_4_2}
     )
     builder = SparkSession.Builder()
-    for key, value in settings.items():
+    for key, value in (settings or {}).items():
         builder.config(key, value)
-    spark_ext.configure(builder)
+    spark_ext.configure(builder, extra_packages)
 
 
 def vendors_jars(folder: Path) -> Path:
@@ -192,7 +206,7 @@ def vendors_jars(folder: Path) -> Path:
 
 
 def vendors_delta(folder: Path) -> Path:
-    a_spark(folder, **{"delta-spark_2.13-4.2.0-amzn-1.jar": "org.example.A"})
+    a_spark(folder, **{"delta.jar": DELTAS_OWN})
     return folder / "jars"
 
 
@@ -200,7 +214,8 @@ def vendors_delta(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        (DRIVER_CLASS_PATH, "/etc/hadoop/conf:{}/*"),
+        (DRIVER_CLASS_PATH, f"/etc/hadoop/conf{os.pathsep}{{}}/*"),
+        ("spark.driver.defaultExtraClassPath", "{}/*"),
         (JARS, "{}/*.jar"),
         (JARS, "a.jar, file:{}/*.jar"),
     ],
@@ -215,7 +230,7 @@ def test_configure_sees_the_jars_of_its_builder(
     (tmp_path / "vendor").mkdir()
     folder = of_vendor(tmp_path / "vendor")
 
-    configured(monkeypatch, tmp_path, **{key: value.format(folder)})
+    configured(monkeypatch, tmp_path, settings={key: value.format(folder)})
 
 
 def test_configure_sees_the_jars_of_the_defaults(
@@ -227,6 +242,18 @@ def test_configure_sees_the_jars_of_the_defaults(
     (tmp_path / "conf" / "spark-defaults.conf").write_text(f"{DRIVER_CLASS_PATH} {folder}/*")
 
     configured(monkeypatch, tmp_path)
+
+
+def test_jars_of_the_defaults_that_configure_replaces_are_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vendor").mkdir()
+    folder = vendors_jars(tmp_path / "vendor")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text(f"{JARS} {folder}/*.jar")
+
+    with pytest.raises(UnsupportedSparkVersionError):
+        configured(monkeypatch, tmp_path)
 
 
 def test_configure_sees_folders_of_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,12 +270,51 @@ def test_configure_sees_folders_of_classes(tmp_path: Path, monkeypatch: pytest.M
     [
         ("PYSPARK_GATEWAY_PORT", "1"),
         ("PYSPARK_SUBMIT_ARGS", "--driver-class-path /x.jar pyspark-shell"),
+        ("SPARK_SUBMIT_OPTS", "-Da=b -Xbootclasspath/a:/x.jar"),
+        ("JAVA_TOOL_OPTIONS", "-javaagent:/x.jar"),
+        ("JDK_JAVA_OPTIONS", "@/opt/options"),
     ],
 )
-def test_configure_leaves_what_it_does_not_see_to_the_jar(
+def test_what_the_environment_may_add_is_left_to_the_jar(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
     monkeypatch.setenv(variable, value)
+
+    configured(monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (JARS, "hdfs:///x.jar"),
+        # No URL, and patterns of Hadoop's own.
+        (JARS, "hdfs://nn[1-2]/x.jar"),
+        (JARS, "/opt/{a,b}/*.jar"),
+        (JARS, "/opt/[^a]/*.jar"),
+        (PACKAGES, "org.example:shims:1"),
+        ("spark.jars.repositories", "https://maven.example.org"),
+        ("spark.jars.ivySettings", "/etc/ivysettings.xml"),
+        ("spark.driver.extraJavaOptions", "-Xmx1g --patch-module=a=/x.jar"),
+        ("spark.driver.defaultJavaOptions", "-XX:Flags=/etc/java"),
+    ],
+)
+def test_what_settings_may_add_is_left_to_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str
+) -> None:
+    configured(monkeypatch, tmp_path, settings={key: value})
+
+
+def test_packages_beside_delta_are_left_to_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured(monkeypatch, tmp_path, extra_packages=["org.example:shims:1"])
+
+
+def test_defaults_that_a_running_jvm_has_read_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    monkeypatch.setattr(session, "defaults", pytest.fail)
 
     configured(monkeypatch, tmp_path)
 
@@ -262,23 +328,11 @@ def test_what_a_script_may_add_is_left_to_the_jar(
     configured(monkeypatch, tmp_path)
 
 
-def test_a_jar_elsewhere_is_left_to_the_jar(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    configured(monkeypatch, tmp_path, **{JARS: "hdfs:///x.jar"})
-
-
 def test_a_jvm_that_runs_is_left_to_the_jar(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its class path is that of its start, of which a second builder knows nothing."""
     configured(monkeypatch, tmp_path, jvm=object())
-
-
-def test_a_jar_of_no_url_is_left_to_the_jar(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    configured(monkeypatch, tmp_path, **{JARS: "hdfs://nn[1-2]/x.jar"})
 
 
 @pytest.mark.parametrize(
@@ -290,6 +344,8 @@ def test_a_jar_of_no_url_is_left_to_the_jar(
         # What PySpark takes, and Java passes over.
         (DRIVER_CLASS_PATH, None),
         (JARS, None),
+        (PACKAGES, None),
+        ("spark.driver.extraJavaOptions", "-Xmx1g -Dmail=a@b"),
         (DRIVER_CLASS_PATH, "x" * 5000),
         (DRIVER_CLASS_PATH, "x" * 5000 + "/*"),
     ],
@@ -301,7 +357,7 @@ def test_configure_refuses_where_nothing_has_the_class(
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
 
     with pytest.raises(UnsupportedSparkVersionError) as refused:
-        configured(monkeypatch, tmp_path, **{key: value})
+        configured(monkeypatch, tmp_path, settings={key: value})
 
     assert f"`{NEEDED}`" in refused.value.params["delta"]
 

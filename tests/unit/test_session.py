@@ -20,14 +20,14 @@ from spark_ext.errors import (
     UnquotableArgumentError,
 )
 from spark_ext.launch import session
-from spark_ext.launch.class_path import JARS
+from spark_ext.launch.class_path import JARS, PACKAGES
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
 from spark_ext.launch.session import EXTENSIONS
 
 
 @pytest.fixture(autouse=True)
 def _no_jar(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = dict.fromkeys([session.PACKAGES, JARS, session.CATALOG], "x")
+    options = dict.fromkeys([PACKAGES, JARS, session.CATALOG], "x")
     whole = options | {EXTENSIONS: DELTA_EXTENSION, session.DRIVER_PYTHON: "python"}
     monkeypatch.setattr(session, "submit_options", lambda: dict(whole))
 
