@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hatchling asks of us: the bounds of Spark and Delta, and whether the jar is the sources'.
+"""What hatchling asks of us: bounds of Spark and Delta, the README, and a jar of the sources.
 
 A wheel or sdist without the jar, or with the jar of other sources, is refused. Maven builds the
 jar, and a Python build can't start it. An editable install may come before the jar: `make jar`
@@ -9,6 +9,7 @@ takes its Ivy from there.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -25,16 +26,26 @@ SOURCES = {
     "META-INF/sources/": ("jars/src/main/", ("*.*",)),
 }
 RELEASES = "spark_ext/releases.json"
+README = "README.md"
 
 
-class RequirementsHook(MetadataHookInterface):
-    """Fills in what the package requires; the extras, which pin, stand in pyproject.toml."""
+class ProjectHook(MetadataHookInterface):
+    """Fills in what the package requires, and its page; the extras pin in pyproject.toml."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Called by hatchling; what is put into `metadata` is `[project]`'s."""
-        metadata["dependencies"] = requirements(
-            json.loads((Path(self.root) / RELEASES).read_text())
-        )
+        root = Path(self.root)
+        metadata["dependencies"] = requirements(json.loads((root / RELEASES).read_text()))
+        page = (root / README).read_text(encoding="utf-8")
+        repository = metadata.get("urls", {}).get("Repository")
+        if repository is not None:
+            page = with_links_to(f"{repository}/blob/v{metadata['version']}", page)
+        metadata["readme"] = {"content-type": "text/markdown", "text": page}
+
+
+def with_links_to(files: str, page: str) -> str:
+    """A page on an index, where no file is beside it: its links lead to a repository's files."""
+    return re.sub(r"\]\((?!https?:|#)", f"]({files}/", page)
 
 
 def requirements(releases: dict[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,18 +15,19 @@ from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, wi
 from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
 from spark_ext.launch import session
-from spark_ext.launch.class_path import JARS, PACKAGES, class_path
+from spark_ext.launch.class_path import JARS, PACKAGES, ClassPath, class_path
 from spark_ext.launch.releases import (
     DELTA_EXTENSION,
+    artifact_of,
     is_vendors,
     launched_spark,
     require_pair,
-    tells_version,
 )
 from spark_ext.launch.session import entries
 from spark_ext.launch.spark_home import module, spark_home
 from spark_ext.version import __version__
 
+_TRY_A_SESSION = "Run `python -m spark_ext doctor --session`: a session sees whether it fits."
 OLDEST_JAVA = 17
 OLDEST_PYTHON = (3, 10)
 _JAVA_VERSION = re.compile(r'version "((?:1\.)?(\d+)[^"]*)"')
@@ -103,8 +105,7 @@ def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Diagnosis:
     """The package delta-spark, the artifact that `configure` takes, and where its jar is."""
     package = module("delta")
     if isinstance(package, str):
-        advice = "Install delta-spark, in the version that spark-ext wants."
-        return Diagnosis("delta", PROBLEM, "none", f"delta cannot be imported: {package}", advice)
+        return _without_package(package, environ, settings)
     try:
         artifact = session.submit_options()[PACKAGES]
     except ExtensionJarMissingError:
@@ -116,11 +117,26 @@ def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Diagnosis:
     if there:
         return _delta_there(artifact, there, environ)
     cached = ivy(environ, settings) / "jars" / f"io.delta_{file}"
-    if cached.is_file():
+    if os.path.isfile(cached):  # a home may be locked
         return Diagnosis("delta", OK, f"{artifact}, {cached}")
     problem = f"Its jar is neither among Spark's jars nor {cached}."
     advice = "Nothing to do where Maven Central can be reached: the first session fetches it."
     return Diagnosis("delta", NOTE, artifact, problem, advice)
+
+
+def _without_package(
+    failure: str, environ: Mapping[str, str], settings: Mapping[str, str]
+) -> Diagnosis:
+    """As where a vendor has put Delta's jars into Spark's folder."""
+    there = class_path(spark_home(environ), settings, environ).holders(DELTA_EXTENSION)
+    problem = f"delta cannot be imported: {failure}"
+    if there:
+        advice = (
+            "Nothing to do, unless you call `configure`: it takes the version from delta-spark."
+        )
+        return Diagnosis("delta", NOTE, ", ".join(map(str, there)), problem, advice)
+    advice = "Install delta-spark, in the version that spark-ext wants."
+    return Diagnosis("delta", PROBLEM, "none", problem, advice)
 
 
 def _delta_there(artifact: str, there: list[Path], environ: Mapping[str, str]) -> Diagnosis:
@@ -128,19 +144,20 @@ def _delta_there(artifact: str, there: list[Path], environ: Mapping[str, str]) -
     _, name, version = artifact.split(":")
     file = f"{name}-{version}.jar"
     found = f"{artifact}, {', '.join(map(str, there))}"
-    if all(path.name == file for path in there):
+    artifacts = [artifact_of(jar) for jar in there]
+    if set(artifacts) == {artifact}:
         return Diagnosis("delta", OK, found)
     if len(there) == 1:
         import pyspark
 
+        told = artifacts[0]
         spark, _ = launched_spark(spark_home(environ), pyspark.__version__)
-        if is_vendors(there[0].name, version, spark):
+        if told is not None and is_vendors(told, version, spark):
             problem = f"This is a vendor's {version}, and the one that runs; {file} is not loaded."
             return Diagnosis("delta", NOTE, found, problem)
-        if not tells_version(there[0].name):
+        if told is None:
             problem = f"This is the one that runs, of a version that is not seen; {file} is not."
-            advice = "Run `python -m spark_ext doctor --session`: a session sees whether it fits."
-            return Diagnosis("delta", NOTE, found, problem, advice)
+            return Diagnosis("delta", NOTE, found, problem, _TRY_A_SESSION)
     problem = f"Spark's class path has another Delta than `configure` adds, {file}."
     advice = f"Leave {file} alone there, or none."
     return Diagnosis("delta", PROBLEM, found, problem, advice)
@@ -167,21 +184,45 @@ def pair(environ: Mapping[str, str], file: Path | None, settings: Mapping[str, s
     except ExtensionJarMissingError:
         return without_jar("pair")
     launched, scala = launched_spark(home, pyspark.__version__)
-    sessions = (
-        (settings, entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}"),
-        (_of_configure(settings, artifact), (artifact,), "spark_ext.configure"),
+    named = dict.fromkeys(entries(settings.get(PACKAGES, "")), f"{PACKAGES} in {file}")
+    of_configure = class_path(home, _of_configure(settings, artifact), environ)
+    findings = [
+        _pair(launched, scala, named, class_path(home, settings, environ)),
+        _pair(launched, scala, {artifact: "spark_ext.configure"}, of_configure),
+    ]
+    return next(
+        found
+        for status in (PROBLEM, NOTE, OK)
+        for found in findings[::-1]
+        if found.status == status
     )
-    for used, packages, place in sessions:
-        driver = class_path(home, used, environ)
-        try:
-            for package in packages:
-                require_pair(launched, scala, [package], driver.may_have)
-        except UnsupportedSparkVersionError as refused:
-            found = f"Spark {launched}, {package} ({place})"
-            advice = f"Use {refused.params['supported']}."
-            problem = f"They do not work together: delta-spark {refused.params['delta']}."
-            return Diagnosis("pair", PROBLEM, found, problem, advice)
-    return Diagnosis("pair", OK, f"Spark {launched}, {artifact}")
+
+
+def _pair(spark: str, scala: str, packages: Mapping[str, str], driver: ClassPath) -> Diagnosis:
+    """Judges one session's, by what names the packages."""
+    there = driver.holders(DELTA_EXTENSION)
+    if there:  # It comes before any package.
+        packages = {found: str(jar) for jar in there if (found := artifact_of(jar))}
+    not_seen: list[str] = []
+
+    def may_have(name: str) -> bool:
+        has = driver.has(name)
+        # The Delta that is there may be one that its vendor has mended.
+        if has is None or (there and not has):
+            not_seen.append(name)
+        return has is not False or bool(there)
+
+    found = ", ".join([f"Spark {spark}", *(f"{name} ({by})" for name, by in packages.items())])
+    try:
+        require_pair(spark, scala, packages, may_have)
+    except UnsupportedSparkVersionError as refused:
+        problem = f"They do not work together: delta-spark {refused.params['delta']}."
+        advice = f"Use {refused.params['supported']}."
+        return Diagnosis("pair", PROBLEM, found, problem, advice)
+    if not_seen:
+        problem = f"ALTER TABLE needs `{not_seen[0]}`, which is in nothing that is seen here."
+        return Diagnosis("pair", NOTE, found, problem, _TRY_A_SESSION)
+    return Diagnosis("pair", OK, found)
 
 
 def extension_jar() -> Diagnosis:

@@ -3,25 +3,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from pathlib import Path
 
-from spark_ext.launch.releases import UNKNOWN_VERSION
+from spark_ext.launch.class_path import holds
+from spark_ext.launch.releases import UNKNOWN_VERSION, USAGE_TRACKING_EXTENSION
 
 _DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
-_CLASS = "sparkext/UsageTrackingExtension.class"
 
 
 def jar_version(path: Path) -> str | None:
     """The version of a jar of ours; None for another file."""
-    if not zipfile.is_zipfile(path):
+    if not os.path.isfile(path) or not holds(path, USAGE_TRACKING_EXTENSION):
         return None
     with zipfile.ZipFile(path) as jar:
-        names = jar.namelist()
-        if _CLASS not in names:
-            return None
-        if _DESCRIPTION not in names:
+        if _DESCRIPTION not in jar.namelist():
             return UNKNOWN_VERSION
         told = re.search(r"^version=(\S+)", jar.read(_DESCRIPTION).decode(), re.MULTILINE)
     return told[1] if told else UNKNOWN_VERSION

@@ -10,8 +10,8 @@ from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, Diagnosis, without_jar
 from spark_ext.doctor.jars import are_alike, jar_version
 from spark_ext.errors import ExtensionJarMissingError
 from spark_ext.launch import session
-from spark_ext.launch.class_path import JARS, ClassPath
-from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
+from spark_ext.launch.class_path import JARS, PACKAGES, ClassPath
+from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, is_delta
 from spark_ext.launch.session import CATALOG, DELTA_CATALOG, EXTENSIONS
 from spark_ext.launch.spark_defaults import defaults, is_there
 
@@ -92,15 +92,26 @@ def class_path(driver: ClassPath, settings: Mapping[str, str]) -> Diagnosis:
         problem = f"{others[0]} differs from {ours}, which `configure` and `submit-args` add."
         advice = f"Replace it by {ours}, or leave it out."
         return Diagnosis("class path", PROBLEM, found, problem, advice)
-    if not there and USAGE_TRACKING_EXTENSION in settings.get(EXTENSIONS, ""):
-        if driver.unseen:
-            problem = (
-                f"{EXTENSIONS} names the extension; whether its jar comes by this is not seen."
-            )
-            return Diagnosis("class path", NOTE, ", ".join(driver.unseen), problem)
-        problem = f"{EXTENSIONS} names the extension, and nothing has its jar."
-        return Diagnosis("class path", PROBLEM, "none", problem, f"Set {JARS} to {ours}.")
+    named = settings.get(EXTENSIONS, "")
+    advices = {}
+    if not there and USAGE_TRACKING_EXTENSION in named:
+        advices[USAGE_TRACKING_EXTENSION] = f"Set {JARS} to {ours}."
+    if DELTA_EXTENSION in named and not _brings_delta(driver, settings):
+        advices[DELTA_EXTENSION] = f"Set {PACKAGES} to {session.submit_options()[PACKAGES]}."
+    if advices and driver.unseen:
+        problem = f"{EXTENSIONS} names the extension; whether its jar comes by this is not seen."
+        return Diagnosis("class path", NOTE, ", ".join(driver.unseen), problem)
+    if advices:
+        problem = f"{EXTENSIONS} names {' and '.join(advices)}, and nothing has its jar."
+        return Diagnosis(
+            "class path", PROBLEM, found if there else "none", problem, " ".join(advices.values())
+        )
     return Diagnosis("class path", OK, found)
+
+
+def _brings_delta(driver: ClassPath, settings: Mapping[str, str]) -> bool:
+    packages = session.entries(settings.get(PACKAGES, ""))
+    return bool(driver.holders(DELTA_EXTENSION)) or any(map(is_delta, packages))
 
 
 def _none(file: Path | None) -> str:

@@ -7,18 +7,20 @@ import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
-from glob import escape, glob, has_magic
+from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from spark_ext.launch.releases import DELTA_EXTENSION, class_file
 from spark_ext.launch.spark_defaults import defaults_file, is_there
+from spark_ext.launch.spark_home import jars_in
 
 JARS = "spark.jars"
 PACKAGES = "spark.jars.packages"
 DRIVER_CLASS_PATH = "spark.driver.extraClassPath"
 _CLASS_PATHS = ("spark.driver.defaultExtraClassPath", DRIVER_CLASS_PATH)
+_SPARKS_JARS = "Spark's jars"
 # The last is of a Spark that takes Hadoop from elsewhere.
 _CLASS_PATH_VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
 
@@ -28,11 +30,16 @@ _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _NO_ARGUMENTS = ("", "pyspark-shell")
 # Where packages come from, if not from Maven Central: Delta's may be a vendor's there.
 _SOURCES = ("spark.jars.repositories", "spark.jars.ivySettings")
+_VARIABLES = ("SPARK_PREPEND_CLASSES", "DEFAULT_ARTIFACT_REPOSITORY")
+# Beside `spark-defaults.conf`.
+_FILES = ("spark-env.sh", "spark-env.cmd", "java-opts")
 _JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
-_JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")
+_JAVA_VARIABLES = ("SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _OPTION_WITH_CLASSES = re.compile(
-    r"-Xbootclasspath|-javaagent|-agent|-XX:(Flags|VMOptionsFile)|--(patch-module|module-path)|(^|\s)@"
+    r"-Xbootclasspath|-(java)?agent|-XX:(Flags|VMOptionsFile)|-cp|-?-class-?path|-p\s|-module"
+    r"""|(^|[\s"'])@"""
 )
+_USER = re.compile(r"//[^/@]*@")
 
 _LOCAL_SCHEMES = ("", "file", "local")
 # Of Hadoop's patterns those that `glob` reads in another way.
@@ -51,21 +58,24 @@ class ClassPath(NamedTuple):
     unseen: list[str]
 
     def holders(self, name: str) -> list[Path]:
-        """Those that have a class."""
-        return [path for path in self._paths() if _holds(path, name)]
+        """Those that have a class, each once, whatever links lead to it."""
+        found = {os.path.realpath(path): path for path in self._paths() if holds(path, name)}
+        return list(found.values())
+
+    def has(self, name: str) -> bool | None:
+        """Whether there is a class; None where it is in nothing that can be looked into."""
+        found = {holds(path, name) for path in self._paths()}
+        if True in found:
+            return True
+        whole = any(map(os.path.isfile, self.places.get(_SPARKS_JARS, ())))
+        return False if whole and not self.unseen and None not in found else None
 
     def may_have(self, name: str) -> bool:
-        """Whether the driver may have a class: something has it, or not all can be looked into.
+        """Whether a driver may have a class that a package needs.
 
-        A Delta that is there comes before any package, and may not need the class: the jar sees.
+        A Delta that is there comes before any package, and may not need it: the jar sees.
         """
-        if self.unseen or not any(map(os.path.isfile, self._paths())):
-            return True
-        return any(
-            _holds(path, wanted) is not False
-            for path in self._paths()
-            for wanted in (name, DELTA_EXTENSION)
-        )
+        return self.has(name) is not False or bool(self.holders(DELTA_EXTENSION))
 
     def _paths(self) -> Iterator[Path]:
         for paths in self.places.values():
@@ -87,8 +97,10 @@ def class_path(
         python/pyspark/java_gateway.py.
     """
     listed = _listed(settings, JARS)
+    defaults = defaults_file(environ, spark_home)
     places = {
-        "Spark's jars": [] if spark_home is None else _jars_in(spark_home / "jars"),
+        _SPARKS_JARS: [] if spark_home is None else jars_in(spark_home / "jars"),
+        "Spark's settings": [] if defaults is None else [defaults.parent],
         JARS: [path for entry in listed for path in _local(entry)],
         **{key: list(_entries(settings.get(key) or "")) for key in _CLASS_PATHS},
         **{name: list(_entries(environ.get(name, ""))) for name in _CLASS_PATH_VARIABLES},
@@ -96,28 +108,35 @@ def class_path(
     return ClassPath(
         {place: paths for place, paths in places.items() if paths},
         [
-            *(entry for entry in listed if not _is_local(entry)),
+            *(_USER.sub("//", entry) for entry in listed if not _is_local(entry)),
             *_unseen_settings(settings),
-            *_unseen_variables(spark_home, environ),
+            *_unseen_variables(environ),
+            *_unseen_files(defaults),
         ],
     )
 
 
 def _unseen_settings(settings: Mapping[str, str]) -> Iterator[str]:
-    yield from (entry for entry in _listed(settings, PACKAGES) if not entry.startswith("io.delta:"))
+    yield from (entry for entry in _listed(settings, PACKAGES) if not _is_deltas(entry))
     yield from (key for key in _SOURCES if settings.get(key))
     yield from (key for key in _JAVA_OPTIONS if _brings_classes(settings.get(key)))
 
 
-def _unseen_variables(spark_home: Path | None, environ: Mapping[str, str]) -> Iterator[str]:
-    defaults = defaults_file(environ, spark_home)
-    script = defaults and defaults.with_name("spark-env.sh")
-    if is_there(script):
-        yield str(script)
+def _is_deltas(package: str) -> bool:
+    return package.startswith(("io.delta:", "io.delta/"))
+
+
+def _unseen_files(defaults: Path | None) -> Iterator[str]:
+    if defaults is not None:
+        yield from (str(file) for file in map(defaults.with_name, _FILES) if is_there(file))
+
+
+def _unseen_variables(environ: Mapping[str, str]) -> Iterator[str]:
     if GATEWAY in environ:
         yield GATEWAY
     if environ.get(_ARGUMENTS, "") not in _NO_ARGUMENTS:
         yield _ARGUMENTS
+    yield from (name for name in _VARIABLES if environ.get(name))
     yield from (name for name in _JAVA_VARIABLES if _brings_classes(environ.get(name)))
 
 
@@ -134,17 +153,12 @@ def _entries(joined: str) -> Iterator[Path]:
     for entry in filter(None, joined.split(os.pathsep)):
         path = Path(entry)
         if path.name == "*":
-            yield from _jars_in(path.parent)
+            yield from jars_in(path.parent)
         else:
             yield path
 
 
-def _jars_in(folder: Path) -> list[Path]:
-    """None where the folder is locked or cannot be: Java passes over it."""
-    return [Path(found) for found in sorted(glob(f"{escape(str(folder))}/*.jar"))]
-
-
-def _holds(place: Path, name: str) -> bool | None:
+def holds(place: Path, name: str) -> bool | None:
     """Whether a jar or a folder has a class; None for a file that cannot be looked into."""
     entry = class_file(name)
     # Not `Path.is_file`, which fails where a folder is locked; Java passes over it.
@@ -168,5 +182,6 @@ def _is_local(entry: str) -> bool:
 def _local(entry: str) -> list[Path]:
     if not _is_local(entry):
         return []
-    path = unquote(urlsplit(entry).path) if urlsplit(entry).scheme else entry
+    # Spark drops what follows a `#`, too.
+    path = unquote(urlsplit(entry).path) if urlsplit(entry).scheme else entry.partition("#")[0]
     return [Path(found) for found in sorted(glob(path))] if has_magic(path) else [Path(path)]

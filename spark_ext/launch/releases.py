@@ -20,6 +20,7 @@ Shape:
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable
 from importlib.resources import files
@@ -31,6 +32,7 @@ from spark_ext.errors import (
     JvmWithoutJarsError,
     UnsupportedSparkVersionError,
 )
+from spark_ext.launch.spark_home import jars_in
 from spark_ext.version import __version__
 
 
@@ -57,7 +59,7 @@ SCALA = RELEASES["scala"]
 UNKNOWN_VERSION = "(unknown version)"
 
 _SPARK_CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+.*)\.jar")
-_DELTA_ARTIFACT = re.compile(r"io\.delta:delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")
+_DELTA_ARTIFACT = re.compile(r"io\.delta[:/]delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")
 _DELTA_JAR = re.compile(r"delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+)-(.+)\.jar")
 _TAIL = re.compile(r"[-._+](?!SNAPSHOT)")
 
@@ -72,9 +74,8 @@ def launched_spark(spark_home: Path | None, pyspark_version: str) -> tuple[str, 
         spark_home: Where its jars are; None for a client of Spark Connect.
         pyspark_version: The Python package's, for an installation whose jars do not tell.
     """
-    jars = spark_home and spark_home / "jars"
-    names = sorted(file.name for file in jars.iterdir()) if jars and jars.is_dir() else []
-    for found in map(_SPARK_CORE.fullmatch, names):
+    jars = [] if spark_home is None else jars_in(spark_home / "jars")
+    for found in (_SPARK_CORE.fullmatch(jar.name) for jar in jars):
         if found:
             return found[2], found[1]
     return pyspark_version, SCALA if _numbers(pyspark_version) >= (4,) else "2.12"
@@ -147,14 +148,24 @@ def is_in_release(spark: str, name: str) -> bool:
     )
 
 
-def tells_version(jar: str) -> bool:
-    """Whether the file name of a jar of Delta is as those of releases are."""
-    return _DELTA_JAR.fullmatch(jar) is not None
+def is_delta(package: str) -> bool:
+    """Whether Maven coordinates are those of Delta itself, not of a part that it needs."""
+    return _DELTA_ARTIFACT.fullmatch(package) is not None
 
 
-def is_vendors(jar: str, delta: str, spark: str) -> bool:
-    """Whether a jar, by its file name, is a vendor's build of a release of Delta for a Spark."""
-    found = _DELTA_JAR.fullmatch(jar)
+def artifact_of(jar: Path) -> str | None:
+    """The Maven coordinates that the name of a jar of Delta, or of what it links to, tells."""
+    for name in (jar.name, Path(os.path.realpath(jar)).name):
+        found = _DELTA_JAR.fullmatch(name)
+        if found is not None:
+            line = "" if found[1] is None else f"_{found[1]}"
+            return f"io.delta:delta-spark{line}_{found[2]}:{found[3]}"
+    return None
+
+
+def is_vendors(artifact: str, delta: str, spark: str) -> bool:
+    """Whether an artifact, by its coordinates, is a vendor's build of a Delta for a Spark."""
+    found = _DELTA_ARTIFACT.fullmatch(artifact)
     return (
         found is not None
         and found[1] in (None, _line(spark))

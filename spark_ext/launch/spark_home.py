@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Mapping
 from importlib import import_module
@@ -25,6 +26,24 @@ def spark_home(environ: Mapping[str, str]) -> Path | None:
     pyspark = module("pyspark")
     if isinstance(pyspark, str) or pyspark.__file__ is None:
         return None
-    home = Path(pyspark.__file__).parent
-    # That of `pyspark-client` has no jars.
-    return home if (home / "jars").is_dir() else None
+    package = Path(pyspark.__file__).parent
+    # As pyspark/find_spark_home.py; that of `pyspark-client` has no jars.
+    candidates = (Path("..").resolve(), package / "spark-distribution", package)
+    return next((path for path in candidates if _is_spark_home(path)), None)
+
+
+def _is_spark_home(path: Path) -> bool:
+    return os.path.isfile(path / "bin" / "spark-submit") and os.path.isdir(path / "jars")
+
+
+def jars_in(folder: Path) -> list[Path]:
+    """What Java takes for the jars of a folder; none where it is locked or cannot be.
+
+    Source:
+        JDK 17, `java`, "Class path wild cards"; what cannot be read is passed over.
+    """
+    try:
+        names = sorted(os.listdir(folder))
+    except (OSError, ValueError):  # the latter for a name that no file can have
+        return []
+    return [folder / name for name in names if name.endswith((".jar", ".JAR"))]

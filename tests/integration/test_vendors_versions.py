@@ -3,19 +3,26 @@
 
 from __future__ import annotations
 
+import json
 import os
+import venv
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
+import py4j
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+import spark_ext
 from spark_ext.doctor import installation
 from spark_ext.doctor.diagnoses import NOTE, OK, Diagnosis
 from tests.integration.changed_jars import changed_jar, with_other_name
+from tests.support.custom_sessions import (
+    DELTA as DELTAS_EXTENSION,
+)
 from tests.support.custom_sessions import (
     Failure,
     assert_tracked,
@@ -25,6 +32,7 @@ from tests.support.custom_sessions import (
     session,
     track_a_table,
 )
+from tests.support.environments import Environment, run
 from tests.support.processes import in_new_process
 from tests.support.table_log import TableLog
 
@@ -183,3 +191,56 @@ def test_a_delta_that_needs_what_this_spark_lacks_is_refused(
     assert failure.parameters["spark"] == vendor.spark
     assert failure.parameters["delta"].startswith(f"{vendor.delta}, whose ALTER TABLE")
     assert "`java.io.Gone`" in failure.parameters["delta"]
+
+
+ATTACHED = """
+import json
+import sys
+
+from pyspark.sql import SparkSession
+
+import spark_ext
+
+builder = SparkSession.builder.config(map=json.loads(sys.argv[2]))
+spark = spark_ext.attach(builder.getOrCreate())
+table = f"delta.`{sys.argv[1]}`"
+spark.sql(f'''CREATE TABLE {table} (a INT, b STRING) USING delta TBLPROPERTIES (
+    'delta.columnMapping.mode' = 'name',
+    'delta.feature.columnMappingUsageTracking' = 'supported')''')
+spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT")
+spark.sql(f"ALTER TABLE {table} RENAME COLUMN a TO d")
+spark.stop()
+"""
+
+
+def test_beside_a_vendors_spark_the_package_needs_no_other(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
+    """As `pip install --no-deps` leaves it, where pyspark is no package and delta-spark is none."""
+    home = spark_of(VENDORS["emr"], tmp_path / "spark", delta_jars)
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    for module in (pyspark, py4j):
+        (modules / module.__name__).symlink_to(Path(module.__file__).parent)
+    venv.create(tmp_path / "venv", symlinks=True)
+    environment = Environment(tmp_path / "venv")
+    ours = Path(spark_ext.__file__).parent
+    (environment.site_packages / ours.name).symlink_to(ours)
+    vendors = {"SPARK_HOME": str(home), "PYTHONPATH": str(modules)}
+    settings = session(tmp_path, extensions=[DELTAS_EXTENSION])._options
+
+    run(
+        environment.python,
+        "-c",
+        ATTACHED,
+        tmp_path / "t",
+        json.dumps(settings),
+        cwd=tmp_path,
+        **vendors,
+    )
+    told = run(environment.python, "-m", "spark_ext", "doctor", "--json", cwd=tmp_path, **vendors)
+
+    assert_tracked(tmp_path / "t")
+    statuses = {finding["check"]: finding["status"] for finding in json.loads(told)["findings"]}
+    assert statuses["spark"] == OK
+    assert statuses["delta"] == NOTE

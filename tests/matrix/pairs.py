@@ -48,8 +48,8 @@ def short() -> list[str]:
     return found
 
 
-# Lines that vendors ship and that are no end of a line: EMR 8; Fabric 2.0 and Glue 6.0.
-VENDORS = ["4.0.2+4.0.0", "4.0.2+4.0.1", "4.1.1+4.2.0"]
+# Beside the ends of lines: all of Delta 4.0, which EMR 8 has; Fabric 2.0 and Glue 6.0.
+VENDORS = ["4.0.1+4.0.1", "4.0.2+4.0.0", "4.0.2+4.0.1", "4.1.1+4.2.0"]
 DEFAULT = "{spark}+{delta}".format(**RELEASES["default"])  # that of `make test`
 WHOLE = [pair for pair in dict.fromkeys([*whole(), *VENDORS]) if pair != DEFAULT]
 SHORT = [pair for pair in dict.fromkeys(short()) if pair not in {*WHOLE, DEFAULT}]

@@ -3,7 +3,7 @@
 
 `python/` has what goes to a package index. `maven/` is a Maven repository without its
 `maven-metadata.xml`, which each repository writes for itself. Both are the same bytes whenever and
-wherever they are built, with the same JDK.
+wherever they are built, with the same JDK and Python.
 
 Usage:
     .venv/bin/python -m tests.packaging.release [folder]

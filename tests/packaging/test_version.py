@@ -3,13 +3,22 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
 
 import spark_ext
-from tests.packaging.version import CHECKOUT, PLACES, named, objections, stated
+from tests.packaging.version import (
+    CHECKOUT,
+    OF_CENTRAL,
+    PLACES,
+    named,
+    objections,
+    stated,
+    without_address,
+)
 from tests.support.pages import blocks
 
 pytestmark = pytest.mark.every_variant
@@ -62,6 +71,36 @@ def test_a_changelog_without_a_day_refuses_the_tag() -> None:
     (reason,) = objections(f"v{VERSION}", stated(), changelog)
 
     assert reason.startswith("CHANGELOG.md")
+
+
+# As an owner writes them; the test of the wheel has the first one's effect.
+PROJECT = """[project.urls]
+Changelog = "https://example.org/spark-ext/changes"
+Repository = "https://example.org/spark-ext"
+"""
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <url>https://example.org/spark-ext</url>
+  <developers><developer><name>spark-ext</name></developer></developers>
+  <scm><url>https://example.org/spark-ext</url></scm>
+  <licenses><license><url>https://example.org/licence</url></license></licenses>
+</project>"""
+
+
+def test_a_release_says_where_its_repository_is() -> None:
+    assert list(without_address(PROJECT, POM)) == []
+
+
+@pytest.mark.parametrize("name", OF_CENTRAL)
+def test_a_pom_that_central_would_refuse_refuses_the_tag(name: str) -> None:
+    (reason,) = without_address(PROJECT, re.sub(f"\n  <{name}>.*", "", POM))
+
+    assert reason == f"jars/pom.xml has no <{name}>"
+
+
+def test_a_package_without_address_refuses_the_tag() -> None:
+    (reason,) = without_address(PROJECT.replace("Repository", "Homepage"), POM)
+
+    assert reason.startswith("pyproject.toml")
 
 
 def test_the_command_refuses_and_says_why() -> None:

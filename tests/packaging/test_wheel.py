@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import spark_ext
 from tests.support.environments import (
     Environment,
     environment_for,
@@ -30,6 +31,7 @@ from tests.support.table_log import TableLog
 
 CHECKOUT = Path(__file__).parents[2]
 JAR = "spark_ext/jars/spark-ext.jar"
+README = (CHECKOUT / "README.md").read_text()
 
 APPLICATION = """
 import json
@@ -187,6 +189,25 @@ def test_the_wheel_holds_the_package_and_the_jar(wheel: Path) -> None:
     assert {name: data for name, data in packed.items() if ".dist-info/" not in name} == package
     assert JAR in packed
     assert about == {"LICENSE", "METADATA", "RECORD", "WHEEL"}
+
+
+def test_its_metadata_is_of_a_version_that_the_upload_reads(wheel: Path) -> None:
+    """The program that uploads may be older than the one that builds."""
+    assert metadata_of(wheel).metadata["Metadata-Version"] == "2.4"
+
+
+def test_on_an_index_links_of_the_readme_lead_to_the_repository(copy: Path, tmp_path: Path) -> None:
+    repository = "https://example.org/spark-ext"
+    with (copy / "pyproject.toml").open("a") as project:
+        project.write(f'\n[project.urls]\nRepository = "{repository}"\n')
+
+    page = metadata_of(built("wheel", copy, tmp_path / "dist")).metadata.get_payload()
+
+    links = re.findall(r"\]\(([^)]+)\)", page)
+    files = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", README)}
+    assert f"{repository}/blob/v{spark_ext.__version__}/docs/install.md" in links
+    assert {link for link in links if not link.startswith(("https://", "#"))} == set()
+    assert len(links) >= len(files)
 
 
 def test_the_jar_carries_the_py4j_that_it_was_compiled_against_and_its_licence() -> None:

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 CHECKOUT = Path(__file__).parents[2]
 NOT_YET = "unreleased"
@@ -46,6 +47,20 @@ def named() -> dict[str, list[str]]:
     }
 
 
+# Of a pom, what Maven Central wants beside what ours has; they name the repository.
+OF_CENTRAL = ("url", "scm", "developers")
+_POM = "{http://maven.apache.org/POM/4.0.0}"
+
+
+def without_address(project: str, pom: str) -> Iterator[str]:
+    """What does not say yet where the repository is, which its owner knows."""
+    if not re.search(r"^\[project\.urls\]\n(?:.+\n)*Repository = ", project, re.MULTILINE):
+        yield "pyproject.toml has no Repository in [project.urls], to which README's links lead"
+    found = ElementTree.fromstring(pom)
+    if missing := [name for name in OF_CENTRAL if found.find(_POM + name) is None]:
+        yield f"jars/pom.xml has no {', '.join(f'<{name}>' for name in missing)}"
+
+
 def objections(tag: str, places: dict[str, list[str]], changelog: str) -> Iterator[str]:
     """Why a tag is none of a release of this commit."""
     for place, versions in places.items():
@@ -59,7 +74,10 @@ def objections(tag: str, places: dict[str, list[str]], changelog: str) -> Iterat
 def main() -> None:
     (tag,) = sys.argv[1:]
     changelog = (CHECKOUT / "CHANGELOG.md").read_text()
-    if found := list(objections(tag, stated(), changelog)):
+    project = (CHECKOUT / "pyproject.toml").read_text()
+    pom = (CHECKOUT / "jars" / "pom.xml").read_text()
+    found = [*objections(tag, stated(), changelog), *without_address(project, pom)]
+    if found:
         sys.exit(f"Cannot release {tag}: {'; '.join(found)}.")
 
 

@@ -270,6 +270,19 @@ def test_two_deltas_are_found_wherever_they_are(tmp_path: Path, jar: Path) -> No
     assert str(vendors) in finding.found
 
 
+@pytest.mark.parametrize(("has_jars", "status"), [(True, NOTE), (False, PROBLEM)])
+def test_a_missing_package_is_no_problem_where_spark_has_deltas_jars(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_jars: bool, status: str
+) -> None:
+    environ = a_spark(tmp_path / "spark", *(["delta-spark.jar"] if has_jars else []))
+    monkeypatch.setattr(installation, "module", lambda name: f"no {name}")
+
+    finding = installation.delta(environ, {})
+
+    assert finding.status == status
+    assert "no delta" in str(finding.problem)
+
+
 @pytest.mark.parametrize(("cached", "status"), [(True, OK), (False, NOTE)])
 def test_whether_delta_is_to_be_fetched_is_told(
     tmp_path: Path, jar: Path, cached: bool, status: str
