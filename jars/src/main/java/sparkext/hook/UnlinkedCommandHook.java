@@ -115,10 +115,10 @@ final class UnlinkedCommandHook extends MethodHook {
       String statement, String command, Predicate<Object> comesToIt) {
     return new UnlinkedCommandHook(
         RefuseCommandAdvice.class,
+        // Returns a boolean before 4.1, and a type of Delta's since.
         named("removeFeatureTracesIfNeeded")
             .and(takesArguments(1))
-            .and(takesArgument(0, named("org.apache.spark.sql.SparkSession")))
-            .and(returns(boolean.class)),
+            .and(takesArgument(0, named("org.apache.spark.sql.SparkSession"))),
         statement,
         DELTA + command,
         NEIGHBOUR,
