@@ -10,7 +10,7 @@ import pytest
 from delta.tables import DeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.releases import CHANGE_DATA, SQL_GENERATES_COLUMNS
+from tests.support.releases import CHANGE_DATA, PURGES, SQL_GENERATES_COLUMNS
 from tests.support.table_log import UUID, TableLog
 
 MAPPED = f"{TRACKED}, {NAME_MODE}"
@@ -204,6 +204,7 @@ def test_a_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
 
 
 @pytest.mark.matrix
+@PURGES
 def test_the_rewrite_that_drops_type_widening_keeps_names_ids_and_flag(table: Table) -> None:
     columns = {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x")}
     table.create("a INT, s STRUCT<x: SMALLINT>", MAPPED, "'delta.enableTypeWidening' = 'true'")

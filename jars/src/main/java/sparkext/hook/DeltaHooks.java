@@ -66,7 +66,10 @@ public final class DeltaHooks {
           new AlteredColumnHook("AlterTableChangeColumnDeltaCommand"),
           new AlteredColumnHook("AlterTableReplaceColumnsDeltaCommand"),
           new TransactionStartHook(),
-          UnlinkedCommandHook.REORG,
+          UnlinkedCommandHook.PURGE,
+          UnlinkedCommandHook.REWRITE,
+          UnlinkedCommandHook.DROP_VECTORS,
+          UnlinkedCommandHook.DROP_WIDENING,
           UnlinkedCommandHook.PARQUET);
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
@@ -181,7 +184,7 @@ public final class DeltaHooks {
     Consumer<Object> statementBegun = StaleStatement::begin;
     Runnable statementEnded = StaleStatement::end;
     BiConsumer<Object, Object> started = StaleStatement::refuse;
-    Consumer<Object> unlinked = DeltaHooks::refuseUnlinked;
+    BiConsumer<Object, Object[]> unlinked = DeltaHooks::refuseUnlinked;
     Map<String, Object> functions =
         Map.ofEntries(
             entry("supportedFeatures", supportedFeatures),
@@ -213,8 +216,8 @@ public final class DeltaHooks {
     }
   }
 
-  private static void refuseUnlinked(Object typeName) {
-    UnlinkedCommandHook.refuse(typeName, classFiles(neighbour()));
+  private static void refuseUnlinked(Object typeName, Object[] of) {
+    UnlinkedCommandHook.refuse(typeName, of, classFiles(neighbour()));
   }
 
   private static void warnIfUntested(String version) {

@@ -93,8 +93,11 @@ public final class UsageTrackingBridge {
   /** From a log and a transaction that has begun to an error where the statement is too old. */
   public static volatile BiConsumer<Object, Object> started = (log, transaction) -> {};
 
-  /** From the type of a command that calls what this Spark does not have to an error. */
-  public static volatile Consumer<Object> unlinked = command -> {};
+  /**
+   * From the type of a method after which a command may call what this Spark does not have, and its
+   * arguments or the command alone, to an error where it will.
+   */
+  public static volatile BiConsumer<Object, Object[]> unlinked = (type, of) -> {};
 
   /** Whether the hooks are woven into this loader's Delta. Guarded by this class's monitor. */
   public static boolean woven = false;
