@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import expr
 
 from spark_ext.auditing import CHECKS
 from tests.golden.plain import plain_session
@@ -91,7 +92,7 @@ def test_spark_reads_what_their_json_says(spark: SparkSession, golden: Path) -> 
         rows = [without_nulls(row.asDict(recursive=True)) for row in frame.collect()]
         assert sorted(rows, key=lambda row: row["id"]) == state["reads"]["rows"]
         for where in state["reads"].get("filters", []):
-            found = frame.where(frame[where["column"]].eqNullSafe(where["value"])).collect()
+            found = frame.where(expr(where["column"]).eqNullSafe(where["value"])).collect()
             assert sorted(row["id"] for row in found) == where["ids"], where
 
 
