@@ -21,10 +21,24 @@ from tests.support.table_log import TableLog
 
 Json = dict[str, Any]
 
+# The tables with most steps first.
+STEPS = [
+    (name, step)
+    for name in sorted(STATES, key=lambda name: -len(STATES[name]["writes"]))
+    for step in STATES[name]["writes"]
+]
+# Of the steps that are of the same checks, the first is in every run.
+CORE = dict(reversed([(frozenset(step["checks"]), (name, step["what"])) for name, step in STEPS]))
 WRITES = [
-    pytest.param(name, step, id=f"{name}: {step['what']}")
-    for name, state in STATES.items()
-    for step in state["writes"]
+    pytest.param(
+        name,
+        step,
+        id=f"{name}: {step['what']}",
+        marks=pytest.mark.every_variant
+        if (name, step["what"]) in CORE.values()
+        else pytest.mark.matrix,
+    )
+    for name, step in STEPS
 ]
 
 
@@ -97,7 +111,6 @@ def test_spark_reads_what_their_json_says(spark: SparkSession, golden: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "step"), WRITES)
-@pytest.mark.every_variant
 def test_spark_writes_as_a_right_writer(
     spark: SparkSession, golden: Path, tmp_path: Path, name: str, step: Json
 ) -> None:
