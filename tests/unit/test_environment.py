@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import venv
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from tests.matrix.environment import make_environment
 from tests.matrix.pairs import DEFAULT
 
 SPARK, DELTA = DEFAULT.split("+")
+# It reads the metadata of all packages here, which no test changes.
+required_here = cache(environment.required_here)
 
 
 @pytest.fixture
@@ -24,6 +27,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[s
     """Makes the environment without pip, by locks of its own, and tells what was installed."""
     shutil.copytree(environment.LOCKS, tmp_path / "locks")
     monkeypatch.setattr(environment, "LOCKS", tmp_path / "locks")
+    monkeypatch.setattr(environment, "required_here", required_here)
     installed: list[str] = []
 
     def create(home: Path, **_: Any) -> None:

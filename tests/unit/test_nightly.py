@@ -213,6 +213,7 @@ def failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where a run leaves what failed of it; what another run left is there."""
     monkeypatch.setattr(tested, "HOME", tmp_path)
     monkeypatch.setattr(tested, "FAILED", tmp_path / "failed.json")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # which take most of the time
     (tmp_path / "failed.json").write_text("{}")
     return tmp_path / "failed.json"
 
