@@ -6,6 +6,9 @@
 PYTHON ?= python3
 # For pytest, e.g. PYTEST_ARGS='-k rename -x'.
 PYTEST_ARGS ?=
+# What `make test-slow` and `make test-integration` start: pytest, or what runs it and leaves the names
+# of the tests that failed in .matrix/failed.json, PYTEST=tests.matrix.tested.
+PYTEST ?= pytest
 # A process for each core, each with a Spark session for the files that it gets; PARALLEL= for one.
 PARALLEL ?= --numprocesses auto --dist loadfile --no-loadscope-reorder
 # How many random histories `make soak` runs, e.g. HISTORIES=10000.
@@ -168,14 +171,14 @@ test-java: venv jar ## Run the JUnit tests: the hooks, and whether all fits the 
 
 .PHONY: test-integration
 test-integration: venv jar ## Run the tests on a real Spark session
-	$(BIN)/python -m pytest tests/integration $(PARALLEL) $(PYTEST_ARGS)
+	$(BIN)/python -m $(PYTEST) tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-matrix
 test-matrix: test-slow test-pairs ## Run what `make test` leaves out: the two below (hours)
 
 .PHONY: test-slow
 test-slow: venv jar ## Run the tests that take too long for every run
-	$(BIN)/python -m pytest tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
+	$(BIN)/python -m $(PYTEST) tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-pairs
 test-pairs: venv jar test-java ## Run the tests on PAIRS of Spark and Delta (all take hours), and print a table

@@ -167,10 +167,24 @@ WRITERS: dict[str, Callable[[Table], object]] = {
     "vacuum": sql("VACUUM {t}"),
     "row tracking": sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"),
 }
+# Each does to files and metadata what another does, or two others together.
+LIKE_OTHERS = (
+    "stream",
+    "update",
+    "z-order",
+    "overwrite",
+    "replace some",
+    "properties",
+    "comment",
+    "vacuum",
+    "row tracking",
+)
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize(
+    "writer", [*(name for name in WRITERS if name not in LIKE_OTHERS), *in_matrix(*LIKE_OTHERS)]
+)
 def test_it_goes_on_when_a_writer_overtakes_it(table: Table, writer: str) -> None:
     goes_on_beside(used(table), WRITERS[writer])
 
@@ -650,7 +664,7 @@ def with_rewrites(table: Table, *properties: str) -> Table:
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("writer", ["append", "delete", "delete of a file", "optimize"])
+@pytest.mark.parametrize("writer", ["delete", "optimize", *in_matrix("append", "delete of a file")])
 def test_rewritten_rows_are_those_of_the_newest_version(table: Table, writer: str) -> None:
     with_rewrites(table)
     writers = {**WRITERS, "append": sql("INSERT INTO {t} VALUES (50, named_struct('y', 1))")}

@@ -58,7 +58,10 @@ def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
 
 
 def filtered_kernel(spark: SparkSession) -> Callable[[Path, Filter | None], Rows]:
-    """The same with a filter, by which it leaves files out; of the rows that it reads, the rest."""
+    """The same with a filter, by which it leaves files out; of the rows that it reads, the rest.
+
+    Its columns name no element of an array and no value of a map: such a filter is for the rows.
+    """
     jvm: Any = spark._jvm
     engine = jvm.io.delta.kernel.defaults.engine.DefaultEngine.create(
         jvm.org.apache.hadoop.conf.Configuration()
@@ -69,7 +72,7 @@ def filtered_kernel(spark: SparkSession) -> Callable[[Path, Filter | None], Rows
         snapshot = jvm.io.delta.kernel.Table.forPath(engine, str(path)).getLatestSnapshot(engine)
         schema = snapshot.getSchema()
         builder = snapshot.getScanBuilder()
-        if where:
+        if where and len(where.names) == len(where.steps):
             builder = builder.withFilter(kernel_predicate(spark, where))
         scan = builder.build()
         state = scan.getScanState(engine)
@@ -95,22 +98,24 @@ def filtered_kernel(spark: SparkSession) -> Callable[[Path, Filter | None], Rows
 
 def kernel_predicate(spark: SparkSession, where: Filter) -> Any:
     jvm: Any = spark._jvm
-    names = where.column.split(".")
     gateway: Any = spark.sparkContext._gateway
-    path = gateway.new_array(jvm.java.lang.String, len(names))
-    for index, name in enumerate(names):
+    path = gateway.new_array(jvm.java.lang.String, len(where.names))
+    for index, name in enumerate(where.names):
         path[index] = name
     children = jvm.java.util.ArrayList()
     children.add(jvm.io.delta.kernel.expressions.Column(path))
-    if where.value is not None:
-        children.add(jvm.io.delta.kernel.expressions.Literal.ofString(where.value))
+    literal = jvm.io.delta.kernel.expressions.Literal
+    if isinstance(where.value, int):
+        children.add(literal.ofInt(where.value))
+    elif where.value is not None:
+        children.add(literal.ofString(where.value))
     comparison = "IS_NULL" if where.value is None else "="
     return jvm.io.delta.kernel.expressions.Predicate(comparison, children)
 
 
 def holds(where: Filter, row: Any) -> bool:
-    for name in where.column.split("."):
-        row = (row or {}).get(name)
+    for kind, step in where.steps:
+        row = (row or [None])[int(step)] if kind == "element" else (row or {}).get(step)
     return bool(row == where.value)
 
 

@@ -9,25 +9,58 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 Rows = list[dict[str, Any]]
 
 
+STEP = re.compile(r"\['(?P<key>\w+)'\]|\[(?P<element>\d+)\]|(?P<field>\w+)")
+
+
 @dataclass(frozen=True)
 class Filter:
-    """A comparison of a column with a text; without one, whether the column is null."""
+    """A comparison of a column with a value; without one, whether the column is null.
+
+    Args:
+        column: Or what is inside of one, as Spark has it: `s.town`, `points[0].x`,
+            `places['a'].town`.
+    """
 
     column: str
-    value: str | None = None
+    value: str | int | None = None
 
     @property
     def sql(self) -> str:
-        return f"{self.column} IS NULL" if self.value is None else f"{self.column} = '{self.value}'"
+        return f"{self.column} {self.comparison}"
+
+    @property
+    def comparison(self) -> str:
+        return "IS NULL" if self.value is None else f"= {self.value!r}"
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        """The way to what is compared, each step with its kind: `field`, `element` or `key`."""
+        found = STEP.finditer(self.column)
+        return [(str(step.lastgroup), step[step.lastgroup or 0]) for step in found]
+
+    @property
+    def names(self) -> list[str]:
+        """The first of the steps, those that are fields."""
+        return [name for _, name in takewhile(lambda step: step[0] == "field", self.steps)]
+
+    def sql_from_one(self, field: str = ".{}") -> str:
+        """For engines that count the elements of arrays from 1, or have fields in another way."""
+        ways = {"field": field, "key": "['{}']"}
+        (_, column), *inner = self.steps
+        for kind, step in inner:
+            column += f"[{int(step) + 1}]" if kind == "element" else ways[kind].format(step)
+        return f"{column} {self.comparison}"
 
 
 def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
@@ -35,7 +68,7 @@ def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
 
     # See `test_clickhouse_and_the_fields_of_structs`.
     columns = "id" if where else "*"
-    condition = f"WHERE {where.sql}" if where else ""
+    condition = f"WHERE {where.sql_from_one()}" if where else ""
     options = ["output_format_json_quote_64bit_integers = 0", *([settings] if settings else [])]
     query = (
         f"SELECT {columns} FROM deltaLakeLocal('{path}') {condition} SETTINGS {', '.join(options)}"
@@ -62,20 +95,31 @@ def deltalake_by_datafusion(path: Path, where: Filter | None) -> Rows:
     import pyarrow
     from deltalake import DeltaTable, QueryBuilder
 
-    condition = f"WHERE {where.sql}" if where else ""
+    # What it cannot read of other columns is no fault of the filter.
+    columns = "id" if where else "*"
+    compared = where.sql_from_one(field="['{}']") if where else ""
+    condition = f"WHERE {compared}" if where else ""
     query = QueryBuilder().register("t", DeltaTable(str(path)))
-    found = pyarrow.table(query.execute(f"SELECT * FROM t {condition}"))
+    found = pyarrow.table(query.execute(f"SELECT {columns} FROM t {condition}"))
     return list(found.to_pylist(maps_as_pydicts="strict"))
 
 
 def deltalake_by_pyarrow(path: Path, where: Filter | None) -> Rows:
+    import pyarrow.compute
     import pyarrow.dataset
     from deltalake import DeltaTable
 
     dataset = DeltaTable(str(path)).to_pyarrow_dataset()
     if where is None:
         return list(dataset.to_table().to_pylist(maps_as_pydicts="strict"))
-    column = pyarrow.dataset.field(*where.column.split("."))
+    column = pyarrow.dataset.field(*where.names)
+    for kind, step in where.steps[len(where.names) :]:
+        if kind == "element":
+            column = pyarrow.compute.list_element(column, int(step))
+        elif kind == "key":
+            column = pyarrow.compute.map_lookup(column, step, "first")
+        else:
+            column = pyarrow.compute.struct_field(column, step)
     condition = column.is_null() if where.value is None else column == where.value
     return list(dataset.to_table(filter=condition).to_pylist())
 
@@ -83,16 +127,38 @@ def deltalake_by_pyarrow(path: Path, where: Filter | None) -> Rows:
 def polars(path: Path, where: Filter | None) -> Rows:
     import polars
 
-    frame = polars.scan_delta(str(path))
-    return list((frame.filter(polars.sql_expr(where.sql)) if where else frame).collect().to_dicts())
+    return of_polars(polars.scan_delta(str(path)), where)
 
 
 def polars_deltalake(path: Path, where: Filter | None) -> Rows:
-    import polars
     import polars_deltalake
 
-    frame = polars_deltalake.scan_delta(str(path))
-    return list((frame.filter(polars.sql_expr(where.sql)) if where else frame).collect().to_dicts())
+    return of_polars(polars_deltalake.scan_delta(str(path)), where)
+
+
+def of_polars(frame: Any, where: Filter | None) -> Rows:
+    """Which has a map as a list of structs of `key` and `value`."""
+    import polars
+
+    if where:
+        element = polars.element()
+        column = polars.col(where.names[0])
+        for kind, step in where.steps[1:]:
+            if kind == "element":
+                column = column.list.get(int(step), null_on_oob=True)
+            elif kind == "key":
+                entries = column.list.eval(element.filter(element.struct.field("key") == step))
+                column = entries.list.first().struct.field("value")
+            else:
+                column = column.struct.field(step)
+        frame = frame.filter(column.is_null() if where.value is None else column == where.value)
+    rows = frame.collect().to_dicts()
+    return [{name: plain_map(value) for name, value in row.items()} for row in rows]
+
+
+def plain_map(value: Any) -> Any:
+    is_map = isinstance(value, list) and value and list(value[0]) == ["key", "value"]
+    return {entry["key"]: entry["value"] for entry in value} if is_map else value
 
 
 def daft(path: Path, where: Filter | None) -> Rows:
@@ -100,11 +166,14 @@ def daft(path: Path, where: Filter | None) -> Rows:
 
     frame = daft.read_deltalake(str(path))
     if where:
-        first, *inner = where.column.split(".")
-        column = daft.col(first)
-        for name in inner:
-            column = column.get(name)
-        frame = frame.where(column.is_null() if where.value is None else column == where.value)
+        column = daft.col(where.names[0])
+        for kind, step in where.steps[1:]:
+            if kind == "key":
+                column = column.map_get(step)
+            else:
+                column = column.get(int(step) if kind == "element" else step)
+        kept = frame.where(column.is_null() if where.value is None else column == where.value)
+        return list(kept.select("id").to_pylist())
     return list(frame.to_pylist())
 
 
@@ -116,7 +185,7 @@ def duckdb(path: Path, where: Filter | None) -> Rows:
     (extension,) = Path(duckdb_extension_delta.__path__[0]).rglob("*.duckdb_extension")
     connection = duckdb.connect()
     connection.execute(f"LOAD '{extension}'")
-    condition = f"WHERE {where.sql}" if where else ""
+    condition = f"WHERE {where.sql_from_one()}" if where else ""
     found = connection.execute(f"SELECT * FROM delta_scan('{path}') {condition}")
     names = [column[0] for column in found.description]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
@@ -132,7 +201,7 @@ def sail(path: Path, where: Filter | None) -> Rows:
     session = SparkSession.builder.remote(f"sc://localhost:{port}").create()
     try:
         frame = session.read.format("delta").load(str(path))
-        rows = (frame.where(where.sql) if where else frame).collect()
+        rows = (frame.where(where.sql).select("id") if where else frame).collect()
         return [row.asDict(recursive=True) for row in rows]
     finally:
         session.stop()

@@ -14,10 +14,13 @@ from pathlib import Path
 import pytest
 
 from tests.engines import filtered
-from tests.engines.misled import CASES
+from tests.engines.filtered import Filter, Rows
+from tests.engines.misled import CASES, Case
 from tests.engines.test_flag_true import judged
+from tests.engines.test_golden_tables import FILTERS
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.environments import Environment, run
+from tests.support.golden_tables import STATES, placed
 
 pytestmark = pytest.mark.matrix
 
@@ -32,6 +35,13 @@ TODAY = {
 
 # Files that have not the field of a struct fail it, on any table; whole tables it reads.
 FAILS = {("daft", "nested"): ["s.city = 'X'", "s.city = 'Rome'", "s.city IS NULL"]}
+# It takes no map of a mapped table for one, whatever is asked for, where it reads a file at all.
+FAILS_GOLDEN = {
+    ("daft", "nested"): [
+        "rows",
+        *(each.sql for each in FILTERS["nested"] if each != Filter("weekday")),
+    ]
+}
 
 
 @pytest.fixture(scope="module", params=TODAY)
@@ -54,11 +64,30 @@ def test_it_is_not_misled(
     case: str,
     properties: tuple[str, ...],
 ) -> None:
-    name, environment = engine
     made = CASES[case].make(table, *properties)
-    asked = json.dumps([astuple(each) for each in CASES[case].filters])
 
+    found = answers(engine, made.path, CASES[case])
+
+    assert judged(found, CASES[case]) == FAILS.get((engine[0], case), [])
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("state", FILTERS)
+def test_it_reads_golden_tables(
+    engine: tuple[str, Environment], tmp_path: Path, state: str
+) -> None:
+    case = Case("", (), STATES[state]["reads"]["rows"], FILTERS[state])
+
+    found = answers(engine, placed(tmp_path / "golden") / state, case)
+
+    assert judged(found, case) == FAILS_GOLDEN.get((engine[0], state), [])
+
+
+def answers(engine: tuple[str, Environment], path: Path, case: Case) -> list[Rows | str]:
+    """What an engine makes of a table, and of the filters."""
+    name, environment = engine
+    asked = json.dumps([astuple(each) for each in case.filters])
     script = Path(filtered.__file__)
-    told = run(environment.python, script, name, made.path, asked, cwd=table.path)
-
-    assert judged(json.loads(told.splitlines()[-1]), CASES[case]) == FAILS.get((name, case), [])
+    told = run(environment.python, script, name, path, asked, cwd=path.parent)
+    found: list[Rows | str] = json.loads(told.splitlines()[-1])
+    return found

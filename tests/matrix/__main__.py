@@ -12,7 +12,6 @@ Usage:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import subprocess
@@ -21,17 +20,12 @@ import time
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
-from xml.etree import ElementTree
 
 from tests.matrix.environment import make_environment
 from tests.matrix.newest import delta_jar, fetch_delta_jar, line_of
 from tests.matrix.pairs import SHORT, WHOLE
+from tests.matrix.tested import CHECKOUT, HOME, Outcome, failures, leave, outcome_of, run_pytest
 
-CHECKOUT = Path(__file__).parents[2]
-HOME = CHECKOUT / ".matrix"
-# For the workflow: what failed, by pair.
-FAILED = HOME / "failed.json"
 TESTS = Path("tests") / "integration"
 # The way in whose Python part differs most between releases.
 CONNECT_TESTS = Path("tests") / "ways_in" / "test_connect.py"
@@ -54,14 +48,6 @@ SHORT_TESTS = [
     "test_stale_plans.py",
     "test_reused_names.py",
 ]
-
-
-class Outcome(NamedTuple):
-    """How many tests did what."""
-
-    passed: int
-    failed: int
-    skipped: int
 
 
 @dataclass(frozen=True)
@@ -109,39 +95,12 @@ def is_linked(pair: Pair, maven: list[str]) -> bool:
 
 def run_tests(pair: Pair, *, whole: bool, arguments: list[str]) -> Outcome:
     """Runs the tests on a pair."""
-    pair.report.unlink(missing_ok=True)
     everything = [TESTS, CONNECT_TESTS, HELD_TESTS, STORE_TESTS]
     tests = everything if whole else [TESTS / name for name in SHORT_TESTS]
-    command = [pair.python, "-m", "pytest", *tests, f"--junitxml={pair.report}", *arguments]
     # Spark starts the first Python and the first spark-submit on the path.
     path = f"{pair.python.parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(list(map(str, command)), cwd=CHECKOUT, env={**os.environ, "PATH": path})
+    run_pytest(pair.python, pair.report, *tests, *arguments, PATH=path)
     return outcome_of(pair.report)
-
-
-def outcome_of(report: Path) -> Outcome:
-    """The counts of a JUnit report; a run that wrote none failed."""
-    if not report.exists():
-        return Outcome(0, 1, 0)
-    suites = list(ElementTree.parse(report).getroot().iter("testsuite"))
-
-    def total(name: str) -> int:
-        return sum(int(suite.get(name, "0")) for suite in suites)
-
-    failed, skipped = total("failures") + total("errors"), total("skipped")
-    return Outcome(total("tests") - failed - skipped, failed, skipped)
-
-
-def failures(report: Path) -> list[str]:
-    """The tests of a JUnit report that failed."""
-    if not report.exists():
-        return ["pytest itself, which wrote no report"]
-    cases = ElementTree.parse(report).getroot().iter("testcase")
-    return [
-        f"{case.get('classname')}::{case.get('name')}"
-        for case in cases
-        if case.find("failure") is not None or case.find("error") is not None
-    ]
 
 
 def row(*cells: object) -> str:
@@ -158,7 +117,7 @@ def main() -> int:
     table = [row("Spark", "Delta", "tests", "linked", "passed", "failed", "skipped", "minutes")]
     table.append(row(*["---"] * 8))
     failed: dict[str, list[str]] = {}
-    FAILED.unlink(missing_ok=True)
+    leave(failed)
     for pair in map(pair_of, options.pairs.split() or [*WHOLE, *SHORT]):
         print(f"== Spark {pair.spark}, Delta {pair.delta}", flush=True)
         make_environment(pair.home, pair.spark, pair.delta)
@@ -173,7 +132,7 @@ def main() -> int:
         )
         if not linked or outcome.failed or not outcome.passed:
             failed[str(pair)] = [*([] if linked else ["not linked"]), *failures(pair.report)]
-            FAILED.write_text(json.dumps(failed))
+            leave(failed)
         print("\n".join([f"Measured on {date.today()}", "", *table]), flush=True)
     return 1 if failed else 0
 

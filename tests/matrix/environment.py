@@ -17,6 +17,7 @@ import venv
 from collections.abc import Iterable
 from importlib.metadata import requires
 from pathlib import Path
+from platform import python_version
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -73,21 +74,29 @@ def required_here(package: str, *extras: str) -> set[str]:
 
 
 def make_environment(home: Path, spark: str, delta: str) -> None:
-    """Installs a pair and what the tests import; done once, unless it was interrupted."""
+    """Installs a pair and what the tests import; done once, unless it was interrupted.
+
+    It is done anew where what it is made of has changed: Python, the locks, or what the checkout
+    requires, which the metadata of its editable install says.
+    """
     done = home / ".installed"
     needed = requirements(spark, delta)
-    if done.exists() and done.read_text() == needed:
+    sdists = (LOCKS / "sdists.txt").read_text()
+    made_of = "\n".join(
+        [f"# Python {python_version()}", *(requires("spark-ext") or []), sdists, needed]
+    )
+    if done.exists() and done.read_text() == made_of:
         return
     venv.create(home, with_pip=True, clear=True)
     python = home / "bin" / "python"
-    install_locked(python, (LOCKS / "sdists.txt").read_text())
+    install_locked(python, sdists)
     install_locked(python, needed)
     # Delta without what it says of Spark: to 4.2.0 at most, though clusters run it with 4.2.1.
     for pin, options in ((f"pyspark=={spark}", ()), (f"delta-spark=={delta}", ("--no-deps",))):
         if f"{pin} \\" not in needed:
             install(python, *options, pin)
     install(python, "--no-deps", "--editable", CHECKOUT)
-    done.write_text(needed)
+    done.write_text(made_of)
 
 
 def install_locked(python: Path, requirements: str) -> None:

@@ -24,6 +24,8 @@ from tests.matrix.pairs import SHORT, WHOLE
 MONDAY = 0
 # Pairs on one machine, each with an environment of a gigabyte.
 TOGETHER = 4
+# By what leaves the names of the tests that failed, as pairs do.
+NAMED = "PYTEST=tests.matrix.tested"
 
 
 class Job(NamedTuple):
@@ -43,8 +45,8 @@ def jobs(day: date, newest: Iterable[str]) -> Iterator[Job]:
     for pair in newest:
         yield Job(f"unlisted pair {pair}", f"make test-pairs SHORT=--short PAIRS='{pair}'")
     if day.weekday() == MONDAY:
-        yield Job("slow tests", "make test-slow")
-        yield Job("settings of vendors", "make test-integration TEST_SETTINGS=vendors")
+        yield Job("slow tests", f"make test-slow {NAMED}")
+        yield Job("settings of vendors", f"make test-integration TEST_SETTINGS=vendors {NAMED}")
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens an issue with what failed in a nightly run, or adds to the one that is open.
 
-A job that fails leaves a folder with `job.json` and, of pairs, the `failed.json` of `tests.matrix`.
+A job that fails leaves a folder with `job.json` and, unless it ended before its tests did, the
+`failed.json` of `tests.matrix`.
 
 Usage:
     python -m tests.matrix.report <folder of those folders> <address of the run>

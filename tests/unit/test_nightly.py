@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from spark_ext.launch.releases import RELEASES
-from tests.matrix import newest, report
-from tests.matrix.__main__ import failures, outcome_of
+from tests.matrix import newest, report, tested
 from tests.matrix.newest import fetch_delta_jar, released, unlisted
 from tests.matrix.nightly import Job, jobs
-from tests.matrix.pairs import SHORT, WHOLE
+from tests.matrix.pairs import DEFAULT, SHORT, WHOLE
+from tests.matrix.tested import failures, outcome_of
 from tests.support.pages import CHECKOUT
 
 SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
@@ -64,7 +64,11 @@ def test_what_was_released_since_has_a_job() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["make test-slow", "make test-integration TEST_SETTINGS=vendors"]
+    "command",
+    [
+        "make test-slow PYTEST=tests.matrix.tested",
+        "make test-integration TEST_SETTINGS=vendors PYTEST=tests.matrix.tested",
+    ],
 )
 def test_what_takes_long_runs_once_a_week(command: str) -> None:
     days = [
@@ -202,6 +206,42 @@ def test_a_report_names_what_failed(tmp_path: Path) -> None:
     ]
     assert outcome_of(tmp_path / "report.xml") == (1, 2, 0)
     assert len(failures(tmp_path / "none.xml")) == 1
+
+
+@pytest.fixture
+def failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a run leaves what failed of it; what another run left is there."""
+    monkeypatch.setattr(tested, "HOME", tmp_path)
+    monkeypatch.setattr(tested, "FAILED", tmp_path / "failed.json")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # which take most of the time
+    (tmp_path / "failed.json").write_text("{}")
+    return tmp_path / "failed.json"
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "names"),
+    [
+        (1, (), ["test_it::test_one"]),
+        (5, ("-k", "none"), ["pytest itself, with exit code 5"]),
+        (4, ("--no-such-option",), ["pytest itself, which wrote no report"]),
+    ],
+)
+def test_a_run_that_is_no_pair_names_what_failed_as_pairs_do(
+    tmp_path: Path, failed: Path, code: int, arguments: tuple[str, ...], names: list[str]
+) -> None:
+    (tmp_path / "test_it.py").write_text("def test_one(): assert False\ndef test_two(): pass\n")
+
+    assert tested.main([str(tmp_path), f"--rootdir={tmp_path}", *arguments]) == code
+
+    assert json.loads(failed.read_text()) == {DEFAULT: names}
+
+
+def test_a_run_that_succeeds_names_nothing(tmp_path: Path, failed: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test_two(): pass\n")
+
+    assert tested.main([str(tmp_path)]) == 0
+
+    assert not failed.exists()
 
 
 def job_folder(home: Path, number: int, job: Job, failed: dict[str, list[str]] | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -14,10 +15,12 @@ import pytest
 import yaml
 
 from tests.matrix.nightly import jobs
+from tests.matrix.tested import FAILED
 from tests.support.pages import CHECKOUT
 
 FOLDER = CHECKOUT / ".github"
 WORKFLOWS = sorted((FOLDER / "workflows").glob("*.yml"))
+NIGHTLY = FOLDER / "workflows" / "nightly.yml"
 MAKEFILE = (CHECKOUT / "Makefile").read_text()
 # A commit, and beside it the release that it is.
 PIN = re.compile(r"uses: ([^\s@]+)@([0-9a-f]{40}  # v\d+\.\d+\.\d+)$", re.MULTILINE)
@@ -135,6 +138,16 @@ def test_a_job_waits_for_jobs_that_are_there_and_has_a_time_limit(file: Path) ->
         needed = job.get("needs", [])
         assert {*([needed] if isinstance(needed, str) else needed)} <= set(found)
         assert job["timeout-minutes"] <= 300
+
+
+def test_every_job_of_the_night_leaves_the_names_of_what_failed() -> None:
+    (kept,) = (step["with"] for step in steps(NIGHTLY) if "upload" in step.get("uses", ""))
+
+    assert str(FAILED.relative_to(CHECKOUT)) in kept["path"].split()
+    for job in jobs(MONDAY, ["4.3.0+4.5.0"]):
+        make = [*shlex.split(job.command), "--dry-run", "--no-print-directory"]
+        printed = subprocess.run(make, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE, text=True)
+        assert re.search(r"python -m tests\.matrix(\.tested tests\S*)? ", printed.stdout), job.name
 
 
 def test_what_is_on_every_push_is_in_no_schedule() -> None:
