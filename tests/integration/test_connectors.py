@@ -14,8 +14,10 @@ import pytest
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
+import spark_ext
+from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import DELTA
 from tests.support.table_log import FLAG
@@ -207,15 +209,68 @@ def test_kernel_names_the_feature_that_it_does_not_know(renamed: Table, conf: Se
     assert "columnMappingUsageTracking" in thrown.getMessage()
 
 
-def test_our_functions_take_the_tables_that_deltas_commands_take(
+# What is said of a table is said of the one that ALTER TABLE changes, which is none there.
+OURS: dict[str, Callable[[SparkSession, Path], object]] = {
+    "columns": lambda spark, _: spark.sql("SELECT * FROM column_mapping('named')"),
+    "exits": lambda spark, _: spark.sql("SELECT * FROM column_mapping_exit('named')"),
+    "history": lambda spark, _: spark.sql("SELECT * FROM column_mapping_history('named')"),
+    "dropped": lambda spark, _: spark.sql("SELECT * FROM column_mapping_dropped('named')"),
+    "by path": lambda spark, path: spark.sql(f"SELECT * FROM column_mapping('delta.`{path}`')"),
+    "forName": lambda spark, _: UsageTracking.forName(spark, "named"),
+    "forPath": UsageTracking.forPath,
+}
+
+
+def test_a_table_of_kernel_is_refused_by_the_name_of_the_setting(
+    renamed: Table, conf: SetConf
+) -> None:
+    conf(MODE, "STRICT")
+    names = ("named", f"delta.`{renamed.path}`", f"delta.`file:{renamed.path}`")
+
+    for ask in OURS.values():
+        with renamed.refusal("USAGE_TRACKING_KERNEL_TABLE") as refused:
+            ask(renamed.spark, renamed.path)
+
+        told = refused.value.getMessageParameters()
+        assert told.pop("table") in names
+        assert told == {"setting": MODE, "value": "STRICT"}
+
+
+# Made before, by another setting.
+LATER: dict[str, Callable[[UsageTracking], object]] = {
+    "enable": UsageTracking.enable,
+    "disable": UsageTracking.disable,
+    "disable_column_mapping": UsageTracking.disable_column_mapping,
+    "align_names": UsageTracking.align_names,
+    "status": UsageTracking.status,
+    "flag": lambda usage: usage.has_dropped_or_renamed,
+}
+
+
+def test_no_call_of_ours_changes_the_catalog_in_place_of_the_table(
+    renamed: Table, conf: SetConf
+) -> None:
+    usages = [
+        UsageTracking.forName(renamed.spark, "named"),
+        UsageTracking.forPath(renamed.spark, renamed.path),
+    ]
+    conf(MODE, "STRICT")
+
+    for usage in usages:
+        for call in LATER.values():
+            with renamed.refusal("USAGE_TRACKING_KERNEL_TABLE"):
+                call(usage)
+
+
+def test_a_survey_names_the_setting_and_an_audit_reads_the_table(
     renamed: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
 
-    for function in ("column_mapping", "column_mapping_history", "column_mapping_dropped"):
-        with refusal("DELTA_MISSING_DELTA_TABLE"):
-            renamed.spark.sql(f"SELECT * FROM {function}('named')")
-    assert rows(renamed.spark.sql("SELECT * FROM column_mapping_audit('named')")) == []
+    (surveyed,) = spark_ext.survey(renamed.spark, progress=None).tables
+    assert surveyed.error == "USAGE_TRACKING_KERNEL_TABLE"
+    for name in ("named", f"delta.`{renamed.path}`"):
+        assert spark_ext.audit(renamed.spark, name, progress=None).findings == ()
 
 
 @pytest.mark.without("auto-compact")
