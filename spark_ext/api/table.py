@@ -73,7 +73,8 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
                 USAGE_TRACKING_AMBIGUOUS_TABLE_NAME, where SQL means a table of another catalog
-                and `DeltaTable.forName` one of the session catalog; Spark's, for a view.
+                and `DeltaTable.forName` one of the session catalog;
+                USAGE_TRACKING_KERNEL_TABLE; Spark's, for a view.
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
@@ -85,7 +86,7 @@ class UsageTracking:
 
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE, also for a path inside a table or with a
-                version (`@v1`).
+                version (`@v1`); USAGE_TRACKING_KERNEL_TABLE.
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """

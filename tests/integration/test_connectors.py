@@ -2,63 +2,51 @@
 """Delta's two connectors: its own (`NONE`, and all that is tested here under `AUTO`) and Kernel's.
 
 Under `STRICT`, which Delta calls a mode for tests, Kernel reads every table of a catalog. It does
-not know the feature, so it may read tracked tables, and must not write them.
+not know the feature, so it may read tracked tables; what it must not do is in
+`test_connector_writes.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.releases import DELTA
-from tests.support.table_log import FLAG
+import spark_ext
+from spark_ext import UsageTracking
+from tests.integration.connectors import (
+    AUTO_ELSEWHERE,
+    LOOKS_AGAIN,
+    MODE,
+    MODES,
+    TWO_CONNECTORS,
+    Rows,
+    SetConf,
+    rows,
+)
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.name_changes import Change, drop_and_add, leave, nothing, rename, swap
+from tests.support.session_conf import session_conf
 
-pytestmark = pytest.mark.skipif(DELTA < (4, 4), reason="Delta has one connector")
+pytestmark = TWO_CONNECTORS
 
-MODE = "spark.databricks.delta.v2.enableMode"
 INCOMPATIBLE_CHANGE = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
+CHANGE_FEED = "'delta.enableChangeDataFeed' = 'true'"
+ROWS = [(1, "x", "p"), (2, "y", "q")]
+FURTHER = (3, "z", "r")
 
-SetConf = Callable[[str, str], None]
 
-# Of a table with two rows in one file each; `a` was renamed to `c`.
-READS = [
-    "SELECT id, c FROM named",
-    "SELECT id, c FROM named WHERE c IS NOT NULL AND id > 0",
-    "SELECT id, a FROM named VERSION AS OF 2",
-    "SELECT id, c FROM delta.`{path}`",
-]
-ROWS = [(1, "one"), (2, "two")]
-
-# Delta's commands take no table of Kernel's, tracked or not.
-WRITES = [
-    "INSERT INTO named VALUES (3, 'three', 'b')",
-    "INSERT OVERWRITE named VALUES (3, 'three', 'b')",
-    "CREATE TABLE other SHALLOW CLONE named",
-    "UPDATE named SET c = 'x'",
-    "DELETE FROM named",
-    "MERGE INTO named USING (SELECT 1 AS id) s ON named.id = s.id "
-    "WHEN MATCHED THEN UPDATE SET c = 'x'",
-    "TRUNCATE TABLE named",
-    "ALTER TABLE named RENAME COLUMN c TO d",
-    "ALTER TABLE named DROP COLUMN c",
-    "OPTIMIZE named",
-    "REORG TABLE named APPLY (PURGE)",
-    "RESTORE TABLE named TO VERSION AS OF 1",
-    "VACUUM named",
-]
-# Spark changes its catalog by them, and Delta does not hear of it: with spark-ext and without.
-UNHEARD = [
-    "ALTER TABLE named SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
-    "ALTER TABLE named DROP FEATURE columnMapping",
-    "ALTER TABLE named ADD COLUMN more INT",
-]
+def create(table: Table) -> Table:
+    table.create("a INT, b STRING, d STRING", TRACKED, NAME_MODE, CHANGE_FEED)
+    table.insert("(1, 'x', 'p'), (2, 'y', 'q')")
+    return table
 
 
 @pytest.fixture
@@ -71,168 +59,213 @@ def renamed(named_table: Table) -> Table:
     return named_table
 
 
-def rows(frame: DataFrame) -> list[tuple[object, ...]]:
-    return sorted(tuple(row) for row in frame.collect())
-
-
-def streamed(
-    table: Table, columns: Sequence[str] = ("id", "c"), **options: str
-) -> list[tuple[object, ...]]:
-    """What a stream of the table shows, by name."""
-    frame = table.spark.readStream.options(**options).table(table.name).select(*columns)
+def streamed(frame: DataFrame) -> Rows:
+    """What a stream shows until there is no more."""
     query = frame.writeStream.format("memory").queryName("shown").trigger(availableNow=True).start()
     query.awaitTermination()
-    return rows(table.spark.table("shown"))
+    return rows(frame.sparkSession.table("shown"))
 
 
-@pytest.mark.every_variant
-@pytest.mark.parametrize("mode", ["NONE", "AUTO", "STRICT"])
-def test_every_read_shows_the_rows(renamed: Table, conf: SetConf, mode: str) -> None:
-    conf(MODE, mode)
-
-    for read in READS:
-        assert rows(renamed.spark.sql(read.format(path=renamed.path))) == ROWS, read
-    assert streamed(renamed) == ROWS
-
-
-CHANGES = ["id", "c", "_change_type"]
-CHANGED = [(3, "three", "insert")]
-
-
-@pytest.mark.every_variant
-@pytest.mark.parametrize("mode", ["NONE", "AUTO", "STRICT"])
-def test_changes_show_the_rows(renamed: Table, conf: SetConf, mode: str) -> None:
-    renamed.alter("SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
-    since = {"readChangeFeed": "true", "startingVersion": str(renamed.log.version + 1)}
-    renamed.insert("(3, 'three', 'old')")
-    conf(MODE, mode)
-    reader = renamed.spark.read.options(**since)
-
-    assert rows(reader.format("delta").load(str(renamed.path)).select(CHANGES)) == CHANGED
-    assert streamed(renamed, CHANGES, **since) == CHANGED
-    if mode == "STRICT":
-        # Delta's, of any table: Kernel's has no such columns.
-        with refusal("UNRESOLVED_COLUMN.WITH_SUGGESTION"):
-            reader.table("named").select(CHANGES)
-    else:
-        assert rows(reader.table("named").select(CHANGES)) == CHANGED
-
-
-@pytest.mark.every_variant
-@pytest.mark.parametrize("mode", ["NONE", "AUTO", "STRICT"])
-def test_a_table_that_is_made_is_tracked(renamed: Table, conf: SetConf, mode: str) -> None:
-    conf(MODE, mode)
-    renamed.spark.sql("DROP TABLE named")
-
-    renamed.spark.sql(
-        f"CREATE TABLE named USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE}) AS SELECT 1 AS id"
-    )
-
-    assert renamed.log.flag == "false"
-    assert renamed.log.physical_names == {"id": "id"}
-    assert rows(renamed.spark.table("named")) == [(1,)]
-
-
-@pytest.mark.every_variant
-@pytest.mark.parametrize("mode", ["NONE", "AUTO"])
-def test_the_rules_hold(renamed: Table, conf: SetConf, mode: str) -> None:
-    conf(MODE, mode)
-
-    renamed.insert("(3, 'b', 'three')")
-    renamed.spark.sql("UPDATE named SET b = 'new' WHERE id = 1")
-    renamed.alter("DROP COLUMN b")
-    renamed.alter("ADD COLUMN a STRING")
-
-    assert renamed.log.configuration[FLAG] == "true"
-    assert renamed.log.fields["c"].physical_name == "a"
-    assert renamed.log.fields["a"].physical_name not in ("a", "b", "c")
-    with renamed.refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
-        renamed.alter(f"SET TBLPROPERTIES ('{FLAG}' = 'false')")
-
-
-def test_kernel_writes_no_tracked_table(renamed: Table, conf: SetConf) -> None:
-    conf(MODE, "STRICT")
-
-    with renamed.no_commit():
-        for statement in WRITES:
-            with pytest.raises((PySparkException, Py4JJavaError)):
-                renamed.spark.sql(statement)
-        for statement in UNHEARD:
-            renamed.spark.sql(statement)
-
-
-# By the table's name, from a DataFrame with a further row.
-FRAME_WRITES: dict[str, Callable[[DataFrame], object]] = {
-    "saveAsTable": lambda frame: frame.write.format("delta").mode("append").saveAsTable("named"),
-    "insertInto": lambda frame: frame.write.insertInto("named"),
-    "writeTo": lambda frame: frame.writeTo("named").append(),
-    "DeltaTable": lambda frame: DeltaTable.forName(frame.sparkSession, "named").delete("id = 1"),
+# How a table is read whose columns are `a`, one that is called otherwise in each state, and `d`.
+READS: dict[str, Callable[[Table, str], DataFrame]] = {
+    "name": lambda t, c: t.spark.sql(f"SELECT a, {c}, d FROM named"),
+    "path": lambda t, c: t.spark.sql(f"SELECT a, {c}, d FROM delta.`{t.path}`"),
+    "filter": lambda t, c: t.spark.sql(f"SELECT * FROM named WHERE {c} > '' AND a > 0"),
+    "subquery": lambda t, c: t.spark.sql(
+        f"SELECT * FROM named WHERE {c} IN (SELECT {c} FROM delta.`{t.path}`)"
+    ),
+    "table": lambda t, _: t.spark.table("named"),
+    "load": lambda t, _: t.spark.read.format("delta").load(str(t.path)),
+    "forName": lambda t, _: DeltaTable.forName(t.spark, "named").toDF(),
+    "forPath": lambda t, _: DeltaTable.forPath(t.spark, str(t.path)).toDF(),
+}
+EARLIER: dict[str, Callable[[Table, int], DataFrame]] = {
+    "name": lambda t, v: t.spark.sql(f"SELECT a, b, d FROM named VERSION AS OF {v}"),
+    "path": lambda t, v: t.spark.sql(f"SELECT a, b, d FROM delta.`{t.path}` VERSION AS OF {v}"),
+    "path@v": lambda t, v: t.spark.sql(f"SELECT a, b, d FROM delta.`{t.path}@v{v}`"),
+    "load": lambda t, v: t.spark.read.option("versionAsOf", v).format("delta").load(str(t.path)),
+    "table": lambda t, v: t.spark.read.option("versionAsOf", v).table("named"),
+}
+# Of the names of columns in files: what was done, and what `b` is called then.
+STATES: dict[str, tuple[Change, str]] = {
+    "flag-true": (rename, "c"),
+    "flag-false": (nothing, "b"),
+    "left": (in_turn(rename, leave), "c"),
 }
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("write", FRAME_WRITES.values(), ids=FRAME_WRITES)
-def test_no_frame_is_written_under_strict(
-    renamed: Table, conf: SetConf, write: Callable[[DataFrame], object]
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_every_read_shows_the_rows(
+    named_table: Table, conf: SetConf, mode: str, state: str
+) -> None:
+    change, column = STATES[state]
+    create(named_table)
+    before = named_table.log.version
+    change(named_table)
+    named_table.insert("(3, 'z', 'r')")
+    conf(MODE, mode)
+
+    for how, read in READS.items():
+        assert rows(read(named_table, column)) == [*ROWS, FURTHER], how
+    for how, read_earlier in EARLIER.items():
+        assert rows(read_earlier(named_table, before)) == ROWS, how
+    stream = named_table.spark.readStream
+    assert streamed(stream.table("named")) == [*ROWS, FURTHER]
+    assert streamed(stream.format("delta").load(str(named_table.path))) == [*ROWS, FURTHER]
+
+
+def changes(table: Table, start: int) -> dict[str, Callable[[], Rows]]:
+    """The ways to read what changed since a version, but for those by name of a batch."""
+    since = {"readChangeFeed": "true", "startingVersion": str(start)}
+    path = str(table.path)
+
+    def shown(frame: DataFrame) -> DataFrame:
+        return frame.drop("_commit_version", "_commit_timestamp")
+
+    stream = table.spark.readStream.options(**since)
+    return {
+        "by path": lambda: rows(
+            shown(table.spark.read.options(**since).format("delta").load(path))
+        ),
+        "table_changes_by_path": lambda: rows(
+            shown(table.spark.sql(f"SELECT * FROM table_changes_by_path('{path}', {start})"))
+        ),
+        "stream": lambda: streamed(shown(stream.table("named"))),
+        "stream by path": lambda: streamed(shown(stream.format("delta").load(path))),
+    }
+
+
+def changes_by_name(table: Table, start: int) -> dict[str, Callable[[], Rows]]:
+    """The others."""
+    since = {"readChangeFeed": "true", "startingVersion": str(start)}
+    columns = "* EXCEPT (_commit_version, _commit_timestamp)"
+    return {
+        "by name": lambda: rows(
+            table.spark.read.options(**since)
+            .table("named")
+            .drop("_commit_version", "_commit_timestamp")
+        ),
+        "table_changes": lambda: rows(
+            table.spark.sql(f"SELECT {columns} FROM table_changes('named', {start})")
+        ),
+    }
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_every_change_feed_shows_the_rows(
+    named_table: Table, conf: SetConf, mode: str, state: str
+) -> None:
+    create(named_table)
+    STATES[state][0](named_table)
+    start = named_table.log.version + 1
+    named_table.insert("(3, 'z', 'r')")
+    conf(MODE, mode)
+
+    for how, read in changes(named_table, start).items():
+        assert read() == [(*FURTHER, "insert")], how
+    for how, read in changes_by_name(named_table, start).items():
+        if mode == "STRICT":
+            # Delta's, of any table: Kernel's has no such columns.
+            with pytest.raises((PySparkException, Py4JError)):
+                read()
+        else:
+            assert read() == [(*FURTHER, "insert")], how
+
+
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_no_change_feed_crosses_a_change_of_names(
+    named_table: Table, conf: SetConf, mode: str
+) -> None:
+    create(named_table)
+    in_turn(rename, leave)(named_table)
+    named_table.insert("(3, 'z', 'r')")
+    conf(MODE, mode)
+
+    for read in {**changes(named_table, 1), **changes_by_name(named_table, 1)}.values():
+        with pytest.raises((PySparkException, Py4JError)):
+            read()
+
+
+@pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark has no CHANGES")
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_spark_s_own_changes_are_off(named_table: Table, conf: SetConf, mode: str) -> None:
+    create(named_table)
+    conf(MODE, mode)
+
+    with refusal("UNSUPPORTED_FEATURE.CHANGE_DATA_CAPTURE"):
+        named_table.spark.sql("SELECT * FROM named CHANGES FROM VERSION 1 TO VERSION 1")
+
+
+# What is said of a table is said of the one that ALTER TABLE changes, which is none there.
+OURS: dict[str, Callable[[SparkSession, Path], object]] = {
+    "columns": lambda spark, _: spark.sql("SELECT * FROM column_mapping('named')"),
+    "exits": lambda spark, _: spark.sql("SELECT * FROM column_mapping_exit('named')"),
+    "history": lambda spark, _: spark.sql("SELECT * FROM column_mapping_history('named')"),
+    "dropped": lambda spark, _: spark.sql("SELECT * FROM column_mapping_dropped('named')"),
+    "by path": lambda spark, path: spark.sql(f"SELECT * FROM column_mapping('delta.`{path}`')"),
+    "forName": lambda spark, _: UsageTracking.forName(spark, "named"),
+    "forPath": UsageTracking.forPath,
+}
+
+
+def test_a_table_of_kernel_is_refused_by_the_name_of_the_setting(
+    renamed: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
-    further = renamed.spark.sql("SELECT 3 AS id, 'three' AS c, 'new' AS b")
+    names = ("named", f"delta.`{renamed.path}`", f"delta.`file:{renamed.path}`")
 
-    with renamed.no_commit(), pytest.raises((PySparkException, Py4JJavaError)):
-        write(further)
+    for ask in OURS.values():
+        with renamed.refusal("USAGE_TRACKING_KERNEL_TABLE") as refused:
+            ask(renamed.spark, renamed.path)
+
+        told = refused.value.getMessageParameters()
+        assert told.pop("table") in names
+        assert told == {"setting": MODE, "value": "STRICT"}
 
 
-def test_a_sink_by_name_writes_nothing_under_strict(
-    renamed: Table, conf: SetConf, tmp_path: Path
+# Made before, by another setting.
+LATER: dict[str, Callable[[UsageTracking], object]] = {
+    "enable": UsageTracking.enable,
+    "disable": UsageTracking.disable,
+    "disable_column_mapping": UsageTracking.disable_column_mapping,
+    "align_names": UsageTracking.align_names,
+    "status": UsageTracking.status,
+    "flag": lambda usage: usage.has_dropped_or_renamed,
+}
+
+
+def test_no_call_of_ours_changes_the_catalog_in_place_of_the_table(
+    renamed: Table, conf: SetConf
 ) -> None:
-    renamed.spark.sql("SELECT 3 AS id, 'three' AS c, 'new' AS b").write.parquet(str(tmp_path / "s"))
-    source = renamed.spark.readStream.schema("id INT, c STRING, b STRING").parquet(
-        str(tmp_path / "s")
-    )
-    conf(MODE, "STRICT")
-    writer = source.writeStream.option("checkpointLocation", str(tmp_path / "c"))
-
-    with renamed.no_commit(), pytest.raises((PySparkException, Py4JJavaError)):
-        writer.trigger(availableNow=True).toTable("named").awaitTermination()
-
-
-def test_kernel_names_the_feature_that_it_does_not_know(renamed: Table, conf: SetConf) -> None:
+    usages = [
+        UsageTracking.forName(renamed.spark, "named"),
+        UsageTracking.forPath(renamed.spark, renamed.path),
+    ]
     conf(MODE, "STRICT")
 
-    with renamed.no_commit(), pytest.raises(Py4JJavaError) as refused:
-        renamed.insert("(3, 'three', 'b')")
-
-    thrown = refused.value.java_exception
-    assert thrown.getClass().getSimpleName() == "UnsupportedTableFeatureException"
-    assert "columnMappingUsageTracking" in thrown.getMessage()
+    for usage in usages:
+        for call in LATER.values():
+            with renamed.refusal("USAGE_TRACKING_KERNEL_TABLE"):
+                call(usage)
 
 
-def test_our_functions_take_the_tables_that_deltas_commands_take(
+def test_a_survey_names_the_setting_and_an_audit_reads_the_table(
     renamed: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
 
-    for function in ("column_mapping", "column_mapping_history", "column_mapping_dropped"):
-        with refusal("DELTA_MISSING_DELTA_TABLE"):
-            renamed.spark.sql(f"SELECT * FROM {function}('named')")
-    assert rows(renamed.spark.sql("SELECT * FROM column_mapping_audit('named')")) == []
-
-
-@pytest.mark.without("auto-compact")
-def test_a_write_to_the_path_is_tracked_under_strict(renamed: Table, conf: SetConf) -> None:
-    conf(MODE, "STRICT")
-    wider = renamed.spark.sql("SELECT 3 AS id, 'c' AS c, 'b' AS b, 'new' AS a")
-
-    with renamed.one_commit():
-        writer = wider.write.format("delta").mode("append").option("mergeSchema", "true")
-        writer.save(str(renamed.path))
-
-    assert renamed.log.fields["a"].physical_name not in ("a", "b", "c")
-    assert streamed(renamed) == [*ROWS, (3, "c")]
+    (surveyed,) = spark_ext.survey(renamed.spark, progress=None).tables
+    assert surveyed.error == "USAGE_TRACKING_KERNEL_TABLE"
+    for name in ("named", f"delta.`{renamed.path}`"):
+        assert spark_ext.audit(renamed.spark, name, progress=None).findings == ()
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("mode", ["NONE", "AUTO", "STRICT"])
+@pytest.mark.parametrize("mode", MODES)
 def test_no_stream_shows_a_dropped_column_as_a_later_one(
     renamed: Table, conf: SetConf, mode: str
 ) -> None:
@@ -246,7 +279,11 @@ def test_no_stream_shows_a_dropped_column_as_a_later_one(
 
     assert rows(renamed.spark.table("named")) == [(1, "one", None), (2, "two", None)]
     with pytest.raises(StreamingQueryException) as refused:
-        streamed(renamed, startingVersion="1", ignoreChanges="true")
+        streamed(
+            renamed.spark.readStream.options(startingVersion="1", ignoreChanges="true")
+            .table("named")
+            .select("id", "c")
+        )
     assert INCOMPATIBLE_CHANGE in str(refused.value)
     if mode == "STRICT":
         # Spark analyses it anew, by names: the column is the later one here too.
@@ -254,3 +291,133 @@ def test_no_stream_shows_a_dropped_column_as_a_later_one(
     else:
         with refusal("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"):
             held.collect()
+
+
+# What is held across a change of names. Kernel's tables are looked at again, by names.
+
+
+def meanwhile(table: Table, change: Change) -> None:
+    """Another session's change, which has no Kernel."""
+    with session_conf(table.spark, {MODE: "NONE"}):
+        change(table)
+
+
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_what_is_held_by_path_is_refused_after_names_changed(
+    named_table: Table, conf: SetConf, mode: str
+) -> None:
+    create(named_table)
+    conf(MODE, mode)
+    path = str(named_table.path)
+    frame = named_table.spark.read.format("delta").load(path)
+    held = DeltaTable.forPath(named_table.spark, path)
+    meanwhile(named_table, in_turn(swap, leave))
+
+    uses: list[Callable[[], object]] = [
+        frame.collect,
+        lambda: frame.write.format("delta").mode("append").save(path),
+        lambda: held.update("a = 1", {"a": "9"}),
+        lambda: held.delete("b = 'x'"),
+    ]
+    for use in uses:
+        with named_table.refusal(STALE):
+            use()
+    assert named_table.rows("a, d, b") == ROWS
+
+
+@pytest.mark.parametrize("mode", ["AUTO", "NONE"])
+def test_what_is_held_by_name_is_refused_after_names_changed(
+    named_table: Table, conf: SetConf, mode: str
+) -> None:
+    create(named_table)
+    conf(MODE, mode)
+    frame = named_table.spark.table("named")
+    frame.createOrReplaceTempView("held")
+    held = DeltaTable.forName(named_table.spark, "named")
+    swap(named_table)
+
+    uses: list[Callable[[], object]] = [
+        frame.collect,
+        lambda: named_table.spark.sql("SELECT * FROM held").collect(),
+        lambda: frame.write.format("delta").mode("append").saveAsTable("named"),
+        lambda: frame.write.insertInto("named"),
+        lambda: held.update("a = 1", {"a": "9"}),
+    ]
+    for use in uses:
+        with named_table.refusal(STALE):
+            use()
+    assert named_table.rows("a, d, b") == ROWS
+
+
+@pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark keeps the version that it found")
+def test_kernel_s_tables_are_read_by_the_names_of_now(named_table: Table, conf: SetConf) -> None:
+    create(named_table)
+    conf(MODE, "STRICT")
+    frames = [
+        named_table.spark.table("named"),
+        named_table.spark.sql(f"SELECT * FROM delta.`{named_table.path}`"),
+        DeltaTable.forName(named_table.spark, "named").toDF(),
+    ]
+    frames[0].createOrReplaceTempView("held")
+    meanwhile(named_table, in_turn(swap, leave))
+
+    for frame in [*frames, named_table.spark.table("held")]:
+        assert rows(frame.select("a", "d", "b")) == ROWS
+    with named_table.one_commit():
+        frames[0].write.format("delta").mode("append").save(str(named_table.path))
+    assert named_table.rows("a, d, b") == sorted([*ROWS, *ROWS])
+
+
+@pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark keeps the version that it found")
+def test_kernel_s_tables_have_no_column_that_was_renamed(named_table: Table, conf: SetConf) -> None:
+    create(named_table)
+    conf(MODE, "STRICT")
+    frame = named_table.spark.table("named")
+    frame.createOrReplaceTempView("held")
+    meanwhile(named_table, rename)
+
+    with refusal("INCOMPATIBLE_TABLE_CHANGE_AFTER_ANALYSIS.COLUMNS_MISMATCH"):
+        frame.collect()
+    with refusal("INCOMPATIBLE_COLUMN_CHANGES_AFTER_VIEW_WITH_PLAN_CREATION"):
+        named_table.spark.sql("SELECT * FROM held")
+
+
+REPLACE = "CREATE OR REPLACE TABLE named USING delta TBLPROPERTIES ({}) AS SELECT * FROM named"
+
+
+def replaced_late(table: Table, change: Change) -> Exception | None:
+    """The error of a REPLACE by the table's own rows, before whose start names change."""
+    statement = REPLACE.format(NAME_MODE)
+    with HeldStatement(table.spark, lambda: table.spark.sql(statement), Step.START) as held:
+        meanwhile(table, change)
+        return held.release()
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+@pytest.mark.parametrize(
+    ("change", "columns", "left"),
+    [
+        (rename, "a, c, d", ROWS),
+        (swap, "a, d, b", ROWS),
+        (in_turn(swap, leave), "a, d, b", ROWS),
+        (drop_and_add, "a, b, d", [(1, None, "p"), (2, None, "q")]),
+    ],
+    ids=["renamed", "swapped", "swapped and left", "dropped and added"],
+)
+def test_a_replacement_by_the_table_s_own_rows_takes_none_for_another(
+    named_table: Table, conf: SetConf, mode: str, change: Change, columns: str, left: Rows
+) -> None:
+    create(named_table)
+    conf(MODE, mode)
+
+    error = replaced_late(named_table, change)
+
+    conf(MODE, "NONE")
+    if mode == "STRICT" and change is not rename:
+        assert error is None
+        assert named_table.log.flag == "true"
+    else:
+        assert isinstance(error, PySparkException)
+        assert (error.getCondition() == STALE) is (mode != "STRICT")
+    assert named_table.rows(columns) == left

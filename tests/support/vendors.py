@@ -2,7 +2,8 @@
 """What one vendor or another sets by default, as far as the released Delta and Spark have it.
 
 TEST_SETTINGS in the environment says with which of them the tests' session starts: `vendors` for
-all at once, which no vendor has, or names such as `auto-compact,row-tracking`. A test that one of
+all at once, which no vendor has, or names such as `auto-compact,row-tracking`; `one-connector`
+is not among the former. A test that one of
 them changes, by a further commit, file, column or feature that it would count, is marked with its
 name, as `@pytest.mark.without("auto-compact")`, and runs without it.
 """
@@ -30,6 +31,8 @@ SETTINGS = {
     "adaptive": {"spark.sql.adaptive.enabled": "true"},
     "dynamic-overwrite": {"spark.sql.sources.partitionOverwriteMode": "dynamic"},
 }
+# Set by no vendor, but by whoever wants Delta as it was before 4.4.
+CONNECTOR = {"one-connector": {"spark.databricks.delta.v2.enableMode": "NONE"}}
 
 
 def chosen() -> list[str]:
@@ -40,4 +43,4 @@ def chosen() -> list[str]:
 
 def settings(names: Iterable[str]) -> dict[str, str]:
     """The settings under these names."""
-    return {key: value for name in names for key, value in SETTINGS[name].items()}
+    return {key: value for name in names for key, value in (SETTINGS | CONNECTOR)[name].items()}

@@ -195,6 +195,12 @@ public final class UsageTrackingErrors {
         "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME", null, "name", name, "one", one, "other", other);
   }
 
+  /** A table that the session finds by a connector whose tables no statement changes. */
+  public static UsageTrackingException kernelTable(String table, String setting, String value) {
+    return Conditions.error(
+        "USAGE_TRACKING_KERNEL_TABLE", null, "table", table, "setting", setting, "value", value);
+  }
+
   /** Delta's refusal of what is not a Delta table. */
   public static UsageTrackingException missingDeltaTable(DeltaTableIdentifier missing) {
     return ofDelta(DeltaErrors.notADeltaTableException(missing));

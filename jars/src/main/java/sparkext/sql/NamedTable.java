@@ -48,6 +48,14 @@ final class NamedTable {
   private static final String VARIABLE = "${";
   private static final String NO_VARIABLE = "$${" + UNSET + "}{";
 
+  /** By which Delta's catalog says of what connector its tables are, and its default. */
+  private static final String CONNECTOR = "spark.databricks.delta.v2.enableMode";
+
+  private static final String EITHER = "AUTO";
+
+  /** Where Kernel's tables are since Delta 4.4; this is compiled without them. */
+  private static final String KERNEL_CONNECTOR = "io.delta.spark.internal.v2.";
+
   private final SparkSession session;
   private final List<String> parts;
   private final DeltaTableV2 table;
@@ -67,7 +75,8 @@ final class NamedTable {
    * The table that SQL means by a name, which is not read as SQL text: no variable in it is
    * substituted.
    *
-   * @throws UsageTrackingException USAGE_TRACKING_INVALID_TABLE_NAME; DELTA_MISSING_DELTA_TABLE
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_TABLE_NAME; DELTA_MISSING_DELTA_TABLE;
+   *     USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable byName(SparkSession session, String name) {
     return byParts(session, NameParts.inView(session, NameParts.of(name)));
@@ -76,7 +85,7 @@ final class NamedTable {
   /**
    * The table that SQL means by the parts of a name, whatever view it is in.
    *
-   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
+   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable byParts(SparkSession session, List<String> given) {
     Found found = resolve(session, given);
@@ -233,11 +242,17 @@ final class NamedTable {
     LogicalPlan table =
         new UnresolvedTable(
             CollectionConverters.asScala(parts).toList(), "ALTER TABLE", /* suggest= */ false);
-    if (session.sessionState().analyzer().execute(table) instanceof ResolvedTable found
-        && found.table() instanceof DeltaTableV2 delta) {
-      Snapshot newest = delta.update();
-      if (newest.version() >= 0) {
-        return new Found(found, delta, newest);
+    if (session.sessionState().analyzer().execute(table) instanceof ResolvedTable found) {
+      if (found.table() instanceof DeltaTableV2 delta) {
+        Snapshot newest = delta.update();
+        if (newest.version() >= 0) {
+          return new Found(found, delta, newest);
+        }
+      }
+      if (found.table().getClass().getName().startsWith(KERNEL_CONNECTOR)) {
+        // Delta's commands do not know it, and what Spark's would change is the catalog.
+        String connector = session.conf().get(CONNECTOR, EITHER);
+        throw UsageTrackingErrors.kernelTable(NameParts.name(parts), CONNECTOR, connector).sneak();
       }
     }
     throw UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts)).sneak();

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delta's two connectors: which one a session has, and from which Delta on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+
+from tests.support.releases import DELTA, SPARK
+
+SetConf = Callable[[str, str], None]
+Rows = list[tuple[object, ...]]
+
+MODE = "spark.databricks.delta.v2.enableMode"
+MODES = ["NONE", "AUTO", "STRICT"]
+# Where most tests of this folder run as they stand, and where all do that is not Kernel's.
+AUTO_ELSEWHERE: list[Any] = [
+    "STRICT",
+    *(pytest.param(m, marks=pytest.mark.matrix) for m in MODES[:2]),
+]
+TWO_CONNECTORS = pytest.mark.skipif(DELTA < (4, 4), reason="Delta has one connector")
+# Earlier ones do not look at Kernel's tables again before they run a query.
+LOOKS_AGAIN = SPARK >= (4, 2)
+
+
+def rows(frame: DataFrame) -> Rows:
+    return sorted(map(tuple, frame.collect()), key=repr)

@@ -1,0 +1,543 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes of tracked tables by Delta's two connectors.
+
+Kernel's writes none, since it does not know the feature. What stays Delta's own there, most of it
+by path, goes by the rules as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from tests.integration.connectors import (
+    AUTO_ELSEWHERE,
+    LOOKS_AGAIN,
+    MODE,
+    TWO_CONNECTORS,
+    SetConf,
+    rows,
+)
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import FEATURE, FLAG, UUID
+
+pytestmark = [TWO_CONNECTORS, pytest.mark.without("auto-compact")]
+
+Write = Callable[[Table], object]
+
+COLUMNS = "(id INT, a STRING, b STRING)"
+ROW = "SELECT 7 AS id, 'x' AS a, 'y' AS b"
+MAPPED = f"USING delta TBLPROPERTIES ({NAME_MODE})"
+
+
+@pytest.fixture
+def clean(named_table: Table) -> Table:
+    """A tracked table with two rows, in which nothing was dropped or renamed."""
+    named_table.create_tracked("id INT, a STRING, b STRING")
+    named_table.insert("(1, 'one', 'old')")
+    named_table.insert("(2, 'two', 'old')")
+    return named_table
+
+
+@pytest.fixture
+def changed(clean: Table) -> Table:
+    """That table, of which `a` is `c` now and `b` was dropped: both names are in its files."""
+    clean.alter("RENAME COLUMN a TO c")
+    clean.alter("DROP COLUMN b")
+    return clean
+
+
+def by_path(table: Table) -> str:
+    return f"delta.`{table.path}`"
+
+
+def delta_table(table: Table) -> DeltaTable:
+    return DeltaTable.forPath(table.spark, str(table.path))
+
+
+def row(table: Table) -> DataFrame:
+    return table.spark.sql(ROW)
+
+
+def sink(table: Table) -> None:
+    """A stream into the table's path."""
+    source, checkpoint = (table.path.with_name(f"of-{what}") for what in ("source", "sink"))
+    row(table).write.parquet(str(source))
+    stream = table.spark.readStream.schema(row(table).schema).parquet(str(source))
+    writer = stream.writeStream.format("delta").option("mergeSchema", "true")
+    writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+    writer.start(str(table.path)).awaitTermination()
+
+
+# Gives the table the columns of ROW; the row as well, or none.
+REPLACEMENTS: dict[str, Write] = {
+    "REPLACE": lambda t: t.spark.sql(f"REPLACE TABLE named {COLUMNS} {MAPPED}"),
+    "CREATE OR REPLACE": lambda t: t.spark.sql(f"CREATE OR REPLACE TABLE named {COLUMNS} {MAPPED}"),
+    "AS SELECT": lambda t: t.spark.sql(f"CREATE OR REPLACE TABLE named {MAPPED} AS {ROW}"),
+    "AS SELECT by path": lambda t: t.spark.sql(
+        f"CREATE OR REPLACE TABLE {by_path(t)} {MAPPED} AS {ROW}"
+    ),
+    "saveAsTable": lambda t: (
+        row(t)
+        .write.format("delta")
+        .mode("overwrite")
+        .option("overwriteSchema", "true")
+        .saveAsTable("named")
+    ),
+    "save": lambda t: (
+        row(t)
+        .write.format("delta")
+        .mode("overwrite")
+        .option("overwriteSchema", "true")
+        .save(str(t.path))
+    ),
+    "writeTo": lambda t: (
+        row(t)
+        .writeTo("named")
+        .using("delta")
+        .tableProperty("delta.columnMapping.mode", "name")
+        .createOrReplace()
+    ),
+    "writeTo by path": lambda t: (
+        row(t)
+        .writeTo(by_path(t))
+        .using("delta")
+        .tableProperty("delta.columnMapping.mode", "name")
+        .createOrReplace()
+    ),
+    "builder": lambda t: (
+        DeltaTable.createOrReplace(t.spark)
+        .tableName("named")
+        .addColumns(row(t).schema)
+        .property("delta.columnMapping.mode", "name")
+        .execute()
+    ),
+}
+EVERY_REPLACEMENT = pytest.mark.parametrize("replace", REPLACEMENTS.values(), ids=REPLACEMENTS)
+
+
+@EVERY_REPLACEMENT
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_replacement_gives_no_name_of_before_to_another_column(
+    changed: Table, conf: SetConf, mode: str, replace: Write
+) -> None:
+    before = changed.log.version
+    conf(MODE, mode)
+
+    with changed.one_commit():
+        replace(changed)
+
+    assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
+    assert changed.log.columns == {"id": (1, "id"), "a": (4, UUID), "b": (5, UUID)}
+    assert changed.rows() in ([], [(7, "x", "y")])
+    assert rows(changed.frame(before)) == [(1, "one"), (2, "two")]
+    with changed.one_commit():
+        delta_table(changed).restoreToVersion(before)
+    assert changed.rows() == [(1, "one"), (2, "two")]
+    assert (changed.log.flag, changed.log.columns) == ("true", {"id": (1, "id"), "c": (2, "a")})
+
+
+@EVERY_REPLACEMENT
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_replacement_by_the_same_columns_leaves_the_flag(
+    clean: Table, conf: SetConf, mode: str, replace: Write
+) -> None:
+    conf(MODE, mode)
+
+    with clean.one_commit():
+        replace(clean)
+
+    assert (clean.log.flag, clean.log.is_tracked) == ("false", True)
+    assert clean.log.columns == {"id": (1, "id"), "a": (2, "a"), "b": (3, "b")}
+    assert clean.rows() in ([], [(7, "x", "y")])
+
+
+@EVERY_REPLACEMENT
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_replacement_that_drops_a_column_sets_the_flag(
+    named_table: Table, conf: SetConf, mode: str, replace: Write
+) -> None:
+    named_table.create_tracked("id INT, a STRING, more INT")
+    conf(MODE, mode)
+
+    with named_table.one_commit():
+        replace(named_table)
+
+    assert (named_table.log.flag, named_table.log.is_tracked) == ("true", True)
+    assert named_table.log.columns == {"id": (1, "id"), "a": (2, "a"), "b": (4, UUID)}
+
+
+# Adds the columns and the row of ROW by path.
+EVOLUTIONS: dict[str, Write] = {
+    "append": lambda t: (
+        row(t).write.format("delta").mode("append").option("mergeSchema", "true").save(str(t.path))
+    ),
+    "sink": sink,
+    "merge": lambda t: (
+        delta_table(t)
+        .alias("t")
+        .merge(row(t).alias("s"), "t.id = s.id")
+        .withSchemaEvolution()
+        .whenNotMatchedInsertAll()
+        .execute()
+    ),
+}
+
+
+@pytest.mark.parametrize("evolve", EVOLUTIONS.values(), ids=EVOLUTIONS)
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_column_that_a_write_adds_gets_no_name_of_before(
+    changed: Table, conf: SetConf, mode: str, evolve: Write
+) -> None:
+    conf(MODE, mode)
+
+    with changed.one_commit():
+        evolve(changed)
+
+    assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
+    assert changed.log.columns == {
+        **{"id": (1, "id"), "c": (2, "a")},
+        **{"a": (4, UUID), "b": (5, UUID)},
+    }
+    assert changed.rows() == [(1, "one", None, None), (2, "two", None, None), (7, None, "x", "y")]
+
+
+# Whatever is done to the rows of a table by its path, and what is left of them.
+ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
+    "delete": (lambda t: delta_table(t).delete("id = 1"), [(2, "two")]),
+    "update": (
+        lambda t: delta_table(t).update("id = 1", {"c": "'new'"}),
+        [(1, "new"), (2, "two")],
+    ),
+    "merge": (
+        lambda t: (
+            delta_table(t)
+            .alias("t")
+            .merge(row(t).alias("s"), "t.id = 1")
+            .whenMatchedUpdate(set={"id": "s.id"})
+            .execute()
+        ),
+        [(2, "two"), (7, "one")],
+    ),
+    "replaceWhere": (
+        lambda t: (
+            t.spark.sql("SELECT 1 AS id, 'new' AS c")
+            .write.format("delta")
+            .mode("overwrite")
+            .option("replaceWhere", "id = 1")
+            .save(str(t.path))
+        ),
+        [(1, "new"), (2, "two")],
+    ),
+    "overwrite by name": (
+        lambda t: (
+            t.spark.sql("SELECT 7 AS id")
+            .write.format("delta")
+            .mode("overwrite")
+            .saveAsTable("named")
+        ),
+        [(7, None)],
+    ),
+    "optimize": (
+        lambda t: delta_table(t).optimize().executeCompaction(),
+        [(1, "one"), (2, "two")],
+    ),
+    "optimize by name": (
+        lambda t: DeltaTable.forName(t.spark, "named").optimize().executeCompaction(),
+        [(1, "one"), (2, "two")],
+    ),
+    "a further feature": (
+        lambda t: delta_table(t).addFeatureSupport("appendOnly"),
+        [(1, "one"), (2, "two")],
+    ),
+    "a further feature by name": (
+        lambda t: DeltaTable.forName(t.spark, "named").addFeatureSupport("appendOnly"),
+        [(1, "one"), (2, "two")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "left"), ROW_CHANGES.values(), ids=ROW_CHANGES)
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_change_of_rows_keeps_flag_and_names(
+    changed: Table, conf: SetConf, mode: str, change: Write, left: list[tuple[object, ...]]
+) -> None:
+    conf(MODE, mode)
+
+    with changed.one_commit():
+        change(changed)
+
+    assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
+    assert changed.log.physical_names == {"id": "id", "c": "a"}
+    assert changed.rows() == left
+
+
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_restore_by_name_keeps_the_flag(clean: Table, conf: SetConf, mode: str) -> None:
+    before = clean.log.version
+    clean.alter("RENAME COLUMN a TO c")
+    conf(MODE, mode)
+
+    with clean.one_commit():
+        DeltaTable.forName(clean.spark, "named").restoreToVersion(before)
+
+    assert (clean.log.flag, clean.log.is_tracked) == ("true", True)
+    assert clean.log.physical_names == {"id": "id", "a": "a", "b": "b"}
+    assert clean.rows() == [(1, "one", "old"), (2, "two", "old")]
+
+
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_builder_drops_the_feature_with_its_flag(
+    changed: Table, conf: SetConf, mode: str
+) -> None:
+    conf(MODE, mode)
+
+    with changed.one_commit():
+        DeltaTable.forName(changed.spark, "named").dropFeatureSupport(FEATURE)
+
+    assert (changed.log.flag, changed.log.is_tracked) == (None, False)
+    assert changed.log.physical_names == {"id": "id", "c": "a"}
+    assert changed.rows() == [(1, "one"), (2, "two")]
+
+
+# Makes a table of the columns of ROW.
+CREATIONS: dict[str, Callable[[Table, str], object]] = {
+    "CREATE": lambda t, properties: t.spark.sql(
+        f"CREATE TABLE {t.name} {COLUMNS} USING delta TBLPROPERTIES ({properties})"
+    ),
+    "AS SELECT": lambda t, properties: t.spark.sql(
+        f"CREATE TABLE {t.name} USING delta TBLPROPERTIES ({properties}) AS {ROW}"
+    ),
+    "CREATE OR REPLACE": lambda t, properties: t.spark.sql(
+        f"CREATE OR REPLACE TABLE {t.name} {COLUMNS} USING delta TBLPROPERTIES ({properties})"
+    ),
+}
+FLAG_OF_A_USER = f"'{FLAG}' = 'false'"
+
+
+def assert_new(table: Table) -> None:
+    assert (table.log.flag, table.log.is_tracked) == ("false", True)
+    assert table.log.columns == {"id": (1, "id"), "a": (2, "a"), "b": (3, "b")}
+    assert table.rows() in ([], [(7, "x", "y")])
+    row(table).write.format("delta").mode("overwrite").save(str(table.path))
+    assert table.rows() == [(7, "x", "y")]
+
+
+@pytest.mark.parametrize("create", CREATIONS.values(), ids=CREATIONS)
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_new_table_is_tracked(
+    named_table: Table, conf: SetConf, mode: str, create: Callable[[Table, str], object]
+) -> None:
+    conf(MODE, mode)
+    with refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
+        create(named_table, f"{TRACKED}, {NAME_MODE}, {FLAG_OF_A_USER}")
+    assert not named_table.path.exists()
+
+    create(named_table, f"{TRACKED}, {NAME_MODE}")
+
+    assert_new(named_table)
+
+
+@pytest.mark.parametrize("create", CREATIONS.values(), ids=CREATIONS)
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_new_table_without_a_name_is_tracked(
+    table: Table, conf: SetConf, mode: str, create: Callable[[Table, str], object]
+) -> None:
+    conf(MODE, mode)
+    with refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
+        create(table, f"{TRACKED}, {NAME_MODE}, {FLAG_OF_A_USER}")
+
+    create(table, f"{TRACKED}, {NAME_MODE}")
+
+    assert_new(table)
+
+
+@pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
+def test_a_table_of_the_builder_is_tracked(named_table: Table, conf: SetConf, mode: str) -> None:
+    conf(MODE, mode)
+    builder = DeltaTable.create(named_table.spark).tableName("named")
+
+    builder.addColumns(row(named_table).schema).property(
+        "delta.columnMapping.mode", "name"
+    ).property(f"delta.feature.{FEATURE}", "supported").execute()
+
+    assert_new(named_table)
+
+
+# What Kernel's tables refuse, of a table `{t}` with the columns `id` and `c`; None where the error
+# has no condition. Delta's commands take no table of Kernel's, tracked or not.
+UNSUPPORTED = "UNSUPPORTED_FEATURE.TABLE_OPERATION"
+NOT_OF_DELTA = "DELTA_ONLY_OPERATION"
+REFUSED = {
+    "INSERT INTO {t} VALUES (3, 'three')": None,
+    "INSERT INTO {t} BY NAME SELECT 3 AS id, 'three' AS c": None,
+    "INSERT OVERWRITE {t} VALUES (3, 'three')": UNSUPPORTED,
+    "UPDATE {t} SET c = 'x'": UNSUPPORTED,
+    "DELETE FROM {t}": "_LEGACY_ERROR_TEMP_1121",
+    "MERGE INTO {t} USING (SELECT 7 AS k) ON id = k WHEN MATCHED THEN DELETE": UNSUPPORTED,
+    "TRUNCATE TABLE {t}": "_LEGACY_ERROR_TEMP_1121",
+    "OPTIMIZE {t}": NOT_OF_DELTA,
+    "REORG TABLE {t} APPLY (PURGE)": "DELTA_NOT_A_DELTA_TABLE",
+    "RESTORE TABLE {t} TO VERSION AS OF 1": NOT_OF_DELTA,
+    "VACUUM {t}": NOT_OF_DELTA,
+    "DESCRIBE HISTORY {t}": NOT_OF_DELTA,
+    "DESCRIBE DETAIL {t}": "DELTA_OPERATION_MISSING_PATH",
+    "CREATE TABLE other SHALLOW CLONE {t}": "DELTA_CLONE_UNSUPPORTED_SOURCE",
+    "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.hasDroppedOrRenamed' = 'false')": (
+        "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
+    ),
+}
+# Spark looks for the column in the catalog, and for the path's schema there.
+ALTERED = {
+    "ALTER TABLE {t} RENAME COLUMN c TO d": "FIELD_NOT_FOUND",
+    "ALTER TABLE {t} DROP COLUMN c": "FIELD_NOT_FOUND",
+    "ALTER TABLE {t} ALTER COLUMN c COMMENT 'x'": "FIELD_NOT_FOUND",
+    "ALTER TABLE {t} REPLACE COLUMNS (id INT)": "FIELD_NOT_FOUND",
+}
+# It changes the catalog by them, and Delta does not hear of it: with spark-ext and without.
+UNHEARD = [
+    "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
+    "ALTER TABLE {t} DROP FEATURE columnMapping",
+    "ALTER TABLE {t} DROP FEATURE columnMappingUsageTracking",
+    "ALTER TABLE {t} ADD COLUMN more INT",
+]
+
+
+def assert_refused(table: Table, statement: str, condition: str | None) -> None:
+    """The condition is Spark's or Kernel's, of which earlier ones may have others."""
+    with table.no_commit(), pytest.raises((PySparkException, Py4JJavaError)) as refused:
+        table.spark.sql(statement)
+    if LOOKS_AGAIN and condition is not None:
+        error = refused.value
+        thrown = error.java_exception if isinstance(error, Py4JJavaError) else error
+        assert thrown.getCondition() == condition, statement
+
+
+def test_kernel_writes_no_tracked_table(changed: Table, conf: SetConf) -> None:
+    conf(MODE, "STRICT")
+
+    for statement, condition in {**REFUSED, **ALTERED}.items():
+        assert_refused(changed, statement.format(t="named"), condition)
+    for statement, condition in REFUSED.items():
+        assert_refused(changed, statement.format(t=by_path(changed)), condition)
+    for statement in [*ALTERED, *UNHEARD]:
+        assert_refused(changed, statement.format(t=by_path(changed)), "SCHEMA_NOT_FOUND")
+
+
+def test_what_changes_the_catalog_alone_does_nothing_to_the_table(
+    changed: Table, conf: SetConf
+) -> None:
+    conf(MODE, "STRICT")
+    with changed.no_commit():
+        for statement in UNHEARD:
+            changed.spark.sql(statement.format(t="named"))
+    assert changed.rows() == [(1, "one"), (2, "two")]
+
+    conf(MODE, "NONE")
+    assert changed.rows() == [(1, "one"), (2, "two")]
+    changed.alter("ADD COLUMN more INT")
+    changed.alter("RENAME COLUMN c TO d")
+    assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
+    assert changed.log.columns == {"id": (1, "id"), "d": (2, "a"), "more": (4, UUID)}
+
+
+def test_a_table_that_is_made_like_one_of_kernel_is_no_tracked_one(
+    changed: Table, conf: SetConf
+) -> None:
+    conf(MODE, "STRICT")
+
+    try:
+        changed.spark.sql("CREATE TABLE other LIKE named")
+        assert not changed.path.with_name("other").joinpath("_delta_log").exists()
+        changed.spark.sql("DROP TABLE other")
+        changed.spark.sql("CREATE TABLE other LIKE named USING delta")
+
+        other = Table(changed.spark, changed.path.with_name("other"), "other")
+        assert (other.log.flag, other.log.is_tracked) == (None, False)
+        assert other.log.columns == {"id": (None, None), "c": (None, None)}
+    finally:
+        changed.spark.sql("DROP TABLE IF EXISTS other")
+
+
+def test_kernel_names_the_feature_that_it_does_not_know(changed: Table, conf: SetConf) -> None:
+    conf(MODE, "STRICT")
+
+    for name in ("named", by_path(changed)):
+        with changed.no_commit(), pytest.raises(Py4JJavaError) as refused:
+            changed.spark.sql(f"INSERT INTO {name} VALUES (3, 'three')")
+
+        thrown = refused.value.java_exception
+        assert thrown.getClass().getSimpleName() == "UnsupportedTableFeatureException"
+        assert FEATURE in thrown.getMessage()
+
+
+# By the table's name, from a DataFrame with a further row.
+FRAME_WRITES: dict[str, Callable[[DataFrame], object]] = {
+    "saveAsTable": lambda frame: frame.write.format("delta").mode("append").saveAsTable("named"),
+    "insertInto": lambda frame: frame.write.insertInto("named"),
+    "writeTo": lambda frame: frame.writeTo("named").append(),
+    "overwritePartitions": lambda frame: frame.writeTo("named").overwritePartitions(),
+    "delete": lambda frame: DeltaTable.forName(frame.sparkSession, "named").delete("id = 1"),
+    "update": lambda frame: DeltaTable.forName(frame.sparkSession, "named").update(
+        set={"id": "id + 1"}
+    ),
+    "merge": lambda frame: (
+        DeltaTable.forName(frame.sparkSession, "named")
+        .merge(frame.selectExpr("id AS k"), "id = k")
+        .whenMatchedDelete()
+        .execute()
+    ),
+    "vacuum": lambda frame: DeltaTable.forName(frame.sparkSession, "named").vacuum(),
+}
+
+
+def test_no_frame_is_written_by_name_under_strict(changed: Table, conf: SetConf) -> None:
+    conf(MODE, "STRICT")
+    further = changed.spark.sql("SELECT 3 AS id, 'three' AS c")
+
+    for write in FRAME_WRITES.values():
+        with changed.no_commit(), pytest.raises((PySparkException, Py4JJavaError)):
+            write(further)
+
+
+def test_a_sink_by_name_writes_nothing_under_strict(
+    changed: Table, conf: SetConf, tmp_path: Path
+) -> None:
+    changed.spark.sql("SELECT 3 AS id, 'three' AS c").write.parquet(str(tmp_path / "s"))
+    source = changed.spark.readStream.schema("id INT, c STRING").parquet(str(tmp_path / "s"))
+    conf(MODE, "STRICT")
+    writer = source.writeStream.option("checkpointLocation", str(tmp_path / "c"))
+
+    with changed.no_commit(), pytest.raises((PySparkException, Py4JJavaError)):
+        writer.trigger(availableNow=True).toTable("named").awaitTermination()
+
+
+@pytest.mark.parametrize("mode", ["AUTO", "NONE"])
+def test_the_same_statements_go_by_the_rules(changed: Table, conf: SetConf, mode: str) -> None:
+    conf(MODE, mode)
+
+    for name in ("named", by_path(changed)):
+        changed.spark.sql(f"INSERT INTO {name} VALUES (3, 'three')")
+        changed.spark.sql(f"UPDATE {name} SET c = 'new' WHERE id = 1")
+        changed.spark.sql(
+            f"MERGE INTO {name} t USING (SELECT 3 AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE"
+        )
+        changed.spark.sql(f"ALTER TABLE {name} ADD COLUMN a STRING")
+        assert changed.log.columns["a"][1] == UUID
+        changed.spark.sql(f"ALTER TABLE {name} RENAME COLUMN a TO d")
+        changed.spark.sql(f"ALTER TABLE {name} DROP COLUMN d")
+        with changed.refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
+            changed.spark.sql(
+                f"ALTER TABLE {name} SET TBLPROPERTIES"
+                " ('delta.columnMapping.hasDroppedOrRenamed' = 'false')"
+            )
+
+    assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
+    assert changed.log.columns == {"id": (1, "id"), "c": (2, "a")}
+    assert changed.rows() == [(1, "new"), (2, "two")]
