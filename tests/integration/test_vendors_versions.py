@@ -221,7 +221,7 @@ def test_beside_a_vendors_spark_the_package_needs_no_other(
     modules = tmp_path / "modules"
     modules.mkdir()
     for module in (pyspark, py4j):
-        (modules / module.__name__).symlink_to(Path(module.__file__).parent)
+        (modules / module.__name__).symlink_to(Path(module.__path__[0]))
     venv.create(tmp_path / "venv", symlinks=True)
     environment = Environment(tmp_path / "venv")
     ours = Path(spark_ext.__file__).parent

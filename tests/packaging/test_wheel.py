@@ -201,7 +201,7 @@ def test_on_an_index_links_of_the_readme_lead_to_the_repository(copy: Path, tmp_
     with (copy / "pyproject.toml").open("a") as project:
         project.write(f'\n[project.urls]\nRepository = "{repository}"\n')
 
-    page = metadata_of(built("wheel", copy, tmp_path / "dist")).metadata.get_payload()
+    page = metadata_of(built("wheel", copy, tmp_path / "dist")).read_text("METADATA") or ""
 
     links = re.findall(r"\]\(([^)]+)\)", page)
     files = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", README)}
