@@ -270,6 +270,62 @@ def test_two_deltas_are_found_wherever_they_are(tmp_path: Path, jar: Path) -> No
     assert str(vendors) in finding.found
 
 
+def test_one_delta_by_several_links_is_one(tmp_path: Path, jar: Path) -> None:
+    _, name, version = session.submit_options()[PACKAGES].split(":")
+    vendors = f"{name}-{version}-amzn-1.jar"
+    environ = a_spark(tmp_path / "spark", vendors)
+    (tmp_path / "spark" / "jars" / "delta-spark.jar").symlink_to(vendors)
+
+    finding = installation.delta(environ, {DRIVER_CLASS_PATH: f"{tmp_path}/spark/jars/*"})
+
+    assert finding.status == NOTE
+
+
+# Of a Spark without a class that the ALTER TABLE of Delta 4.2.0 needs.
+OF_DELTA_4_2 = {PACKAGES: "io.delta:delta-spark_4.1_2.13:4.2.0"}
+
+
+def finding_on_4_1_2(folder: Path, jars: tuple[str, ...], settings: dict[str, str]) -> Diagnosis:
+    environ = a_spark(folder / "spark", "spark-core_2.13-4.1.2.jar", *jars)
+    (folder / "spark" / "conf").mkdir()
+    return installation.pair(environ, None, settings)
+
+
+@pytest.fixture
+def delta_4_2(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "submit_options", lambda: OF_DELTA_4_2)
+
+
+def test_a_class_that_nothing_has_is_a_problem(tmp_path: Path, delta_4_2: None) -> None:
+    assert finding_on_4_1_2(tmp_path, (), {}).status == PROBLEM
+
+
+@pytest.mark.parametrize("jar_name", ["delta-spark_4.1_2.13-4.2.0.jar", "delta-spark.jar"])
+def test_a_delta_that_may_be_mended_is_not_called_sound(
+    tmp_path: Path, delta_4_2: None, jar_name: str
+) -> None:
+    finding = finding_on_4_1_2(tmp_path, (jar_name,), {})
+
+    assert finding.status == (NOTE if "4.2.0" in jar_name else OK)
+
+
+def test_what_is_not_seen_is_not_called_sound(tmp_path: Path, delta_4_2: None) -> None:
+    finding = finding_on_4_1_2(tmp_path, (), {"spark.jars.repositories": "https://example.org"})
+
+    assert finding.status == NOTE
+    assert "IgnoreCachedData" in str(finding.problem)
+
+
+def test_a_delta_of_another_spark_on_the_class_path_is_found(tmp_path: Path, jar: Path) -> None:
+    environ = a_spark(tmp_path / "spark", f"spark-core_2.13-{pyspark.__version__}.jar")
+    other = delta_jar(tmp_path / f"delta-spark_{OTHER_LINE}_2.13-4.4.0.jar")
+
+    finding = installation.pair(environ, None, {JARS: str(other)})
+
+    assert finding.status == PROBLEM
+    assert str(other) in finding.found
+
+
 @pytest.mark.parametrize(("has_jars", "status"), [(True, NOTE), (False, PROBLEM)])
 def test_a_missing_package_is_no_problem_where_spark_has_deltas_jars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_jars: bool, status: str
@@ -444,6 +500,44 @@ def test_an_extension_whose_jar_is_elsewhere_is_not_judged(jar: Path) -> None:
 
     assert finding.status == NOTE
     assert "s3a://jars/spark-ext.jar" in finding.found
+
+
+def test_an_extension_of_delta_without_its_jar_is_found(tmp_path: Path, jar: Path) -> None:
+    defaults = {session.EXTENSIONS: f"{DELTA},{OURS}", JARS: str(jar)}
+
+    finding = finding_of_class_path(None, defaults)
+
+    assert finding.status == PROBLEM
+    assert finding_of_class_path(None, {**defaults, **OF_DELTA_4_2}).status == OK
+    assert session.submit_options()[PACKAGES] in str(finding.advice)
+
+
+def test_a_password_is_not_shown(jar: Path) -> None:
+    defaults = {
+        session.EXTENSIONS: f"{DELTA},{OURS}",
+        JARS: "https://user:secret@example.org/spark-ext.jar",
+    }
+
+    assert "secret" not in finding_of_class_path(None, defaults).found
+
+
+@pytest.mark.parametrize("content", [b"no archive", b"PK\5\6" + b"\xff" * 18])
+def test_a_damaged_jar_on_the_class_path_is_none_of_ours(
+    tmp_path: Path, jar: Path, content: bytes
+) -> None:
+    home = tmp_path / "spark"
+    (home / "jars").mkdir(parents=True)
+    (home / "jars" / "damaged.jar").write_bytes(content)
+
+    assert finding_of_class_path(home, {}).status == OK
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, jar: Path) -> None:
+    home = tmp_path / "spark"
+    (home / "jars").mkdir(parents=True)
+    os.mkfifo(home / "jars" / "pipe.jar")
+
+    assert finding_of_class_path(home, {}).status == OK
 
 
 # Settings.

@@ -273,6 +273,10 @@ def test_configure_sees_folders_of_classes(tmp_path: Path, monkeypatch: pytest.M
         ("SPARK_SUBMIT_OPTS", "-Da=b -Xbootclasspath/a:/x.jar"),
         ("JAVA_TOOL_OPTIONS", "-javaagent:/x.jar"),
         ("JDK_JAVA_OPTIONS", "@/opt/options"),
+        ("_JAVA_OPTIONS", "--upgrade-module-path /x"),
+        ("SPARK_SUBMIT_OPTS", "-cp /x/*"),
+        ("SPARK_PREPEND_CLASSES", "1"),
+        ("DEFAULT_ARTIFACT_REPOSITORY", "https://maven.example.org"),
     ],
 )
 def test_what_the_environment_may_add_is_left_to_the_jar(
@@ -319,11 +323,12 @@ def test_defaults_that_a_running_jvm_has_read_are_not_read_again(
     configured(monkeypatch, tmp_path)
 
 
-def test_what_a_script_may_add_is_left_to_the_jar(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["spark-env.sh", "java-opts"])
+def test_what_a_file_may_add_is_left_to_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "spark-env.sh").touch()
+    (tmp_path / "conf" / name).touch()
 
     configured(monkeypatch, tmp_path)
 
