@@ -2,10 +2,10 @@
 """What one vendor or another sets by default, as far as the released Delta and Spark have it.
 
 TEST_SETTINGS in the environment says with which of them the tests' session starts: `vendors` for
-all at once, which no vendor has, or names such as `auto-compact,row-tracking`; `one-connector`
-is not among the former. A test that one of
+all at once, which no vendor has, or names such as `auto-compact,row-tracking`. A test that one of
 them changes, by a further commit, file, column or feature that it would count, is marked with its
-name, as `@pytest.mark.without("auto-compact")`, and runs without it.
+name, as `@pytest.mark.without("auto-compact")`, and runs without it. `one-connector` is no
+vendor's, and has a name of its own only.
 """
 
 from __future__ import annotations
