@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from delta.tables import DeltaTable
@@ -67,12 +68,13 @@ def row(table: Table) -> DataFrame:
 
 def sink(table: Table) -> None:
     """A stream into the table's path."""
-    source, checkpoint = (table.path.with_name(f"of-{what}") for what in ("source", "sink"))
-    row(table).write.parquet(str(source))
-    stream = table.spark.readStream.schema(row(table).schema).parquet(str(source))
-    writer = stream.writeStream.format("delta").option("mergeSchema", "true")
-    writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
-    writer.start(str(table.path)).awaitTermination()
+    with TemporaryDirectory() as folder:
+        source, checkpoint = f"{folder}/source", f"{folder}/checkpoint"
+        row(table).write.parquet(source)
+        stream = table.spark.readStream.schema(row(table).schema).parquet(source)
+        writer = stream.writeStream.format("delta").option("mergeSchema", "true")
+        writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        writer.start(str(table.path)).awaitTermination()
 
 
 # Gives the table the columns of ROW; the row as well, or none.

@@ -349,6 +349,7 @@ def test_what_is_held_by_name_is_refused_after_names_changed(
     assert named_table.rows("a, d, b") == ROWS
 
 
+@pytest.mark.without("auto-compact")
 @pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark keeps the version that it found")
 def test_kernel_s_tables_are_read_by_the_names_of_now(named_table: Table, conf: SetConf) -> None:
     create(named_table)
