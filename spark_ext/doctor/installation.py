@@ -15,7 +15,7 @@ from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, wi
 from spark_ext.doctor.jars import jar_version
 from spark_ext.errors import ExtensionJarMissingError, UnsupportedSparkVersionError
 from spark_ext.launch import session
-from spark_ext.launch.class_path import JARS, PACKAGES, ClassPath, class_path
+from spark_ext.launch.class_path import JARS, PACKAGES, ClassPath, class_path, entries
 from spark_ext.launch.releases import (
     DELTA_EXTENSION,
     artifact_of,
@@ -23,7 +23,6 @@ from spark_ext.launch.releases import (
     launched_spark,
     require_pair,
 )
-from spark_ext.launch.session import entries
 from spark_ext.launch.spark_home import module, spark_home
 from spark_ext.version import __version__
 

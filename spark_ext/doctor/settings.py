@@ -10,7 +10,7 @@ from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, Diagnosis, without_jar
 from spark_ext.doctor.jars import are_alike, jar_version
 from spark_ext.errors import ExtensionJarMissingError
 from spark_ext.launch import session
-from spark_ext.launch.class_path import JARS, PACKAGES, ClassPath
+from spark_ext.launch.class_path import JARS, PACKAGES, ClassPath, entries
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, is_delta
 from spark_ext.launch.session import CATALOG, DELTA_CATALOG, EXTENSIONS
 from spark_ext.launch.spark_defaults import defaults, is_there
@@ -110,7 +110,7 @@ def class_path(driver: ClassPath, settings: Mapping[str, str]) -> Diagnosis:
 
 
 def _brings_delta(driver: ClassPath, settings: Mapping[str, str]) -> bool:
-    packages = session.entries(settings.get(PACKAGES, ""))
+    packages = entries(settings.get(PACKAGES, ""))
     return bool(driver.holders(DELTA_EXTENSION)) or any(map(is_delta, packages))
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spark_ext.errors import SessionNotAttachableError
+from spark_ext.launch.class_path import entries
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, require_version
-from spark_ext.launch.session import EXTENSIONS, entries, is_remote, jar, joined
+from spark_ext.launch.session import EXTENSIONS, is_remote, jar, joined
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject, JVMView

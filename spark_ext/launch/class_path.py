@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple
@@ -102,8 +102,8 @@ def class_path(
         _SPARKS_JARS: [] if spark_home is None else jars_in(spark_home / "jars"),
         "Spark's settings": [] if defaults is None else [defaults.parent],
         JARS: [path for entry in listed for path in _local(entry)],
-        **{key: list(_entries(settings.get(key) or "")) for key in _CLASS_PATHS},
-        **{name: list(_entries(environ.get(name, ""))) for name in _CLASS_PATH_VARIABLES},
+        **{key: list(_places(settings.get(key) or "")) for key in _CLASS_PATHS},
+        **{name: list(_places(environ.get(name, ""))) for name in _CLASS_PATH_VARIABLES},
     }
     return ClassPath(
         {place: paths for place, paths in places.items() if paths},
@@ -117,13 +117,10 @@ def class_path(
 
 
 def _unseen_settings(settings: Mapping[str, str]) -> Iterator[str]:
-    yield from (entry for entry in _listed(settings, PACKAGES) if not _is_deltas(entry))
+    packages = _listed(settings, PACKAGES)
+    yield from (name for name in packages if not name.startswith(("io.delta:", "io.delta/")))
     yield from (key for key in _SOURCES if settings.get(key))
     yield from (key for key in _JAVA_OPTIONS if _brings_classes(settings.get(key)))
-
-
-def _is_deltas(package: str) -> bool:
-    return package.startswith(("io.delta:", "io.delta/"))
 
 
 def _unseen_files(defaults: Path | None) -> Iterator[str]:
@@ -144,12 +141,17 @@ def _brings_classes(options: str | None) -> bool:
     return _OPTION_WITH_CLASSES.search(options or "") is not None
 
 
-def _listed(settings: Mapping[str, str], key: str) -> list[str]:
-    # A builder keeps None as it is.
-    return [entry.strip() for entry in (settings.get(key) or "").split(",") if entry.strip()]
+def entries(joined: str) -> Iterable[str]:
+    """The entries of a comma-separated list as Spark reads it, each once, in order."""
+    entries = (entry.strip() for entry in joined.split(","))
+    return dict.fromkeys(entry for entry in entries if entry)
 
 
-def _entries(joined: str) -> Iterator[Path]:
+def _listed(settings: Mapping[str, str], key: str) -> Iterable[str]:
+    return entries(settings.get(key) or "")  # a builder keeps None as it is
+
+
+def _places(joined: str) -> Iterator[Path]:
     for entry in filter(None, joined.split(os.pathsep)):
         path = Path(entry)
         if path.name == "*":

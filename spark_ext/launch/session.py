@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +19,7 @@ from spark_ext.errors import (
     SessionAlreadyRunningError,
     UnquotableArgumentError,
 )
-from spark_ext.launch.class_path import GATEWAY, JARS, PACKAGES, class_path
+from spark_ext.launch.class_path import GATEWAY, JARS, PACKAGES, class_path, entries
 from spark_ext.launch.releases import (
     DELTA_EXTENSION,
     USAGE_TRACKING_EXTENSION,
@@ -171,12 +171,6 @@ def _classic_spark() -> Iterator[None]:
 def joined(present: str, added: str) -> str:
     """Two comma-separated lists as one, each entry once, in order."""
     return ",".join(entries(f"{present},{added}"))
-
-
-def entries(joined: str) -> Iterable[str]:
-    """The entries of a comma-separated list as Spark reads it, each once, in order."""
-    entries = (entry.strip() for entry in joined.split(","))
-    return dict.fromkeys(entry for entry in entries if entry)
 
 
 def is_remote(value: Any) -> bool:

@@ -239,3 +239,11 @@ if __name__ == "__main__":
     asked = [None, *(Filter(*each) for each in json.loads(filters))]
     found = [told(ENGINES[name], Path(table), each) for each in asked]
     print(json.dumps(found))
+# Those that a checkout installs; the others are of the day.
+HERE = (
+    "clickhouse",
+    "clickhouse_without_push_down",
+    "deltalake_by_datafusion",
+    "deltalake_by_pyarrow",
+    "polars",
+)

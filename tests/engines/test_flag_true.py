@@ -15,20 +15,13 @@ from pyspark.sql import SparkSession
 
 from spark_ext import UsageTracking
 from tests.engines import engines
-from tests.engines.filtered import ENGINES, Filter, told
+from tests.engines.filtered import ENGINES, HERE, Filter, told
 from tests.engines.misled import CASES, Case
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 
 Rows = list[dict[str, Any]]
 Engine = Callable[[Path, Filter | None], Rows]
 
-HERE = (
-    "clickhouse",
-    "clickhouse_without_push_down",
-    "deltalake_by_datafusion",
-    "deltalake_by_pyarrow",
-    "polars",
-)
 # What is wrong, of every table that an engine is wrong about: all rows, or those of a filter.
 WRONG = {
     "clickhouse": {

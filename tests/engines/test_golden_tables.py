@@ -19,19 +19,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from tests.engines import engines
-from tests.engines.filtered import ENGINES, Filter, Rows, told
+from tests.engines.filtered import ENGINES, HERE, Filter, Rows, told
 from tests.support.golden_tables import STATES, placed, seen
 from tests.support.table_log import FEATURE, FLAG
 
 Reader = Callable[[Path, Filter | None], Rows]
 
-HERE = (
-    "clickhouse",
-    "clickhouse_without_push_down",
-    "deltalake_by_datafusion",
-    "deltalake_by_pyarrow",
-    "polars",
-)
 # The renamed field of a map under the name of a later one.
 BY_NAMES = [
     {"id": 1, "weekday": "mon", "points": [{"x": 1}], "places": {"a": {"city": "Rome"}}},

@@ -203,10 +203,8 @@ def test_a_column_that_a_write_adds_gets_no_name_of_before(
         evolve(changed)
 
     assert (changed.log.flag, changed.log.is_tracked) == ("true", True)
-    assert changed.log.columns == {
-        **{"id": (1, "id"), "c": (2, "a")},
-        **{"a": (4, UUID), "b": (5, UUID)},
-    }
+    now = {"id": (1, "id"), "c": (2, "a"), "a": (4, UUID), "b": (5, UUID)}
+    assert changed.log.columns == now
     assert changed.rows() == [(1, "one", None, None), (2, "two", None, None), (7, None, "x", "y")]
 
 

@@ -20,9 +20,7 @@ import spark_ext
 from spark_ext.doctor import installation
 from spark_ext.doctor.diagnoses import NOTE, OK, Diagnosis
 from tests.integration.changed_jars import changed_jar, with_other_name
-from tests.support.custom_sessions import (
-    DELTA as DELTAS_EXTENSION,
-)
+from tests.support import custom_sessions
 from tests.support.custom_sessions import (
     Failure,
     assert_tracked,
@@ -227,7 +225,7 @@ def test_beside_a_vendors_spark_the_package_needs_no_other(
     ours = Path(spark_ext.__file__).parent
     (environment.site_packages / ours.name).symlink_to(ours)
     vendors = {"SPARK_HOME": str(home), "PYTHONPATH": str(modules)}
-    settings = session(tmp_path, extensions=[DELTAS_EXTENSION])._options
+    settings = session(tmp_path, extensions=[custom_sessions.DELTA])._options
 
     run(
         environment.python,

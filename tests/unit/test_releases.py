@@ -233,13 +233,18 @@ def test_configure_sees_the_jars_of_its_builder(
     configured(monkeypatch, tmp_path, settings={key: value.format(folder)})
 
 
+def set_vendors_jars(home: Path, key: str, value: str) -> None:
+    """In the defaults of a Spark."""
+    (home / "vendor").mkdir()
+    (home / "conf").mkdir()
+    setting = f"{key} {value.format(vendors_jars(home / 'vendor'))}"
+    (home / "conf" / "spark-defaults.conf").write_text(setting)
+
+
 def test_configure_sees_the_jars_of_the_defaults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "vendor").mkdir()
-    folder = vendors_jars(tmp_path / "vendor")
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "spark-defaults.conf").write_text(f"{DRIVER_CLASS_PATH} {folder}/*")
+    set_vendors_jars(tmp_path, DRIVER_CLASS_PATH, "{}/*")
 
     configured(monkeypatch, tmp_path)
 
@@ -247,10 +252,7 @@ def test_configure_sees_the_jars_of_the_defaults(
 def test_jars_of_the_defaults_that_configure_replaces_are_not_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "vendor").mkdir()
-    folder = vendors_jars(tmp_path / "vendor")
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "spark-defaults.conf").write_text(f"{JARS} {folder}/*.jar")
+    set_vendors_jars(tmp_path, JARS, "{}/*.jar")
 
     with pytest.raises(UnsupportedSparkVersionError):
         configured(monkeypatch, tmp_path)
