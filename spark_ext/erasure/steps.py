@@ -71,7 +71,8 @@ def _rewriting(
     if not live and not traces.statistics and not unreadable:
         return None
     # It goes by the columns of footers, and of mapped tables alone.
-    if is_mapped and live and not unreadable and not any(files.folders for files in live):
+    seen_by_purge = live and not unreadable and not any(files.folders for files in live)
+    if places.purges and is_mapped and seen_by_purge:
         return _step(PURGE, f"REORG TABLE {places.name} APPLY (PURGE)")
     return _step(REWRITE, "Write the rows of these files again, such as by INSERT OVERWRITE.")
 

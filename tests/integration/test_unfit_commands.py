@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import UNLINKED
 
@@ -32,6 +33,21 @@ def test_a_purge_is_refused(dropped: Table) -> None:
         dropped.spark.sql(f"REORG TABLE {dropped.name} APPLY (PURGE)")
 
     assert "ParquetToSparkSchemaConverter(" in str(refused.value)
+
+
+def test_the_data_of_a_dropped_column_goes_by_writing_rows_again(dropped: Table) -> None:
+    (column,) = (
+        UsageTracking.forName(dropped.spark, dropped.name).dropped_columns(progress=None).columns
+    )
+    assert [step.step for step in column.steps][:2] == ["REWRITE", "VACUUM"]
+
+    dropped.spark.sql(f"INSERT OVERWRITE {dropped.name} SELECT * FROM {dropped.name}")
+
+    (column,) = (
+        UsageTracking.forName(dropped.spark, dropped.name).dropped_columns(progress=None).columns
+    )
+    assert column.live_files.num_files == 0
+    assert sorted(dropped.rows()) == [(1,), (2,), (3,)]
 
 
 def test_a_purge_of_an_empty_table_does_nothing(table: Table) -> None:

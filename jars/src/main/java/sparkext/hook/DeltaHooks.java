@@ -16,6 +16,7 @@ import java.util.function.BiPredicate;
 import java.util.function.BinaryOperator;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +37,7 @@ import sparkext.wire.MetadataRules;
 
 /** The hooks, and their one-time installation into a JVM's Delta. */
 public final class DeltaHooks {
-  static final List<DeltaHook> ALL =
+  private static final List<DeltaHook> OF_ALL_RELEASES =
       List.of(
           new SupportedFeaturesHook(),
           new AssignedMetadataHook(),
@@ -65,12 +66,9 @@ public final class DeltaHooks {
           new AlteredColumnHook("AlterTableDropColumnsDeltaCommand"),
           new AlteredColumnHook("AlterTableChangeColumnDeltaCommand"),
           new AlteredColumnHook("AlterTableReplaceColumnsDeltaCommand"),
-          new TransactionStartHook(),
-          UnlinkedCommandHook.PURGE,
-          UnlinkedCommandHook.REWRITE,
-          UnlinkedCommandHook.DROP_VECTORS,
-          UnlinkedCommandHook.DROP_WIDENING,
-          UnlinkedCommandHook.PARQUET);
+          new TransactionStartHook());
+  static final List<DeltaHook> ALL =
+      Stream.concat(OF_ALL_RELEASES.stream(), UnlinkedCommandHook.ALL.stream()).toList();
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
 

@@ -41,7 +41,6 @@ final class UnlinkedCommandHook extends MethodHook {
   private static final String DELTA = "org.apache.spark.sql.delta.";
   private static final String COMMANDS = DELTA + "commands.";
   private static final String SEQ = "scala.collection.immutable.Seq";
-  private static final String REORG_HELPER = COMMANDS + "ReorgTableHelper";
 
   static final UnlinkedCommandHook PURGE =
       ofReorg("REORG TABLE .. APPLY (PURGE)", "DeltaPurgeOperation");
@@ -107,7 +106,7 @@ final class UnlinkedCommandHook extends MethodHook {
         statement,
         COMMANDS + operation,
         COMMANDS + "TouchedFileWithDV",
-        REORG_HELPER,
+        SparkCalls.REORG_HELPER,
         arguments -> !((Seq<?>) arguments[2]).isEmpty());
   }
 
@@ -122,7 +121,7 @@ final class UnlinkedCommandHook extends MethodHook {
         statement,
         DELTA + command,
         NEIGHBOUR,
-        REORG_HELPER,
+        SparkCalls.REORG_HELPER,
         commands -> comesToIt.test(commands[0]));
   }
 

@@ -23,6 +23,9 @@ import net.bytebuddy.utility.OpenedClassReader;
  * whose {@code ParquetToSparkSchemaConverter} has a further parameter since Spark 4.0.1.
  */
 public final class SparkCalls {
+  /** The class of Delta that looks into data files for REORG TABLE and what comes to the same. */
+  public static final String REORG_HELPER = "org.apache.spark.sql.delta.commands.ReorgTableHelper";
+
   private static final String SPARK = "org/apache/spark/";
   private static final String DELTA = SPARK + "sql/delta/";
 

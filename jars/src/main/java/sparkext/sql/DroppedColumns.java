@@ -2,6 +2,7 @@
 package sparkext.sql;
 
 import java.io.IOException;
+import net.bytebuddy.dynamic.ClassFileLocator;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.Snapshot;
@@ -11,6 +12,7 @@ import sparkext.error.UsageTrackingException;
 import sparkext.log.FolderPlaces;
 import sparkext.log.LoggedTable;
 import sparkext.log.TableLog;
+import sparkext.release.SparkCalls;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 import sparkext.wire.Relation;
@@ -41,9 +43,16 @@ final class DroppedColumns {
             millis(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
             millis(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),
             (boolean) DeltaConfigs.ENABLE_EXPIRED_LOG_CLEANUP().fromMetaData(metadata),
+            purges(),
             places.files(),
             places.logFiles(),
             places.boundaries()));
+  }
+
+  private static boolean purges() throws IOException {
+    ClassLoader delta = Snapshot.class.getClassLoader();
+    ClassFileLocator classFiles = ClassFileLocator.ForClassLoader.of(delta);
+    return SparkCalls.missing(SparkCalls.REORG_HELPER, classFiles).isEmpty();
   }
 
   private static long millis(CalendarInterval interval) {
