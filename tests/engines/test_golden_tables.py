@@ -272,6 +272,32 @@ def test_with_the_feature_in_its_list_kernel_would_drop_columns_behind_the_flag(
     assert after["properties"]["hasDroppedOrRenamed"] == "false"
 
 
+def test_with_the_feature_in_its_list_kernel_would_lose_the_flag_by_replace(
+    spark: SparkSession, golden: Path
+) -> None:
+    table = golden / "flag_false"
+    before = seen(table)
+    forget_feature(table)
+
+    replace_by_kernel(spark, table, {"delta.columnMapping.mode": "name"})
+
+    after = seen(table)
+    assert after["properties"] == {**before["properties"], "hasDroppedOrRenamed": None}
+    assert after["columns"] == before["columns"][:-1]
+    assert after["rows"] == []
+
+
+def replace_by_kernel(spark: SparkSession, path: Path, properties: dict[str, str]) -> None:
+    jvm: Any = spark._jvm
+    kernel = jvm.io.delta.kernel
+    engine = kernel.defaults.engine.DefaultEngine.create(jvm.org.apache.hadoop.conf.Configuration())
+    snapshot = kernel.TableManager.loadSnapshot(str(path)).build(engine)
+    schema = without_last(spark, snapshot.getSchema())
+    builder = snapshot.buildReplaceTableTransaction(schema, "tests")
+    transaction = builder.withTableProperties(properties).build(engine)
+    transaction.commit(engine, kernel.utils.CloseableIterable.emptyIterable())
+
+
 def with_note(spark: SparkSession, schema: Any) -> Any:
     jvm: Any = spark._jvm
     return schema.add("note", jvm.io.delta.kernel.types.StringType.STRING)
