@@ -49,6 +49,15 @@ public final class SparkCalls {
     return called.found.stream().filter(each -> !each.isIn(types)).map(Constructor::text).toList();
   }
 
+  /**
+   * Whether REORG TABLE finds in this Spark what it calls.
+   *
+   * @param delta the loader that Delta is in
+   */
+  public static boolean canReorg(ClassLoader delta) throws IOException {
+    return missing(REORG_HELPER, ClassFileLocator.ForClassLoader.of(delta)).isEmpty();
+  }
+
   private record Constructor(String owner, String descriptor) {
     boolean isIn(TypePool types) {
       TypePool.Resolution type = types.describe(owner.replace('/', '.'));

@@ -2,7 +2,6 @@
 package sparkext.sql;
 
 import java.io.IOException;
-import net.bytebuddy.dynamic.ClassFileLocator;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.Snapshot;
@@ -43,16 +42,10 @@ final class DroppedColumns {
             millis(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
             millis(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),
             (boolean) DeltaConfigs.ENABLE_EXPIRED_LOG_CLEANUP().fromMetaData(metadata),
-            purges(),
+            SparkCalls.canReorg(Snapshot.class.getClassLoader()),
             places.files(),
             places.logFiles(),
             places.boundaries()));
-  }
-
-  private static boolean purges() throws IOException {
-    ClassLoader delta = Snapshot.class.getClassLoader();
-    ClassFileLocator classFiles = ClassFileLocator.ForClassLoader.of(delta);
-    return SparkCalls.missing(SparkCalls.REORG_HELPER, classFiles).isEmpty();
   }
 
   private static long millis(CalendarInterval interval) {
