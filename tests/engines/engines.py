@@ -57,15 +57,21 @@ def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
     return lambda path: read(path, None)
 
 
+def kernel_engine(spark: SparkSession) -> Any:
+    """What Kernel reads and writes files with."""
+    jvm: Any = spark._jvm
+    return jvm.io.delta.kernel.defaults.engine.DefaultEngine.create(
+        jvm.org.apache.hadoop.conf.Configuration()
+    )
+
+
 def filtered_kernel(spark: SparkSession) -> Callable[[Path, Filter | None], Rows]:
     """The same with a filter, by which it leaves files out; of the rows that it reads, the rest.
 
     Its columns name no element of an array and no value of a map: such a filter is for the rows.
     """
     jvm: Any = spark._jvm
-    engine = jvm.io.delta.kernel.defaults.engine.DefaultEngine.create(
-        jvm.org.apache.hadoop.conf.Configuration()
-    )
+    engine = kernel_engine(spark)
     internal = jvm.io.delta.kernel.internal
 
     def read(path: Path, where: Filter | None) -> Rows:

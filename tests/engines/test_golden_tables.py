@@ -227,7 +227,7 @@ def change_by_kernel(spark: SparkSession, path: Path, change: Callable[[Any], An
     """Commits the schema that comes of the table's, as a connector on Kernel would."""
     jvm: Any = spark._jvm
     kernel = jvm.io.delta.kernel
-    engine = kernel.defaults.engine.DefaultEngine.create(jvm.org.apache.hadoop.conf.Configuration())
+    engine = engines.kernel_engine(spark)
     table = kernel.Table.forPath(engine, str(path))
     schema = change(table.getLatestSnapshot(engine).getSchema())
     builder = table.createTransactionBuilder(engine, "tests", kernel.Operation.MANUAL_UPDATE)
@@ -290,7 +290,7 @@ def test_with_the_feature_in_its_list_kernel_would_lose_the_flag_by_replace(
 def replace_by_kernel(spark: SparkSession, path: Path, properties: dict[str, str]) -> None:
     jvm: Any = spark._jvm
     kernel = jvm.io.delta.kernel
-    engine = kernel.defaults.engine.DefaultEngine.create(jvm.org.apache.hadoop.conf.Configuration())
+    engine = engines.kernel_engine(spark)
     snapshot = kernel.TableManager.loadSnapshot(str(path)).build(engine)
     schema = without_last(spark, snapshot.getSchema())
     builder = snapshot.buildReplaceTableTransaction(schema, "tests")

@@ -36,16 +36,13 @@ def test_a_purge_is_refused(dropped: Table) -> None:
 
 
 def test_the_data_of_a_dropped_column_goes_by_writing_rows_again(dropped: Table) -> None:
-    (column,) = (
-        UsageTracking.forName(dropped.spark, dropped.name).dropped_columns(progress=None).columns
-    )
+    tracking = UsageTracking.forName(dropped.spark, dropped.name)
+    (column,) = tracking.dropped_columns(progress=None).columns
     assert [step.step for step in column.steps][:2] == ["REWRITE", "VACUUM"]
 
     dropped.spark.sql(f"INSERT OVERWRITE {dropped.name} SELECT * FROM {dropped.name}")
 
-    (column,) = (
-        UsageTracking.forName(dropped.spark, dropped.name).dropped_columns(progress=None).columns
-    )
+    (column,) = tracking.dropped_columns(progress=None).columns
     assert column.live_files.num_files == 0
     assert sorted(dropped.rows()) == [(1,), (2,), (3,)]
 
