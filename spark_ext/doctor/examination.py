@@ -12,7 +12,7 @@ from spark_ext.doctor.rule_process import rule_process
 from spark_ext.doctor.trial import session
 from spark_ext.launch.class_path import class_path
 from spark_ext.launch.spark_defaults import defaults_file
-from spark_ext.launch.spark_home import module, spark_home
+from spark_ext.launch.spark_home import is_client_only, spark_home
 
 
 def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Diagnosis]:
@@ -38,7 +38,7 @@ def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Diagnosis
         "catalogs": lambda: settings.catalogs(file, defaults),
         "rule process": lambda: rule_process(environ, defaults),
     }
-    if home is None and not isinstance(module("pyspark"), str):
+    if is_client_only(environ):
         # A client of Spark Connect: what a session needs is on its server.
         checks = {name: checks[name] for name in ("python", "spark", "jar")}
     elif with_session:

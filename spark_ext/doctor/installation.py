@@ -18,16 +18,16 @@ from spark_ext.launch import session
 from spark_ext.launch.class_path import JARS, PACKAGES, ClassPath, class_path, entries
 from spark_ext.launch.releases import (
     DELTA_EXTENSION,
+    OLDEST_JAVA,
     artifact_of,
     is_vendors,
     launched_spark,
     require_pair,
 )
-from spark_ext.launch.spark_home import module, spark_home
+from spark_ext.launch.spark_home import is_client_only, module, spark_home
 from spark_ext.version import __version__
 
 _TRY_A_SESSION = "Run `python -m spark_ext doctor --session`: a session sees whether it fits."
-OLDEST_JAVA = 17
 OLDEST_PYTHON = (3, 10)
 _JAVA_VERSION = re.compile(r'version "((?:1\.)?(\d+)[^"]*)"')
 
@@ -84,7 +84,7 @@ def spark(environ: Mapping[str, str]) -> Diagnosis:
         problem = "SPARK_HOME is empty, and PySpark takes it as it is."
         return Diagnosis("spark", PROBLEM, f"pyspark {version}", problem, "Unset SPARK_HOME.")
     home = spark_home(environ)
-    if home is None:
+    if home is None or is_client_only(environ):
         advice = "Nothing to do for a client of Spark Connect; for sessions here install pyspark."
         found = f"the client of pyspark {version}"
         return Diagnosis("spark", NOTE, found, "It starts no sessions of its own.", advice)

@@ -8,7 +8,7 @@ import re
 import zipfile
 from pathlib import Path
 
-from spark_ext.launch.class_path import holds
+from spark_ext.launch.archives import holds
 from spark_ext.launch.releases import UNKNOWN_VERSION, USAGE_TRACKING_EXTENSION
 
 _DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import os
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from spark_ext.launch.releases import DELTA_EXTENSION, class_file
+from spark_ext.launch.archives import holds, with_named
+from spark_ext.launch.releases import DELTA_EXTENSION
 from spark_ext.launch.spark_defaults import defaults_file, is_there
 from spark_ext.launch.spark_home import jars_in
 
@@ -50,7 +50,7 @@ class ClassPath(NamedTuple):
     """Jars and folders of classes.
 
     Attributes:
-        places: Those on this machine, by what puts them there.
+        places: Those on this machine, by what puts them there, and those that their manifests name.
         unseen: What puts others there, or may.
     """
 
@@ -106,7 +106,7 @@ def class_path(
         **{name: list(_places(environ.get(name, ""))) for name in _CLASS_PATH_VARIABLES},
     }
     return ClassPath(
-        {place: paths for place, paths in places.items() if paths},
+        {place: with_named(paths) for place, paths in places.items() if paths},
         [
             *(_USER.sub("//", entry) for entry in listed if not _is_local(entry)),
             *_unseen_settings(settings),
@@ -158,20 +158,6 @@ def _places(joined: str) -> Iterator[Path]:
             yield from jars_in(path.parent)
         else:
             yield path
-
-
-def holds(place: Path, name: str) -> bool | None:
-    """Whether a jar or a folder has a class; None for a file that cannot be looked into."""
-    entry = class_file(name)
-    # Not `Path.is_file`, which fails where a folder is locked; Java passes over it.
-    if not os.path.isfile(place):
-        return os.path.isfile(place / entry)
-    try:
-        with zipfile.ZipFile(place) as jar:
-            return entry in jar.NameToInfo
-    # The last two for archives of a kind that Python does not read.
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
-        return None
 
 
 def _is_local(entry: str) -> bool:

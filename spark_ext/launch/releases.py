@@ -55,6 +55,7 @@ class _Releases(TypedDict):
 
 RELEASES: _Releases = json.loads((files("spark_ext") / "releases.json").read_text("utf-8"))
 SCALA = RELEASES["scala"]
+OLDEST_JAVA = 17
 # Of a jar that does not tell, in both halves.
 UNKNOWN_VERSION = "(unknown version)"
 

@@ -32,6 +32,17 @@ def spark_home(environ: Mapping[str, str]) -> Path | None:
     return next((path for path in candidates if _is_spark_home(path)), None)
 
 
+def is_client_only(environ: Mapping[str, str]) -> bool:
+    """Whether the package pyspark starts no sessions: it has no Spark, or cannot start one."""
+    if isinstance(module("pyspark"), str):
+        return False
+    try:
+        from pyspark.util import is_remote_only
+    except ImportError:  # as in PySpark 3, and in one that is broken
+        return spark_home(environ) is None
+    return is_remote_only() or spark_home(environ) is None
+
+
 def _is_spark_home(path: Path) -> bool:
     return os.path.isfile(path / "bin" / "spark-submit") and os.path.isdir(path / "jars")
 

@@ -364,13 +364,13 @@ def test_this_installation_is_sound(jar: Path) -> None:
     assert {finding.status for finding in findings} == {OK}
 
 
-def run_with(modules: Path, *arguments: str) -> tuple[int, dict[str, Diagnosis]]:
+def run_with(modules: Path, *arguments: str, **environ: str) -> tuple[int, dict[str, Diagnosis]]:
     """The exit code and the findings where these modules come first."""
     done = subprocess.run(
         [sys.executable, "-m", "spark_ext", "doctor", "--json", *arguments],
         capture_output=True,
         text=True,
-        env={**ENVIRON, "PYTHONPATH": str(modules)},
+        env={**ENVIRON, "PYTHONPATH": str(modules), **environ},
         cwd=modules,
     )
     assert done.stderr == ""
@@ -407,6 +407,18 @@ def test_a_client_is_asked_for_no_java(tmp_path: Path) -> None:
     (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
 
     _, findings = run_with(tmp_path, "--session")
+
+    assert list(findings) == ["python", "spark", "jar"]
+    assert findings["spark"].status == NOTE
+
+
+def test_a_client_beside_a_spark_is_a_client(tmp_path: Path) -> None:
+    (tmp_path / "pyspark").mkdir()
+    (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
+    (tmp_path / "pyspark" / "util.py").write_text("def is_remote_only(): return True")
+    home = a_spark(tmp_path / "spark")["SPARK_HOME"]
+
+    _, findings = run_with(tmp_path, SPARK_HOME=home)
 
     assert list(findings) == ["python", "spark", "jar"]
     assert findings["spark"].status == NOTE
