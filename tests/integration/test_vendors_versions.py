@@ -38,6 +38,7 @@ SPARK, DELTA = pyspark.__version__, version("delta-spark")
 SPARKS_VERSION = "spark-version-info.properties"
 DELTAS_VERSION = "io/delta/package$.class"
 EXECUTOR = "org/apache/spark/sql/delta/commands/OptimizeExecutor.class"
+ERRORS = "org/apache/spark/sql/delta/DeltaErrors.class"
 ALTER = "org/apache/spark/sql/delta/commands/AlterTableSetPropertiesDeltaCommand.class"
 
 
@@ -175,6 +176,20 @@ def test_a_delta_without_a_private_method_is_refused(
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
     assert failure.parameters["version"] == vendor.delta
     assert "runOptimizeBinJob" in failure.parameters["mismatches"]
+
+
+@each_vendor("emr")
+def test_a_delta_without_a_method_that_ours_call_is_refused(
+    tmp_path: Path, delta_jars: list[str], vendor: Vendor
+) -> None:
+    """No hook names it, and no statement gets as far as to the call."""
+    change = with_other_name("cannotModifyTableProperty", "cannotModifyVendorsProperty")
+
+    failure = refusal_of(vendor, tmp_path, delta_jars, **{ERRORS: change})
+
+    assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
+    assert failure.parameters["version"] == vendor.delta
+    assert "cannotModifyTableProperty" in failure.parameters["mismatches"]
 
 
 @each_vendor("dataproc")

@@ -6,6 +6,7 @@ import static java.util.Map.entry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.invoke.MethodHandles;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -28,6 +29,7 @@ import sparkext.leave.LeavingCommand;
 import sparkext.leave.WholeRows;
 import sparkext.purge.PurgeCommand;
 import sparkext.release.DeltaRelease;
+import sparkext.release.Linkage;
 import sparkext.release.Versions;
 import sparkext.stale.RebasedNames;
 import sparkext.stale.ReusedNames;
@@ -79,8 +81,9 @@ public final class DeltaHooks {
   /**
    * Weaves every hook and sets the bridge's functions; does nothing when that is done already.
    *
-   * <p>All hooks are matched against Delta's class files before the first is woven, and the bridge
-   * changes nothing until the last is: there is no half-woven session.
+   * <p>All hooks, and all that our classes call, are matched against Delta's and Spark's class
+   * files before the first is woven, and the bridge changes nothing until the last is: there is no
+   * half-woven session.
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
    */
@@ -143,7 +146,8 @@ public final class DeltaHooks {
       }
       HookWeaver weaver = new HookWeaver(classFiles, neighbour.getClassLoader());
       List<DeltaHook> needed = weaver.needed(ALL);
-      List<String> mismatches = weaver.mismatches(needed);
+      List<String> mismatches = new ArrayList<>(weaver.mismatches(needed));
+      mismatches.addAll(Linkage.misfits(classFiles));
       if (!mismatches.isEmpty()) {
         throw UsageTrackingErrors.unsupportedDeltaVersion(Versions.delta(), mismatches, null)
             .sneak();

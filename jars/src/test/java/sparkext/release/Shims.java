@@ -7,12 +7,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import net.bytebuddy.jar.asm.ClassReader;
 
 /** Our classes that adapt to Delta 4.0, and what they name that it does not have. */
 final class Shims {
-  private static final List<String> ADAPTING =
-      List.of("sparkext/shim/", "sparkext/feature/NothingToPrepare");
   private static final String DELTA = "org.apache.spark.sql.delta.";
 
   private static final List<String> OF_DELTA_4_0 =
@@ -34,7 +31,7 @@ final class Shims {
 
   private static final Map<Boolean, List<byte[]>> OURS =
       Linkage.classFiles(Path.of("target", "classes")).stream()
-          .collect(partitioningBy(Shims::adapts));
+          .collect(partitioningBy(Linkage::adapts));
 
   private Shims() {}
 
@@ -51,10 +48,5 @@ final class Shims {
   /** What those that adapt name and a release of Delta does not have. */
   static List<String> missingIn(String delta) {
     return delta.startsWith("4.0.") ? OF_DELTA_4_0 : List.of();
-  }
-
-  private static boolean adapts(byte[] classFile) {
-    String name = new ClassReader(classFile).getClassName();
-    return ADAPTING.stream().anyMatch(name::startsWith);
   }
 }

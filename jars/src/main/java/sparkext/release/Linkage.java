@@ -5,30 +5,55 @@ import static net.bytebuddy.matcher.ElementMatchers.hasDescriptor;
 import static net.bytebuddy.matcher.ElementMatchers.isAbstract;
 import static net.bytebuddy.matcher.ElementMatchers.named;
 
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.FileSystem;
-import java.nio.file.FileSystems;
+import java.net.JarURLConnection;
+import java.net.URI;
+import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 import java.util.stream.Stream;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.description.type.TypeDefinition;
 import net.bytebuddy.description.type.TypeDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.dynamic.scaffold.MethodGraph;
+import net.bytebuddy.jar.asm.ClassReader;
 import net.bytebuddy.pool.TypePool;
 
 /**
- * Whether compiled classes of ours find in other jars than those they were compiled against what
- * their code names. The JVM asks late, at the first call, so that a test would have to take every
- * path to see it.
+ * Whether our classes find in other jars than those they were compiled against what their code
+ * names. The JVM asks late, at the first call: at some statement, of a table that it leaves half
+ * done.
  */
-final class Linkage {
+public final class Linkage {
+  private static final String OURS = "sparkext/UsageTrackingExtension.class";
+
+  /** Of ours that adapt to Delta 4.0, and name what it does not have. */
+  private static final List<String> ADAPTING =
+      List.of("sparkext/shim/", "sparkext/feature/NothingToPrepare");
+
+  /** Of ours whose supertypes Spark does not bring. */
+  private static final List<String> OPTIONAL = List.of("sparkext/s3/");
+
+  /** What our jar and the JVM bring, what is Delta's own affair, and what Spark does not bring. */
+  private static final List<String> BROUGHT =
+      List.of(
+          "java.",
+          "javax.",
+          "sparkext.",
+          "net.bytebuddy.",
+          "io.delta.storage.",
+          "org.apache.hadoop.fs.s3a.",
+          "software.amazon.awssdk.",
+          "org.apache.spark.sql.delta.UsageTrackingBridge");
+
   private final TypePool types;
   private final Predicate<String> isChecked;
 
@@ -41,6 +66,59 @@ final class Linkage {
     this.isChecked = isChecked;
   }
 
+  /**
+   * What our classes name and is not there, a sentence for each.
+   *
+   * @param classFiles finds those of ours, Delta's and Spark's
+   */
+  public static List<String> misfits(ClassFileLocator classFiles) throws IOException {
+    Linkage linkage = new Linkage(classFiles, Linkage::isOfOthers);
+    List<byte[]> ours = ours().stream().filter(file -> !adapts(file)).toList();
+    List<byte[]> needed = ours.stream().filter(file -> !isOneOf(OPTIONAL, file)).toList();
+    return Stream.concat(
+            linkage.broken(ours).stream().map(name -> "`" + name + "` is not there"),
+            linkage.unimplemented(needed).stream())
+        .toList();
+  }
+
+  /** Whether Spark or Delta brings a type. */
+  static boolean isOfOthers(String type) {
+    return BROUGHT.stream().noneMatch(type::startsWith);
+  }
+
+  /** Whether what a class file of ours names may be missing in some release. */
+  static boolean adapts(byte[] classFile) {
+    return isOneOf(ADAPTING, classFile);
+  }
+
+  private static boolean isOneOf(List<String> names, byte[] classFile) {
+    String name = new ClassReader(classFile).getClassName();
+    return names.stream().anyMatch(name::startsWith);
+  }
+
+  /** Our class files, from where this one is: a jar or, in tests, a folder. */
+  private static List<byte[]> ours() throws IOException {
+    URL place = Linkage.class.getClassLoader().getResource(OURS);
+    if (place.openConnection() instanceof JarURLConnection connection) {
+      connection.setUseCaches(false);
+      try (JarFile jar = connection.getJarFile()) {
+        return ours(jar);
+      }
+    }
+    return classFiles(Path.of(URI.create(place.toExternalForm())).getParent());
+  }
+
+  private static List<byte[]> ours(JarFile jar) throws IOException {
+    List<byte[]> found = new ArrayList<>();
+    for (JarEntry entry : Collections.list(jar.entries())) {
+      String name = entry.getName();
+      if (name.matches("sparkext/(?!shaded/).+\\.class")) {
+        found.add(jar.getInputStream(entry).readAllBytes());
+      }
+    }
+    return found;
+  }
+
   /** The class files under a folder. */
   static List<byte[]> classFiles(Path folder) {
     try (Stream<Path> files = Files.walk(folder)) {
@@ -49,27 +127,6 @@ final class Linkage {
         found.add(Files.readAllBytes(file));
       }
       return found;
-    } catch (IOException unreadable) {
-      throw new UncheckedIOException(unreadable);
-    }
-  }
-
-  /** The class files in a jar. */
-  static List<byte[]> classFilesOf(Path jar) throws IOException {
-    try (FileSystem inside = FileSystems.newFileSystem(jar)) {
-      return classFiles(inside.getPath("/"));
-    }
-  }
-
-  /** The binary names of the classes under a folder. */
-  static List<String> names(Path folder) {
-    try (Stream<Path> files = Files.walk(folder)) {
-      return files
-          .map(file -> folder.relativize(file).toString())
-          .filter(file -> file.endsWith(".class"))
-          .map(file -> file.substring(0, file.length() - ".class".length()))
-          .map(file -> file.replace(File.separatorChar, '.'))
-          .toList();
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
     }
@@ -111,8 +168,9 @@ final class Linkage {
   }
 
   /** A line for each abstract method of a class of ours, which a newer supertype may have added. */
-  List<String> unimplemented(List<String> ours) {
+  List<String> unimplemented(List<byte[]> ours) {
     return ours.stream()
+        .map(file -> new ClassReader(file).getClassName().replace('/', '.'))
         .map(name -> types.describe(name).resolve())
         .filter(type -> !type.isAbstract() && !type.isInterface())
         .flatMap(
