@@ -24,6 +24,10 @@ AUTO_ELSEWHERE: list[Any] = [
 TWO_CONNECTORS = pytest.mark.skipif(DELTA < (4, 4), reason="Delta has one connector")
 # Earlier ones do not look at Kernel's tables again before they run a query.
 LOOKS_AGAIN = SPARK >= (4, 2)
+# This one reads them in the version that it found, whatever the statement writes.
+KEEPS_VERSION = SPARK < (4, 1)
+# Earlier ones take the format of the table.
+LIKE_TAKES_DEFAULT_FORMAT = SPARK >= (4, 2)
 
 
 def rows(frame: DataFrame) -> Rows:

@@ -7,7 +7,7 @@ by path, goes by the rules as ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame
 
 from tests.integration.connectors import (
     AUTO_ELSEWHERE,
+    LIKE_TAKES_DEFAULT_FORMAT,
     LOOKS_AGAIN,
     MODE,
     TWO_CONNECTORS,
@@ -447,22 +448,38 @@ def test_what_changes_the_catalog_alone_does_nothing_to_the_table(
     assert changed.log.columns == {"id": (1, "id"), "d": (2, "a"), "more": (4, UUID)}
 
 
+@pytest.fixture
+def other(changed: Table) -> Iterator[Table]:
+    """A table that is made like `changed`."""
+    yield Table(changed.spark, changed.path.with_name("other"), "other")
+    changed.spark.sql("DROP TABLE IF EXISTS other")
+
+
+@pytest.mark.skipif(not LIKE_TAKES_DEFAULT_FORMAT, reason="LIKE takes the format of the table")
 def test_a_table_that_is_made_like_one_of_kernel_is_no_tracked_one(
-    changed: Table, conf: SetConf
+    changed: Table, other: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
 
-    try:
-        changed.spark.sql("CREATE TABLE other LIKE named")
-        assert not changed.path.with_name("other").joinpath("_delta_log").exists()
-        changed.spark.sql("DROP TABLE other")
-        changed.spark.sql("CREATE TABLE other LIKE named USING delta")
+    changed.spark.sql("CREATE TABLE other LIKE named")
+    assert not other.path.joinpath("_delta_log").exists()
+    changed.spark.sql("DROP TABLE other")
+    changed.spark.sql("CREATE TABLE other LIKE named USING delta")
 
-        other = Table(changed.spark, changed.path.with_name("other"), "other")
-        assert (other.log.flag, other.log.is_tracked) == (None, False)
-        assert other.log.columns == {"id": (None, None), "c": (None, None)}
-    finally:
-        changed.spark.sql("DROP TABLE IF EXISTS other")
+    assert (other.log.flag, other.log.is_tracked) == (None, False)
+    assert other.log.columns == {"id": (None, None), "c": (None, None)}
+
+
+@pytest.mark.skipif(LIKE_TAKES_DEFAULT_FORMAT, reason="LIKE takes the session's format")
+def test_a_table_that_is_made_like_one_of_kernel_is_tracked_as_that_is(
+    changed: Table, other: Table, conf: SetConf
+) -> None:
+    conf(MODE, "STRICT")
+
+    changed.spark.sql("CREATE TABLE other LIKE named")
+
+    assert (other.log.flag, other.log.is_tracked) == ("true", True)
+    assert other.log.columns == changed.log.columns
 
 
 def test_kernel_names_the_feature_that_it_does_not_know(changed: Table, conf: SetConf) -> None:
