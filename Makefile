@@ -138,10 +138,16 @@ wheel: jar ## Build the package: dist/*.whl, for pip install
 	@ls dist/*.whl
 
 .PHONY: release
-release: venv jar ## Build of this commit what is published, look at it, build it again: dist/release
+release: release-build release-try ## Build of this commit what is published, and try it: the two below
+
+.PHONY: release-build
+release-build: venv jar ## Build of this commit what is published: dist/release
 	@test -z "$${TAG:-}" || $(BIN)/python -m tests.packaging.version "$$TAG"
 	$(BIN)/python -m tests.packaging.release
 	$(BIN)/python -m twine check --strict dist/release/python/*
+
+.PHONY: release-try
+release-try: venv jar ## Build it again, compare the bytes, and use it by name
 	RELEASE=dist/release $(BIN)/python -m pytest tests/packaging/test_release.py -m matrix $(PYTEST_ARGS)
 
 ##@ Check it

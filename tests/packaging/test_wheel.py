@@ -196,10 +196,17 @@ def test_its_metadata_is_of_a_version_that_the_upload_reads(wheel: Path) -> None
     assert metadata_of(wheel).metadata["Metadata-Version"] == "2.4"
 
 
+def with_address(project: Path, repository: str) -> None:
+    """Writes down where the repository is, in place of what is there."""
+    text = re.sub(r"^\[project\.urls\]\n(?:.+\n)*", "", project.read_text(), flags=re.MULTILINE)
+    project.write_text(f'{text}\n[project.urls]\nRepository = "{repository}"\n')
+
+
 def test_on_an_index_links_of_the_readme_lead_to_the_repository(copy: Path, tmp_path: Path) -> None:
     repository = "https://example.org/spark-ext"
-    with (copy / "pyproject.toml").open("a") as project:
-        project.write(f'\n[project.urls]\nRepository = "{repository}"\n')
+    # The commit that is released has one already.
+    for address in ("https://example.org/another", repository):
+        with_address(copy / "pyproject.toml", address)
 
     page = metadata_of(built("wheel", copy, tmp_path / "dist")).read_text("METADATA") or ""
 

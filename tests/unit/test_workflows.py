@@ -16,10 +16,12 @@ import yaml
 
 from tests.matrix.nightly import jobs
 from tests.matrix.tested import FAILED
+from tests.packaging.release import FOLDER as DIST
 from tests.support.pages import CHECKOUT
 
 FOLDER = CHECKOUT / ".github"
 WORKFLOWS = sorted((FOLDER / "workflows").glob("*.yml"))
+OF_RELEASE = DIST.relative_to(CHECKOUT)
 NIGHTLY = FOLDER / "workflows" / "nightly.yml"
 MAKEFILE = (CHECKOUT / "Makefile").read_text()
 # A commit, and beside it the release that it is.
@@ -125,7 +127,7 @@ def test_a_workflow_needs_no_secret_and_may_read_unless_a_job_says_more(file: Pa
         == {
             "ci": set(),
             "nightly": {("report", "issues")},
-            "release": {("build", "id-token"), ("build", "attestations"), ("publish", "id-token")},
+            "release": {("publish", "id-token"), ("publish", "attestations")},
         }[file.stem]
     )
 
@@ -159,13 +161,54 @@ def test_what_is_on_every_push_is_in_no_schedule() -> None:
     assert triggers["release"] == {"push": {"tags": ["v*"]}}
 
 
-def test_only_what_was_built_and_checked_from_the_tag_is_published() -> None:
+def test_only_what_was_built_and_tried_from_the_tag_is_published() -> None:
     release = loaded(FOLDER / "workflows" / "release.yml")["jobs"]
-    build, publish = release["build"]["steps"], release["publish"]["steps"]
-    (made,) = (step for step in build if "run" in step)
-    kept = {step["with"]["name"] for step in build if "upload" in step.get("uses", "")}
+    run = {name: [step for step in job["steps"] if "run" in step] for name, job in release.items()}
+    built = {
+        step["with"]["name"]: step["with"]["path"]
+        for step in release["build"]["steps"]
+        if "upload" in step.get("uses", "")
+    }
 
-    assert made == {"run": "make release", "env": {"TAG": "${{ github.ref_name }}"}}
-    assert kept == {"python", "maven"}
-    assert release["publish"]["needs"] == "build"
-    assert [step.get("with", {}).get("name") for step in publish] == ["python", None]
+    assert run == {
+        "build": [{"run": "make release-build", "env": {"TAG": "${{ github.ref_name }}"}}],
+        "try": [{"run": "make release-try"}],
+        # What signs runs nothing of ours, nor of what that installs.
+        "publish": [],
+    }
+    assert built == {name: str(OF_RELEASE / name) for name in ("python", "maven")}
+    assert fetched_to("try") == str(OF_RELEASE)
+    assert release["publish"]["needs"] == ["build", "try"]
+    assert release["publish"]["environment"] == "release"
+
+
+def test_what_is_published_is_attested() -> None:
+    published = loaded(FOLDER / "workflows" / "release.yml")["jobs"]["publish"]["steps"]
+    _, attest, publish = (step["with"] for step in published)
+    folder = fetched_to("publish")
+
+    assert attest["subject-path"].split() == [
+        f"{folder}/python/*",
+        f"{folder}/maven/**/*.jar",
+        f"{folder}/maven/**/*.pom",
+    ]
+    assert publish == {"packages-dir": f"{folder}/python"}
+
+
+def test_a_release_takes_nothing_of_another_run() -> None:
+    steps_of_release = steps(FOLDER / "workflows" / "release.yml")
+    set_ups = [step for step in steps_of_release if "set-up" in step.get("uses", "")]
+
+    assert [step["with"] for step in set_ups] == [{"cache": "false"}] * 2
+
+
+def fetched_to(job: str) -> str:
+    """Where a job puts what `build` kept, each artifact in a folder of its name."""
+    (fetched,) = (
+        step["with"]
+        for step in loaded(FOLDER / "workflows" / "release.yml")["jobs"][job]["steps"]
+        if "download" in step.get("uses", "")
+    )
+    assert set(fetched) == {"path"}
+    folder: str = fetched["path"]
+    return folder
