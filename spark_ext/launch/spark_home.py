@@ -36,11 +36,9 @@ def is_client_only(environ: Mapping[str, str]) -> bool:
     """Whether the package pyspark starts no sessions: it has no Spark, or cannot start one."""
     if isinstance(module("pyspark"), str):
         return False
-    try:
-        from pyspark.util import is_remote_only
-    except ImportError:  # as in PySpark 3, and in one that is broken
-        return spark_home(environ) is None
-    return is_remote_only() or spark_home(environ) is None
+    # PySpark 3 has none, and a broken one is not to be judged by it.
+    told = getattr(module("pyspark.util"), "is_remote_only", None)
+    return (told is not None and told()) or spark_home(environ) is None
 
 
 def _is_spark_home(path: Path) -> bool:

@@ -30,14 +30,22 @@ BY_NAMES = [
     {"id": 1, "weekday": "mon", "points": [{"x": 1}], "places": {"a": {"city": "Rome"}}},
     {"id": 2, "weekday": "tue", "points": [{"x": 3, "z": 4}], "places": {"b": {"city": "Oslo"}}},
 ]
+BY_NAMES_OF_FILES = [{"id": 1, "city": "Rome"}, {"id": 2}]
 # Instead of the right rows: others, or an error. The logs of clones name files by URLs.
 WRONG: dict[str, dict[str, Rows | str]] = {
-    "clickhouse": {"cloned": "RuntimeError", "nested": BY_NAMES, "stale": "RuntimeError"},
-    "deltalake_by_datafusion": {"nested": "ArrowInvalid"},
+    "clickhouse": {
+        "cloned": "RuntimeError",
+        "flag_false_by_id": BY_NAMES_OF_FILES,
+        "nested": BY_NAMES,
+        "stale": "RuntimeError",
+    },
+    # By names in mode `id` too.
+    "deltalake_by_datafusion": {"flag_false_by_id": BY_NAMES_OF_FILES, "nested": "ArrowInvalid"},
     "deltalake_by_pyarrow": {
         "broken_flag_missing": [{"id": 1}],
         "broken_flag_value": [{"id": 1}],
         "cloned": "FileNotFoundError",
+        "flag_false_by_id": BY_NAMES_OF_FILES,
         "flag_false_other_name": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
         "flag_true": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],
         "flag_true_by_id": [{"id": 1, "city": "Rome"}, {"id": 2, "city": "Oslo"}],

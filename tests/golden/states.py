@@ -24,6 +24,7 @@ from tests.golden.workshop import (
     change_columns,
     change_properties,
     checkpoints,
+    commit_file,
     commit_metadata,
     commit_protocol,
     forget_checksums,
@@ -65,7 +66,10 @@ def make(folder: Path, spark: SparkSession, plain: Statements) -> None:
 
 
 def commit_by_hand(table: Path, step: Json) -> None:
-    """A commit of properties, a column, or a writer feature, as the JSON has them."""
+    """A commit of properties, a column, a writer feature or a file, as the JSON has them."""
+    if "row" in step:
+        commit_file(table, step["row"], step["names"])
+        return
     if "writerFeature" in step:
         features = [*TableLog(table).protocol["writerFeatures"], step["writerFeature"]]
         commit_protocol(table, writerFeatures=features)

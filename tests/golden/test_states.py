@@ -69,7 +69,9 @@ def test_a_table_is_what_its_json_says(golden: Path, name: str) -> None:
 
 def test_files_of_mode_id_have_the_ids_of_the_columns(golden: Path) -> None:
     log = TableLog(golden / "flag_true_by_id")
+    foreign = TableLog(golden / "flag_false_by_id")
 
+    assert foreign.parquet_field_ids() == {"id": 1, "by": 2}
     ids = {field.physical_name: field.id for field in log.fields.values()}
     assert log.parquet_field_ids() == ids
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import deltalake
 import pyarrow as pa
@@ -20,6 +21,8 @@ TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
 
 Json = dict[str, Any]
+
+_ARROW = {"integer": pa.int32(), "string": pa.string()}
 
 # Each in the statements that make it.
 TABLES = {
@@ -226,6 +229,42 @@ def commit_protocol(table: Path, **values: Any) -> None:
     protocol = {**log.protocol, **values}
     log.append_foreign(
         {"protocol": {key: value for key, value in protocol.items() if value is not None}}
+    )
+
+
+def commit_file(table: Path, row: Json, names: Mapping[str, str]) -> None:
+    """Commits a file of another writer, with the columns' ids and, of some, names of its own.
+
+    The statistics have the physical names, as the protocol wants it in either mode.
+    """
+    log = TableLog(table)
+    schema = pa.schema(
+        pa.field(
+            names.get(name, str(field.physical_name)),
+            _ARROW[field.type],
+            metadata={"PARQUET:field_id": str(field.id)},
+        )
+        for name, field in log.fields.items()
+    )
+    file = table / f"part-{log.version + 1:05}-{uuid4()}.parquet"
+    arrays = [
+        pa.array([row[name]], field.type) for name, field in zip(log.fields, schema, strict=True)
+    ]
+    pyarrow.parquet.write_table(pa.Table.from_arrays(arrays, schema=schema), file)
+    values = {str(field.physical_name): row[name] for name, field in log.fields.items()}
+    stats = {"numRecords": 1, "minValues": values, "maxValues": values}
+    stats["nullCount"] = dict.fromkeys(values, 0)
+    log.append_foreign(
+        {
+            "add": {
+                "path": file.name,
+                "partitionValues": {},
+                "size": file.stat().st_size,
+                "modificationTime": 0,
+                "dataChange": True,
+                "stats": json.dumps(stats),
+            }
+        }
     )
 
 

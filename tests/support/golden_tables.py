@@ -71,9 +71,19 @@ def rows_in_files(log: TableLog) -> list[Json]:
     found = [
         _by_logical_names(schema, {**row, **partitions[file]})
         for file in log.live_files
-        for row in pyarrow.parquet.ParquetFile(local(log.path, file)).read().to_pylist()
+        for row in _file(log, file).to_pylist()
     ]
     return sorted(found, key=lambda row: row["id"])
+
+
+def _file(log: TableLog, file: str) -> pyarrow.Table:
+    """A file of the table, in which columns have their physical names."""
+    read = pyarrow.parquet.ParquetFile(local(log.path, file)).read()
+    if log.configuration.get("delta.columnMapping.mode") != "id":
+        return read
+    names = {str(field.id): field.physical_name for field in log.fields.values()}
+    ids = [field.metadata[b"PARQUET:field_id"].decode() for field in read.schema]
+    return read.rename_columns([names.get(id, id) for id in ids])
 
 
 def local(table: Path, file: str) -> Path:

@@ -412,16 +412,22 @@ def test_a_client_is_asked_for_no_java(tmp_path: Path) -> None:
     assert findings["spark"].status == NOTE
 
 
-def test_a_client_beside_a_spark_is_a_client(tmp_path: Path) -> None:
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("util", "is_client"),
+    [("def is_remote_only(): return True", True), ("", False), ("1 / 0", False)],
+    ids=["client", "older", "broken"],
+)
+def test_a_client_beside_a_spark_is_a_client(tmp_path: Path, util: str, is_client: bool) -> None:
     (tmp_path / "pyspark").mkdir()
     (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
-    (tmp_path / "pyspark" / "util.py").write_text("def is_remote_only(): return True")
+    (tmp_path / "pyspark" / "util.py").write_text(util)
     home = a_spark(tmp_path / "spark")["SPARK_HOME"]
 
     _, findings = run_with(tmp_path, SPARK_HOME=home)
 
-    assert list(findings) == ["python", "spark", "jar"]
-    assert findings["spark"].status == NOTE
+    assert (list(findings) == ["python", "spark", "jar"]) is is_client
+    assert (findings["spark"].status == NOTE) is is_client
 
 
 # Our jar.
