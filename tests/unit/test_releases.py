@@ -465,6 +465,17 @@ def test_the_page_tells_the_pairs() -> None:
     assert told == PAIRS
 
 
+def test_the_page_has_a_result_of_every_pair_and_of_whole_runs_where_they_are_whole() -> None:
+    page = (CHECKOUT / "docs" / "install.md").read_text()
+    results = re.findall(
+        r"^\| ([\d.]+) \| ([\d.]+) \| (.+?) \| yes \| \d+ \| 0 \| ", page, re.MULTILINE
+    )
+    told = {f"{spark}+{delta}": run for spark, delta, run in results}
+
+    assert {*WHOLE, *SHORT} <= told.keys()
+    assert {pair for pair in WHOLE if not told[pair].startswith("all")} == set()
+
+
 def test_the_matrix_has_every_delta_of_every_line_and_no_other_pair() -> None:
     default = RELEASES["default"]["spark"], RELEASES["default"]["delta"]
     run = {tuple(pair.split("+")) for pair in [*WHOLE, *SHORT]} | {default}
