@@ -115,6 +115,9 @@ def delta(environ: Mapping[str, str], settings: Mapping[str, str]) -> Diagnosis:
     there = driver.holders(DELTA_EXTENSION)
     if there:
         return _delta_there(artifact, there, environ)
+    named = class_path(spark_home(environ), settings, environ).holders(DELTA_EXTENSION)
+    if {artifact_of(jar) for jar in named} - {artifact}:
+        return _replaced(artifact, named)
     cached = ivy(environ, settings) / "jars" / f"io.delta_{file}"
     if os.path.isfile(cached):  # a home may be locked
         return Diagnosis("delta", OK, f"{artifact}, {cached}")
@@ -160,6 +163,21 @@ def _delta_there(artifact: str, there: list[Path], environ: Mapping[str, str]) -
     problem = f"Spark's class path has another Delta than `configure` adds, {file}."
     advice = f"Leave {file} alone there, or none."
     return Diagnosis("delta", PROBLEM, found, problem, advice)
+
+
+def _replaced(artifact: str, named: list[Path]) -> Diagnosis:
+    """That of the defaults' `spark.jars`, as of EMR, where a builder or command line sets it."""
+    jars = ", ".join(map(str, named))
+    problem = (
+        f"Sessions of `configure` and `submit-args` have this one, not that of the defaults' {JARS}"
+        f", which they replace: {jars}."
+    )
+    advice = (
+        f"Nothing to do without these two. Before `configure`, which adds to it, set the builder's "
+        f"{JARS} to that of the defaults; in place of `submit-args` add to that of the defaults "
+        "what `python -m spark_ext jars` prints, and set the extensions and the catalog there."
+    )
+    return Diagnosis("delta", NOTE, artifact, problem, advice)
 
 
 def _of_configure(settings: Mapping[str, str], artifact: str) -> dict[str, str]:

@@ -19,6 +19,8 @@ from pyspark.sql import SparkSession
 import spark_ext
 from spark_ext.doctor import installation
 from spark_ext.doctor.diagnoses import NOTE, OK, Diagnosis
+from spark_ext.launch.class_path import JARS
+from spark_ext.launch.spark_defaults import defaults
 from tests.integration.changed_jars import changed_jar, with_other_name
 from tests.support import custom_sessions
 from tests.support.custom_sessions import (
@@ -156,6 +158,44 @@ def test_a_vendors_releases_that_fit_are_served(
     tmp_path: Path, delta_jars: list[str], vendor: Vendor
 ) -> None:
     assert_served(vendor, tmp_path, delta_jars)
+
+
+def tracked_by(way: str, home: Path, folder: Path) -> tuple[set[str], Diagnosis]:
+    """What DESCRIBE HISTORY and the doctor tell where the defaults name Delta's jars and ours."""
+    os.environ["SPARK_HOME"] = str(home)
+    settings = defaults(home / "conf" / "spark-defaults.conf")
+    builder = session(folder, [settings[JARS]] if way == "configure, of its builder" else [])
+    if way != "the defaults":
+        spark_ext.configure(builder)
+    spark = builder.getOrCreate()
+    track_a_table(spark, folder / "t")
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{folder / 't'}`").collect()
+    return {row.engineInfo for row in history}, installation.delta(os.environ, settings)
+
+
+@pytest.mark.parametrize(
+    ("way", "tail"),
+    [("the defaults", "-amzn-1"), ("configure", ""), ("configure, of its builder", "-amzn-1")],
+)
+def test_a_delta_that_the_defaults_name_runs_unless_configure_replaces_it(
+    tmp_path: Path, delta_jars: list[str], way: str, tail: str
+) -> None:
+    """As EMR Serverless and EMR on EKS have it, outside of Spark's own folder."""
+    vendor = VENDORS["emr"]
+    home = spark_of(vendor, tmp_path / "spark", delta_jars)
+    (tmp_path / "aws").mkdir()
+    there = list((home / "jars").glob("delta-*.jar"))
+    moved = [jar.rename(tmp_path / "aws" / jar.name) for jar in there]
+    (home / "conf").mkdir()
+    jars = ",".join([*map(str, moved), our_jar()])
+    (home / "conf" / "spark-defaults.conf").write_text(f"{JARS} {jars}\n")
+
+    engines, of_delta = in_new_process(tracked_by, way, home, tmp_path)
+
+    assert_tracked(tmp_path / "t")
+    assert engines == {vendor._replace(delta=f"{DELTA}{tail}").engine}
+    assert of_delta.status == NOTE
+    assert f"-{vendor.delta}.jar" in str(of_delta.problem)
 
 
 @pytest.mark.skipif((SPARK, DELTA) != ("4.1.1", "4.2.0"), reason="of Dataproc 3.0's pair")

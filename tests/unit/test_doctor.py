@@ -259,6 +259,27 @@ def test_a_delta_that_is_not_there_is_none(tmp_path: Path, jar: Path, key: str) 
     assert str(path) not in finding.found
 
 
+@pytest.mark.parametrize(
+    ("tail", "is_told"),
+    [("-amzn-1", True), (None, True), ("", False)],
+    ids=["emr", "no-version", "same"],
+)
+def test_a_delta_that_configure_would_replace_is_told(
+    tmp_path: Path, jar: Path, tail: str | None, is_told: bool
+) -> None:
+    """As EMR has it, beside Spark's jars; of the same version it makes no difference."""
+    _, name, version = session.submit_options()[PACKAGES].split(":")
+    file = "delta-spark.jar" if tail is None else f"{name}-{version}{tail}.jar"
+    vendors = delta_jar(tmp_path / "aws" / file)
+    jars = f"local://{vendors},local://{tmp_path}/aws/delta-storage.jar"
+
+    finding = installation.delta(a_spark(tmp_path / "spark"), {JARS: jars})
+
+    assert (str(vendors) in str(finding.problem)) is is_told
+    assert ("`configure`" in str(finding.advice)) is is_told
+    assert not is_told or finding.status == NOTE
+
+
 def test_two_deltas_are_found_wherever_they_are(tmp_path: Path, jar: Path) -> None:
     _, name, version = session.submit_options()[PACKAGES].split(":")
     environ = a_spark(tmp_path / "spark", f"{name}-{version}.jar")
