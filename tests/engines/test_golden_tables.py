@@ -30,7 +30,7 @@ BY_NAMES = [
     {"id": 1, "weekday": "mon", "points": [{"x": 1}], "places": {"a": {"city": "Rome"}}},
     {"id": 2, "weekday": "tue", "points": [{"x": 3, "z": 4}], "places": {"b": {"city": "Oslo"}}},
 ]
-BY_NAMES_OF_FILES = [{"id": 1, "city": "Rome"}, {"id": 2}]
+BY_NAMES_OF_FILES: Rows = [{"id": 1, "city": "Rome"}, {"id": 2}]
 # Instead of the right rows: others, or an error. The logs of clones name files by URLs.
 WRONG: dict[str, dict[str, Rows | str]] = {
     "clickhouse": {

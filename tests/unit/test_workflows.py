@@ -16,14 +16,14 @@ import yaml
 
 from tests.matrix.nightly import jobs
 from tests.matrix.tested import FAILED
-from tests.packaging.release import FOLDER as DIST
 from tests.support.pages import CHECKOUT
 
 FOLDER = CHECKOUT / ".github"
 WORKFLOWS = sorted((FOLDER / "workflows").glob("*.yml"))
-OF_RELEASE = DIST.relative_to(CHECKOUT)
 NIGHTLY = FOLDER / "workflows" / "nightly.yml"
 MAKEFILE = (CHECKOUT / "Makefile").read_text()
+# Where `make release-try` looks for what was built.
+OF_RELEASE = Path(*re.findall(r"RELEASE=(\S+) ", MAKEFILE))
 # A commit, and beside it the release that it is.
 PIN = re.compile(r"uses: ([^\s@]+)@([0-9a-f]{40}  # v\d+\.\d+\.\d+)$", re.MULTILINE)
 # What `nightly.py` prints, most of it on Mondays.
