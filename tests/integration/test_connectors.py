@@ -288,7 +288,7 @@ def test_no_stream_shows_a_dropped_column_as_a_later_one(
     assert INCOMPATIBLE_CHANGE in str(refused.value)
     if mode == "STRICT":
         # Spark analyses it anew, by names: the column is the later one here too.
-        later = None if not KEEPS_VERSION else "old"
+        later = "old" if KEEPS_VERSION else None
         assert rows(held) == [(1, "one", later), (2, "two", later)]
     else:
         with refusal("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"):
