@@ -4,6 +4,9 @@
 Each table is made once, copied by hard links for both sides, and mapped by ALTER, which touches no
 file. Ours: the tracked copy in a session with the plugin. Delta's: the untracked copy in a plain
 one. The floor: `SET TBLPROPERTIES ('a' = ..)` on the tracked copy, before each of ours.
+
+Both are measured after two statements that changed no mode: the first one after a change of the
+mode takes plain Delta half a second more, in which jobs of ours would not show.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ REWRITES = 3
 BYTES_PER_ROW = 36  # an id and four random doubles, which do not compress
 FILES_OF_SIZES = 10
 SIZES_MB = (10, 100, 1000)
-FILE_COUNTS = (10, 1_000, 10_000)
+# How often Delta's rewrite of each is measured.
+FILE_COUNTS = {10: REWRITES, 1_000: REWRITES, 10_000: REWRITES, 100_000: 1}
 PICTURE = Path(__file__).parents[1] / "docs" / "leave-for-free.png"
-OVER_FLOOR = 1.2
+OVER_FLOOR = 1.1
 OVER_DELTA = 1 / 50
 
 
@@ -104,10 +108,10 @@ def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
 
 
 def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
-    """At 10, 1,000 and 10,000 files of a hundred rows."""
+    """At 10 to 100,000 files of a hundred rows."""
     return [
-        measured(ours, plain, folder, partial(of_files, plain, count=count))
-        for count in FILE_COUNTS
+        measured(ours, plain, folder, partial(of_files, plain, count=count), rewrites)
+        for count, rewrites in FILE_COUNTS.items()
     ]
 
 
@@ -116,7 +120,13 @@ def of_size(session: Remote, path: Path, megabytes: int) -> None:
     write(session, path, megabytes * 1_000_000 // BYTES_PER_ROW, FILES_OF_SIZES)
 
 
-def measured(ours: Remote, plain: Remote, folder: Path, make: Callable[[Path], None]) -> Disabling:
+def measured(
+    ours: Remote,
+    plain: Remote,
+    folder: Path,
+    make: Callable[[Path], None],
+    num_rewrites: int = REWRITES,
+) -> Disabling:
     """Makes a table and measures on copies of it."""
     # A path of its own: sessions remember what was at a path.
     folder = Path(tempfile.mkdtemp(dir=folder))
@@ -127,7 +137,7 @@ def measured(ours: Remote, plain: Remote, folder: Path, make: Callable[[Path], N
     size = sum(file.stat().st_size for file in files) / 1e6
     set_properties(ours, tracked, TRACKED)
     pairs = [pair(ours, tracked, number) for number in range(PAIRS + 1)][1:]
-    rewrites = [rewrite(plain, original, folder / f"untracked-{n}") for n in range(REWRITES)]
+    rewrites = [rewrite(plain, original, folder / f"untracked-{n}") for n in range(num_rewrites)]
     shutil.rmtree(folder)
     floors, left = zip(*pairs, strict=True)
     return Disabling(
@@ -143,8 +153,8 @@ def measured(ours: Remote, plain: Remote, folder: Path, make: Callable[[Path], N
 def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
     """Seconds of the floor and of leaving, one after the other."""
     set_properties(session, path, NAME_MODE)
-    # The first statement after a change of schema is slow, whatever it is.
-    set_properties(session, path, f"'a' = 'warm {number}'")
+    for warm in range(2):
+        set_properties(session, path, f"'a' = 'warm {number}.{warm}'")
     floor = set_properties(session, path, f"'a' = '{number}'")
     return floor, set_properties(session, path, NO_MODE)
 

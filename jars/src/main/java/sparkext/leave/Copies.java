@@ -279,6 +279,11 @@ final class Copies {
     return unused;
   }
 
+  /** Returns whether anything was made; if not, nobody needs to list the live files. */
+  boolean areAny() {
+    return !made.isEmpty() || !discarded.isEmpty();
+  }
+
   /** Removes what was made for nothing, once these files are left. */
   void sweep(Collection<AddFile> live) {
     places.remove(unused(live).keySet(), configuration);

@@ -87,7 +87,7 @@ final class LeavingRounds {
     }
     if (!isCommitted) {
       copies.removeAll();
-    } else if (!commit.isEarlier()) {
+    } else if (!commit.isEarlier() && copies.areAny()) {
       copies.sweep(table.files());
     }
     return isCommitted;

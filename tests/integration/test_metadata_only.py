@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What reads or changes metadata only runs no Spark job that SET TBLPROPERTIES does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext import Progress, UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+
+NO_MODE = "'delta.columnMapping.mode' = 'none'"
+FUNCTIONS = (
+    "column_mapping",
+    "column_mapping_exit",
+    "column_mapping_named_table",
+    "column_mapping_history",
+    "column_mapping_status",
+)
+
+
+def num_jobs(spark: SparkSession) -> int:
+    """Returns how many jobs the application has started, in whatever thread."""
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
+
+
+def ask(spark: SparkSession, function: str, path: str) -> None:
+    spark.sql(f"SELECT * FROM {function}('delta.`{path}`')").collect()
+
+
+class Counted:
+    """A table of eight files, which Delta reads anew before each statement that is counted.
+
+    Args:
+        checksums: Whether its versions have their `.crc` files. Without them, Delta computes the
+            state of a table in jobs, whatever the statement is.
+        checkpoint: Whether its log has one.
+    """
+
+    def __init__(self, table: Table, *, checksums: bool, checkpoint: bool) -> None:
+        self.table = table
+        self._checksums = checksums
+        self._log = table.spark._jvm.org.apache.spark.sql.delta.DeltaLog  # type: ignore[union-attr]
+        table.create("id BIGINT, x STRING", TRACKED, NAME_MODE)
+        rows = table.spark.range(80).selectExpr("id", "CAST(id AS STRING) AS x").repartition(8)
+        rows.write.format("delta").mode("append").save(str(table.path))
+        assert len(table.log.live_files) == 8
+        if checkpoint:
+            session: Any = table.spark
+            self._log.forTable(session._jsparkSession, str(table.path)).checkpoint()
+
+    @property
+    def usage(self) -> UsageTracking:
+        return UsageTracking.forPath(self.table.spark, str(self.table.path))
+
+    def jobs(self, statement: Callable[[], object]) -> int:
+        """Runs it, and returns how many jobs it ran."""
+        if not self._checksums:
+            for file in (self.table.path / "_delta_log").glob("*.crc"):
+                file.unlink()
+        self._log.clearCache()
+        before = num_jobs(self.table.spark)
+        statement()
+        return num_jobs(self.table.spark) - before
+
+    def set_property(self, value: str) -> int:
+        """Returns the jobs of a statement that plain Delta runs in the same way."""
+        return self.jobs(lambda: self.table.alter(f"SET TBLPROPERTIES ('k' = '{value}')"))
+
+
+@pytest.fixture
+def make(
+    spark: SparkSession, tmp_path: Path, conf: Callable[[str, str], None]
+) -> Callable[..., Counted]:
+    conf("spark.databricks.delta.allFilesInCrc.enabled", "true")  # Delta's default
+
+    def make(name: str, **options: bool) -> Counted:
+        return Counted(Table(spark, tmp_path / name), **options)
+
+    return make
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("checkpoint", [False, True])
+@pytest.mark.parametrize("checksums", [True, False])
+def test_metadata_only_statements_run_no_job_of_ours(
+    make: Callable[..., Counted], *, checksums: bool, checkpoint: bool
+) -> None:
+    asked = make("asked", checksums=checksums, checkpoint=checkpoint)
+    spark, path, usage = asked.table.spark, str(asked.table.path), asked.usage
+    statements: dict[str, Callable[[], object]] = {
+        **{function: partial(ask, spark, function, path) for function in FUNCTIONS},
+        "status()": usage.status,
+        "dry run of removal": lambda: usage.disable_column_mapping(dry_run=True),
+        "dry run of align_names()": lambda: usage.align_names(dry_run=True),
+        "align_names() of an aligned table": lambda: usage.align_names(progress=None),
+        "survey": lambda: spark_ext.survey(spark, path, progress=None),
+        "disable()": usage.disable,
+        "enable()": usage.enable,
+    }
+    removed = make("removed", checksums=checksums, checkpoint=checkpoint)
+    usage_of_removed = removed.usage
+    limit = asked.set_property("0")
+
+    jobs = {name: asked.jobs(statement) for name, statement in statements.items()}
+    # After two statements that changed no mode.
+    assert [removed.set_property(value) for value in ("1", "2")] == [limit, limit]
+    jobs |= {
+        "SET mode none": removed.jobs(
+            lambda: removed.table.alter(f"SET TBLPROPERTIES ({NO_MODE})")
+        ),
+        "SET mode name": removed.jobs(
+            lambda: removed.table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+        ),
+        "disable_column_mapping()": removed.jobs(
+            lambda: usage_of_removed.disable_column_mapping(progress=None)
+        ),
+    }
+
+    assert {name: number for name, number in jobs.items() if number > limit} == {}
+    assert checksums == (limit == 0)
+
+
+def test_align_names_runs_jobs_for_the_copies_only(table: Table) -> None:
+    # Without the jobs of Delta's own after a change of the schema, and those of a checkpoint.
+    table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '100'")
+    table.insert("(1)")
+    table.alter("RENAME COLUMN a TO b")
+    jobs: dict[str, list[int]] = {}
+
+    def count(progress: Progress) -> None:
+        jobs.setdefault(progress.statement, []).append(num_jobs(table.spark))
+
+    UsageTracking.forPath(table.spark, str(table.path)).align_names(progress=count)
+
+    changes = {
+        statement.split("SET TBLPROPERTIES", 1)[-1]: counts for statement, counts in jobs.items()
+    }
+    ran = {change: counts[-1] - counts[0] for change, counts in changes.items()}
+    assert len(ran) == 5
+    assert {change: number for change, number in ran.items() if number} == {f" ({NO_MODE})": 1}
