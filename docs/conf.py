@@ -28,6 +28,7 @@ CONTENTS = {
         "docs/audit",
         "docs/survey",
         "docs/object-stores",
+        "docs/unity-catalog",
         "docs/limits",
         "docs/upgrading",
     ],

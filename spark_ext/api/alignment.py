@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from spark_ext.errors import AlignmentOvertakenError, NamesNotAlignableError, NotMappedError
+from spark_ext.errors import AlignmentOvertakenError, NotMappedError
 from spark_ext.leave.alignment import AligningTable, marking_statement, statements_left
-from spark_ext.leave.exits import NOTHING, disabling_statement, is_refused_by_delta
+from spark_ext.leave.exits import NOTHING, disabling_statement
 from spark_ext.show.tables import cell, facts_as_html, facts_as_text
 
 
@@ -94,11 +94,6 @@ def align(
             done.append(marking_statement(table.name, mode))
             run(done[-1])
             continue
-        except NamesNotAlignableError:
-            if not dry_run and is_refused_by_delta(table.unmapped):
-                # Delta has its own words for the names and features that block it.
-                run(disabling_statement(table.name))
-            raise
         if dry_run or not left:
             return _told(table, done, left)
         if left[0] in done:

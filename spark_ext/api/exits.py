@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from spark_ext.leave.exits import ColumnMappingExit
-from spark_ext.leave.reasons import Reason
+from spark_ext.leave.exits import BLOCKED, ColumnMappingExit
+from spark_ext.leave.reasons import Reason, what_to_do
 from spark_ext.show.tables import as_html, as_text, cell
 
 _COLUMNS = ("exit", "reached", "cost", "files", "bytes")
@@ -31,6 +31,8 @@ def _details(exits: list[ColumnMappingExit]) -> Iterator[str]:
         if step.reasons or step.statements:
             yield f"\n{step.exit}: {_reasons(step)}".rstrip()
             yield from (f"  {cell(statement)}" for statement in step.statements)
+            if step.cost == BLOCKED and (advice := what_to_do(step.reasons)):
+                yield f"  {advice}"
 
 
 def _cells(step: ColumnMappingExit) -> tuple[Any, ...]:

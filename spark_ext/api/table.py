@@ -74,7 +74,8 @@ class UsageTracking:
             AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
                 USAGE_TRACKING_AMBIGUOUS_TABLE_NAME, where SQL means a table of another catalog
                 and `DeltaTable.forName` one of the session catalog;
-                USAGE_TRACKING_KERNEL_TABLE; Spark's, for a view.
+                USAGE_TRACKING_KERNEL_TABLE; Spark's, for a view;
+                USAGE_TRACKING_TABLE_FUNCTION_FAILED, where a catalog or a storage fails.
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
@@ -86,7 +87,9 @@ class UsageTracking:
 
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE, also for a path inside a table or with a
-                version (`@v1`); USAGE_TRACKING_KERNEL_TABLE.
+                version (`@v1`); USAGE_TRACKING_KERNEL_TABLE;
+                DELTA_PATH_BASED_ACCESS_TO_CATALOG_MANAGED_TABLE_BLOCKED;
+                USAGE_TRACKING_TABLE_FUNCTION_FAILED, where a storage fails.
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
@@ -256,8 +259,8 @@ class UsageTracking:
             NotMappedError: USAGE_TRACKING_NOT_MAPPED, where column mapping is off and no call was
                 interrupted.
             ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST, in mode `id` without `to_name_mode`.
-            NamesNotAlignableError: USAGE_TRACKING_NAMES_NOT_ALIGNABLE, where other features or
-                reserved names keep the table from leaving.
+            NamesNotAlignableError: USAGE_TRACKING_NAMES_NOT_ALIGNABLE, where names or other
+                features keep column mapping on. Nothing is done then.
             AlignmentOvertakenError: USAGE_TRACKING_ALIGNMENT_OVERTAKEN, where others undid a step.
             ProgressFailedError: As `disable_column_mapping`.
             AnalysisException: As `disable_column_mapping`.

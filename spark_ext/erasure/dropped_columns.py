@@ -22,7 +22,7 @@ from spark_ext.log.places import (
     LogFiles,
     TablePlaces,
 )
-from spark_ext.log.replay import states
+from spark_ext.log.replay import State, states
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.schema import quoted, type_name
@@ -45,11 +45,10 @@ def dropped_columns(places: TablePlaces) -> tuple[DroppedColumn, ...]:
         return ()
     lives = column_lives(found)
     all_traces = traces(places, found, lives)
-    is_mapped = found[-1].is_mapped
     of: list[tuple[Owner | None, Traces]] = [*all_traces.of.items()]
     if not of and (all_traces.unknown_files or all_traces.unknown_log_files):
         of.append((None, Traces()))
-    rows = [_row(places, owner, each, all_traces, is_mapped=is_mapped) for owner, each in of]
+    rows = [_row(places, owner, each, all_traces, table=found[-1]) for owner, each in of]
     return tuple(sorted(rows, key=_order))
 
 
@@ -63,10 +62,10 @@ def _row(
     of: Traces,
     everywhere: FoundTraces,
     *,
-    is_mapped: bool,
+    table: State,
 ) -> DroppedColumn:
     unknown, unknown_log = everywhere.unknown_files, everywhere.unknown_log_files
-    left = steps(places, of, unknown, unknown_log, is_mapped=is_mapped)
+    left = steps(places, of, unknown, unknown_log, table=table)
     own = [files for files in of.files if files.source is None]
     return DroppedColumn(
         **_column(owner),

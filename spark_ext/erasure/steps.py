@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from spark_ext.erasure.traces import Traces
@@ -16,6 +17,7 @@ from spark_ext.log.places import (
     LogFiles,
     TablePlaces,
 )
+from spark_ext.log.replay import State
 from spark_ext.model.dropped import (
     BY_HAND,
     LOG_CLEANUP,
@@ -29,6 +31,7 @@ from spark_ext.model.dropped import (
 _DAY = 24 * 3600 * 1000
 # Delta, MetadataCleanup.scala: the kinds that log cleanup lists.
 _CLEANED_UP = (COMMIT, CHECKPOINT, CHECKSUM)
+_BY_CATALOG = "Let the catalog delete removed files: Delta refuses VACUUM of a table it manages."
 _FOUND_BY_HAND = "Delete or repair these files by hand: no statement does."
 
 
@@ -38,20 +41,23 @@ def steps(
     unknown_files: Sequence[DataFiles],
     unknown_log_files: Sequence[LogFiles],
     *,
-    is_mapped: bool,
+    table: State,
 ) -> tuple[ErasureStep, ...]:
     """The steps until a column is gone, in the order in which they help.
 
-    Where an earlier step makes new files wait, a later one's time counts from now on.
+    Where an earlier step makes new files wait, a later one's time counts from now on. Delta
+    refuses REORG and VACUUM of a table that a catalog manages: rows can be written again there,
+    and only the catalog deletes files.
 
     Source:
+        Protocol, "Maintenance Operations on Catalog-managed Tables";
         Delta 4.4.0, VacuumCommand.scala, `getValidFilesFromSnapshot`; MetadataCleanup.scala,
         `cleanUpExpiredLogs`, which goes by whole days of UTC.
     """
     live = [files for files in traces.files if files.kind == LIVE]
     found: list[ErasureStep | None] = [
-        _rewriting(places, traces, live, unknown_files, is_mapped=is_mapped),
-        _vacuum(places, traces, live, unknown_files),
+        _rewriting(places, traces, live, unknown_files, table),
+        _vacuum(places, traces, live, unknown_files, table),
         _log_cleanup(places, traces, unknown_log_files),
         _at_the_source([*traces.files, *unknown_files]),
         _by_hand([*traces.files, *unknown_files], traces.log_files, unknown_log_files),
@@ -64,15 +70,15 @@ def _rewriting(
     traces: Traces,
     live: Sequence[DataFiles],
     unknown_files: Sequence[DataFiles],
-    *,
-    is_mapped: bool,
+    table: State,
 ) -> ErasureStep | None:
     unreadable = any(files.kind == LIVE for files in unknown_files)
     if not live and not traces.statistics and not unreadable:
         return None
     # It goes by the columns of footers, and of mapped tables alone.
     seen_by_purge = live and not unreadable and not any(files.folders for files in live)
-    if places.purges and is_mapped and seen_by_purge:
+    purges = places.purges and table.is_mapped and not table.is_catalog_managed
+    if purges and seen_by_purge:
         return _step(PURGE, f"REORG TABLE {places.name} APPLY (PURGE)")
     return _step(REWRITE, "Write the rows of these files again, such as by INSERT OVERWRITE.")
 
@@ -82,6 +88,7 @@ def _vacuum(
     traces: Traces,
     live: Sequence[DataFiles],
     unknown_files: Sequence[DataFiles],
+    table: State,
 ) -> ErasureStep | None:
     taken = [
         files
@@ -95,7 +102,10 @@ def _vacuum(
         return None
     since = places.now if own else max(files.removable_from or 0 for files in taken)
     # VACUUM wants what is older than its retention.
-    return _step(VACUUM, f"VACUUM {places.name}", since + places.deleted_file_retention + 1, places)
+    at = since + places.deleted_file_retention + 1
+    if table.is_catalog_managed:
+        return replace(_step(VACUUM, _BY_CATALOG, at, places), by_catalog=True)
+    return _step(VACUUM, f"VACUUM {places.name}", at, places)
 
 
 def _log_cleanup(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from spark_ext.errors import ModeIdLostError, NamesNotAlignableError, NotMappedError
 from spark_ext.leave.exits import BLOCKED, ColumnMappingExit
-from spark_ext.leave.reasons import REMOVAL_SETTING
+from spark_ext.leave.reasons import REMOVAL_SETTING, what_to_do
 from spark_ext.leave.rewrite_reasons import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
@@ -29,6 +29,7 @@ from spark_ext.model.keys import (
     MODE_NONE,
 )
 
+_ADVICE = "The page on leaving column mapping says what each reason needs."
 _NOT_ALIGNED = {NOT_TRACKED, HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS}
 
 
@@ -84,7 +85,11 @@ def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, .
     if table.mode == MODE_ID and not to_name_mode:
         raise ModeIdLostError(table=table.name)
     if table.unmapped.cost == BLOCKED:
-        raise NamesNotAlignableError(table=table.name, reasons=_told(table.unmapped))
+        raise NamesNotAlignableError(
+            table=table.name,
+            reasons=_told(table.unmapped),
+            advice=what_to_do(table.unmapped.reasons) or _ADVICE,
+        )
     return (*_leaving(table), *_tracking(table), *_end(table))
 
 

@@ -13,6 +13,7 @@ from spark_ext.leave.reasons import (
     READER_VERSION,
     RETENTION_PERIOD,
     Reason,
+    catalog_managed,
     enabled_iceberg_compat,
     hidden_columns,
     invalid_names,
@@ -147,10 +148,10 @@ def _unmapped(facts: TableFacts) -> ColumnMappingExit:
     if not has_mapping_on(facts.table) and not has_keys:
         return _exit(UNMAPPED, NOTHING)
     invalid = tuple(invalid_names(facts.table))
-    blocking = (
-        *other_features(enabled_iceberg_compat(facts.table)),
-        *reserved_names(facts.table),
-    )
+    reserved = tuple(reserved_names(facts.table))
+    blocking = (*other_features(enabled_iceberg_compat(facts.table)), *reserved)
+    if invalid or reserved:
+        blocking += tuple(catalog_managed(facts.protocol))
     # A name can only be made legal by a rename, after which nothing is free.
     reasons = tuple(reasons_for_files(facts))
     cost = _cost_of_files(facts) if reasons or invalid else METADATA

@@ -13,15 +13,17 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.keys import (
+    CATALOG_MANAGED_FEATURES,
     CHECKPOINT_PROTECTION_FEATURE,
     DEFAULT_TRUNCATE_HISTORY_RETENTION,
     ICEBERG_COMPAT_ENABLED,
     REMOVAL_REWRITE,
     TRUNCATE_HISTORY_RETENTION,
 )
-from spark_ext.model.metadata import TableFacts, TableMetadata
+from spark_ext.model.metadata import Protocol, TableFacts, TableMetadata
 from spark_ext.model.schema import Path, quoted, walk
 
+CATALOG_MANAGED = "CATALOG_MANAGED"
 INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
 MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
@@ -31,13 +33,24 @@ REMOVAL_SETTING = "REMOVAL_SETTING"
 RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
 RETENTION_PERIOD = "RETENTION_PERIOD"
 
+_RENAME = (
+    "Rename the columns. If the catalog refuses RENAME COLUMN, as Unity Catalog does, name an"
+    " external table by its path: ALTER TABLE delta.`<path>` RENAME COLUMN."
+)
+_COPY_COLUMN = (
+    "Rename the columns. If the catalog refuses RENAME COLUMN, as Unity Catalog does, add columns"
+    " with other names, copy the values with UPDATE, and drop the old columns."
+)
+_DROP_FEATURE = "Drop the features first, if Delta can drop them."
+
 
 @dataclass(frozen=True)
 class Reason:
     """Why an exit costs what it costs.
 
     Args:
-        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
+        reason: That of a `RewriteReason`, or `CATALOG_MANAGED` (the catalog that manages the table
+            may refuse to rename its columns), `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
             statement that set the mode only; where names differ, older versions have the values),
             `OTHER_FEATURE`, `OTHER_SESSIONS` (those without spark-ext may write by names of
             before), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
@@ -92,6 +105,27 @@ def reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
     """Columns that Spark or Delta would take for one of theirs."""
     for column, name in reserved_columns(metadata):
         yield Reason(RESERVED_COLUMN_NAME, quoted((column,)), name)
+
+
+def catalog_managed(protocol: Protocol) -> Iterable[Reason]:
+    """The feature by which a catalog, and no path, leads to the table."""
+    for feature in sorted(CATALOG_MANAGED_FEATURES & (protocol.writer_features or frozenset())):
+        yield Reason(CATALOG_MANAGED, feature)
+
+
+def what_to_do(reasons: Iterable[Reason]) -> str:
+    """What removes the reasons that block removal, in whole sentences; empty for other reasons.
+
+    Source:
+        Delta 4.4.0, UCDeltaTableAlterTest.java: Unity Catalog's connector refuses RENAME COLUMN.
+    """
+    kinds = {why.reason for why in reasons}
+    advice = []
+    if kinds & {INVALID_COLUMN_NAME, RESERVED_COLUMN_NAME}:
+        advice.append(_COPY_COLUMN if CATALOG_MANAGED in kinds else _RENAME)
+    if OTHER_FEATURE in kinds:
+        advice.append(_DROP_FEATURE)
+    return " ".join(advice)
 
 
 def other_features(features: Iterable[str]) -> tuple[Reason, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
 from spark_ext.model.column_mapping import field_metadata, has_physical_name, physical_name
 from spark_ext.model.keys import (
+    CATALOG_MANAGED_FEATURES,
     COLUMN_ID,
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
@@ -77,6 +78,11 @@ class State:
     def is_tracked(self) -> bool:
         """Whether the protocol lists the feature of usage tracking."""
         return FEATURE_NAME in (self.protocol.writer_features or ())
+
+    @property
+    def is_catalog_managed(self) -> bool:
+        """Whether a catalog ratifies the table's commits, and decides who maintains it."""
+        return not CATALOG_MANAGED_FEATURES.isdisjoint(self.protocol.writer_features or ())
 
     @property
     def flag(self) -> bool | None:

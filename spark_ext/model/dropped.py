@@ -17,17 +17,20 @@ class ErasureStep:
     """What takes data of a dropped column away, and from when on it can.
 
     Args:
-        step: `PURGE`, `REWRITE` (where PURGE does not look, or cannot be run), `VACUUM`,
+        step: `PURGE`, `REWRITE` (where PURGE does not look, or Delta refuses it), `VACUUM`,
             `LOG CLEANUP`, `SOURCE` (at the table that a shallow clone was made of), or `BY HAND`
             (what no statement deletes).
         statement: What to run; in words where it is no statement of SQL.
         earliest: The first time at which it takes everything that it is to take, in the time zone
             of this process; None where that is now, or not known.
+        by_catalog: Whether only the catalog that manages the table can take the step, since Delta
+            refuses the statement in every session.
     """
 
     step: str
     statement: str
     earliest: datetime | None
+    by_catalog: bool = False
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,9 @@ ICEBERG_COMPAT_ENABLED: Final = {
     "icebergCompatV3": "delta.enableIcebergCompatV3",
 }
 
+# Protocol, "Catalog-managed tables"; Delta 4.0.0, TableFeature.scala, has it under the second name.
+CATALOG_MANAGED_FEATURES: Final = frozenset({"catalogManaged", "catalogOwned-preview"})
+
 # Ours: what column mapping mode a table had whose names are being aligned, so that a call that was
 # interrupted can be told from a table that somebody wants without column mapping.
 ALIGNING: Final = "sparkext.columnMapping.aligning"

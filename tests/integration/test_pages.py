@@ -36,6 +36,10 @@ BEFORE = {
         *(f"ALTER TABLE {name} RENAME COLUMN city TO town" for name in ("trips", "rides")),
     ],
     "docs/purge.md": [f"CREATE TABLE trips {TRACKED}", "INSERT INTO trips VALUES (1, 'Rome')"],
+    "docs/unity-catalog.md": [
+        f"CREATE TABLE returns {TRACKED}",
+        "ALTER TABLE returns ADD COLUMN `paid at` DATE",
+    ],
     "docs/survey.md": [
         *(f"CREATE TABLE sales.{name} {TRACKED}" for name in ("orders", "returns")),
         f"CREATE TABLE sales.customers {UNTRACKED}",

@@ -6,48 +6,26 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import UsageTracking
+from tests.integration.catalog_managed import CATALOG_MANAGED, managed_table, staged
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.leaving import local
-from tests.support.releases import since_delta_4_1
 
-pytestmark = since_delta_4_1("has the feature as a preview, under another name")
+pytestmark = CATALOG_MANAGED
 
-CATALOG = "spark_catalog"
-MANAGED = "'delta.feature.catalogManaged' = 'supported'"
 NAME = "managed"
-TESTING = "spark.testing"
 UUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 
 
 @pytest.fixture
-def managed(spark: SparkSession, tmp_path: Path) -> Iterator[Table]:
-    """A tracked table, whose catalog is Delta's own for tests and publishes no commit."""
-    jvm: Any = spark._jvm
-    delta = jvm.org.apache.spark.sql.delta.coordinatedcommits
-    provider = getattr(getattr(delta, "CatalogOwnedCommitCoordinatorProvider$"), "MODULE$")
-    provider.registerBuilder(CATALOG, delta.InMemoryCommitCoordinatorBuilder(1000))
-    table = Table(spark, tmp_path / "t")
-    columns = f"(a INT, b STRING, d INT) USING delta LOCATION '{table.path}'"
-    # Delta makes such tables in its own tests only.
-    jvm.java.lang.System.setProperty(TESTING, "true")
-    spark.sql(f"CREATE TABLE {NAME} {columns} TBLPROPERTIES ({TRACKED}, {NAME_MODE}, {MANAGED})")
-    jvm.java.lang.System.clearProperty(TESTING)
-    table.name = NAME
-    yield table
-    spark.sql(f"DROP TABLE {NAME}")
-    provider.clearBuilders()
-
-
-def staged(table: Table) -> list[Path]:
-    return sorted((table.path / "_delta_log" / "_staged_commits").glob("*.json"))
+def managed(spark: SparkSession) -> Iterator[Table]:
+    with managed_table(spark, NAME, "a INT, b STRING, d INT", TRACKED, NAME_MODE) as table:
+        yield table
 
 
 @pytest.fixture

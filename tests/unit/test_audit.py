@@ -368,6 +368,23 @@ def test_a_column_whose_name_is_that_of_another_in_files_is_found(case: str) -> 
     ] == expected
 
 
+@pytest.mark.parametrize(
+    ("features", "statement"), [((), "REORG TABLE"), (("catalogManaged",), "INSERT OVERWRITE")]
+)
+def test_no_remedy_is_a_statement_that_delta_refuses(
+    features: tuple[str, ...], statement: str
+) -> None:
+    versions, files, _ = NAMES_OF_OTHERS["a dropped column that files hold"]
+    last = name({"a": "1 a", "b": f"3 {UUID}"}, "true")
+    newest = (last, {"features": (*TRACKED, *features)})
+
+    (finding,) = audit(log_of(*versions[:-1], newest, files=tuple(files)))
+
+    assert [each for each in ("REORG TABLE", "INSERT OVERWRITE") if each in finding.remedy] == [
+        statement
+    ]
+
+
 def test_names_of_keys_that_were_left_are_that_finding() -> None:
     log = log_of(
         (table({"a": "1 col-a"}, "none"), UNTRACKED),

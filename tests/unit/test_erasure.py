@@ -28,7 +28,7 @@ from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount, TableMetadata
 from spark_ext.model.schema import Path
 from tests.unit.logs import cleaned_up, log
-from tests.unit.tables import table
+from tests.unit.tables import TRACKED, table
 
 HOUR = 3600 * 1000
 DAY = 24 * HOUR
@@ -439,6 +439,20 @@ class TestSteps:
             ("LOG CLEANUP", 101 * DAY + MONTH),
         ]
         assert column.steps[0].statement == "REORG TABLE t APPLY (PURGE)"
+
+    @pytest.mark.parametrize("feature", ["catalogManaged", "catalogOwned-preview"])
+    def test_what_delta_refuses_of_a_managed_table_is_left_to_its_catalog(
+        self, feature: str
+    ) -> None:
+        managed = log(("CREATE TABLE", BOTH, (*TRACKED, feature)), ("DROP", ONE, (feature,)))
+        column = only(places(managed, files=(data(LIVE, "a", "b"), data(REMOVED, "b"))))
+
+        assert [(step.step, step.by_catalog) for step in column.steps] == [
+            ("REWRITE", False),
+            ("VACUUM", True),
+        ]
+        assert column.steps[1].earliest == NOW + WEEK + 1
+        assert "VACUUM t" not in column.steps[1].statement
 
     def test_vacuum_waits_for_the_last_removed_file(self) -> None:
         files = (

@@ -110,6 +110,16 @@ def test_each_character_that_is_invalid_without_mapping_blocks(char: str) -> Non
     assert reasons(first)[0] == ("INVALID_COLUMN_NAME", f"s.`{name}`", char)
 
 
+@pytest.mark.parametrize("column", ["a b", "__is_cdc"])
+def test_a_catalog_that_may_refuse_a_rename_is_told(column: str) -> None:
+    managed = (*MAPPED_FEATURES, "catalogManaged")
+    (blocked, *_) = exits(table({column: f"1 {column}"}, "name", "false"), 3, 7, managed, managed)
+    (free, *_) = exits(table({"a": "1 a"}, "name", "false"), 3, 7, managed, managed)
+
+    assert reasons(blocked)[1] == ("CATALOG_MANAGED", "catalogManaged", None)
+    assert (free["cost"], free["reasons"]) == ("METADATA", [])
+
+
 @pytest.mark.parametrize("features", [MAPPED_FEATURES, ("columnMapping",)])
 def test_a_column_that_would_be_read_as_another_blocks(features: tuple[str, ...]) -> None:
     columns = {"__Is_Cdc": "1 col-1", "b c": "2 _tmp_metadata_row_index", "_change_type": "3 x"}

@@ -240,7 +240,7 @@ def test_a_dropped_column_is_a_row_with_its_steps() -> None:
         ("s.c", "s.c", 4),
     ]
     assert rows[0]["removedFiles"] == {"numFiles": 2, "sizeInBytes": 20}
-    step = {"step": "VACUUM", "statement": "VACUUM t", "earliest": 1_006}
+    step = {"step": "VACUUM", "statement": "VACUUM t", "earliest": 1_006, "byCatalog": False}
     assert [row["steps"] for row in rows] == [[step], [step]]
 
 

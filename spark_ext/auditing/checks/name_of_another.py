@@ -67,8 +67,13 @@ def name_of_another(log: TableLog, states: tuple[State, ...]) -> Iterator[Findin
                 " Delta does not show it here. Readers that go by the names of the table, be it"
                 " only to skip files by their statistics, may miss rows, or show its values."
             ),
-            remedy=f"{_REMEDY} REORG TABLE .. APPLY (PURGE) takes the old column out of them.",
+            remedy=f"{_REMEDY} {_purge(newest)} takes the old column out of them.",
         )
+
+
+def _purge(newest: State) -> str:
+    """Delta refuses REORG of a table that a catalog manages."""
+    return "INSERT OVERWRITE" if newest.is_catalog_managed else "REORG TABLE .. APPLY (PURGE)"
 
 
 def _versions(states: tuple[State, ...]) -> dict[_Pair, int]:

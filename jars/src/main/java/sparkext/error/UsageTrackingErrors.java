@@ -201,6 +201,36 @@ public final class UsageTrackingErrors {
         "USAGE_TRACKING_KERNEL_TABLE", null, "table", table, "setting", setting, "value", value);
   }
 
+  /**
+   * What a table function failed with: the condition of the error or of what caused it; where none
+   * has one, ours.
+   */
+  public static UsageTrackingException ofFunction(String function, Throwable error) {
+    Throwable described = described(error);
+    if (described instanceof UsageTrackingException refused) {
+      return refused;
+    }
+    return described == null
+        ? Conditions.error(
+            "USAGE_TRACKING_TABLE_FUNCTION_FAILED",
+            error,
+            "function",
+            function,
+            "error",
+            error.toString())
+        : ofDelta(described, error);
+  }
+
+  /** The first of an error and its causes that has a condition; null where none has. */
+  public static Throwable described(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SparkThrowable spark && spark.getCondition() != null) {
+        return cause;
+      }
+    }
+    return null;
+  }
+
   /** Delta's refusal of what is not a Delta table. */
   public static UsageTrackingException missingDeltaTable(DeltaTableIdentifier missing) {
     return ofDelta(DeltaErrors.notADeltaTableException(missing));
@@ -216,10 +246,14 @@ public final class UsageTrackingErrors {
     return ofDelta(DeltaErrors.configureSparkSessionWithExtensionAndCatalog(Option.empty()));
   }
 
+  private static UsageTrackingException ofDelta(Throwable error) {
+    return ofDelta(error, error);
+  }
+
   private static <T extends Throwable & SparkThrowable> UsageTrackingException ofDelta(
-      Throwable error) {
+      Throwable error, Throwable cause) {
     @SuppressWarnings("unchecked")
     T described = (T) error;
-    return UsageTrackingException.of(described);
+    return UsageTrackingException.of(described, cause);
   }
 }

@@ -40,12 +40,22 @@ public final class UsageTrackingException extends AnalysisException {
 
   /** An error of Delta's in the family that reaches PySpark. */
   public static <T extends Throwable & SparkThrowable> UsageTrackingException of(T error) {
+    return of(error, error);
+  }
+
+  /**
+   * An error of Delta's or Spark's in the family that reaches PySpark.
+   *
+   * @param cause the error itself, or one that it caused
+   */
+  static <T extends Throwable & SparkThrowable> UsageTrackingException of(
+      T error, Throwable cause) {
     return new UsageTrackingException(
         error.getCondition(),
         error.getSqlState(),
         error.getMessageParameters(),
         withoutCondition(error.getMessage(), error.getCondition()),
-        error);
+        cause);
   }
 
   @Override

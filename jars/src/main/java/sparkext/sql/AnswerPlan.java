@@ -3,12 +3,14 @@ package sparkext.sql;
 
 import java.util.List;
 import java.util.concurrent.Callable;
+import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.delta.DeltaAnalysisException;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.wire.Relation;
 
@@ -16,8 +18,12 @@ import sparkext.wire.Relation;
 final class AnswerPlan {
   private AnswerPlan() {}
 
-  /** Asks the function; what it throws reaches PySpark with its condition. */
-  static LogicalPlan of(Callable<Relation> function) {
+  /**
+   * Calls the function; whatever it throws reaches PySpark as an AnalysisException.
+   *
+   * @param name the function's, for an error that says nothing of it
+   */
+  static LogicalPlan of(String name, Callable<Relation> function) {
     try {
       Relation answer = function.call();
       List<Attribute> columns =
@@ -25,10 +31,15 @@ final class AnswerPlan {
       return LocalRelation.fromExternalRows(
           CollectionConverters.asScala(columns).toList(),
           CollectionConverters.asScala(answer.rows()).toList());
-    } catch (Exception refused) { // Scala declares no checked exception: Delta's are some
-      throw refused instanceof DeltaAnalysisException of
-          ? UsageTrackingException.of(of).sneak()
-          : UsageTrackingException.sneak(refused);
+    } catch (Exception error) { // Scala declares no checked exception: Delta's are some
+      throw UsageTrackingException.sneak(
+          isLeftAsItIs(error) ? error : UsageTrackingErrors.ofFunction(name, error));
     }
+  }
+
+  /** Spark's own refusals reach PySpark; of Delta's, PySpark looks the text up in Spark's list. */
+  private static boolean isLeftAsItIs(Exception error) {
+    boolean isRefusal = error instanceof AnalysisException;
+    return (isRefusal && !(error instanceof DeltaAnalysisException)) || TableFailure.isStop(error);
   }
 }

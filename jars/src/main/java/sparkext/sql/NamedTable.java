@@ -8,21 +8,18 @@ import io.delta.tables.DeltaTable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
-import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaTableIdentifier;
 import org.apache.spark.sql.delta.DeltaTableUtils;
@@ -88,7 +85,16 @@ final class NamedTable {
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
   static NamedTable byParts(SparkSession session, List<String> given) {
-    Found found = resolve(session, given);
+    return of(session, given, analysed(session, given));
+  }
+
+  /**
+   * The table that a name was resolved to.
+   *
+   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
+   */
+  static NamedTable of(SparkSession session, List<String> given, ResolvedTable resolved) {
+    Found found = found(session, given, resolved);
     DeltaLog log = found.table.deltaLog();
     boolean isPath = isPath(found.resolved);
     if (isPath) {
@@ -114,41 +120,6 @@ final class NamedTable {
     Found found = resolve(session, full);
     requireEqual(path, log, found.table.deltaLog());
     return new NamedTable(session, full, found);
-  }
-
-  /**
-   * Where the table of a name lies, which Delta may not be able to open.
-   *
-   * @throws UsageTrackingException as {@link #byName}
-   */
-  static Path location(SparkSession session, String name, Configuration configuration)
-      throws IOException, AnalysisException {
-    List<String> given = NameParts.inView(session, NameParts.of(name));
-    if (given.size() == 2 && given.get(0).equalsIgnoreCase(DELTA)) {
-      Path path = new Path(given.get(1));
-      return path.getFileSystem(configuration).makeQualified(path);
-    }
-    return knownLocation(session, given)
-        .orElseGet(() -> byParts(session, given).table.deltaLog().dataPath());
-  }
-
-  /** That of a Delta table in the session catalog. */
-  private static Optional<Path> knownLocation(SparkSession session, List<String> parts)
-      throws AnalysisException {
-    boolean isNamed = parts.size() == 3 && parts.get(0).equals(SESSION_CATALOG);
-    if (!isNamed
-        && (parts.size() > 2 || !session.catalog().currentCatalog().equals(SESSION_CATALOG))) {
-      return Optional.empty();
-    }
-    TableIdentifier identifier = tableIdentifier(isNamed ? parts.subList(1, 3) : parts);
-    SessionCatalog catalog = session.sessionState().catalog();
-    if (catalog.isTempView(identifier) || !catalog.tableExists(identifier)) {
-      return Optional.empty();
-    }
-    CatalogTable table = catalog.getTableMetadata(identifier);
-    return DeltaTableUtils.isDeltaTable(table)
-        ? Optional.of(new Path(table.location()))
-        : Optional.empty();
   }
 
   /** Delta's refusal of a name that leads to no Delta table. */
@@ -239,23 +210,46 @@ final class NamedTable {
   }
 
   private static Found resolve(SparkSession session, List<String> parts) {
+    return found(session, parts, analysed(session, parts));
+  }
+
+  /**
+   * What {@code ALTER TABLE} finds by a name.
+   *
+   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
+   */
+  static ResolvedTable analysed(SparkSession session, List<String> parts) {
     LogicalPlan table =
         new UnresolvedTable(
             CollectionConverters.asScala(parts).toList(), "ALTER TABLE", /* suggest= */ false);
     if (session.sessionState().analyzer().execute(table) instanceof ResolvedTable found) {
-      if (found.table() instanceof DeltaTableV2 delta) {
-        Snapshot newest = delta.update();
-        if (newest.version() >= 0) {
-          return new Found(found, delta, newest);
-        }
-      }
-      if (found.table().getClass().getName().startsWith(KERNEL_CONNECTOR)) {
-        // Delta's commands do not know it, and what Spark's would change is the catalog.
-        String connector = session.conf().get(CONNECTOR, EITHER);
-        throw UsageTrackingErrors.kernelTable(NameParts.name(parts), CONNECTOR, connector).sneak();
+      return found;
+    }
+    throw missing(parts);
+  }
+
+  private static Found found(SparkSession session, List<String> parts, ResolvedTable found) {
+    if (found.table() instanceof DeltaTableV2 delta) {
+      Snapshot newest = delta.update();
+      if (newest.version() >= 0) {
+        return new Found(found, delta, newest);
       }
     }
-    throw UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts)).sneak();
+    if (isKernel(found.table())) {
+      // Delta's commands do not know it, and what Spark's would change is the catalog.
+      String connector = session.conf().get(CONNECTOR, EITHER);
+      throw UsageTrackingErrors.kernelTable(NameParts.name(parts), CONNECTOR, connector).sneak();
+    }
+    throw missing(parts);
+  }
+
+  /** Whether Delta's second connector reads a table. */
+  static boolean isKernel(Table table) {
+    return table.getClass().getName().startsWith(KERNEL_CONNECTOR);
+  }
+
+  private static RuntimeException missing(List<String> parts) {
+    return UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts)).sneak();
   }
 
   private static DeltaTableIdentifier deltaIdentifier(List<String> parts) {
@@ -265,7 +259,7 @@ final class NamedTable {
     return new DeltaTableIdentifier(Option.empty(), Option.apply(tableIdentifier(parts)));
   }
 
-  private static TableIdentifier tableIdentifier(List<String> parts) {
+  static TableIdentifier tableIdentifier(List<String> parts) {
     Option<String> schema = parts.size() == 2 ? Option.apply(parts.get(0)) : Option.empty();
     return new TableIdentifier(parts.get(parts.size() - 1), schema);
   }

@@ -3,8 +3,6 @@ package sparkext.sql;
 
 import java.io.IOException;
 import java.util.List;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -29,11 +27,10 @@ public final class TableAudit {
    */
   static Relation of(SparkSession session, String name, Integer sample)
       throws UsageTrackingException, IOException, AnalysisException {
-    Configuration configuration = session.sessionState().newHadoopConf();
-    Path location = NamedTable.location(session, name, configuration);
-    LoggedTable table = new LoggedTable(session, configuration, location, List.of());
+    TablePlace place = TablePlace.of(session, name);
+    LoggedTable table = new LoggedTable(session, place.configuration(), place.path(), List.of());
     if (table.hasStaged()) {
-      table = StagedCommits.log(session, NamedTable.byName(session, name).snapshot());
+      table = StagedCommits.log(session, place.newest().get());
     }
     if (table.isMissing()) {
       throw NamedTable.missing(name);
@@ -50,6 +47,7 @@ public final class TableAudit {
    */
   public static Dataset<Row> rows(SparkSession session, String name, int sample) {
     return Dataset$.MODULE$.ofRows(
-        session, AnswerPlan.of(() -> of(session, name, sample < 0 ? null : sample)));
+        session,
+        AnswerPlan.of("column_mapping_audit", () -> of(session, name, sample < 0 ? null : sample)));
   }
 }

@@ -4,6 +4,7 @@ package sparkext.sql;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import org.apache.spark.SparkThrowable;
+import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
 /**
@@ -21,15 +22,14 @@ record TableFailure(String condition, String message) {
     if (isStop(error)) {
       throw UsageTrackingException.sneak(error);
     }
-    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      if (cause instanceof SparkThrowable spark && spark.getCondition() != null) {
-        return new TableFailure(spark.getCondition(), shortened(cause.getMessage()));
-      }
-    }
-    return new TableFailure(error.getClass().getName(), shortened(error.toString()));
+    Throwable described = UsageTrackingErrors.described(error);
+    return described instanceof SparkThrowable spark
+        ? new TableFailure(spark.getCondition(), shortened(described.getMessage()))
+        : new TableFailure(error.getClass().getName(), shortened(error.toString()));
   }
 
-  private static boolean isStop(Throwable error) {
+  /** Whether somebody ended the query, which is no failure of a table. */
+  static boolean isStop(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       if (cause instanceof InterruptedException
           || cause instanceof InterruptedIOException

@@ -122,7 +122,8 @@ final class UnresolvedAnswer extends LogicalPlan {
           new AbstractFunction0<LogicalPlan>() {
             @Override
             public LogicalPlan apply() {
-              return AnswerPlan.of(((UnresolvedAnswer) node).answer);
+              UnresolvedAnswer asked = (UnresolvedAnswer) node;
+              return AnswerPlan.of(asked.function, asked.answer);
             }
           });
     }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import static sparkext.sql.NameParts.DELTA;
+import static sparkext.sql.NameParts.SESSION_CATALOG;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DeltaTableUtils;
+import org.apache.spark.sql.delta.Snapshot;
+import scala.Option;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Map$;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.error.UsageTrackingException;
+
+/**
+ * Where the table of a name lies, which Delta may not be able to open.
+ *
+ * @param path its folder
+ * @param configuration what reads it, with the credentials that its catalog gave
+ * @param newest its newest version, of which its catalog may have commits that no listing shows
+ */
+record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> newest) {
+  /**
+   * Finds a table, whichever of Delta's connectors the session reads it by.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_TABLE_NAME; DELTA_MISSING_DELTA_TABLE
+   */
+  static TablePlace of(SparkSession session, String name) throws IOException, AnalysisException {
+    List<String> given = NameParts.inView(session, NameParts.of(name));
+    if (given.size() == 2 && given.get(0).equalsIgnoreCase(DELTA)) {
+      return atPath(session, new Path(given.get(1)));
+    }
+    Optional<CatalogTable> known = known(session, given);
+    if (known.isPresent()) {
+      return ofEntry(session, known.get());
+    }
+    ResolvedTable found = NamedTable.analysed(session, given);
+    if (NamedTable.isKernel(found.table())) {
+      return ofKernel(session, given, found);
+    }
+    Snapshot newest = NamedTable.of(session, given, found).snapshot();
+    DeltaLog log = newest.deltaLog();
+    return new TablePlace(log.dataPath(), log.newDeltaHadoopConf(), () -> newest);
+  }
+
+  private static TablePlace atPath(SparkSession session, Path path) throws IOException {
+    Configuration configuration = session.sessionState().newHadoopConf();
+    return new TablePlace(
+        path.getFileSystem(configuration).makeQualified(path),
+        configuration,
+        () -> newest(DeltaLog.forTable(session, path), Option.empty()));
+  }
+
+  private static TablePlace ofEntry(SparkSession session, CatalogTable entry) {
+    Map<String, String> options = fileSystemOptions(entry);
+    return new TablePlace(
+        new Path(entry.location()),
+        session.sessionState().newHadoopConfWithOptions(options),
+        () -> newest(DeltaLog.forTable(session, entry, options), Option.apply(entry)));
+  }
+
+  /** As Delta's first connector does with a table of a catalog. */
+  private static Map<String, String> fileSystemOptions(CatalogTable entry) {
+    List<String> prefixes =
+        CollectionConverters.asJava(DeltaTableUtils.validDeltaTableHadoopPrefixes());
+    java.util.Map<String, String> options =
+        new HashMap<>(CollectionConverters.asJava(entry.storage().properties()));
+    options.keySet().removeIf(key -> prefixes.stream().noneMatch(key::startsWith));
+    return Map$.MODULE$.from(CollectionConverters.asScala(options));
+  }
+
+  private static Snapshot newest(DeltaLog log, Option<CatalogTable> entry) {
+    return log.update(/* stalenessAcceptable= */ false, Option.empty(), entry);
+  }
+
+  /** This is compiled without that connector, which Delta has since 4.4. */
+  private static TablePlace ofKernel(SparkSession session, List<String> given, ResolvedTable found)
+      throws IOException {
+    try {
+      Optional<?> entry = (Optional<?>) ask(found.table(), "getCatalogTable");
+      return entry.isPresent()
+          ? ofEntry(session, (CatalogTable) entry.get())
+          : atPath(session, (Path) ask(found.table(), "getTablePath"));
+    } catch (ReflectiveOperationException unknown) {
+      // A later one: its refusal says how to reach the table.
+      NamedTable.of(session, given, found);
+      throw UsageTrackingException.sneak(unknown);
+    }
+  }
+
+  private static Object ask(Table table, String method) throws ReflectiveOperationException {
+    return table.getClass().getMethod(method).invoke(table);
+  }
+
+  /** What the session catalog has of a Delta table. */
+  private static Optional<CatalogTable> known(SparkSession session, List<String> parts)
+      throws AnalysisException {
+    boolean isNamed = parts.size() == 3 && parts.get(0).equals(SESSION_CATALOG);
+    if (!isNamed
+        && (parts.size() > 2 || !session.catalog().currentCatalog().equals(SESSION_CATALOG))) {
+      return Optional.empty();
+    }
+    TableIdentifier identifier = NamedTable.tableIdentifier(isNamed ? parts.subList(1, 3) : parts);
+    SessionCatalog catalog = session.sessionState().catalog();
+    if (catalog.isTempView(identifier) || !catalog.tableExists(identifier)) {
+      return Optional.empty();
+    }
+    CatalogTable table = catalog.getTableMetadata(identifier);
+    return DeltaTableUtils.isDeltaTable(table) ? Optional.of(table) : Optional.empty();
+  }
+}

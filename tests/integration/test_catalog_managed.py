@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of a catalog that refuses what the session catalog takes, as Unity Catalog does.
+
+Unity Catalog's server and connector are on no registry. What is Delta's own of it is here: the
+feature `catalogManaged`, with a commit coordinator in memory that publishes no commit.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext import UsageTracking
+from spark_ext.errors import NamesNotAlignableError
+from tests.integration.catalog_managed import CATALOG_MANAGED, managed_table, staged
+from tests.integration.connectors import MODE, TWO_CONNECTORS
+from tests.support.custom_sessions import resolved_jars
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.leaving import local
+from tests.support.session_conf import session_conf
+from tests.support.table_log import UUID, TableLog
+
+HERE = Path(__file__).parent
+NAME = "managed"
+PATH_BLOCKED = "DELTA_PATH_BASED_ACCESS_TO_CATALOG_MANAGED_TABLE_BLOCKED"
+BLOCKED = "DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION"
+
+
+@pytest.fixture
+def managed(spark: SparkSession) -> Iterator[Table]:
+    with managed_table(spark, NAME, "a INT, b STRING, d INT", TRACKED, NAME_MODE) as table:
+        table.insert("(1, 'x', 7)")
+        yield table
+
+
+@pytest.fixture(scope="module")
+def unity(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the tables of a catalog `unity`."""
+    home = tmp_path_factory.mktemp("unity")
+    class_path = os.pathsep.join([f"{Path(pyspark.__file__).parent}/jars/*", *resolved_jars(spark)])
+    sources = [HERE / "PathCatalog.java", HERE / "UnityLikeCatalog.java"]
+    subprocess.run(["javac", "-cp", class_path, "-d", home / "classes", *sources], check=True)
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader.addURL(jvm.java.net.URL(f"{(home / 'classes').as_uri()}/"))
+    spark.conf.set("spark.sql.catalog.unity", "UnityLikeCatalog")
+    spark.conf.set("spark.sql.catalog.unity.root", str(home / "tables"))
+    return home / "tables"
+
+
+@pytest.fixture
+def external(spark: SparkSession, unity: Path) -> Table:
+    path = unity / "db" / "t"
+    shutil.rmtree(path, ignore_errors=True)
+    table = Table(spark, path).create_tracked("id INT, city STRING")
+    table.insert("(1, 'Rome')")
+    table.alter("RENAME COLUMN city TO `a b`")
+    return Table(spark, path, "unity.db.t")
+
+
+def published(table: Table) -> TableLog:
+    """What the log says once each commit stands in the log's folder."""
+    for commit in staged(table):
+        shutil.copy(commit, commit.parents[1] / f"{commit.name[:20]}.json")
+    return table.log
+
+
+# A catalog that suggests column mapping for every new table.
+
+
+def created(spark: SparkSession, unity: Path, *properties: str) -> Table:
+    shutil.rmtree(unity / "db" / "new", ignore_errors=True)
+    return Table(spark, unity / "db" / "new", "unity.db.new").create("a INT, b INT", *properties)
+
+
+def test_each_way_of_the_page_gives_readable_names(spark: SparkSession, unity: Path) -> None:
+    by_default = {"spark.sparkext.usageTracking.enabledByDefault": "true"}
+    with session_conf(spark, by_default):
+        made = [created(spark, unity).log]
+    made.append(created(spark, unity, TRACKED).log)
+    later = created(spark, unity)
+    plain = later.log
+    UsageTracking.forName(spark, later.name).enable()
+    assert later.log.flag == "true"
+    UsageTracking.forName(spark, later.name).align_names(progress=None)
+
+    assert plain.columns == {"a": (1, UUID), "b": (2, UUID)}
+    for log in (*made, later.log):
+        assert (log.physical_names, log.is_tracked) == ({"a": "a", "b": "b"}, True)
+        assert log.flag == "false"
+
+
+# What takes dropped data away.
+
+
+@CATALOG_MANAGED
+def test_no_step_is_a_statement_that_delta_refuses(managed: Table) -> None:
+    managed.alter("DROP COLUMN d")
+    tracking = UsageTracking.forName(managed.spark, NAME)
+
+    (dropped,) = tracking.dropped_columns(progress=None).columns
+    assert [(step.step, step.by_catalog) for step in dropped.steps] == [
+        ("REWRITE", False),
+        ("VACUUM", True),
+        ("LOG CLEANUP", False),
+    ]
+    for refused in ("VACUUM managed", "REORG TABLE managed APPLY (PURGE)"):
+        with refusal(BLOCKED):
+            managed.spark.sql(refused)
+
+    managed.spark.sql("INSERT OVERWRITE managed SELECT * FROM managed")  # as the first step says
+
+    (dropped,) = tracking.dropped_columns(progress=None).columns
+    assert (dropped.live_files.num_files, dropped.removed_files.num_files) == (0, 1)
+    (row,) = managed.spark.sql("SELECT steps FROM column_mapping_dropped('managed')").collect()
+    assert (row["steps"][0]["step"], row["steps"][0]["byCatalog"]) == ("VACUUM", True)
+
+
+# Names that keep column mapping on.
+
+
+@CATALOG_MANAGED
+def test_a_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -> None:
+    managed.alter("ADD COLUMN `a b` INT")
+    managed.spark.sql("UPDATE managed SET `a b` = d")
+    managed.alter("DROP COLUMN d")
+    tracking = UsageTracking.forName(managed.spark, NAME)
+    before = len(staged(managed))
+
+    for dry_run in (True, False):
+        with pytest.raises(NamesNotAlignableError) as refused:
+            tracking.align_names(dry_run=dry_run, progress=None)
+    assert "CATALOG_MANAGED catalogManaged" in refused.value.params["reasons"]
+    assert "UPDATE" in refused.value.params["advice"]
+    assert refused.value.params["advice"] in repr(tracking.disable_column_mapping(dry_run=True))
+    assert len(staged(managed)) == before
+
+    managed.alter("ADD COLUMN c INT")  # as the advice says
+    managed.spark.sql("UPDATE managed SET c = `a b`")
+    managed.alter("DROP COLUMN `a b`")
+    assert tracking.align_names(progress=None).aligned
+
+    assert managed.rows() == [(1, "x", 7)]
+    log = published(managed)
+    assert {name: physical for name, (_, physical) in log.columns.items()} == {
+        name: name for name in "abc"
+    }
+    assert (log.is_tracked, log.flag) == (True, "false")
+
+
+def test_a_name_of_an_external_table_is_changed_by_its_path(external: Table) -> None:
+    tracking = UsageTracking.forName(external.spark, external.name)
+    with external.no_commit(), pytest.raises(PySparkException):
+        external.alter("RENAME COLUMN `a b` TO c")
+    with external.no_commit(), pytest.raises(NamesNotAlignableError) as refused:
+        tracking.align_names(progress=None)
+    assert "delta.`<path>` RENAME COLUMN" in refused.value.params["advice"]
+
+    # as the advice says
+    external.spark.sql(f"ALTER TABLE delta.`{external.path}` RENAME COLUMN `a b` TO c")
+
+    assert tracking.align_names(progress=None).aligned
+    assert external.log.columns["c"][1] == "c"
+    assert external.rows() == [(1, "Rome")]
+
+
+# Errors.
+
+BY_PATH: dict[str, Callable[[SparkSession, Path], object]] = {
+    "forPath": UsageTracking.forPath,
+    "function": lambda spark, path: spark.sql(f"SELECT * FROM column_mapping('delta.`{path}`')"),
+    "dropped": lambda spark, path: spark.sql(
+        f"SELECT * FROM column_mapping_dropped('delta.`{path}`')"
+    ),
+    "audit": lambda spark, path: spark_ext.audit(spark, path, progress=None),
+}
+
+
+@CATALOG_MANAGED
+def test_a_path_that_is_closed_is_refused_with_delta_s_condition(managed: Table) -> None:
+    for how, ask in BY_PATH.items():
+        with pytest.raises(AnalysisException) as refused:
+            ask(managed.spark, managed.path)
+
+        error = refused.value
+        assert (error.getCondition(), error.getSqlState()) == (PATH_BLOCKED, "KD00G"), how
+        assert str(error).count("SQLSTATE") == 1, how
+
+
+def test_an_error_without_a_condition_gets_one(external: Table, unity: Path) -> None:
+    nowhere = {"spark.sql.catalog.nowhere": "UnityLikeCatalog"}
+    nowhere["spark.sql.catalog.nowhere.root"] = "nosuchscheme://bucket"
+
+    with session_conf(external.spark, nowhere), pytest.raises(AnalysisException) as refused:
+        UsageTracking.forName(external.spark, "nowhere.db.t")
+
+    assert refused.value.getCondition() == "USAGE_TRACKING_TABLE_FUNCTION_FAILED"
+    told = refused.value.getMessageParameters() or {}
+    assert told["function"] == "column_mapping_named_table"
+    assert "nosuchscheme" in told["error"]
+
+
+# Delta's second connector.
+
+
+@TWO_CONNECTORS
+@pytest.mark.broken_table("file_missing")
+def test_an_audit_reads_a_table_of_any_catalog_by_kernel_s_connector(external: Table) -> None:
+    with session_conf(external.spark, {MODE: "STRICT"}):
+        assert not spark_ext.audit(external.spark, external.name, progress=None).findings
+        with refusal("USAGE_TRACKING_KERNEL_TABLE"):
+            UsageTracking.forName(external.spark, external.name)
+        (file,) = external.log.live_files
+        local(external.path, file).unlink()
+
+        (finding,) = spark_ext.audit(external.spark, external.name, progress=None).findings
+    assert finding.check == "file_missing"
+
+
+@TWO_CONNECTORS
+def test_an_audit_reads_staged_commits_by_kernel_s_connector(managed: Table) -> None:
+    assert staged(managed)
+
+    with session_conf(managed.spark, {MODE: "STRICT"}):
+        assert not spark_ext.audit(managed.spark, NAME, progress=None).findings
