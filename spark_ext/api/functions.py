@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
-    """What one of our table functions answers; Spark looks it up before this returns.
+    """What one of our table functions answers.
+
+    Spark looks the function and the table up before this returns, and reads the table with the rows.
 
     Raises:
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.

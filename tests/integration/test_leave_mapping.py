@@ -88,7 +88,7 @@ def test_a_table_function_without_rules_is_refused(table: Table, driver_conf: Se
     driver_conf("spark.sparkext.worker.python", "no-such-python")
 
     with refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
-        tracking(table).columns()
+        tracking(table).columns().collect()
 
 
 # Say before doing.

@@ -344,10 +344,22 @@ def test_rows_that_do_not_fit_are_refused(
     rules(f"return {answer!r}")
 
     with pytest.raises(AnalysisException) as refused:
-        tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')")
+        tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')").collect()
 
     assert_malformed(refused.value)
     assert answer in parameters(refused.value)["problem"]
+
+
+def test_other_columns_than_a_query_was_analyzed_with_are_refused(
+    tracked: Table, rules: Callable[..., str]
+) -> None:
+    rules("""return '{"schema": "path STRING", "rows": [{"path": "a"}]}' """)
+
+    with pytest.raises(AnalysisException) as refused:
+        tracked.spark.sql(f"SELECT * FROM column_mapping('{tracked.name}')").collect()
+
+    assert_malformed(refused.value)
+    assert "has the columns path STRING and not path" in parameters(refused.value)["problem"]
 
 
 def test_an_exit_that_is_missing_is_no_exit_that_is_reached(

@@ -23,11 +23,10 @@ final class DroppedColumns {
   /**
    * A row for each column.
    *
-   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_UNREADABLE_LOG
+   * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_LOG
    */
-  static Relation of(SparkSession session, String name, Object none)
+  static Relation of(SparkSession session, NamedTable table, Object none)
       throws UsageTrackingException, IOException {
-    NamedTable table = NamedTable.byName(session, name);
     Snapshot snapshot = table.snapshot();
     LoggedTable read = StagedCommits.log(session, snapshot);
     TableLog log = read.metadata();

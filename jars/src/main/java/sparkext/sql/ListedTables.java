@@ -64,6 +64,13 @@ final class ListedTables {
     }
   }
 
+  /**
+   * What is listed, and where.
+   *
+   * @param namespace the catalog's schema, as SHOW TABLES has it in its plan
+   */
+  record Listing(ResolvedNamespace namespace, List<Listed> tables) {}
+
   private ListedTables(SparkSession session, String name, TableCatalog catalog) {
     this.session = session;
     this.name = name;
@@ -76,7 +83,7 @@ final class ListedTables {
    * @param where the name of one; null for the current schema
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_SCHEMA_NAME; Spark's, where there is none
    */
-  static List<Listed> in(SparkSession session, String where) {
+  static Listing in(SparkSession session, String where) {
     List<String> given = where == null ? List.of() : schemaParts(where);
     ResolvedNamespace found = resolve(session, given);
     // A catalog may call itself otherwise than the session calls it.
@@ -86,7 +93,7 @@ final class ListedTables {
             : found.catalog().name();
     TableCatalog catalog = new CatalogV2Implicits.CatalogHelper(found.catalog()).asTableCatalog();
     List<String> namespace = CollectionConverters.asJava(found.namespace());
-    return new ListedTables(session, name, catalog).under(namespace);
+    return new Listing(found, new ListedTables(session, name, catalog).under(namespace));
   }
 
   private static List<String> schemaParts(String name) {

@@ -4,9 +4,9 @@ package sparkext.sql;
 import static sparkext.sql.NameParts.DELTA;
 import static sparkext.sql.NameParts.SESSION_CATALOG;
 
-import io.delta.tables.DeltaTable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -16,8 +16,10 @@ import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias$;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.DeltaLog;
@@ -25,6 +27,7 @@ import org.apache.spark.sql.delta.DeltaTableIdentifier;
 import org.apache.spark.sql.delta.DeltaTableUtils;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation$;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingErrors;
@@ -58,11 +61,18 @@ final class NamedTable {
   private final DeltaTableV2 table;
   private final Snapshot snapshot;
 
+  /** What the name leads to; two, where it is ambiguous. */
+  private final List<ResolvedTable> resolved = new ArrayList<>();
+
+  /** It names places of tables, which not everybody may know; null, where there is none. */
+  private UsageTrackingException ambiguity;
+
   private NamedTable(SparkSession session, List<String> parts, Found found) {
     this.session = session;
     this.parts = parts;
     this.table = found.table;
     this.snapshot = found.snapshot;
+    this.resolved.add(found.resolved);
   }
 
   /** What a name leads to, and its newest version then. */
@@ -114,12 +124,20 @@ final class NamedTable {
     if (path.isEmpty()) {
       throw UsageTrackingErrors.invalidTableName(path, null).sneak();
     }
-    DeltaLog log = DeltaTable.forPath(session, path).deltaLog();
+    Found found = resolve(session, List.of(DELTA, qualified(session, path).toString()));
+    DeltaLog log = found.table.deltaLog();
     requireRoot(session, path, log);
-    List<String> full = pathParts(log);
-    Found found = resolve(session, full);
-    requireEqual(path, log, found.table.deltaLog());
-    return new NamedTable(session, full, found);
+    return new NamedTable(session, pathParts(log), found);
+  }
+
+  /** Not by {@code DeltaTable.forPath}: what refuses its query tells the table's columns. */
+  private static Path qualified(SparkSession session, String path) {
+    try {
+      Path given = new Path(path);
+      return given.getFileSystem(session.sessionState().newHadoopConf()).makeQualified(given);
+    } catch (IOException unreachable) {
+      throw new UncheckedIOException(unreachable);
+    }
   }
 
   /** Delta's refusal of a name that leads to no Delta table. */
@@ -156,16 +174,47 @@ final class NamedTable {
                     .sneak());
   }
 
-  /** The newest version of the table when it was found. */
+  /**
+   * The newest version of the table when it was found.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_AMBIGUOUS_TABLE_NAME
+   */
   Snapshot snapshot() {
+    if (ambiguity != null) {
+      throw ambiguity.sneak();
+    }
     return snapshot;
   }
 
+  /** Returns what a SELECT from the name would read. */
+  List<LogicalPlan> relations() {
+    return resolved.stream().map(NamedTable::relation).toList();
+  }
+
+  /** Returns the same as a relation that holds nothing of the table but its name and place. */
+  LogicalPlan folder() {
+    return FolderRelation.of(session, parts, table.deltaLog().dataPath(), table.catalogTable());
+  }
+
+  private static LogicalPlan relation(ResolvedTable found) {
+    return relation(found.catalog(), found.identifier(), found.table());
+  }
+
   /**
-   * Refuses a name by which SQL means a table of another catalog, and {@code DeltaTable.forName}
-   * one of the session catalog.
+   * The relation of a table that a catalog gave.
    *
-   * @throws UsageTrackingException USAGE_TRACKING_AMBIGUOUS_TABLE_NAME
+   * <p>Source: Spark 4.0 to 4.2, RelationResolution.scala, {@code createRelation}.
+   */
+  static LogicalPlan relation(CatalogPlugin catalog, Identifier identifier, Table table) {
+    return SubqueryAlias$.MODULE$.apply(
+        CollectionConverters.asScala(parts(catalog, identifier)).toList(),
+        DataSourceV2Relation$.MODULE$.create(
+            table, Option.apply(catalog), Option.apply(identifier)));
+  }
+
+  /**
+   * Refuses to read, where SQL means by a name a table of another catalog, and {@code
+   * DeltaTable.forName} one of the session catalog.
    */
   NamedTable requireUnambiguous(String name) {
     List<String> given = NameParts.of(name);
@@ -174,7 +223,10 @@ final class NamedTable {
     }
     TableIdentifier other = tableIdentifier(given);
     if (DeltaTableUtils.isDeltaTable(session, other)) {
-      requireEqual(name, table.deltaLog(), DeltaLog.forTable(session, other));
+      String schema = session.sessionState().catalog().getCurrentDatabase();
+      List<String> full =
+          List.of(SESSION_CATALOG, other.database().getOrElse(() -> schema), other.table());
+      noteDifference(name, table.deltaLog(), resolve(session, full));
     }
     return this;
   }
@@ -196,16 +248,17 @@ final class NamedTable {
   /** A catalog may call itself otherwise than the session calls it. */
   private NamedTable requireSame(List<String> given) {
     if (!given.equals(parts)) {
-      requireEqual(name(), table.deltaLog(), resolve(session, parts).table.deltaLog());
+      noteDifference(name(), table.deltaLog(), resolve(session, parts));
     }
     return this;
   }
 
-  private static void requireEqual(String name, DeltaLog one, DeltaLog other) {
-    if (!one.dataPath().equals(other.dataPath())) {
-      throw UsageTrackingErrors.ambiguousTableName(
-              name, one.dataPath().toString(), other.dataPath().toString())
-          .sneak();
+  private void noteDifference(String name, DeltaLog one, Found other) {
+    Path place = other.table.deltaLog().dataPath();
+    if (!one.dataPath().equals(place)) {
+      resolved.add(other.resolved);
+      ambiguity =
+          UsageTrackingErrors.ambiguousTableName(name, one.dataPath().toString(), place.toString());
     }
   }
 
@@ -288,8 +341,12 @@ final class NamedTable {
         return List.of(found.catalog().name(), schema, table.table());
       }
     }
+    return parts(found.catalog(), identifier);
+  }
+
+  private static List<String> parts(CatalogPlugin catalog, Identifier identifier) {
     return Stream.of(
-            Stream.of(found.catalog().name()),
+            Stream.of(catalog.name()),
             Stream.of(identifier.namespace()),
             Stream.of(identifier.name()))
         .flatMap(part -> part)
@@ -298,18 +355,10 @@ final class NamedTable {
 
   /** Delta takes the path of a partition, and one that ends in {@code @v1}, for its table's. */
   private static void requireRoot(SparkSession session, String path, DeltaLog log) {
-    try {
-      Path given = new Path(path);
-      if (!given
-          .getFileSystem(log.newDeltaHadoopConf())
-          .makeQualified(given)
-          .equals(log.dataPath())) {
-        throw UsageTrackingErrors.missingDeltaTable(
-                new DeltaTableIdentifier(Option.apply(path), Option.empty()))
-            .sneak();
-      }
-    } catch (IOException unreachable) {
-      throw new UncheckedIOException(unreachable);
+    if (!qualified(session, path).equals(log.dataPath())) {
+      throw UsageTrackingErrors.missingDeltaTable(
+              new DeltaTableIdentifier(Option.apply(path), Option.empty()))
+          .sneak();
     }
   }
 }

@@ -3,16 +3,20 @@ package sparkext.sql;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.LiveFiles;
 import sparkext.leave.LeavingSetting;
+import sparkext.wire.FunctionColumns;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 import sparkext.wire.Question.AskedTable;
@@ -25,8 +29,7 @@ import sparkext.wire.Relation;
  * logs say, here.
  */
 final class Survey {
-  private static final StructType LISTED =
-      StructType.fromDDL("`table` STRING, kind STRING, error STRING, message STRING");
+  private static final String SURVEY = "column_mapping_survey";
 
   /** How many tables' schemas are held at once, and how much text a question may have. */
   private static final int MAX_TABLES = 128;
@@ -37,6 +40,13 @@ final class Survey {
 
   private final SparkSession session;
   private final String removal;
+
+  /**
+   * A table that was looked at.
+   *
+   * @param relation null where it cannot be read
+   */
+  private record Looked(AskedTable table, LogicalPlan relation) {}
 
   /** A table to look at, or why it cannot be. */
   private record Wanted(String name, Supplier<NamedTable> table, TableFailure failure) {}
@@ -51,9 +61,10 @@ final class Survey {
    *
    * @param where as {@link ListedTables#in}
    */
-  static Relation listed(SparkSession session, String where) {
+  static Asked listed(SparkSession session, String where) {
     List<Row> rows = new ArrayList<>();
-    for (ListedTables.Listed table : ListedTables.in(session, where)) {
+    ListedTables.Listing listing = ListedTables.in(session, where);
+    for (ListedTables.Listed table : listing.tables()) {
       TableFailure failure = table.failure();
       rows.add(
           RowFactory.create(
@@ -62,7 +73,8 @@ final class Survey {
               failure == null ? null : failure.condition(),
               failure == null ? null : failure.message()));
     }
-    return new Relation(LISTED, rows);
+    Relation listed = new Relation(FunctionColumns.of("column_mapping_tables"), rows);
+    return new Asked(List.of(listing.namespace()), () -> listed);
   }
 
   /**
@@ -70,9 +82,10 @@ final class Survey {
    *
    * @param where as {@link ListedTables#in}
    */
-  static Relation of(SparkSession session, String where) throws UsageTrackingException {
+  static Asked of(SparkSession session, String where) throws UsageTrackingException {
+    ListedTables.Listing listing = ListedTables.in(session, where);
     List<Wanted> wanted =
-        ListedTables.in(session, where).stream()
+        listing.tables().stream()
             .filter(table -> table.kind() == null || table.kind() == ListedTables.Kind.DELTA)
             .map(
                 table ->
@@ -81,7 +94,7 @@ final class Survey {
                         () -> NamedTable.byParts(session, table.parts()),
                         table.failure()))
             .toList();
-    return new Survey(session).rows(wanted);
+    return new Survey(session).asked(wanted, listing.namespace());
   }
 
   /**
@@ -89,8 +102,8 @@ final class Survey {
    *
    * @param tables a text with a slash outside of backticks is a path
    */
-  static Relation of(SparkSession session, List<String> tables) throws UsageTrackingException {
-    return new Survey(session).rows(tables.stream().map(table -> wanted(session, table)).toList());
+  static Asked of(SparkSession session, List<String> tables) throws UsageTrackingException {
+    return new Survey(session).asked(tables.stream().map(table -> wanted(session, table)).toList());
   }
 
   private static Wanted wanted(SparkSession session, String given) {
@@ -106,49 +119,61 @@ final class Survey {
     }
   }
 
-  private Relation rows(List<Wanted> wanted) throws UsageTrackingException {
+  /**
+   * Reads the tables that may be read now: of those that may not, the answer tells why.
+   *
+   * @param relations what the answer is about besides
+   */
+  private Asked asked(List<Wanted> wanted, LogicalPlan... relations) throws UsageTrackingException {
+    List<LogicalPlan> all = new ArrayList<>(List.of(relations));
     List<Row> rows = new ArrayList<>();
-    StructType schema = null;
     int from = 0;
     do {
       int to = Math.min(wanted.size(), from + MAX_TABLES);
-      for (List<AskedTable> question : questions(looked(wanted.subList(from, to)))) {
-        Relation answer =
-            MetadataRules.relation("column_mapping_survey", new Question.Survey(question));
-        schema = answer.schema();
-        rows.addAll(answer.rows());
+      List<Looked> looked =
+          InParallel.map(session, wanted.subList(from, to), this::looked, Survey::unreadable);
+      looked.stream().map(Looked::relation).filter(Objects::nonNull).forEach(all::add);
+      for (List<AskedTable> question : questions(looked)) {
+        rows.addAll(MetadataRules.relation(SURVEY, new Question.Survey(question)).rows());
       }
       from = to;
     } while (from < wanted.size());
-    return new Relation(schema, rows);
+    Relation answer = new Relation(FunctionColumns.of(SURVEY), rows);
+    return new Asked(all, () -> answer);
   }
 
-  private List<AskedTable> looked(List<Wanted> wanted) {
-    return InParallel.map(session, wanted, this::facts, Survey::unreadable);
-  }
-
-  private AskedTable facts(Wanted wanted) {
+  private Looked looked(Wanted wanted) {
     if (wanted.failure != null) {
       return unreadable(wanted, wanted.failure);
     }
     NamedTable table = wanted.table.get();
+    requireReadable(table);
     String name = table.readableName();
     Snapshot snapshot = table.snapshot();
     Question facts =
         new Question.TableFacts(
             name, snapshot, LiveFiles.count(snapshot), removal, /* exact= */ null);
-    return new AskedTable(name, facts.json(), null, null);
+    return new Looked(new AskedTable(name, facts.json(), null, null), table.folder());
   }
 
-  private static AskedTable unreadable(Wanted wanted, TableFailure failure) {
-    return new AskedTable(wanted.name, null, failure.condition(), failure.message());
+  /** Throws what refuses a query of the table alone, which would refuse the survey as a whole. */
+  private void requireReadable(NamedTable table) {
+    Relation nothing = new Relation(new StructType(), List.of());
+    LogicalPlan query =
+        TableAnswer.of(SURVEY, nothing.schema(), new Asked(table.relations(), () -> nothing));
+    Dataset$.MODULE$.ofRows(session, query).queryExecution().optimizedPlan();
   }
 
-  /** One at least: of no table, too, the answer tells the columns. */
-  private static List<List<AskedTable>> questions(List<AskedTable> tables) {
+  private static Looked unreadable(Wanted wanted, TableFailure failure) {
+    return new Looked(
+        new AskedTable(wanted.name, null, failure.condition(), failure.message()), null);
+  }
+
+  private static List<List<AskedTable>> questions(List<Looked> tables) {
     List<List<AskedTable>> questions = new ArrayList<>(List.of(new ArrayList<>()));
     int text = 0;
-    for (AskedTable table : tables) {
+    for (Looked looked : tables) {
+      AskedTable table = looked.table();
       int more = table.facts() == null ? 0 : table.facts().length();
       if (text > 0 && text + more > MAX_TEXT) {
         questions.add(new ArrayList<>());

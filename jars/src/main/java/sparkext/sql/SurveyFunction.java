@@ -18,7 +18,6 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
-import sparkext.wire.Relation;
 
 /**
  * A table function over many tables: {@code SELECT * FROM column_mapping_survey('schema')}.
@@ -48,10 +47,10 @@ final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPla
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
     Arguments given = new Arguments(name, CollectionConverters.asJava(arguments));
-    return new UnresolvedAnswer(name, () -> answer(given));
+    return new UnresolvedAnswer(name, () -> asked(given));
   }
 
-  private Relation answer(Arguments arguments) throws UsageTrackingException {
+  private Asked asked(Arguments arguments) throws UsageTrackingException {
     arguments.requireCount(0, 1);
     SparkSession session = SparkSession.active();
     boolean isSurvey = name.equals(SURVEY);

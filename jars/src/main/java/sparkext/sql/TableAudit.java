@@ -6,6 +6,7 @@ import java.util.List;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
@@ -13,30 +14,38 @@ import sparkext.log.LoggedTable;
 import sparkext.log.TableLog;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
-import sparkext.wire.Relation;
 
 /** What is wrong with a table, by what lies there, which Delta may not be able to open. */
 public final class TableAudit {
+  private static final String AUDIT = "column_mapping_audit";
+
   private TableAudit() {}
 
   /**
-   * The findings. A table whose newest commits are staged has to be one that Delta opens.
+   * Finds the table. One whose newest commits are staged has to be one that Delta opens.
    *
    * @param sample of so many data files the footers are read; null for all
-   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_UNREADABLE_LOG
+   * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
    */
-  static Relation of(SparkSession session, String name, Integer sample)
-      throws UsageTrackingException, IOException, AnalysisException {
+  static Asked of(SparkSession session, String name, Integer sample)
+      throws IOException, AnalysisException {
     TablePlace place = TablePlace.of(session, name);
+    List<String> parts = NameParts.inView(session, NameParts.of(name));
+    LogicalPlan relation = AuditedRelation.of(session, parts, place.path());
     LoggedTable table = new LoggedTable(session, place.configuration(), place.path(), List.of());
-    if (table.hasStaged()) {
-      table = StagedCommits.log(session, place.newest().get());
-    }
     if (table.isMissing()) {
-      throw NamedTable.missing(name);
+      throw NamedTable.missing(name).sneak();
     }
-    TableLog log = table.metadataAndFiles(sample);
-    return MetadataRules.relation("column_mapping_audit", new Question.NamedLog(name, log));
+    return new Asked(
+        List.of(relation),
+        () -> {
+          LoggedTable read =
+              table.hasStaged()
+                  ? StagedCommits.log(session, place.newest().get())
+                  : table;
+          TableLog log = read.metadataAndFiles(sample);
+          return MetadataRules.relation(AUDIT, new Question.NamedLog(name, log));
+        });
   }
 
   /**
@@ -46,8 +55,9 @@ public final class TableAudit {
    * @param sample negative for all
    */
   public static Dataset<Row> rows(SparkSession session, String name, int sample) {
-    return Dataset$.MODULE$.ofRows(
-        session,
-        AnswerPlan.of("column_mapping_audit", () -> of(session, name, sample < 0 ? null : sample)));
+    Asked asked = Asked.call(AUDIT, () -> of(session, name, sample < 0 ? null : sample));
+    // Analyzes and checks them.
+    asked.relations().forEach(relation -> Dataset$.MODULE$.ofRows(session, relation));
+    return Dataset$.MODULE$.ofRows(session, TableAnswer.given(Asked.call(AUDIT, asked.answer())));
   }
 }

@@ -17,12 +17,11 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractPartialFunction;
 import sparkext.error.UsageTrackingException;
-import sparkext.wire.Relation;
 
 /**
- * A table function that was found and not yet asked. Spark 4.0 and 4.1 look a function up, and make
+ * A table function whose tables are not yet found. Spark 4.0 and 4.1 look a function up, and make
  * its plan, under the lock of the session's catalog, for which every other query waits; this is
- * made there, and a rule of the analyzer asks.
+ * made there, and a rule of the analyzer finds the tables.
  *
  * <p>Source: Spark 4.1, SessionCatalog.scala, {@code resolveBuiltinOrTempFunctionInternal}.
  */
@@ -30,18 +29,18 @@ final class UnresolvedAnswer extends LogicalPlan {
   private static final long serialVersionUID = 1L;
 
   private final String function;
-  private final transient Callable<Relation> answer;
+  private final transient Callable<Asked> question;
 
   /**
    * @param function its name
-   * @param answer is called once
+   * @param question finds the tables; is called once
    */
-  UnresolvedAnswer(String function, Callable<Relation> answer) {
+  UnresolvedAnswer(String function, Callable<Asked> question) {
     this.function = function;
-    this.answer = answer;
+    this.question = question;
   }
 
-  /** Adds the rule that asks to a session. */
+  /** Adds the rule that finds the tables to a session. */
   static void inject(SparkSessionExtensions extensions) {
     extensions.injectResolutionRule(session -> new Ask());
   }
@@ -98,7 +97,7 @@ final class UnresolvedAnswer extends LogicalPlan {
     return System.identityHashCode(this);
   }
 
-  /** Takes the plan of the answer for the function. */
+  /** Puts the tables under the function. */
   static final class Ask extends Rule<LogicalPlan> {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
@@ -123,7 +122,8 @@ final class UnresolvedAnswer extends LogicalPlan {
             @Override
             public LogicalPlan apply() {
               UnresolvedAnswer asked = (UnresolvedAnswer) node;
-              return AnswerPlan.of(asked.function, asked.answer);
+              return TableAnswer.of(
+                  asked.function, Asked.call(asked.function, asked.question));
             }
           });
     }

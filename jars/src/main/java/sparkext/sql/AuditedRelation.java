@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.sql;
+
+import java.util.List;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.ResolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogV2Implicits;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.error.UsageTrackingException;
+
+/** The relation of a table that Delta may not be able to open. */
+final class AuditedRelation {
+  private AuditedRelation() {}
+
+  /**
+   * Returns what a SELECT from the name would read. If Delta cannot open the table, the relation
+   * has the table's name and folder and no column.
+   *
+   * @throws Exception what the catalog throws to refuse the table, as it does for a SELECT
+   */
+  static LogicalPlan of(SparkSession session, List<String> name, Path folder) {
+    LogicalPlan named =
+        new UnresolvedIdentifier(
+            CollectionConverters.asScala(name).toList(), /* allowTemp= */ false);
+    var found = (ResolvedIdentifier) session.sessionState().analyzer().execute(named);
+    Table table = loaded(found);
+    if (table != null) {
+      try {
+        return session
+            .sessionState()
+            .analyzer()
+            .execute(NamedTable.relation(found.catalog(), found.identifier(), table));
+      } catch (Exception notOpened) { // Scala declares no checked exception: Delta's are some
+        // The audit tells why, and the relation below who may read that.
+      }
+    }
+    Option<CatalogTable> known =
+        table instanceof DeltaTableV2 delta ? delta.catalogTable() : Option.empty();
+    return FolderRelation.of(session, name, folder, known);
+  }
+
+  /** Returns null for a relative path, which Hadoop finds and no catalog knows. */
+  private static Table loaded(ResolvedIdentifier found) {
+    try {
+      return new CatalogV2Implicits.CatalogHelper(found.catalog())
+          .asTableCatalog()
+          .loadTable(found.identifier());
+    } catch (Exception refused) { // Scala declares no checked exception
+      if (refused instanceof NoSuchDatabaseException || refused instanceof NoSuchTableException) {
+        return null;
+      }
+      throw UsageTrackingException.sneak(refused);
+    }
+  }
+}

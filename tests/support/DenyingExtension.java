@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.QueryContext;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Denies the user {@code eve} the table {@code secret}, by its name and by its path.
+ *
+ * <p>The session's setting {@code test.user} says who asks, {@code test.denied} by what eve is
+ * refused: {@code check}, {@code optimizer}, or by {@link DenyingCatalog}, {@code catalog}.
+ */
+public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+  private static final String SECRET = "secret";
+  private static final Map<String, String> WHAT =
+      Map.of("statement", "read", "objectType", "table", "objectName", "of others");
+
+  @Override
+  public BoxedUnit apply(SparkSessionExtensions extensions) {
+    extensions.injectCheckRule(session -> new Check(session));
+    extensions.injectOptimizerRule(session -> new Authorization(session));
+    return BoxedUnit.UNIT;
+  }
+
+  static boolean denies(SparkSession session, String by) {
+    return session.conf().get("test.user", "").equals("eve")
+        && session.conf().get("test.denied", "check").equals(by);
+  }
+
+  static RuntimeException refusal() {
+    throw sneak(
+        new AnalysisException(
+            "[FORBIDDEN_OPERATION] Not for eve.",
+            Option.empty(),
+            Option.empty(),
+            Option.empty(),
+            Option.apply("FORBIDDEN_OPERATION"),
+            scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(WHAT)),
+            new QueryContext[0]));
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T extends Throwable> RuntimeException sneak(Throwable error) throws T {
+    throw (T) error;
+  }
+
+  /** What {@code injectCheckRule} takes. */
+  private static final class Check extends AbstractFunction1<LogicalPlan, BoxedUnit> {
+    private final SparkSession session;
+
+    Check(SparkSession session) {
+      this.session = session;
+    }
+
+    @Override
+    public BoxedUnit apply(LogicalPlan plan) {
+      if (denies(session, "check") && hasSecret(plan)) {
+        throw refusal();
+      }
+      return BoxedUnit.UNIT;
+    }
+  }
+
+  /** A rule that looks into a plan as Kyuubi's for Ranger does, which is one of the optimizer. */
+  private static final class Authorization extends Rule<LogicalPlan> {
+    private final SparkSession session;
+
+    Authorization(SparkSession session) {
+      this.session = session;
+    }
+
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+      if (denies(session, "optimizer") && hasSecret(plan)) {
+        throw refusal();
+      }
+      return plan;
+    }
+  }
+
+  private static boolean hasSecret(LogicalPlan plan) {
+    return isSecret(plan)
+        || CollectionConverters.asJava(plan.children()).stream().anyMatch(each -> hasSecret(each))
+        || CollectionConverters.asJava(plan.subqueries()).stream()
+            .anyMatch(each -> hasSecret(each));
+  }
+
+  private static boolean isSecret(LogicalPlan node) {
+    if (node instanceof LogicalRelation relation) {
+      boolean named =
+          relation.catalogTable().isDefined()
+              && relation.catalogTable().get().identifier().table().equals(SECRET);
+      return named
+          || (relation.relation() instanceof HadoopFsRelation files
+              && CollectionConverters.asJava(files.location().rootPaths()).stream()
+                  .anyMatch(path -> path.getName().equals(SECRET)));
+    }
+    return node instanceof DataSourceV2Relation relation
+        && relation.identifier().isDefined()
+        && List.of(relation.identifier().get().name().split("/")).contains(SECRET);
+  }
+}

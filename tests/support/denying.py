@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions of several users, one of whom may not read one table."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pyspark
+
+EXTENSION = "DenyingExtension"
+CATALOG = "DenyingCatalog"
+# One of Spark's, in whose list PySpark looks.
+CONDITION = "FORBIDDEN_OPERATION"
+# Says who asks.
+USER = "test.user"
+# Says by what eve is refused: check, optimizer or catalog.
+DENIED = "test.denied"
+# What nobody who may not read the table is to see.
+HIDDEN = "hidden_column"
+
+
+def denying_jar(folder: Path, delta_jars: list[str]) -> Path:
+    """Compiles the extension and the catalog."""
+    here = Path(__file__).parent
+    sources = [here / f"{name}.java" for name in (EXTENSION, CATALOG)]
+    class_path = os.pathsep.join([f"{Path(pyspark.__file__).parent}/jars/*", *delta_jars])
+    classes = folder / "classes"
+    subprocess.run(["javac", "-cp", class_path, "-d", classes, *sources], check=True)
+    jar = folder / "denying.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for file in classes.iterdir():
+            archive.write(file, file.name)
+    return jar

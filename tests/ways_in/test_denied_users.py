@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of many users: who may not read a table learns nothing of it by a table function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from impala.dbapi import connect
+from impala.error import Error
+
+import spark_ext
+from spark_ext import UsageTracking
+from tests.support.custom_sessions import DELTA, OURS
+from tests.support.delta_table import NAME_MODE, TRACKED, refusal
+from tests.support.denying import CONDITION, DENIED, EXTENSION, HIDDEN, USER, denying_jar
+from tests.support.install_page import block, blocks
+from tests.ways_in import shells
+from tests.ways_in.connect_server import connect_server, connected, user_environment
+from tests.ways_in.place import Place
+
+# Ours before the one that denies, and after it.
+EXTENSIONS = [[DELTA, OURS, EXTENSION], [EXTENSION, OURS, DELTA]]
+STAGES = ["check", "optimizer"]
+CREATE = (
+    f"CREATE TABLE {{}} (id INT, {HIDDEN} INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+)
+
+
+def statements(warehouse: Path) -> list[str]:
+    return [
+        f'SELECT * FROM {function}("{name}")'
+        for function in ("column_mapping", "column_mapping_audit", "column_mapping_dropped")
+        for name in ("secret", f"delta.`{warehouse}/secret`")
+    ]
+
+
+def with_extensions(command: str, extensions: list[str]) -> str:
+    """The same server, which one more extension of the operator's guards."""
+    ours = "$(python -m spark_ext submit-args)"
+    assert ours in command
+    return command.replace(ours, f"{ours} --conf spark.sql.extensions={','.join(extensions)}")
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("extensions", EXTENSIONS, ids=["ours first", "theirs first"])
+def test_a_client_of_connect(tmp_path: Path, delta_jars: list[Path], extensions: list[str]) -> None:
+    jar = denying_jar(tmp_path, [str(path) for path in delta_jars])
+    command = with_extensions(blocks("Spark Connect", "bash")[0], extensions)
+    guarded = {"spark.driver.extraClassPath": str(jar)}
+    home = tmp_path / "server"
+    home.mkdir()
+    with connect_server(command, home, user_environment(), **guarded) as address:
+        bob, eve = connected(address), connected(address)
+        for table in ("secret", "open"):
+            bob.sql(CREATE.format(table))
+        eve.conf.set(USER, "eve")
+        for stage in STAGES:
+            eve.conf.set(DENIED, stage)
+            asked: list[Callable[[], object]] = [
+                *(
+                    lambda text=text: eve.sql(text).collect()
+                    for text in statements(home / "warehouse")
+                ),
+                lambda: UsageTracking.forName(eve, "secret"),
+                lambda: UsageTracking.forPath(eve, home / "warehouse" / "secret"),
+            ]
+            for ask in asked:
+                with refusal(CONDITION) as refused:
+                    ask()
+                assert HIDDEN not in str(refused.value)
+            found = spark_ext.survey(eve, progress=None).tables
+            assert [(row.table, row.error) for row in found] == [
+                ("spark_catalog.default.open", None),
+                ("spark_catalog.default.secret", CONDITION),
+            ]
+            assert UsageTracking.forName(eve, "open").columns().count() == 2
+        assert UsageTracking.forName(bob, "secret").columns().count() == 2
+        eve.stop()
+        bob.stop()
+
+
+@pytest.mark.matrix
+def test_a_client_of_thrift(place: Place, port: str, delta_jars: list[Path]) -> None:
+    jar = denying_jar(place.directory, [str(path) for path in delta_jars])
+    command = with_extensions(
+        block("Thrift server", "sh", "Server2 \\\n    $(", port=port), EXTENSIONS[0]
+    ).replace("spark-internal", f"--driver-class-path {jar} spark-internal")
+    warehouse = place.directory / "spark-warehouse"
+    with shells.server(command, place.directory, up="HiveThriftServer2 started", **place.variables):
+        server: Any = connect("localhost", int(port), auth_mechanism="PLAIN", user="me")
+        with server, server.cursor() as cursor:
+            for table in ("secret", "open"):
+                cursor.execute(CREATE.format(table))
+            cursor.execute(f"SET {USER} = eve")
+            for stage in STAGES:
+                cursor.execute(f"SET {DENIED} = {stage}")
+                for text in statements(warehouse):
+                    with pytest.raises(Error, match=CONDITION) as refused:
+                        cursor.execute(text)
+                    assert HIDDEN not in str(refused.value)
+                cursor.execute("SELECT table, error FROM column_mapping_survey('default')")
+                assert sorted(cursor.fetchall()) == [
+                    ("spark_catalog.default.open", None),
+                    ("spark_catalog.default.secret", CONDITION),
+                ]
+                cursor.execute("SELECT path FROM column_mapping('open')")
+                assert cursor.fetchall() == [("id",), (HIDDEN,)]
