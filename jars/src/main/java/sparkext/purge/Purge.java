@@ -92,11 +92,14 @@ final class Purge {
    *
    * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE
    */
-  void refuseUnreadable(List<AddFile> files) {
-    run(files, (number, values) -> null, "reads " + files.size() + " footers");
+  void refuseUnreadable(Set<String> paths) {
+    run(paths, (number, values) -> null, "reads up to " + paths.size() + " footers");
   }
 
-  private List<FileJob.Done> run(List<AddFile> files, FileJob.Target target, String doing) {
+  private List<FileJob.Done> run(Set<String> paths, FileJob.Target target, String doing) {
+    // Those that Delta works with have no statistics.
+    List<AddFile> files =
+        LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
     FileJob job = new FileJob(session, configuration, plan, places.table());
     List<FileJob.Done> done =
         job.run(files, target, doing, CopyProgress.in(session.sparkContext()));
@@ -111,10 +114,10 @@ final class Purge {
   }
 
   /** Copies those of some files that can be copied, or none if that fails. */
-  void copy(List<AddFile> files) {
+  void copy(Set<String> paths) {
     try {
       for (FileJob.Done done :
-          run(files, places::target, "purges up to " + files.size() + " files")) {
+          run(paths, places::target, "purges up to " + paths.size() + " files")) {
         if (done.result().way() == DataFile.Way.COPIED) {
           copies.put(
               done.looked().file().path(),

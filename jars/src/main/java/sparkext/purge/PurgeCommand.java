@@ -25,7 +25,6 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
-import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
 
 /**
@@ -67,9 +66,8 @@ public final class PurgeCommand {
     if (plan.isEmpty()) {
       return partitions;
     }
-    List<AddFile> files = withStatistics(snapshot, paths);
     Purge purge = new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get());
-    purge.copy(files);
+    purge.copy(paths);
     if (purge.areNone()) {
       return partitions;
     }
@@ -176,22 +174,18 @@ public final class PurgeCommand {
     if (failure == null) {
       return;
     }
-    if (purge == null) {
-      UnreadFooters.refuse(executor, (Throwable) failure);
-      return;
+    Throwable described = (Throwable) failure;
+    if (purge != null) {
+      described = purge.end(described);
+    } else if (isPurge((DeltaOptimizeContext) executor[4])) {
+      UnreadFooters.refuse(executor, described);
     }
-    Throwable described = purge.end((Throwable) failure);
     if (described != failure) {
       throw UsageTrackingException.sneak(described);
     }
   }
 
-  /** The files of these paths. Those that Delta works with have no statistics. */
-  static List<AddFile> withStatistics(Snapshot snapshot, Set<String> paths) {
-    return LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
-  }
-
-  static boolean isPurge(DeltaOptimizeContext context) {
+  private static boolean isPurge(DeltaOptimizeContext context) {
     return context.reorg().exists(operation -> operation.getClass() == DeltaPurgeOperation.class);
   }
 

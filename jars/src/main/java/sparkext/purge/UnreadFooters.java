@@ -10,7 +10,6 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
-import org.apache.spark.sql.delta.commands.DeltaOptimizeContext;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -24,6 +23,8 @@ import sparkext.parquet.ColumnPlan;
  * <p>Source: Delta 4.4.0, ReorgTableHelper.scala, {@code filterParquetFilesOnExecutors}.
  */
 final class UnreadFooters {
+  private static final String UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE";
+
   private UnreadFooters() {}
 
   /**
@@ -33,21 +34,23 @@ final class UnreadFooters {
    * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE
    */
   static void refuse(Object[] executor, Throwable failure) {
-    if (!PurgeCommand.isPurge((DeltaOptimizeContext) executor[4]) || !isOfStorage(failure)) {
+    if (!isOfStorage(failure)) {
       return;
     }
     try {
       refuse(executor);
-    } catch (UsageTrackingException refusal) {
-      refusal.addSuppressed(failure);
-      throw refusal.sneak();
-    } catch (Exception besides) { // Scala declares none: Spark's own is a checked one
-      failure.addSuppressed(besides);
+    } catch (Exception found) { // Scala declares none: Spark's own is a checked one
+      if (found instanceof UsageTrackingException refusal
+          && UNREADABLE.equals(refusal.getCondition())) {
+        refusal.addSuppressed(failure);
+        throw refusal.sneak();
+      }
+      failure.addSuppressed(found);
     }
   }
 
   @SuppressWarnings("unchecked")
-  private static void refuse(Object[] executor) throws UsageTrackingException {
+  private static void refuse(Object[] executor) {
     SparkSession session = (SparkSession) executor[1];
     Snapshot snapshot = (Snapshot) executor[2];
     Optional<ColumnPlan> plan = PurgeSetting.plan(session, snapshot);
@@ -61,7 +64,7 @@ final class UnreadFooters {
       paths.add(file.path());
     }
     new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get())
-        .refuseUnreadable(PurgeCommand.withStatistics(snapshot, paths));
+        .refuseUnreadable(paths);
   }
 
   private static boolean isOfStorage(Throwable failure) {
