@@ -211,7 +211,8 @@ class UsageTracking:
                 first call for a statement. What the statement did stands.
             AnalysisException: Delta's refusals, among them
                 DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING; and
-                USAGE_TRACKING_UNREADABLE_DATA_FILE. The table then is as it was.
+                USAGE_TRACKING_UNREADABLE_DATA_FILE. The table then is as it was. After
+                USAGE_TRACKING_FAILED_AFTER_COMMIT it is without column mapping.
 
         Source:
             RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,

@@ -26,6 +26,7 @@ EVERY = pytest.mark.every_variant
 COPY_FAILED = "USAGE_TRACKING_COPY_FAILED"
 STORAGE_FAILED = "USAGE_TRACKING_STORAGE_FAILED"
 COMMIT_UNKNOWN = "USAGE_TRACKING_COMMIT_UNKNOWN"
+FAILED_AFTER_COMMIT = "USAGE_TRACKING_FAILED_AFTER_COMMIT"
 ROW = (-1, "x", "y")
 TABLE = "the table"
 VERSION = 3  # of the table before
@@ -55,7 +56,7 @@ STEPS = {
     # Delta asks as well, before anything is ours.
     "log listed": Step(Kind.LIST, "*/_delta_log/", {STORAGE_FAILED, None}),
     "commit looked for": Step(Kind.HEAD, COMMIT, {COMMIT_UNKNOWN}),
-    "commit": Step(Kind.PUT, COMMIT, {COMMIT_UNKNOWN}),
+    "commit": Step(Kind.PUT, COMMIT, {COMMIT_UNKNOWN, FAILED_AFTER_COMMIT}),
     "checksum": Step(Kind.PUT, "*/_delta_log/.*.tmp", set()),
     "uploads listed": Step(Kind.LIST_UPLOADS, "*", set()),
 }
@@ -131,7 +132,7 @@ def test_the_table_is_right_and_nothing_is_left(
     is_off = log.version > version
     if failed:
         assert condition in conditions
-        assert not is_off or condition == COMMIT_UNKNOWN
+        assert is_off == (condition == FAILED_AFTER_COMMIT)
     else:
         assert is_off
         assert log.operation == OPERATION

@@ -5,8 +5,9 @@ import java.io.IOException;
 import sparkext.error.UsageTrackingErrors;
 
 /**
- * A file that a task could not copy. It has nothing of its cause but text and the place in the
- * code: a driver may not have the classes of a storage, or not be able to read them.
+ * A file that a task could not copy, or look at if it has no target. It has nothing of its cause
+ * but text and the place in the code: a driver may not have the classes of a storage, or not be
+ * able to read them.
  */
 final class CopyFailedException extends IOException {
   private static final long serialVersionUID = 1L;
@@ -14,7 +15,7 @@ final class CopyFailedException extends IOException {
   private final String source;
   private final String target;
 
-  CopyFailedException(String source, String target, IOException cause) {
+  CopyFailedException(String source, String target, Exception cause) {
     super(cause.toString());
     this.source = source;
     this.target = target;
@@ -25,7 +26,9 @@ final class CopyFailedException extends IOException {
   static Throwable described(Throwable failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (cause instanceof CopyFailedException copy) {
-        return UsageTrackingErrors.copyFailed(copy.source, copy.target, copy.getMessage(), failure);
+        return copy.target == null
+            ? UsageTrackingErrors.unreadableDataFile(copy.source, copy.getMessage())
+            : UsageTrackingErrors.copyFailed(copy.source, copy.target, copy.getMessage(), failure);
       }
     }
     return failure;

@@ -22,6 +22,7 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.SparkJobInfo;
 import org.apache.spark.SparkStageInfo;
 import org.apache.spark.TaskContext;
+import org.apache.spark.TaskKilledException;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.JavaSparkStatusTracker;
@@ -259,16 +260,20 @@ public final class CopyJob {
     private static FileResult result(
         Order order, TaskContext task, Storages storages, Renaming renaming) throws IOException {
       DataFile file = new DataFile(storages, path(order.source()), order.size(), renaming);
-      if (order.target() == null) {
-        return FileResult.of(order.number(), null, file.look(order.mayStay()));
-      }
-      String target = order.target() + "-" + task.taskAttemptId() + ending(order.source());
+      String target =
+          order.target() == null
+              ? null
+              : order.target() + "-" + task.taskAttemptId() + ending(order.source());
       try {
         return FileResult.of(
             order.number(),
             target,
-            file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
-      } catch (IOException failure) {
+            target == null
+                ? file.look(order.mayStay())
+                : file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
+      } catch (TaskKilledException killed) {
+        throw killed;
+      } catch (IOException | RuntimeException failure) {
         throw new CopyFailedException(order.source(), target, failure);
       }
     }

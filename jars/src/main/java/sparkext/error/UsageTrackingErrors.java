@@ -48,7 +48,7 @@ public final class UsageTrackingErrors {
         expected);
   }
 
-  /** A data file of a table is missing, cut short or no Parquet file. */
+  /** A data file of a table is missing, cut short, no Parquet file or on an unknown storage. */
   public static UsageTrackingException unreadableDataFile(String path, String reason) {
     return Conditions.error(
         "USAGE_TRACKING_UNREADABLE_DATA_FILE", null, "path", path, "reason", reason);
@@ -96,6 +96,30 @@ public final class UsageTrackingErrors {
         Long.toString(version),
         "reason",
         cause.toString());
+  }
+
+  /**
+   * Returns USAGE_TRACKING_FAILED_AFTER_COMMIT, or the failure itself if it is Delta's error for
+   * the same situation.
+   *
+   * @param operation as the history of the table has it
+   */
+  public static Throwable failedAfterCommit(
+      String operation, String table, long version, Throwable failure) {
+    return failure instanceof SparkThrowable known
+            && "DELTA_POST_COMMIT_HOOK_FAILED".equals(known.getCondition())
+        ? failure
+        : Conditions.error(
+            "USAGE_TRACKING_FAILED_AFTER_COMMIT",
+            failure,
+            "operation",
+            operation,
+            "table",
+            table,
+            "version",
+            Long.toString(version),
+            "reason",
+            failure.toString());
   }
 
   /** A file of a table's log cannot be read. */

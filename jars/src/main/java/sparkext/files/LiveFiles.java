@@ -2,23 +2,26 @@
 package sparkext.files;
 
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.delta.LogSegment;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.Action;
-import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import scala.Option;
 import scala.collection.immutable.Set;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.commit.CommitActions;
+import sparkext.error.UsageTrackingException;
 import sparkext.shim.DeltaShims;
 import sparkext.wire.CountedFiles;
 
@@ -46,16 +49,30 @@ public final class LiveFiles {
     }
     return replayed(snapshot)
         .map(LiveFiles::count)
-        .orElseGet(() -> new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes()));
+        .orElseGet(
+            () ->
+                byDelta(
+                    snapshot,
+                    () -> new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes())));
   }
 
   /** Each with its statistics, which Delta's own way to ask for files leaves out. */
   public static List<AddFile> of(Snapshot snapshot) {
-    return snapshot.checksumOpt().isDefined()
-        ? replayed(snapshot)
-            .filter(files -> areAll(files, snapshot))
-            .orElseGet(() -> snapshot.allFiles().collectAsList())
-        : snapshot.allFiles().collectAsList();
+    Optional<List<AddFile>> replayed =
+        snapshot.checksumOpt().isDefined() ? replayed(snapshot) : Optional.empty();
+    return replayed
+        .filter(files -> areAll(files, snapshot))
+        .orElseGet(() -> byDelta(snapshot, () -> snapshot.allFiles().collectAsList()));
+  }
+
+  /** Asks Delta, and says of a log that it cannot read which line is at fault. */
+  private static <T> T byDelta(Snapshot snapshot, Supplier<T> answer) {
+    try {
+      return answer.get();
+    } catch (Exception failure) { // Scala declares none: Spark's own is a checked one
+      throw UsageTrackingException.sneak(
+          CommitActions.described(failure, snapshot.deltaLog().newDeltaHadoopConf()));
+    }
   }
 
   /** Whether they are as many and as large as the checksum says, if there is one. */
@@ -84,23 +101,30 @@ public final class LiveFiles {
     Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
     List<Action> actions = new ArrayList<>();
     for (FileStatus commit : commits) {
-      for (String line :
-          CollectionConverters.asJava(snapshot.deltaLog().store().read(commit, configuration))) {
-        Action action = Action$.MODULE$.fromJson(line);
-        if (action instanceof FileAction file && !isPlain(file.path())) {
-          return Optional.empty(); // Delta compares those of one file that are written otherwise
-        }
-        actions.add(action);
+      CommitActions read = CommitActions.of(commit.getPath(), configuration);
+      if (!read.areAll() || !read.actions().stream().allMatch(LiveFiles::isPlain)) {
+        return Optional.empty();
       }
+      actions.addAll(read.actions());
     }
     InMemoryLogReplay replay = DeltaShims.logReplay();
     replay.append(0, CollectionConverters.asScala(actions.iterator()));
     return Optional.of(List.copyOf(CollectionConverters.asJava(replay.allFiles())));
   }
 
-  /** Whether a path is below the table's, and written in one way only. */
-  public static boolean isPlain(String path) {
-    URI uri = URI.create(path);
-    return !path.startsWith("/") && !uri.isAbsolute() && uri.normalize().equals(uri);
+  /**
+   * Whether the path of a file, if the action is of one, is below the table's and written in one
+   * way only. Delta compares those that are written otherwise.
+   */
+  public static boolean isPlain(Action action) {
+    if (!(action instanceof FileAction file)) {
+      return true;
+    }
+    try {
+      URI uri = new URI(file.path());
+      return !file.path().startsWith("/") && !uri.isAbsolute() && uri.normalize().equals(uri);
+    } catch (URISyntaxException noUri) {
+      return false;
+    }
   }
 }

@@ -174,7 +174,7 @@ public final class DeltaHooks {
     BinaryOperator<Object> purgeWritten = PurgeCommand::actions;
     Consumer<Object> purgeFailed = PurgeCommand::fail;
     BinaryOperator<Object> purgeCommitted = PurgeCommand::commit;
-    BiConsumer<Object, Object> purgeEnded = PurgeCommand::end;
+    BiConsumer<Object[], Object> purgeEnded = PurgeCommand::end;
     BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
     BiConsumer<Object, Object> listed = StalePlan::refuseListed;
     BiConsumer<Object, Object> matched = StalePlan::refuseMatching;

@@ -156,8 +156,19 @@ final class PurgeHook extends MethodHook {
     private ForgetFilesAdvice() {}
 
     @Advice.OnMethodExit(onThrowable = Throwable.class)
-    static void onExit(@Advice.This Object executor, @Advice.Thrown Throwable failure) {
-      UsageTrackingBridge.purgeEnded.accept(executor, failure);
+    static void onExit(
+        @Advice.This Object executor,
+        @Advice.FieldValue(value = "sparkSession", typing = Assigner.Typing.DYNAMIC) Object session,
+        @Advice.FieldValue(value = "snapshot", typing = Assigner.Typing.DYNAMIC) Object snapshot,
+        @Advice.FieldValue(value = "catalogTable", typing = Assigner.Typing.DYNAMIC)
+            Object catalogTable,
+        @Advice.FieldValue(value = "optimizeContext", typing = Assigner.Typing.DYNAMIC)
+            Object context,
+        @Advice.FieldValue(value = "partitionPredicate", typing = Assigner.Typing.DYNAMIC)
+            Object predicate,
+        @Advice.Thrown Throwable failure) {
+      UsageTrackingBridge.purgeEnded.accept(
+          new Object[] {executor, session, snapshot, catalogTable, context, predicate}, failure);
     }
   }
 }

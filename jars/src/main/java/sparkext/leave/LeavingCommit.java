@@ -5,9 +5,12 @@ import java.util.ConcurrentModificationException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaColumnMapping$;
+import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.RowTracking$;
@@ -16,13 +19,14 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import org.apache.spark.sql.types.StructType;
+import scala.Option;
 import scala.Some;
 import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map$;
-import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
+import sparkext.commit.CommitActions;
 import sparkext.error.UsageTrackingException;
 import sparkext.parquet.Uninterrupted;
 import sparkext.shim.DeltaShims;
@@ -41,6 +45,7 @@ final class LeavingCommit {
   private long firstTried = Long.MAX_VALUE;
   private boolean mayStand;
   private boolean isEarlier;
+  private OptionalLong version = OptionalLong.empty();
 
   /**
    * @param removesProperty whether the mode's property goes, instead of being {@code none}
@@ -111,18 +116,35 @@ final class LeavingCommit {
     } catch (ConcurrentModificationException overtaken) {
       return isInLog(transaction, overtaken) ? Optional.empty() : Optional.of(overtaken);
     } catch (Throwable failure) {
-      // Delta sets it once all is prepared, just before it writes. Who is interrupted while Delta
-      // waits has written before, or never will; a storage that fails may write later.
-      mayStand =
-          transaction.commitInfo() != null
-              && !(isInterrupt(failure) && !isInLog(transaction, failure));
+      if (transaction.commitInfo() == null) {
+        throw failure; // Delta sets it once all is prepared, just before it writes
+      }
+      boolean stands = isInLog(transaction, failure);
+      if (!stands && CommitActions.isUnread(failure)) {
+        // Delta cannot tell of a winner whether it conflicts. The next try is based on it.
+        return Optional.of(unread(failure));
+      }
+      // Who is interrupted while Delta waits has written before, or never will; a storage that
+      // fails may write later.
+      mayStand = stands || !isInterrupt(failure);
       throw failure;
     }
+  }
+
+  private static ConcurrentModificationException unread(Throwable failure) {
+    ConcurrentModificationException conflict = DeltaErrors.concurrentWriteException(Option.empty());
+    conflict.addSuppressed(failure);
+    return conflict;
   }
 
   /** Whether a try that failed may have written its log entry nevertheless. */
   boolean mayStand() {
     return mayStand;
+  }
+
+  /** Returns the version that a try that failed has in the log. */
+  OptionalLong version() {
+    return version;
   }
 
   /** Whether what was found in the log is not the last try, but one before it. */
@@ -139,13 +161,15 @@ final class LeavingCommit {
 
   private boolean findInLog(OptimisticTransaction transaction, Throwable failure) {
     try {
-      Iterator<Tuple2<Object, Seq<Action>>> commits =
-          DeltaShims.getChanges(
+      Iterator<Tuple2<Object, FileStatus>> commits =
+          DeltaShims.getChangeLogFiles(
               log(), firstTried, command.catalogOpt(), /* failOnDataLoss= */ true);
       while (commits.hasNext()) {
-        for (Action action : CollectionConverters.asJava(commits.next()._2())) {
+        Tuple2<Object, FileStatus> commit = commits.next();
+        for (Action action : informationOf(commit._2())) {
           if (action instanceof CommitInfo info && info.txnId().exists(tried::contains)) {
             isEarlier = !info.txnId().contains(transaction.txnId());
+            version = OptionalLong.of((long) commit._1());
             return true;
           }
         }
@@ -156,6 +180,12 @@ final class LeavingCommit {
       failure.addSuppressed(unknown);
       throw UsageTrackingException.sneak(failure);
     }
+  }
+
+  private List<Action> informationOf(FileStatus commit) {
+    return CommitActions.of(
+            commit.getPath(), log().newDeltaHadoopConf(), line -> line.contains("\"commitInfo\""))
+        .actions();
   }
 
   /** By Java's own exception: a storage that is interrupted has others. */

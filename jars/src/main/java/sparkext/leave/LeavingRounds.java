@@ -65,7 +65,8 @@ final class LeavingRounds {
    * @return whether it was committed; if not, nothing was written and Delta's rewrite has to do it
    * @throws UsageTrackingException USAGE_TRACKING_REMOVAL_OVERTAKEN;
    *     USAGE_TRACKING_UNREADABLE_DATA_FILE; USAGE_TRACKING_COPY_FAILED;
-   *     USAGE_TRACKING_STORAGE_FAILED; USAGE_TRACKING_COMMIT_UNKNOWN; a failure of the rules
+   *     USAGE_TRACKING_STORAGE_FAILED; USAGE_TRACKING_COMMIT_UNKNOWN;
+   *     USAGE_TRACKING_FAILED_AFTER_COMMIT; a failure of the rules
    */
   boolean run() {
     try (progress) {
@@ -76,7 +77,9 @@ final class LeavingRounds {
         }
       }
     } catch (Throwable failure) {
-      if (commit.mayStand()) {
+      if (commit.version().isPresent()) {
+        LOG.warn("Committed, and failed afterwards: copies of no use stay until VACUUM");
+      } else if (commit.mayStand()) {
         LOG.warn("New files stay until VACUUM, for their commit may stand in the log");
       } else {
         copies.removeAll();
@@ -95,6 +98,10 @@ final class LeavingRounds {
 
   /** With a condition, if it has none. */
   private Throwable described(Throwable failure) {
+    if (commit.version().isPresent()) {
+      return UsageTrackingErrors.failedAfterCommit(
+          new LeavingOperation().name(), table.path(), commit.version().getAsLong(), failure);
+    }
     if (failure instanceof SparkThrowable known && known.getCondition() != null) {
       return failure;
     }

@@ -13,17 +13,16 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DomainMetadataTableFeature$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
-import org.apache.spark.sql.delta.actions.Action$;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.DomainMetadata;
-import org.apache.spark.sql.delta.actions.FileAction;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.RemoveFile;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.commit.CommitActions;
 import sparkext.files.LiveFiles;
 import sparkext.shim.DeltaShims;
 
@@ -182,13 +181,15 @@ final class TableTail {
 
   /** Whether the files are known after a commit, which they are before. */
   private boolean apply(long version, FileStatus commit, boolean areFilesWanted) {
-    boolean areKnown = true;
-    for (String line :
-        CollectionConverters.asJava(log.store().read(commit, log.newDeltaHadoopConf()))) {
-      if (!areFilesWanted && !line.contains("\"commitInfo\"") && !line.contains("\"metaData\"")) {
-        continue;
-      }
-      Action action = Action$.MODULE$.fromJson(line);
+    CommitActions read =
+        CommitActions.of(
+            commit.getPath(),
+            log.newDeltaHadoopConf(),
+            line ->
+                areFilesWanted || line.contains("\"commitInfo\"") || line.contains("\"metaData\""));
+    boolean areKnown = read.areAll();
+    wasVacuumed |= !read.areAll();
+    for (Action action : read.actions()) {
       if (action instanceof CommitInfo info) {
         last = new Commit(version, info.operation());
         wasVacuumed |= info.operation() != null && info.operation().startsWith(VACUUM);
@@ -196,8 +197,8 @@ final class TableTail {
         hasNewMetadata = true;
       } else if (!areFilesWanted) {
         continue;
-      } else if (action instanceof FileAction file && !LiveFiles.isPlain(file.path())) {
-        areKnown = false; // Delta compares those of one file that are written otherwise
+      } else if (!LiveFiles.isPlain(action)) {
+        areKnown = false;
       } else if (action instanceof RemoveFile file) {
         areKnown &= files.remove(Key.of(file)) != null;
       } else if (action instanceof AddFile file) {

@@ -3,11 +3,8 @@ package sparkext.log;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -17,6 +14,7 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
+import sparkext.commit.CommitLines;
 import sparkext.error.UsageTrackingException;
 
 /**
@@ -101,12 +99,12 @@ public final class LogLines {
   private static List<String> of(Path path, Configuration configuration) throws IOException {
     List<String> found = new ArrayList<>();
     String last = TORN;
-    try (BufferedReader lines = open(path, configuration)) {
-      for (String line; (line = lines.readLine()) != null; ) {
+    try (CommitLines lines = new CommitLines(path, configuration)) {
+      for (String line; (line = lines.next()) != null; ) {
         if (KEYS.stream().anyMatch(line::contains)) {
           found.add(line);
         }
-        last = line.isBlank() ? last : line;
+        last = line;
       }
     }
     if (!isJson(last) && isAlone(last, path, configuration)) {
@@ -121,15 +119,14 @@ public final class LogLines {
   /** Whether no other line is broken. */
   private static boolean isAlone(String last, Path path, Configuration configuration)
       throws IOException {
-    try (BufferedReader lines = open(path, configuration)) {
-      return lines.lines().filter(line -> !line.equals(last)).allMatch(LogLines::isJson);
+    try (CommitLines lines = new CommitLines(path, configuration)) {
+      for (String line; (line = lines.next()) != null; ) {
+        if (!line.equals(last) && !isJson(line)) {
+          return false;
+        }
+      }
     }
-  }
-
-  private static BufferedReader open(Path path, Configuration configuration) throws IOException {
-    return new BufferedReader(
-        new InputStreamReader(
-            path.getFileSystem(configuration).open(path), StandardCharsets.UTF_8));
+    return true;
   }
 
   private static boolean isJson(String line) {

@@ -2,11 +2,8 @@
 package sparkext.log;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.net.URI;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -25,6 +22,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
+import sparkext.commit.CommitLines;
 import sparkext.parquet.FileColumn;
 
 /** Finds what each file of a log has data of, in Spark jobs. */
@@ -158,11 +156,8 @@ final class LogMentions {
 
     private static void readLines(Configuration configuration, Path place, ColumnMentions mentions)
         throws IOException {
-      try (BufferedReader lines =
-          new BufferedReader(
-              new InputStreamReader(
-                  place.getFileSystem(configuration).open(place), StandardCharsets.UTF_8))) {
-        for (String line; (line = lines.readLine()) != null; ) {
+      try (CommitLines lines = new CommitLines(place, configuration)) {
+        for (String line; (line = lines.next()) != null; ) {
           mentions.addJson(line);
         }
       } catch (ChecksumException broken) {

@@ -26,7 +26,7 @@ public final class DataFile {
     COPIED,
     /** It has to be read and written row by row. */
     TO_REWRITE,
-    /** Nobody can read it: it is missing, cut short or not a Parquet file. */
+    /** Nobody can read it: it is missing, cut short, no Parquet file, or on an unknown storage. */
     UNREADABLE
   }
 
@@ -58,9 +58,22 @@ public final class DataFile {
    * a footer of longer names longer.
    */
   public Outcome look(boolean mayStay) throws IOException {
-    return read(
-        () -> storages.open(path, size),
-        file -> new Outcome(mayStay && file.isClean() ? Way.KEPT : Way.COPIED, size, null));
+    return onKnownStorage(
+        () ->
+            read(
+                () -> storages.open(path, size),
+                file ->
+                    new Outcome(mayStay && file.isClean() ? Way.KEPT : Way.COPIED, size, null)));
+  }
+
+  /** Nobody can read what lies on another. */
+  private Outcome onKnownStorage(CallableRaisingIOE<Outcome> reading) throws IOException {
+    try {
+      storages.of(path);
+    } catch (UnknownStorageException unknown) {
+      return new Outcome(Way.UNREADABLE, size, unknown.getMessage());
+    }
+    return reading.apply();
   }
 
   /**
@@ -74,6 +87,10 @@ public final class DataFile {
    * @throws FileAlreadyExistsException if the target is there already; it stays as it is
    */
   public Outcome copyTo(Path target, boolean mayStay, Runnable checkpoint) throws IOException {
+    return onKnownStorage(() -> copy(target, mayStay, checkpoint));
+  }
+
+  private Outcome copy(Path target, boolean mayStay, Runnable checkpoint) throws IOException {
     Optional<S3Bucket> bucket = storages.bucketOf(path, size, target);
     if (bucket.isPresent()) {
       try {

@@ -10,12 +10,14 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.ServiceConfigurationError;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -120,20 +122,39 @@ public final class Storages {
     }
   }
 
-  /** That of a path with a scheme. */
+  /**
+   * That of a path with a scheme.
+   *
+   * @throws UnknownStorageException if there is no class for it, or none that starts
+   */
   public FileSystem of(Path path) throws IOException {
     String root = path.toUri().getScheme() + "://" + path.toUri().getAuthority();
     FileSystem storage = found.get(root);
     if (storage == null) {
-      storage = path.getFileSystem(configuration);
+      storage = find(path);
       found.put(root, storage);
     }
     return storage;
   }
 
+  private FileSystem find(Path path) throws IOException {
+    try {
+      return path.getFileSystem(configuration);
+    } catch (UnsupportedFileSystemException
+        | RuntimeException
+        | LinkageError
+        | ServiceConfigurationError unknown) {
+      throw new UnknownStorageException(unknown);
+    }
+  }
+
   /** Whether the storage of a path copies by itself. */
   public boolean canCopy(Path path) throws IOException {
-    return copy && bucketOf(of(path)).isPresent();
+    try {
+      return copy && bucketOf(of(path)).isPresent();
+    } catch (UnknownStorageException unknown) {
+      return false; // said of each file of it
+    }
   }
 
   /** The store that can make one file of the other by itself, if it is worth it. */

@@ -3,6 +3,7 @@ package sparkext.purge;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -10,9 +11,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.RowId$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
@@ -24,9 +28,9 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
+import sparkext.commit.CommitActions;
 import sparkext.copy.CopyProgress;
+import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.CopiedActions;
 import sparkext.files.FileJob;
@@ -54,6 +58,9 @@ final class Purge {
   /** What the log will say of the copies, by the paths of their sources. */
   private final Map<String, AddFile> copies = new HashMap<>();
 
+  /** The paths of copies that a transaction was given. */
+  private final Set<String> given = ConcurrentHashMap.newKeySet();
+
   /** Whether nothing more is committed. */
   private volatile boolean hasFailed;
 
@@ -80,16 +87,37 @@ final class Purge {
             places);
   }
 
-  /** Copies those of some files that can be copied, or none if that fails. */
-  void copy(List<AddFile> files) {
+  /**
+   * Throws if one of some files cannot be read.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE
+   */
+  void refuseUnreadable(Set<String> paths) {
+    run(paths, (number, values) -> null, "reads up to " + paths.size() + " footers");
+  }
+
+  private List<FileJob.Done> run(Set<String> paths, FileJob.Target target, String doing) {
+    // Those that Delta works with have no statistics.
+    List<AddFile> files =
+        LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
     FileJob job = new FileJob(session, configuration, plan, places.table());
+    List<FileJob.Done> done =
+        job.run(files, target, doing, CopyProgress.in(session.sparkContext()));
+    for (FileJob.Done one : done) {
+      if (one.result().way() == DataFile.Way.UNREADABLE) {
+        throw UsageTrackingErrors.unreadableDataFile(
+                places.absolute(one.looked().file().path()).toString(), one.result().reason())
+            .sneak();
+      }
+    }
+    return done;
+  }
+
+  /** Copies those of some files that can be copied, or none if that fails. */
+  void copy(Set<String> paths) {
     try {
       for (FileJob.Done done :
-          job.run(
-              files,
-              places::target,
-              "purges up to " + files.size() + " files",
-              CopyProgress.in(session.sparkContext()))) {
+          run(paths, places::target, "purges up to " + paths.size() + " files")) {
         if (done.result().way() == DataFile.Way.COPIED) {
           copies.put(
               done.looked().file().path(),
@@ -122,7 +150,11 @@ final class Purge {
   /** What a commit says of copied files. */
   List<Action> actions(List<AddFile> files) {
     List<Action> actions = new ArrayList<>();
-    files.forEach(file -> actions.add(copies.get(file.path())));
+    for (AddFile file : files) {
+      AddFile copy = copies.get(file.path());
+      given.add(copy.path());
+      actions.add(copy);
+    }
     files.forEach(file -> actions.add(CopiedActions.removed(file)));
     return actions;
   }
@@ -172,47 +204,63 @@ final class Purge {
     return true;
   }
 
-  /** Removes what no commit has, once the statement has failed. */
-  void end(Throwable failure) {
+  /**
+   * Removes what no commit has, once the statement has failed.
+   *
+   * @return the failure, or USAGE_TRACKING_FAILED_AFTER_COMMIT with it if all copies are committed
+   */
+  Throwable end(Throwable failure) {
+    Throwable[] described = {failure};
     Uninterrupted.run(
         () -> {
           try {
-            endAfter(failure);
+            described[0] = endAfter(failure);
           } catch (Exception unknown) { // Scala declares none: a storage's own are some
             failure.addSuppressed(unknown);
             LOG.warn("Copies stay until VACUUM, for their commit may stand in the log");
           }
         });
+    return described[0];
   }
 
-  private void endAfter(Throwable failure) {
+  private Throwable endAfter(Throwable failure) {
     if (!mayBeCommitted) {
       removeAll();
-      return;
+      return failure;
     }
     // A storage that failed may write its log entry yet; who was overtaken never will, but for an
     // entry of which the answer was lost.
     boolean isOver = hasFailed || failure instanceof ConcurrentModificationException;
+    Map<String, Long> committed = committed();
+    if (!isOver && !committed.isEmpty() && committed.keySet().containsAll(given)) {
+      return UsageTrackingErrors.failedAfterCommit(
+          DeltaOperations.REORG_OPERATION_NAME(),
+          places.table().toString(),
+          Collections.max(committed.values()),
+          failure);
+    }
     if (!isOver) {
       LOG.warn("Copies stay until VACUUM, for their commit may stand in the log");
-      return;
+      return failure;
     }
     Set<String> unused = new HashSet<>();
     copies.values().forEach(copy -> unused.add(copy.path()));
-    unused.removeAll(committed());
+    unused.removeAll(committed.keySet());
     places.remove(unused, configuration);
+    return failure;
   }
 
-  /** The paths of files that commits since this version have added: with a batch size, of some. */
-  private Set<String> committed() {
-    Set<String> committed = new HashSet<>();
-    Iterator<Tuple2<Object, Seq<Action>>> commits =
-        DeltaShims.getChanges(
+  /** The versions since this one that added copies: with a batch size, there may be several. */
+  private Map<String, Long> committed() {
+    Map<String, Long> committed = new HashMap<>();
+    Iterator<Tuple2<Object, FileStatus>> commits =
+        DeltaShims.getChangeLogFiles(
             snapshot.deltaLog(), snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true);
     while (commits.hasNext()) {
-      for (Action action : CollectionConverters.asJava(commits.next()._2())) {
-        if (action instanceof AddFile file) {
-          committed.add(file.path());
+      Tuple2<Object, FileStatus> commit = commits.next();
+      for (Action action : CommitActions.of(commit._2().getPath(), configuration).actions()) {
+        if (action instanceof AddFile file && given.contains(file.path())) {
+          committed.put(file.path(), (long) commit._1());
         }
       }
     }

@@ -25,7 +25,6 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
-import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
 
 /**
@@ -50,8 +49,8 @@ public final class PurgeCommand {
    * @param executor an {@code OptimizeExecutor}, its session, snapshot, catalog table and context
    * @param partitions the files, by their partition values
    * @return those that are left to Delta, in the same shape
-   * @throws UsageTrackingException USAGE_TRACKING_COPY_FAILED; USAGE_TRACKING_INVALID_SETTING; a
-   *     failure of the rules; the statement fails with it
+   * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE; USAGE_TRACKING_COPY_FAILED;
+   *     USAGE_TRACKING_INVALID_SETTING; a failure of the rules; the statement fails with it
    */
   @SuppressWarnings("unchecked")
   public static Object begin(Object[] executor, Object partitions) {
@@ -67,11 +66,8 @@ public final class PurgeCommand {
     if (plan.isEmpty()) {
       return partitions;
     }
-    // Those that Delta works with have no statistics.
-    List<AddFile> files =
-        LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
     Purge purge = new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get());
-    purge.copy(files);
+    purge.copy(paths);
     if (purge.areNone()) {
       return partitions;
     }
@@ -168,12 +164,24 @@ public final class PurgeCommand {
   /**
    * Forgets the statement.
    *
+   * @param executor as for {@link #begin}, and the predicate of its partitions
    * @param failure with which it ended, or null
+   * @throws UsageTrackingException USAGE_TRACKING_FAILED_AFTER_COMMIT;
+   *     USAGE_TRACKING_UNREADABLE_DATA_FILE; in the place of the failure
    */
-  public static void end(Object executor, Object failure) {
-    Purge purge = RUNNING.remove(executor);
-    if (purge != null && failure != null) {
-      purge.end((Throwable) failure);
+  public static void end(Object[] executor, Object failure) {
+    Purge purge = RUNNING.remove(executor[0]);
+    if (failure == null) {
+      return;
+    }
+    Throwable described = (Throwable) failure;
+    if (purge != null) {
+      described = purge.end(described);
+    } else if (isPurge((DeltaOptimizeContext) executor[4])) {
+      UnreadFooters.refuse(executor, described);
+    }
+    if (described != failure) {
+      throw UsageTrackingException.sneak(described);
     }
   }
 

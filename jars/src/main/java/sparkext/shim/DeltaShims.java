@@ -10,12 +10,10 @@ import org.apache.spark.sql.delta.DeltaConfig;
 import org.apache.spark.sql.delta.DeltaConfigs$;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
-import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import scala.collection.immutable.Seq;
 import sparkext.error.UsageTrackingException;
 
 /**
@@ -29,24 +27,12 @@ import sparkext.error.UsageTrackingException;
  */
 public final class DeltaShims {
   // Looked up once: a plan that is scanned may ask for commits.
-  private static final boolean CHANGES_TAKE_TABLE =
-      has(DeltaLog.class, "getChanges", long.class, Option.class, boolean.class);
   private static final boolean LOG_FILES_TAKE_TABLE =
       has(DeltaLog.class, "getChangeLogFiles", long.class, Option.class, boolean.class);
   private static final boolean SNAPSHOTS_TAKE_RETENTION =
       has(DeltaLog.class, "getSnapshotAt", long.class, Option.class, Option.class, boolean.class);
 
   private DeltaShims() {}
-
-  /** {@code DeltaLog.getChanges}. */
-  @SuppressWarnings("unchecked")
-  public static Iterator<Tuple2<Object, Seq<Action>>> getChanges(
-      DeltaLog log, long startVersion, Option<CatalogTable> table, boolean failOnDataLoss) {
-    return CHANGES_TAKE_TABLE
-        ? log.getChanges(startVersion, table, failOnDataLoss)
-        : (Iterator<Tuple2<Object, Seq<Action>>>)
-            call(log, "getChanges", startVersion, failOnDataLoss);
-  }
 
   /** {@code DeltaLog.getChangeLogFiles}. */
   @SuppressWarnings("unchecked")

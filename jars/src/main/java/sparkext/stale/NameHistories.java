@@ -14,13 +14,15 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.ColumnMappingTableFeature$;
 import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
-import org.apache.spark.sql.delta.actions.Action$;
+import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.CommitInfo;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.Tuple2;
 import scala.collection.Iterator;
+import sparkext.commit.CommitActions;
 import sparkext.error.UsageTrackingException;
 import sparkext.log.LogLines;
 import sparkext.shim.DeltaShims;
@@ -50,12 +52,11 @@ final class NameHistories {
 
   /** What a commit changed; null where it did not. */
   private record Change(long version, String operation, Protocol protocol, Metadata metadata) {
-    static Optional<Change> of(long version, List<String> lines) {
+    static Optional<Change> of(long version, List<Action> actions) {
       String operation = "";
       Protocol protocol = null;
       Metadata metadata = null;
-      for (String line : lines) {
-        Object action = Action$.MODULE$.fromJson(line);
+      for (Action action : actions) {
         if (action instanceof CommitInfo info && info.operation() != null) {
           operation = info.operation();
         } else if (action instanceof Protocol changed) {
@@ -204,10 +205,18 @@ final class NameHistories {
     List<Change> changes = new ArrayList<>();
     long version = first;
     for (List<String> lines : LogLines.of(context, log.newDeltaHadoopConf(), commits)) {
-      Change.of(version, lines.stream().filter(line -> !line.equals(LogLines.TORN)).toList())
+      CommitActions read =
+          CommitActions.of(lines.stream().filter(line -> !line.equals(LogLines.TORN)).toList());
+      (read.areAll() ? Change.of(version, read.actions()) : Optional.of(byDelta(log, version)))
           .ifPresent(changes::add);
       version++;
     }
     return changes;
+  }
+
+  /** What a version has whose commit only Spark's reader of JSON reads. */
+  private static Change byDelta(DeltaLog log, long version) {
+    Snapshot snapshot = DeltaShims.getSnapshotAt(log, version, log.getInitialCatalogTable());
+    return new Change(version, "", snapshot.protocol(), snapshot.metadata());
   }
 }

@@ -16,7 +16,6 @@ final class Shims {
       Stream.of(
               DELTA + "DeltaConfigs$.entries ()Ljava/util/HashMap;",
               DELTA + "DeltaLog.getChangeLogFiles (JLscala/Option;Z)Lscala/collection/Iterator;",
-              DELTA + "DeltaLog.getChanges (JLscala/Option;Z)Lscala/collection/Iterator;",
               DELTA
                   + "DeltaLog.getSnapshotAt (JLscala/Option;Lscala/Option;Z)"
                   + "Lorg/apache/spark/sql/delta/Snapshot;",

@@ -55,8 +55,11 @@ public final class UsageTrackingBridge {
   /** From such an executor, and whether it may commit again, to whether it really may. */
   public static volatile BinaryOperator<Object> purgeCommitted = (executor, retries) -> retries;
 
-  /** From such an executor that ends, and its failure. */
-  public static volatile BiConsumer<Object, Object> purgeEnded = (executor, failure) -> {};
+  /**
+   * From an executor that ends, with what {@link #purgeBegun} gets and the predicate of its
+   * partitions, and its failure to an error in the failure's place.
+   */
+  public static volatile BiConsumer<Object[], Object> purgeEnded = (executor, failure) -> {};
 
   /** From a plan and the files that are to be read with it, to an error where it is too old. */
   public static volatile BiConsumer<Object, Object> scanned = (plan, files) -> {};

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A commit stands and what follows fails: the error says both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from spark_ext import UsageTracking
+from tests.support.delta_table import Table
+from tests.support.leaving import (
+    NONE_MODE,
+    OPERATION,
+    counts,
+    data_files,
+    insert_one_file,
+    live,
+    local,
+)
+from tests.support.releases import PURGES
+from tests.support.session_conf import session_conf
+
+pytestmark = pytest.mark.without("optimize-write", "auto-compact")
+
+CONDITION = "USAGE_TRACKING_FAILED_AFTER_COMMIT"
+STATISTICS = "delta.checkpoint.writeStatsAsJson"
+FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
+
+
+@pytest.fixture
+def broken_property(table: Table) -> Iterator[Callable[[], Table]]:
+    """Sets a property that Delta reads after each commit, to no boolean: so by another writer."""
+
+    def set_it() -> Table:
+        configuration = {**table.log.configuration, STATISTICS: "perhaps"}
+        table.log.append_foreign(
+            {"metaData": {**table.log.metadata, "configuration": configuration}}
+        )
+        return table
+
+    with session_conf(table.spark, {FILES_IN_CHECKSUM: "true"}):
+        yield set_it
+
+
+def renamed(table: Table) -> Table:
+    table.create_tracked("a INT, b STRING, g INT")
+    insert_one_file(table, "(1, 'x', 7)")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("DROP COLUMN g")
+    return table
+
+
+def leave(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+def fails_after_commit(table: Table, statement: Callable[[], object], operation: str) -> None:
+    version = table.log.version
+
+    with pytest.raises(AnalysisException) as refused:
+        statement()
+
+    assert refused.value.getCondition() == CONDITION
+    assert refused.value.getSqlState() == "2DKD0"
+    parameters = refused.value.getMessageParameters()
+    assert parameters is not None
+    assert parameters["operation"] == operation
+    assert parameters["version"] == str(table.log.version)
+    assert "perhaps" in parameters["reason"]
+    assert table.log.operation == operation
+    assert table.log.version == version + 1
+    assert all(local(table.path, path).is_file() for path in live(table.log))
+
+
+def test_a_removal_by_copy_says_its_version_and_the_failure(
+    table: Table, broken_property: Callable[[], Table]
+) -> None:
+    renamed(table)
+    broken_property()
+
+    fails_after_commit(table, lambda: leave(table), OPERATION)
+
+    assert counts(table.log) == (0, 1, 0)
+    assert table.rows() == [(1, "x")]
+
+
+def test_a_removal_without_copies_says_its_version_and_the_failure(
+    table: Table, broken_property: Callable[[], Table]
+) -> None:
+    table.create_tracked("a INT, b STRING")
+    insert_one_file(table, "(1, 'x')")
+    broken_property()
+
+    fails_after_commit(table, lambda: leave(table), OPERATION)
+
+    assert "delta.columnMapping.mode" not in table.log.configuration or (
+        table.log.configuration["delta.columnMapping.mode"] == "none"
+    )
+    assert table.rows() == [(1, "x")]
+
+
+@PURGES
+def test_a_purge_says_its_version_and_the_failure(
+    table: Table, broken_property: Callable[[], Table]
+) -> None:
+    renamed(table)
+    broken_property()
+    before = data_files(table.path)
+
+    fails_after_commit(
+        table, lambda: table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)"), "REORG"
+    )
+
+    (copy,) = data_files(table.path) - before
+    assert set(live(table.log)) == {copy.relative_to(table.path).as_posix()}
+    assert table.rows() == [(1, "x")]
+
+
+def test_align_names_fails_alike_and_goes_on_from_there(
+    table: Table, broken_property: Callable[[], Table]
+) -> None:
+    renamed(table)
+    usage = UsageTracking.forPath(table.spark, str(table.path))
+    (mark, *_) = usage.align_names(dry_run=True).statements
+    table.spark.sql(mark)
+    broken_property()
+
+    fails_after_commit(table, usage.align_names, OPERATION)
+
+    configuration = {**table.log.configuration, STATISTICS: "true"}
+    table.log.append_foreign({"metaData": {**table.log.metadata, "configuration": configuration}})
+    assert usage.align_names().aligned
+    assert table.rows() == [(1, "x")]

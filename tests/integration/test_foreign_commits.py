@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commits that another writer wrote with other lines: what Delta reads of them, we read as well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spark_ext
+from spark_ext import UsageTracking
+from tests.support.delta_table import Table, refusal
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.leaving import (
+    NONE_MODE,
+    OPERATION,
+    counts,
+    data_files,
+    in_matrix,
+    insert_one_file,
+    live,
+    untouched,
+)
+from tests.support.releases import PURGES
+
+pytestmark = pytest.mark.without("optimize-write", "auto-compact")
+
+Lines = Sequence[str]
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def joined(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def blank_line(lines: Lines) -> str:
+    return joined(lines[0], "", *lines[1:])
+
+
+def blank_lines_around(lines: Lines) -> str:
+    return joined("", " \t ", *lines, "", "")
+
+
+def carriage_returns(lines: Lines) -> str:
+    return "\r\n".join([*lines, ""])
+
+
+def byte_order_mark(lines: Lines) -> str:
+    return BYTE_ORDER_MARK + joined(*lines)
+
+
+def byte_order_marks(lines: Lines) -> str:
+    return joined(*(BYTE_ORDER_MARK + line for line in lines))
+
+
+def no_end(lines: Lines) -> str:
+    return "\n".join(lines)
+
+
+def unknown_action(lines: Lines) -> str:
+    return joined('{"future":{"path":"x"}}', *lines, '{"future":null}', "{}")
+
+
+def action_that_is_null(lines: Lines) -> str:
+    return joined('{"add":null}', *lines, '{"remove":null}')
+
+
+def array_of_actions(lines: Lines) -> str:
+    return joined("[]", f"[{','.join(lines)}]")
+
+
+def single_quotes(lines: Lines) -> str:
+    assert "'" not in "".join(lines)
+    hidden = [line.replace('\\"', "\x01").replace('"', "'") for line in lines]
+    return joined(*(line.replace("\x01", '"') for line in hidden))
+
+
+def statistics_as_objects(lines: Lines) -> str:
+    actions = [json.loads(line) for line in lines]
+    for action in actions:
+        if "add" in action:
+            action["add"]["stats"] = json.loads(action["add"]["stats"])
+    return joined(*map(json.dumps, actions))
+
+
+READ: list[Any] = [
+    blank_line,
+    byte_order_mark,
+    array_of_actions,
+    *in_matrix(
+        blank_lines_around,
+        carriage_returns,
+        byte_order_marks,
+        no_end,
+        unknown_action,
+        action_that_is_null,
+        single_quotes,
+        statistics_as_objects,
+    ),
+]
+
+
+def no_json(lines: Lines) -> str:
+    return joined(lines[0], "no JSON", *lines[1:])
+
+
+def null(lines: Lines) -> str:
+    return joined(lines[0], "null", *lines[1:])
+
+
+def number(lines: Lines) -> str:
+    return joined(lines[0], "5", *lines[1:])
+
+
+def half_a_line(lines: Lines) -> str:
+    return joined(lines[0], lines[1][:40], *lines[1:])
+
+
+def file_of(table: Table, version: int) -> Path:
+    return table.path / "_delta_log" / f"{version:020}.json"
+
+
+def write(file: Path, content: bytes) -> None:
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    file.write_bytes(content)
+
+
+@contextmanager
+def written(table: Table, version: int, style: Callable[[Lines], str]) -> Iterator[None]:
+    """A commit has these lines for a while, and the session has not read it before."""
+    jvm: Any = table.spark._jvm
+    file = file_of(table, version)
+    before = file.read_bytes()
+    write(file, style(before.decode().splitlines()).encode())
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    yield
+    write(file, before)
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+def renamed(table: Table) -> Table:
+    """Its version 1 adds the only file, which has another name for a column."""
+    table.create_tracked("a INT, b STRING, g INT")
+    insert_one_file(table, "(1, 'x', 7), (2, 'y', 7)")
+    table.alter("RENAME COLUMN a TO c")
+    return table
+
+
+def usage(table: Table) -> UsageTracking:
+    return UsageTracking.forPath(table.spark, str(table.path))
+
+
+def leave(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("style", READ)
+def test_removal_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
+    renamed(table)
+
+    with written(table, 1, style):
+        assert table.rows("c, b") == [(1, "x"), (2, "y")]
+        leave(table)
+
+    assert table.log.operation == OPERATION
+    assert counts(table.log) == (0, 1, 0)
+    assert table.rows("c, b") == [(1, "x"), (2, "y")]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("style", [blank_line, *in_matrix(byte_order_mark, array_of_actions)])
+@pytest.mark.parametrize("checksums", [True, False])
+def test_dry_run_and_survey_read_what_delta_reads(
+    table: Table, style: Callable[[Lines], str], *, checksums: bool
+) -> None:
+    """Without checksums, the number of files comes from the commits."""
+    renamed(table)
+    if not checksums:
+        for file in (table.path / "_delta_log").glob("*.crc"):
+            file.unlink()
+
+    with written(table, 1, style):
+        step = usage(table).disable_column_mapping(dry_run=True, exact=True)[0]
+        (surveyed,) = spark_ext.survey(table.spark, str(table.path), progress=None).tables
+
+    assert step.copied is not None
+    assert step.copied.num_files == 1
+    assert (surveyed.error, surveyed.num_files) == (None, 1)
+
+
+def test_align_names_reads_what_delta_reads(table: Table) -> None:
+    renamed(table)
+
+    with written(table, 1, blank_line):
+        aligned = usage(table).align_names().aligned
+
+    assert aligned
+    assert table.log.physical_names == {"c": "c", "b": "b", "g": "g"}
+    assert table.rows("c, b") == [(1, "x"), (2, "y")]
+
+
+@PURGES
+def test_purge_reads_what_delta_reads(table: Table) -> None:
+    renamed(table)
+    table.alter("DROP COLUMN g")
+
+    with written(table, 1, blank_line):
+        table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+
+    assert table.log.operation == "REORG"
+    assert "-c000" not in table.log.actions("add")[0]["path"]
+    assert table.rows() == [(1, "x"), (2, "y")]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("style", [blank_line, *in_matrix(byte_order_mark, array_of_actions)])
+def test_removal_goes_on_after_a_conflict_that_delta_cannot_read(
+    table: Table, style: Callable[[Lines], str]
+) -> None:
+    """Delta reads winning commits by its own classes, which fail at such a line."""
+    renamed(table)
+    other = Table(table.spark, table.path)
+
+    with HeldStatement(table.spark, lambda: leave(table), Step.COMMIT) as held:
+        insert_one_file(other, "(9, 'z', 7)")
+        file = file_of(table, other.log.version)
+        before = file.read_bytes()
+        write(file, style(before.decode().splitlines()).encode())
+        error = held.release()
+    write(file, before)
+
+    assert error is None
+    assert table.log.operation == OPERATION
+    assert counts(table.log) == (0, 2, 0)
+    assert table.rows("c, b") == [(1, "x"), (2, "y"), (9, "z")]
+    assert {file.name for file in data_files(table.path)} >= set(live(table.log))
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("style", [byte_order_mark, array_of_actions, *in_matrix(blank_line)])
+def test_a_stale_plan_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
+    renamed(table)
+    frame = table.frame()
+    table.alter("ADD COLUMN n INT")
+
+    with written(table, table.log.version, style):
+        rows = frame.collect()
+
+    assert sorted(map(tuple, rows)) == [(1, "x", 7), (2, "y", 7)]
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("style", [byte_order_mark, *in_matrix(blank_line)])
+def test_the_audit_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
+    renamed(table)
+
+    with written(table, 0, style), written(table, 1, style):
+        findings = spark_ext.audit(table.spark, table.name).findings
+
+    assert [finding.check for finding in findings] == []
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("style", [no_json, null, *in_matrix(number, half_a_line)])
+def test_a_line_that_delta_cannot_read_is_named(
+    table: Table, style: Callable[[Lines], str]
+) -> None:
+    """The checksum of the newest version has its metadata, so that Delta begins the statement."""
+    renamed(table)
+
+    with untouched(table), written(table, 1, style):
+        with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
+            leave(table)
+        with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
+            usage(table).disable_column_mapping(dry_run=True, exact=True)
+
+    parameters = refused.value.getMessageParameters()
+    assert parameters["path"].endswith(f"{1:020}.json")
+    assert "line 2" in parameters["reason"]

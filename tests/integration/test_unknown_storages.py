@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A data file on a storage that the session has no class for: the error names the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from spark_ext import UsageTracking
+from tests.support.delta_table import Table
+from tests.support.leaving import NONE_MODE, counts, disable, in_matrix, insert_one_file, untouched
+from tests.support.releases import PURGES
+
+# Delta asks for the class of each file that OPTIMIZE may merge.
+pytestmark = [
+    pytest.mark.without("optimize-write", "auto-compact"),
+    pytest.mark.broken_table("file_missing", "file_unreadable"),
+]
+
+UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
+NO_SCHEME = "s3://bucket/a%20b/x.parquet"
+PATHS = [
+    NO_SCHEME,
+    *in_matrix("no-class://bucket/x.parquet", "hdfs://host.invalid:8020/x.parquet"),
+]
+
+
+@pytest.fixture
+def partly_elsewhere(table: Table) -> Callable[[str], Table]:
+    """Makes a table with a renamed and a dropped column, one of whose files is at this path."""
+    hadoop = table.spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.no-class.impl", "no.such.FileSystem")
+
+    def make(path: str) -> Table:
+        table.create_tracked("a INT, b STRING, g INT")
+        insert_one_file(table, "(1, 'x', 7)")
+        (add,) = table.log.actions("add")
+        table.alter("RENAME COLUMN a TO c")
+        table.alter("DROP COLUMN g")
+        table.log.append_foreign({"add": {**add, "path": path}})
+        return table
+
+    return make
+
+
+def usage(table: Table) -> UsageTracking:
+    return UsageTracking.forPath(table.spark, str(table.path))
+
+
+def leave(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+def count(table: Table) -> None:
+    usage(table).disable_column_mapping(dry_run=True, exact=True)
+
+
+def purge(table: Table) -> None:
+    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("statement", [leave, count, pytest.param(purge, marks=PURGES)])
+def test_a_file_on_an_unknown_storage_is_named(
+    partly_elsewhere: Callable[[str], Table], statement: Callable[[Table], None], path: str
+) -> None:
+    table = partly_elsewhere(path)
+
+    with untouched(table), table.refusal(UNREADABLE) as refused:
+        statement(table)
+
+    assert isinstance(refused.value, AnalysisException)
+    parameters = refused.value.getMessageParameters()
+    assert parameters is not None
+    assert parameters["path"] == path.replace("%20", " ")
+    assert "its storage is not known" in parameters["reason"]
+
+
+def test_align_names_names_a_file_on_an_unknown_storage(
+    partly_elsewhere: Callable[[str], Table],
+) -> None:
+    table = partly_elsewhere(NO_SCHEME)
+
+    with pytest.raises(AnalysisException) as refused:
+        usage(table).align_names()
+
+    assert refused.value.getCondition() == UNREADABLE
+    assert table.log.configuration["delta.columnMapping.mode"] == "name"
+
+
+def test_removal_succeeds_once_the_file_is_removed(
+    partly_elsewhere: Callable[[str], Table],
+) -> None:
+    table = partly_elsewhere(NO_SCHEME)
+    removed = {"path": NO_SCHEME, "deletionTimestamp": 1, "dataChange": True}
+    table.log.append_foreign({"remove": removed})
+
+    assert counts(disable(table)) == (0, 1, 0)
+    assert table.rows() == [(1, "x")]
