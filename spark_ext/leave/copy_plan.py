@@ -8,7 +8,12 @@ from typing import Any
 
 from spark_ext.errors import DuplicatedColumnIdError, DuplicatedPhysicalNameError
 from spark_ext.model.column_mapping import column_id, mode_of, physical_name
-from spark_ext.model.keys import MODE_ID, ROW_TRACKING_COLUMNS, ROW_TRACKING_ENABLED
+from spark_ext.model.keys import (
+    CHANGE_FEED_COLUMNS,
+    MODE_ID,
+    ROW_TRACKING_COLUMNS,
+    ROW_TRACKING_ENABLED,
+)
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import check_mapped
 from spark_ext.model.schema import DataType, Field, Path, lower, walk
@@ -25,6 +30,8 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         `byId`: whether files are read by field id (mode `id`), and names in them mean nothing.
         `keepsIds`: whether field ids in files stay.
         `kept`: names in the files of columns that no schema has and that stay: row tracking's.
+        `ignored`: names in the files of columns that no schema has and that go, and that have no
+        field id in mode `id`: the change feed's.
         `columns`: of each column `id`, `name` in the files, `newName` and `type`, which is null
         for a column without fields, or an object with one of `struct` (columns), `array` (the type
         of the elements) and `map` (the types of keys and values).
@@ -85,6 +92,7 @@ def _plan(
         "byId": mode_of(properties) == MODE_ID,
         "keepsIds": keeps_ids,
         "kept": [properties[key] for key in kept if key in properties],
+        "ignored": list(CHANGE_FEED_COLUMNS),
         "columns": [_column(field, new_name) for field in table.schema["fields"]],
     }
 

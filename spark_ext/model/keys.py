@@ -87,13 +87,16 @@ ROW_TRACKING_ENABLED: Final = "delta.enableRowTracking"
 ICEBERG_WRITER_COMPAT_V1_FEATURE: Final = "icebergWriterCompatV1"
 ICEBERG_WRITER_COMPAT_V1_ENABLED: Final = "delta.enableIcebergWriterCompatV1"
 
+# Delta, CDCReader.scala, `CDC_COLUMNS_IN_DATA`: UPDATE, MERGE and others write these columns into
+# data files of a table with a change feed, without a field id. The second is null there.
+CHANGE_FEED_COLUMNS: Final = ("__is_cdc", "_change_type")
+
 # Delta, DeltaColumnMapping.scala, `DELTA_INTERNAL_COLUMNS`: columns that Delta and Spark add while
 # they read and write files, in lower case. A column of a table that has such a name in the files,
 # in any case and at the top level, is taken for them.
 INTERNAL_COLUMNS: Final = frozenset(
     {
-        "__is_cdc",
-        "_change_type",
+        *CHANGE_FEED_COLUMNS,
         "_commit_version",
         "_commit_timestamp",
         "_tmp_metadata_row_index",

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +15,9 @@ from pyspark import InheritableThread
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn
 from tests.support.held_statement import Step, overtaken
 from tests.support.leaving import (
+    COPY,
     assert_checksum_holds,
+    copied,
     data_files,
     insert_one_file,
     live,
@@ -36,7 +37,6 @@ BATCH_SIZE = "spark.databricks.delta.optimize.batchSize"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
-COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 
 
 def purge(table: Table, where: str = "") -> Any:
@@ -57,11 +57,6 @@ def dropped(table: Table, *properties: str, **options: str) -> Table:
 
 def added(log: TableLog) -> list[dict[str, Any]]:
     return log.actions("add")
-
-
-def copied(log: TableLog) -> int:
-    """How many files a commit added that are copies, and not Delta's."""
-    return sum(COPY.search(add["path"]) is not None for add in added(log))
 
 
 def copies_on_disk(table: Table) -> set[str]:

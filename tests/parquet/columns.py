@@ -141,7 +141,13 @@ def without(columns: Sequence[Column], dropped: Callable[[Column], bool]) -> Col
     return prune(column for column in columns if column in (ROW, KEY) or not dropped(column))
 
 
-def plan(columns: Columns, *, by_id: bool = False, kept: Sequence[str] = ()) -> dict[str, Any]:
+def plan(
+    columns: Columns,
+    *,
+    by_id: bool = False,
+    kept: Sequence[str] = (),
+    ignored: Sequence[str] = (),
+) -> dict[str, Any]:
     """As `spark_ext/leave/copy_plan.py` makes it."""
 
     def entry(kind: Type) -> dict[str, Any] | None:
@@ -164,7 +170,13 @@ def plan(columns: Columns, *, by_id: bool = False, kept: Sequence[str] = ()) -> 
             for column in some
         ]
 
-    return {"byId": by_id, "keepsIds": False, "kept": list(kept), "columns": entries(columns)}
+    return {
+        "byId": by_id,
+        "keepsIds": False,
+        "kept": list(kept),
+        "ignored": list(ignored),
+        "columns": entries(columns),
+    }
 
 
 def arrow_schema(columns: Columns, *, new: bool = False, ids: bool = False) -> pa.Schema:

@@ -19,7 +19,18 @@ from pyspark.sql import SparkSession
 from tests.parquet.columns import Array, Column, Columns, Map, arrow_schema, plan
 from tests.parquet.columns import Struct as StructType
 from tests.parquet.renamer import Outcome, Renamer
-from tests.support.compact_thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, List, Struct
+from tests.support.compact_thrift import (
+    BINARY,
+    I32,
+    I64,
+    LIST,
+    STRUCT,
+    TRUE,
+    List,
+    Struct,
+    decoded,
+    encoded,
+)
 from tests.support.parquet_file import (
     BLOOM,
     BLOOM_LENGTH,
@@ -43,6 +54,7 @@ from tests.support.parquet_file import (
     ROW_GROUPS,
     SCHEMA,
     SORTING,
+    STATISTICS,
     TYPE,
     ParquetFile,
     problems,
@@ -99,6 +111,7 @@ def copy(renamer: Renamer, tmp_path: Path) -> Copy:
 
     def copied(source: Path, columns: Columns = WITHOUT_B, **options: Any) -> ParquetFile:
         target = tmp_path / "copy.parquet"
+        target.unlink(missing_ok=True)
         outcome = renamer.copy(source, target, plan(columns, **options))
         assert outcome == Outcome("COPIED", target.stat().st_size, None)
         assert renamer.look(source, plan(columns, **options)).way == "COPIED"
@@ -121,6 +134,7 @@ def refused(renamer: Renamer, tmp_path: Path) -> Refused:
         target = tmp_path / "copies" / "copy.parquet"
         outcome = renamer.copy(source, target, plan(columns, **options))
         assert (outcome.way, outcome.length) == ("TO_REWRITE", source.stat().st_size)
+        assert renamer.look(source, plan(columns, **options)) == outcome
         assert not target.exists()
         assert outcome.reason is not None
         return outcome.reason
@@ -128,7 +142,7 @@ def refused(renamer: Renamer, tmp_path: Path) -> Refused:
     return reason
 
 
-def changed(source: Path, change: Callable[[ParquetFile], None]) -> Path:
+def changed(source: Path, change: Callable[[ParquetFile], object]) -> Path:
     file = ParquetFile.of(source)
     change(file)
     source.write_bytes(file.bytes())
@@ -258,6 +272,42 @@ def test_names_mean_nothing_where_ids_count(source: Path, copy: Copy) -> None:
     assert rows_of(copy(source, swapped, by_id=True)) == [
         {"a": row["col-a"], "b": row["col-b"]} for row in ROWS
     ]
+
+
+CHANGE_TYPE = pa.field("_change_type", pa.string())
+
+
+def with_change_type(field: pa.Field = CHANGE_TYPE) -> pa.Table:
+    """The table as a data file of an UPDATE with a change feed has it in mode `id`."""
+    nothing = pa.nulls(len(ROWS), pa.string())
+    return TABLE.cast(arrow_schema(ALL, ids=True)).append_column(field, nothing)
+
+
+def test_the_change_feeds_column_needs_no_field_id(source: Path, copy: Copy) -> None:
+    pq.write_table(with_change_type(), source)
+    file = copy(source, by_id=True, ignored=["_change_type"])
+    assert rows_of(file) == renamed()
+    assert b"_change_type" not in file.bytes()
+
+
+def test_a_column_of_the_table_needs_a_field_id_whatever_its_name(
+    source: Path, copy: Copy, refused: Refused
+) -> None:
+    without_id = "its column `_change_type` has no field id"
+    pq.write_table(with_change_type(), source)
+    assert refused(source, by_id=True) == without_id
+    tables_own = (*WITHOUT_B, Column(9, "_Change_Type", "own", pa.string()))
+    assert refused(source, tables_own, by_id=True, ignored=["_change_type"]) == without_id
+    pq.write_table(with_change_type(with_id("_change_type", pa.string(), 9)), source)
+    file = copy(source, tables_own, by_id=True, ignored=["_change_type"])
+    assert [row.pop("own") for row in rows_of(file)] == [None] * len(ROWS)
+    inside = pa.struct([with_id("col-x", pa.int32(), 4), pa.field("_change_type", pa.string())])
+    pq.write_table(pa.table([[None]], schema=pa.schema([with_id("col-s", inside, 3)])), source)
+    assert refused(source, (S,), by_id=True, ignored=["_change_type"]) == without_id
+
+
+def with_id(name: str, kind: pa.DataType, number: int) -> pa.Field:
+    return pa.field(name, kind, metadata={b"PARQUET:field_id": str(number).encode()})
 
 
 def test_columns_that_no_schema_names_are_kept(source: Path, copy: Copy) -> None:
@@ -494,13 +544,81 @@ def unknown(get: Callable[[ParquetFile], Struct]) -> Callable[[ParquetFile], Non
     return lambda file: get(file).put(99, I32, 1)
 
 
-UNKNOWN = {
+# As Thrift writes the number, and as Photon writes it by the bytes in BinaryProtocolExtensions.md.
+EXTENSION, PHOTONS_EXTENSION = 32767, -16384
+SECRET = b"what a writer says in a form of its own: col-b, 4711"
+
+
+def extend(get: Callable[[ParquetFile], Struct]) -> Callable[[ParquetFile], None]:
+    return lambda file: get(file).put(EXTENSION, BINARY, SECRET)
+
+
+def index_with_extensions(file: ParquetFile) -> None:
+    """One in an offset index, and one in the first page of it, at the end of the body."""
+    index, _ = decoded(file.body, chunk(file)[OFFSET_INDEX])
+    for each in (index, index[1].items[0]):
+        each.put(EXTENSION, BINARY, SECRET)
+    written = encoded(index)
+    chunk(file).put(OFFSET_INDEX, I64, len(file.body))
+    chunk(file).put(OFFSET_INDEX_LENGTH, I32, len(written))
+    file.body += written
+
+
+def everywhere(file: ParquetFile) -> None:
+    for change in list(EXTENSIONS.values())[:-1]:
+        change(file)
+
+
+EXTENSIONS: dict[str, Callable[[ParquetFile], None]] = {
+    "footer": extend(lambda file: file.footer),
+    "Photon's footer": lambda file: file.footer.put(PHOTONS_EXTENSION, BINARY, SECRET),
+    "root": extend(lambda file: file.schema[0]),
+    "schema": extend(lambda file: file.schema[1]),
+    "row group": extend(lambda file: file.row_groups[1]),
+    "chunk": extend(lambda file: file.chunks[2]),
+    "column": extend(lambda file: file.columns[2]),
+    "column that goes": extend(lambda file: file.columns[1]),
+    "statistics": extend(lambda file: file.columns[0][STATISTICS]),
+    "encodings": extend(lambda file: file.columns[0][13].items[0]),
+    "offset index": index_with_extensions,
+    "everywhere": everywhere,
+}
+
+
+@pytest.mark.parametrize("change", EXTENSIONS.values(), ids=EXTENSIONS)
+def test_extensions_are_left_out(
+    source: Path, copy: Copy, change: Callable[[ParquetFile], None]
+) -> None:
+    without = ParquetFile.of(source)
+    expected = {columns: copy(source, columns).footer for columns in (ALL, WITHOUT_B)}
+    changed(source, change)
+    assert SECRET in source.read_bytes()
+    for columns, rows in ((ALL, FULL), (WITHOUT_B, renamed())):
+        copied = copy(source, columns)
+        assert rows_of(copied) == rows
+        assert SECRET not in copied.bytes()[len(copied.body) :]
+        if change is not EXTENSIONS["offset index"] and change is not everywhere:
+            assert copied.footer == expected[columns]
+    assert SECRET not in copied.bytes()
+    assert without.footer != ParquetFile.of(source).footer
+
+
+def test_a_file_with_an_extension_is_kept(source: Path, renamer: Renamer, tmp_path: Path) -> None:
+    pq.write_table(TABLE.select(["col-a"]).rename_columns(["a"]), source)
+    changed(source, EXTENSIONS["footer"])
+    clean = plan((Column(1, "a", "a", pa.int64()),))
+    kept = Outcome("KEPT", source.stat().st_size, None)
+    assert renamer.look(source, clean) == kept
+    assert renamer.copy(source, tmp_path / "copy.parquet", clean) == kept
+
+
+UNKNOWN: dict[str, Callable[[ParquetFile], object]] = {
     "footer": unknown(lambda file: file.footer),
     "schema": unknown(lambda file: file.schema[1]),
     "row group": unknown(lambda file: file.row_groups[1]),
     "chunk": unknown(lambda file: file.chunks[2]),
     "column": unknown(lambda file: file.columns[2]),
-    "statistics": unknown(lambda file: file.columns[0][12]),
+    "statistics": unknown(lambda file: file.columns[0][STATISTICS]),
     "logical type": lambda file: file.schema[2].put(
         10, STRUCT, Struct({99: Struct()}, {99: STRUCT})
     ),
@@ -510,8 +628,15 @@ UNKNOWN = {
     "encoding": lambda file: file.columns[0][2].items.append(99),
     # As long as the character that Java reads in its place.
     "text that is none": lambda file: file.footer.put(CREATED_BY, BINARY, b"\xf0\x9f\x98"),
+    "beside an extension": lambda file: in_turn(file, EXTENSIONS["footer"], UNKNOWN["column"]),
+    "an extension that is no binary": lambda file: file.footer.put(EXTENSION, I32, 1),
     "a signature behind": lambda file: setattr(file, "bytes", lambda: signed(file)),
 }
+
+
+def in_turn(file: ParquetFile, *changes: Callable[[ParquetFile], object]) -> None:
+    for change in changes:
+        change(file)
 
 
 def signed(file: ParquetFile) -> bytes:
@@ -659,14 +784,6 @@ LAYOUTS = {
     ),
     "later offset index": (later_index, "an offset index says what is not known"),
     "broken filter": (short_filter, "a bloom filter cannot be read"),
-    "first parquet-mr": (
-        lambda file: file.footer.put(CREATED_BY, BINARY, b"parquet-mr version 1.2.8 (build x)"),
-        "`parquet-mr version 1.2.8 (build x)` did not know how long its columns are",
-    ),
-    "parquet-mr of no version": (
-        lambda file: file.footer.put(CREATED_BY, BINARY, b"parquet-mr"),
-        "`parquet-mr` did not know how long its columns are",
-    ),
 }
 
 
@@ -677,13 +794,80 @@ def test_a_file_that_is_not_in_order_is_refused_where_columns_go(
     assert refused(changed(source, change)) == reason
 
 
-@pytest.mark.parametrize("version", ["1.2.9", "1.2.10", "1.3.0", "1.10.1", "1.17.0", "2.0.0"])
-def test_a_later_parquet_mr_knows_how_long_its_columns_are(
-    source: Path, copy: Copy, version: str
+# As they stand in files.
+KNOW_THEIR_SIZES = [
+    "parquet-mr compatible Photon version 0.2 (build unknown)",
+    "parquet-mr compatible Photon version 0.2 (build 16.4)",
+    "parquet-mr-trino version 0.215 (build n/a)",
+    "parquet-mr-trino version 480-e.5 (build n/a)",
+    "parquet-mr version 1.2.9 (build 8a2f0d6)",
+    "parquet-mr version 1.2.10",
+    "parquet-mr version 1.5.0-cdh5.7.1 (build ${buildNumber})",
+    "parquet-mr version 1.6.0rc3 (build d4d5a07ec9bd262ca1e93c309f1d7d4a74ebda4c)",
+    "parquet-mr version 1.8.1 (build 4aba4dae7bb0d4edbcf7923ae1339f28fd3f7fcf)",
+    "parquet-mr version 1.10.99.7.1.1.0-565 (build 1ec5b8f)",
+    "parquet-mr version 1.10.1 (build a89df8f9932b6ef6633d06069e50c9b7970bebd1)",  # Hudi as well
+    "parquet-mr version 1.11.1-amzn-athena-1 (build e4c8769d72fd0e21068423a0ee114afeaa85df42)",
+    "parquet-mr version 1.17.0 (build 7a5d8ff)",
+    "parquet-mr version 2.0.0",
+    "parquet-cpp version 1.0.0",
+    "parquet-cpp-arrow version 20.0.0",
+    "parquet-rs version 53.3.0",
+    "delta-rs version 0.19.1",
+    "DuckDB",
+    "DuckDB version v1.1.3 (build 19864453f7)",
+    "ClickHouse v24.3.2.23-lts",
+    "Polars",
+    "fastparquet-python version 2024.2.0 (build 0)",
+    "impala version 1.2-INTERNAL (build 93d0b2d)",
+    "impala version 4.0.0-SNAPSHOT (build 3b0e663bf7e00947b082a4153bb27a8ab34437f5)",
+    "Parquet.Net version 4.23.4",
+    "",
+    "version 1.2.8",
+    "another parquet-mr version 1.2.8",
+    "?\n(build",
+    None,
+]
+
+
+@pytest.mark.parametrize("writer", KNOW_THEIR_SIZES)
+def test_a_writer_that_knows_how_long_its_columns_are(
+    source: Path, copy: Copy, writer: str | None
 ) -> None:
-    writer = f"parquet-mr version {version} (build x)".encode()
-    changed(source, lambda file: file.footer.put(CREATED_BY, BINARY, writer))
-    assert copy(source).footer[CREATED_BY] == writer
+    changed(source, written_by(writer))
+    copied = copy(source).footer
+    assert copied.get(CREATED_BY) == (writer if writer is None else writer.encode())
+
+
+def written_by(writer: str | None) -> Callable[[ParquetFile], None]:
+    def change(file: ParquetFile) -> None:
+        file.footer.drop(CREATED_BY)
+        if writer is not None:
+            file.footer.put(CREATED_BY, BINARY, writer.encode())
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "writer",
+    [
+        "parquet-mr version 1.2.8 (build 7a0ba4b)",
+        "parquet-mr version 1.0.0-t10 (build 0e1f6bf)",
+        "parquet-mr version 1.2.9-SNAPSHOT",
+        "parquet-mr version 1 (build x)",
+        "parquet-mr version (build x)",
+        "parquet-mr version",
+        "parquet-mr (build 32c46643845ea8a705c35d4ec8fc654cc8ff816d)",
+        "parquet-mr 1.6.0rc4",
+        "parquet-mr",
+    ],
+)
+def test_the_first_parquet_mr_did_not_know_how_long_its_columns_are(
+    source: Path, copy: Copy, refused: Refused, writer: str
+) -> None:
+    changed(source, written_by(writer))
+    assert refused(source) == f"`{writer}` did not know how long its columns are"
+    assert copy(source, ALL).footer[CREATED_BY] == writer.encode()
 
 
 def test_the_shapes_here_have_what_they_change(source: Path) -> None:

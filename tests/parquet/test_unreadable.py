@@ -7,6 +7,7 @@ import base64
 import os
 import shutil
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,7 +21,13 @@ from pyspark.sql import SparkSession
 
 from tests.parquet.columns import Column, plan
 from tests.parquet.renamer import BY, DISK, STREAM, NotParquetError, Outcome, Renamer
-from tests.support.parquet_file import ParquetFile
+from tests.support.parquet_file import (
+    BLOOM,
+    BLOOM_LENGTH,
+    COLUMN_INDEX,
+    OFFSET_INDEX,
+    ParquetFile,
+)
 
 pytestmark = pytest.mark.every_variant  # each takes well under a second
 
@@ -117,13 +124,52 @@ def test_no_damage_to_a_footer_breaks_more_than_the_file(
         damaged = data[:at] + random.randbytes(1 + number % 3) + data[at + 1 + number % 3 :]
         source.write_bytes(damaged[: len(data)])
         target = tmp_path / f"{number}.parquet"
-        try:
-            way = renamer.copy(source, target, DROP).way
-        except NotParquetError:
-            way = "UNREADABLE"
+        way = looked_and_copied(renamer, source, target)
         assert target.exists() == (way == "COPIED")
         seen.add(way)
     assert seen == {"UNREADABLE", "TO_REWRITE", "COPIED"}
+
+
+def looked_and_copied(renamer: Renamer, source: Path, target: Path) -> str:
+    """What becomes of a file without its second column: looking and copying say the same."""
+
+    def said(call: Callable[..., Outcome], *arguments: Any) -> tuple[str, str | None]:
+        try:
+            outcome = call(source, *arguments, DROP)
+            return outcome.way, outcome.reason
+        except NotParquetError as unreadable:
+            return "UNREADABLE", str(unreadable)
+
+    looked = said(renamer.look)
+    assert said(renamer.copy, target) == looked
+    return looked[0]
+
+
+def test_a_look_sees_all_that_a_copy_does(renamer: Renamer, source: Path, tmp_path: Path) -> None:
+    random = Random(6)
+    pq.write_table(
+        TABLE,
+        source,
+        write_page_index=True,
+        data_page_size=500,
+        bloom_filter_options={"col-a": {"ndv": 50}, "col-b": {"ndv": 50}},
+    )
+    file = ParquetFile.of(source)
+    for column in file.columns:
+        column.drop(BLOOM_LENGTH)
+    data = file.bytes()
+    indexes = min(chunk[COLUMN_INDEX] for chunk in file.chunks)
+    assert indexes < min(chunk[OFFSET_INDEX] for chunk in file.chunks)
+    filters = min(column[BLOOM] for column in file.columns)
+    ranges = [(filters, filters + 20), (indexes, len(file.body)), (len(file.body), len(data) - 8)]
+    reasons = set()
+    for number in range(150):
+        at = random.randrange(*ranges[number % 3])
+        source.write_bytes(data[:at] + random.randbytes(1) + data[at + 1 :])
+        target = tmp_path / f"{number}.parquet"
+        reasons.add(looked_and_copied(renamer, source, target))
+        target.unlink(missing_ok=True)
+    assert reasons == {"UNREADABLE", "TO_REWRITE", "COPIED"}
 
 
 # Encrypted

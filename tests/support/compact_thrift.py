@@ -151,7 +151,7 @@ class Writer:
 
     def struct(self, value: Struct) -> None:
         last = 0
-        for number in sorted(value.fields):
+        for number in sorted(value.fields, key=lambda field: (field < 0, field)):
             kind = value.types[number]
             if kind in (TRUE, FALSE):
                 kind = TRUE if value[number] else FALSE

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -21,6 +22,7 @@ from tests.support.table_log import TableLog
 SETTING = "spark.sparkext.columnMapping.removal"
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 OPERATION = "REMOVE COLUMN MAPPING"
+COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 
 Action = dict[str, Any]
 
@@ -105,6 +107,11 @@ def live(log: TableLog) -> dict[str, Action]:
                 found.pop(action["remove"]["path"], None)
         found |= {action["add"]["path"]: action["add"] for action in commit if "add" in action}
     return found
+
+
+def copied(log: TableLog) -> int:
+    """How many files a commit added that are copies, and not Delta's."""
+    return sum(COPY.search(add["path"]) is not None for add in log.actions("add"))
 
 
 def pairs(log: TableLog) -> list[tuple[Action, Action]]:

@@ -45,6 +45,7 @@ def test_columns_have_their_names_at_every_level() -> None:
         "byId": False,
         "keepsIds": False,
         "kept": [],
+        "ignored": ["__is_cdc", "_change_type"],
         "columns": [
             column(1, "col-1", "a"),
             column(

@@ -8,16 +8,13 @@ import java.io.OutputStream;
 final class ByteRanges {
   private final Source file;
   private final long end;
-  private final Runnable checkpoint;
 
   /**
    * @param end where the footer begins
-   * @param checkpoint what {@link Source#copy} takes
    */
-  ByteRanges(Source file, long end, Runnable checkpoint) {
+  ByteRanges(Source file, long end) {
     this.file = file;
     this.end = end;
-    this.checkpoint = checkpoint;
   }
 
   /** Refuses a range that is not between the first magic number and the footer. */
@@ -39,7 +36,8 @@ final class ByteRanges {
     return bytes;
   }
 
-  void copy(long start, long length, OutputStream target) throws IOException {
+  /** Copies a range as {@link Source#copy} does. */
+  void copy(long start, long length, OutputStream target, Runnable checkpoint) throws IOException {
     file.copy(start, length, target, checkpoint);
   }
 }

@@ -4,15 +4,13 @@ package sparkext.parquet;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.ColumnMetaData;
-import org.apache.parquet.format.OffsetIndex;
 import org.apache.parquet.format.PageLocation;
 import org.apache.parquet.format.RowGroup;
 import org.apache.parquet.format.Util;
+import sparkext.parquet.Regions.Part;
 import sparkext.parquet.Regions.Region;
 
 /**
@@ -21,36 +19,26 @@ import sparkext.parquet.Regions.Region;
  */
 final class ChunkWriter {
   private final ByteRanges source;
-  private final Regions regions;
   private final OutputStream target;
+  private final Runnable checkpoint;
   private long position;
 
-  /** A chunk that stays and what belongs to it, where they were. */
-  private record Part(ColumnChunk chunk, Region pages, Region filter, OffsetIndex index) {
-    ColumnMetaData metadata() {
-      return chunk.getMeta_data();
-    }
-  }
-
-  ChunkWriter(ByteRanges source, OutputStream target) {
+  /**
+   * @param checkpoint what {@link Source#copy} takes
+   */
+  ChunkWriter(ByteRanges source, OutputStream target, Runnable checkpoint) {
     this.source = source;
-    this.regions = new Regions(source);
     this.target = target;
+    this.checkpoint = checkpoint;
   }
 
   /**
    * Writes all up to the footer, changes the row groups accordingly, and says where it ended.
-   * Nothing is written of a file that is refused.
    *
    * @param groups with the columns that stay
-   * @param all the row groups with all columns
+   * @param parts of each group
    */
-  long write(List<RowGroup> groups, List<RowGroup> all) throws IOException, NotCopiedException {
-    regions.requireApart(all);
-    List<List<Part>> parts = new ArrayList<>();
-    for (RowGroup group : groups) {
-      parts.add(parts(group));
-    }
+  long write(List<RowGroup> groups, List<List<Part>> parts) throws IOException {
     writeMagic(parts);
     for (int i = 0; i < groups.size(); i++) {
       if (groups.get(i).isSetFile_offset()) {
@@ -64,7 +52,7 @@ final class ChunkWriter {
       writeBloomFilter(part);
     }
     for (Part part : parts.stream().flatMap(List::stream).toList()) {
-      writeColumnIndex(part.chunk());
+      writeColumnIndex(part);
     }
     for (Part part : parts.stream().flatMap(List::stream).toList()) {
       writeOffsetIndex(part);
@@ -76,7 +64,7 @@ final class ChunkWriter {
   private void writeMagic(List<List<Part>> parts) throws IOException {
     position = Footer.MAGIC.length;
     if (parts.stream().flatMap(List::stream).findFirst().filter(this::isFirst).isPresent()) {
-      source.copy(0, position, target);
+      source.copy(0, position, target, checkpoint);
     } else {
       target.write(Footer.MAGIC);
     }
@@ -84,22 +72,6 @@ final class ChunkWriter {
 
   private boolean isFirst(Part part) {
     return part.pages().start() == Footer.MAGIC.length;
-  }
-
-  /** In the order of the file. */
-  private List<Part> parts(RowGroup group) throws IOException, NotCopiedException {
-    List<Part> parts = new ArrayList<>();
-    for (ColumnChunk chunk : group.getColumns()) {
-      ColumnMetaData metadata = chunk.getMeta_data();
-      parts.add(
-          new Part(
-              chunk,
-              regions.chunk(metadata),
-              metadata.isSetBloom_filter_offset() ? regions.bloomFilter(metadata) : null,
-              chunk.isSetOffset_index_offset() ? regions.offsetIndex(chunk) : null));
-    }
-    parts.sort(Comparator.comparingLong(part -> part.pages().start()));
-    return parts;
   }
 
   private void writePages(Part part) throws IOException {
@@ -117,8 +89,8 @@ final class ChunkWriter {
     if (metadata.isSetDictionary_page_offset()) {
       metadata.setDictionary_page_offset(moved(metadata.getDictionary_page_offset(), by));
     }
-    if (part.index() != null) {
-      for (PageLocation page : part.index().getPage_locations()) {
+    if (part.offsetIndex() != null) {
+      for (PageLocation page : part.offsetIndex().getPage_locations()) {
         page.setOffset(page.getOffset() + by);
       }
     }
@@ -135,18 +107,17 @@ final class ChunkWriter {
     }
   }
 
-  private void writeColumnIndex(ColumnChunk chunk) throws IOException, NotCopiedException {
-    if (chunk.isSetColumn_index_offset()) {
-      Region index = regions.region(chunk.getColumn_index_offset(), chunk.getColumn_index_length());
-      chunk.setColumn_index_offset(position);
-      copy(index);
+  private void writeColumnIndex(Part part) throws IOException {
+    if (part.columnIndex() != null) {
+      part.chunk().setColumn_index_offset(position);
+      copy(part.columnIndex());
     }
   }
 
   private void writeOffsetIndex(Part part) throws IOException {
-    if (part.index() != null) {
+    if (part.offsetIndex() != null) {
       ByteArrayOutputStream written = new ByteArrayOutputStream();
-      Util.writeOffsetIndex(part.index(), written);
+      Util.writeOffsetIndex(part.offsetIndex(), written);
       part.chunk().setOffset_index_offset(position);
       part.chunk().setOffset_index_length(written.size());
       written.writeTo(target);
@@ -155,7 +126,7 @@ final class ChunkWriter {
   }
 
   private void copy(Region region) throws IOException {
-    source.copy(region.start(), region.length(), target);
+    source.copy(region.start(), region.length(), target, checkpoint);
     position += region.length();
   }
 }

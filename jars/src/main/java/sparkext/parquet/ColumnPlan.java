@@ -11,8 +11,10 @@ import java.util.List;
  * @param byId whether a file's columns are found by field id
  * @param keepsIds whether field ids stay, and what Spark's schema says of them
  * @param kept names of columns that stay as they are
+ * @param ignored names of columns that need no field id, and go
  */
-public record ColumnPlan(boolean byId, boolean keepsIds, List<String> kept, Columns columns)
+public record ColumnPlan(
+    boolean byId, boolean keepsIds, List<String> kept, List<String> ignored, Columns columns)
     implements Serializable {
   /**
    * Whether what another plan made of a file is what this one would make of it: all columns of that

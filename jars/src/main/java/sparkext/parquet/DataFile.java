@@ -54,16 +54,16 @@ public final class DataFile {
   }
 
   /**
-   * What {@link #copyTo} would do, by the footer alone. A copy is at most as long as its source, or
-   * a footer of longer names longer.
+   * What {@link #copyTo} would do, by the same decision. A copy is at most as long as its source,
+   * or a footer of longer names longer.
    */
   public Outcome look(boolean mayStay) throws IOException {
     return onKnownStorage(
         () ->
             read(
                 () -> storages.open(path, size),
-                file ->
-                    new Outcome(mayStay && file.isClean() ? Way.KEPT : Way.COPIED, size, null)));
+                mayStay,
+                file -> new Outcome(Way.COPIED, size, null)));
   }
 
   /** Nobody can read what lies on another. */
@@ -125,9 +125,9 @@ public final class DataFile {
     }
   }
 
-  /** What is done with a file whose footer is read. */
+  /** What is done with a file that can be copied, and has to be. */
   private interface Use {
-    Outcome of(RenamedFile file) throws IOException, NotCopiedException;
+    Outcome of(RenamedFile file) throws IOException;
   }
 
   private Outcome copy(
@@ -139,15 +139,15 @@ public final class DataFile {
       throws IOException {
     return read(
         opening,
-        file ->
-            mayStay && file.isClean()
-                ? new Outcome(Way.KEPT, size, null)
-                : new Outcome(Way.COPIED, write(file, target, creation.apply(), checkpoint), null));
+        mayStay,
+        file -> new Outcome(Way.COPIED, write(file, target, creation.apply(), checkpoint), null));
   }
 
-  private Outcome read(CallableRaisingIOE<Source> opening, Use use) throws IOException {
+  private Outcome read(CallableRaisingIOE<Source> opening, boolean mayStay, Use use)
+      throws IOException {
     try (Source source = opening.apply()) {
-      return use.of(new RenamedFile(source, size, renaming));
+      RenamedFile file = new RenamedFile(source, size, renaming);
+      return mayStay && file.isClean() ? new Outcome(Way.KEPT, size, null) : use.of(file);
     } catch (NotCopiedException reason) {
       return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
     } catch (NotParquetException reason) {
@@ -160,7 +160,7 @@ public final class DataFile {
   }
 
   private long write(RenamedFile file, Path target, OutputStream stream, Runnable checkpoint)
-      throws IOException, NotCopiedException {
+      throws IOException {
     try {
       long length = file.writeTo(stream, checkpoint);
       stream.close();

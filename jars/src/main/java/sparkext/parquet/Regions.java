@@ -5,7 +5,6 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.LongStream;
@@ -17,7 +16,10 @@ import org.apache.parquet.format.PageLocation;
 import org.apache.parquet.format.RowGroup;
 import org.apache.parquet.format.Util;
 
-/** Where in a file the parts of a column lie: its chunk, its bloom filter, its two indexes. */
+/**
+ * Where in a file the parts of a column lie: its chunk, its bloom filter, its two indexes. Throws
+ * if a file is not in order, before anything of it is written.
+ */
 final class Regions {
   /** Enough for the header of a bloom filter. */
   private static final int HEADER = 256;
@@ -28,6 +30,14 @@ final class Regions {
   record Region(long start, long length) {
     boolean holds(long from, long bytes) {
       return from >= start && bytes >= 0 && from <= start + length - bytes;
+    }
+  }
+
+  /** A chunk and what belongs to it, where they are in the file; null where it has none. */
+  record Part(
+      ColumnChunk chunk, Region pages, Region filter, Region columnIndex, OffsetIndex offsetIndex) {
+    ColumnMetaData metadata() {
+      return chunk.getMeta_data();
     }
   }
 
@@ -50,7 +60,7 @@ final class Regions {
           all.add(bloomFilter(metadata));
         }
         if (chunk.isSetColumn_index_offset()) {
-          all.add(region(chunk.getColumn_index_offset(), chunk.getColumn_index_length()));
+          all.add(columnIndex(chunk));
         }
         if (chunk.isSetOffset_index_offset()) {
           all.add(region(chunk.getOffset_index_offset(), chunk.getOffset_index_length()));
@@ -65,8 +75,25 @@ final class Regions {
     }
   }
 
+  /** Returns the parts of chunks, in the order of the file. */
+  List<Part> parts(List<ColumnChunk> chunks) throws IOException, NotCopiedException {
+    List<Part> parts = new ArrayList<>();
+    for (ColumnChunk chunk : chunks) {
+      ColumnMetaData metadata = chunk.getMeta_data();
+      parts.add(
+          new Part(
+              chunk,
+              chunk(metadata),
+              metadata.isSetBloom_filter_offset() ? bloomFilter(metadata) : null,
+              chunk.isSetColumn_index_offset() ? columnIndex(chunk) : null,
+              chunk.isSetOffset_index_offset() ? offsetIndex(chunk) : null));
+    }
+    parts.sort(Comparator.comparingLong(part -> part.pages().start()));
+    return parts;
+  }
+
   /** From its first page; an offset of 0 is one of a page that there is none of. */
-  Region chunk(ColumnMetaData chunk) throws NotCopiedException {
+  private Region chunk(ColumnMetaData chunk) throws NotCopiedException {
     long first =
         LongStream.of(
                 chunk.getDictionary_page_offset(),
@@ -79,7 +106,7 @@ final class Regions {
   }
 
   /** Older writers say only where it begins. */
-  Region bloomFilter(ColumnMetaData chunk) throws IOException, NotCopiedException {
+  private Region bloomFilter(ColumnMetaData chunk) throws IOException, NotCopiedException {
     long start = chunk.getBloom_filter_offset();
     if (chunk.isSetBloom_filter_length()) {
       return region(start, chunk.getBloom_filter_length());
@@ -95,7 +122,7 @@ final class Regions {
   }
 
   /** The index of the pages of a chunk, which must be in it. */
-  OffsetIndex offsetIndex(ColumnChunk chunk) throws IOException, NotCopiedException {
+  private OffsetIndex offsetIndex(ColumnChunk chunk) throws IOException, NotCopiedException {
     byte[] bytes = source.read(chunk.getOffset_index_offset(), chunk.getOffset_index_length());
     OffsetIndex index;
     ByteArrayOutputStream again = new ByteArrayOutputStream(bytes.length);
@@ -105,7 +132,7 @@ final class Regions {
     } catch (IOException broken) {
       throw new NotCopiedException("an offset index cannot be read", broken);
     }
-    if (!Arrays.equals(again.toByteArray(), bytes)) {
+    if (!Extensions.isAllElseKnown(bytes, again.toByteArray())) {
       throw new NotCopiedException("an offset index says what is not known");
     }
     Region pages = chunk(chunk.getMeta_data());
@@ -117,7 +144,11 @@ final class Regions {
     return index;
   }
 
-  Region region(long start, long length) throws NotCopiedException {
+  private Region columnIndex(ColumnChunk chunk) throws NotCopiedException {
+    return region(chunk.getColumn_index_offset(), chunk.getColumn_index_length());
+  }
+
+  private Region region(long start, long length) throws NotCopiedException {
     source.require(start, length);
     return new Region(start, length);
   }

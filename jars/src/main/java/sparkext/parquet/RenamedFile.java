@@ -7,13 +7,12 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.regex.Pattern;
 import org.apache.parquet.format.ColumnChunk;
 import org.apache.parquet.format.ColumnMetaData;
 import org.apache.parquet.format.FileMetaData;
 import org.apache.parquet.format.RowGroup;
 import org.apache.parquet.format.SortingColumn;
+import sparkext.parquet.Regions.Part;
 
 /**
  * A data file under the names of a plan: what is the same is copied, byte by byte, and the footer
@@ -22,12 +21,7 @@ import org.apache.parquet.format.SortingColumn;
  * <p>Source: Parquet, parquet.thrift.
  */
 final class RenamedFile {
-  /** 1.2.9 and later. */
-  private static final Pattern KNOWS_ITS_SIZES =
-      Pattern.compile(
-          "parquet-mr version ([2-9]|[1-9]\\d+|1\\.([3-9]|[1-9]\\d+|2\\.(9|[1-9]\\d+)))\\b");
-
-  private final Source file;
+  private final ByteRanges source;
   private final Footer footer;
   private final SchemaTree schema;
 
@@ -38,16 +32,20 @@ final class RenamedFile {
   private final Map<Integer, Integer> newNumbers = new HashMap<>();
   private final KeyValues keyValues;
 
+  /** What stays of each row group; null where all of the file does. */
+  private final List<List<Part>> parts;
+
   /**
-   * Reads the footer; nothing is written.
+   * Reads the footer and, where columns go, the offset indexes of those that stay, and decides
+   * whether the file can be copied: {@link #writeTo} refuses nothing. Nothing is written.
    *
    * @throws NotCopiedException if the file has to be written row by row
    * @throws NotParquetException if nobody can read it
    */
   RenamedFile(Source file, long size, Renaming renaming)
       throws IOException, NotCopiedException, NotParquetException {
-    this.file = file;
     this.footer = Footer.read(file, size);
+    this.source = new ByteRanges(file, footer.start());
     SchemaTree old = SchemaTree.of(footer.metadata().getSchema());
     this.schema = renaming.of(old);
     this.keyValues = renaming.keyValues();
@@ -57,6 +55,7 @@ final class RenamedFile {
       newPaths.put(leaf.number(), leaf.path());
     }
     requireCopyable();
+    this.parts = oldPaths.size() == newPaths.size() ? null : stayingParts();
   }
 
   /** Whether the file can stay: all that it has is called so already, and nothing has to go. */
@@ -65,13 +64,13 @@ final class RenamedFile {
   }
 
   /**
-   * Writes the file under its new names, in pieces.
+   * Writes the file under its new names, in pieces. Once: it changes the footer that was read.
    *
    * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
    * @return how many bytes were written
    */
-  long writeTo(OutputStream target, Runnable checkpoint) throws IOException, NotCopiedException {
-    FileMetaData renamed = footer.metadata().deepCopy();
+  long writeTo(OutputStream target, Runnable checkpoint) throws IOException {
+    FileMetaData renamed = footer.metadata();
     renamed.setSchema(schema.elements());
     keyValues.rename(renamed);
     if (renamed.isSetColumn_orders()) {
@@ -87,16 +86,12 @@ final class RenamedFile {
         chunk.unsetKey_value_metadata();
       }
     }
-    ByteRanges source = new ByteRanges(file, footer.start(), checkpoint);
     long end = footer.start();
-    if (oldPaths.size() == newPaths.size()) {
-      source.copy(0, footer.start(), target);
+    if (parts == null) {
+      source.copy(0, end, target, checkpoint);
     } else {
-      requireWholeChunks();
       renamed.getRow_groups().forEach(this::shrink);
-      end =
-          new ChunkWriter(source, target)
-              .write(renamed.getRow_groups(), footer.metadata().getRow_groups());
+      end = new ChunkWriter(source, target, checkpoint).write(renamed.getRow_groups(), parts);
     }
     return end + Footer.write(renamed, target);
   }
@@ -146,15 +141,16 @@ final class RenamedFile {
     }
   }
 
-  /**
-   * Source: Impala, IMPALA-694: the first parquet-mr left the header of the dictionary page out of
-   * a chunk's size.
-   */
-  private void requireWholeChunks() throws NotCopiedException {
-    String writer = Objects.toString(footer.metadata().getCreated_by(), "");
-    if (writer.startsWith("parquet-mr") && !KNOWS_ITS_SIZES.matcher(writer).lookingAt()) {
-      throw new NotCopiedException("`" + writer + "` did not know how long its columns are");
+  private List<List<Part>> stayingParts() throws IOException, NotCopiedException {
+    FileMetaData metadata = footer.metadata();
+    CreatedBy.requireWholeChunks(metadata.getCreated_by());
+    Regions regions = new Regions(source);
+    regions.requireApart(metadata.getRow_groups());
+    List<List<Part>> staying = new ArrayList<>();
+    for (RowGroup group : metadata.getRow_groups()) {
+      staying.add(regions.parts(staying(group.getColumns())));
     }
+    return staying;
   }
 
   private void requireCopyable() throws NotCopiedException {

@@ -31,9 +31,18 @@ public final class Renaming {
   }
 
   SchemaTree of(SchemaTree root) throws NotCopiedException {
-    List<SchemaTree> columns = columns(root, plan.columns(), new HashSet<>(plan.kept()));
+    SchemaTree read = root.as(root.name(), root.children().stream().filter(this::isRead).toList());
+    List<SchemaTree> columns = columns(read, plan.columns(), new HashSet<>(plan.kept()));
     SchemaTree renamed = root.as(root.name(), columns);
     return plan.keepsIds() ? renamed : renamed.withoutIds();
+  }
+
+  /** In mode id the change feed's columns, which no reader reads, have no field id. */
+  private boolean isRead(SchemaTree column) {
+    return !plan.byId()
+        || column.element().isSetField_id()
+        || !plan.ignored().contains(column.name())
+        || plan.columns().hasInAnyCase(column.name());
   }
 
   private List<SchemaTree> columns(SchemaTree group, Columns columns, Set<String> kept)

@@ -25,13 +25,18 @@ public final class PlanJson {
 
   /** The plan in an answer. */
   static ColumnPlan of(JsonNode plan) {
-    List<String> kept = new ArrayList<>();
-    plan.required("kept").forEach(name -> kept.add(name.textValue()));
     return new ColumnPlan(
         plan.required("byId").booleanValue(),
         plan.required("keepsIds").booleanValue(),
-        kept,
+        names(plan.required("kept")),
+        names(plan.required("ignored")),
         columns(plan.required("columns")));
+  }
+
+  private static List<String> names(JsonNode array) {
+    List<String> names = new ArrayList<>();
+    array.forEach(name -> names.add(name.textValue()));
+    return names;
   }
 
   private static Columns columns(JsonNode array) {

@@ -13,7 +13,7 @@ import sparkext.error.UsageTrackingException;
 class AnswerJsonTest {
   private static final String PLAN =
       """
-      {"byId": false, "keepsIds": false, "kept": ["k"], "columns": [{"id": 1, "name": "a", "newName": "b", "type": {}}]}
+      {"byId": false, "keepsIds": false, "kept": ["k"], "ignored": [], "columns": [{"id": 1, "name": "a", "newName": "b", "type": {}}]}
       """;
 
   @ParameterizedTest

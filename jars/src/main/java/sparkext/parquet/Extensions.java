@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.util.Arrays;
+import shaded.parquet.org.apache.thrift.TException;
+import shaded.parquet.org.apache.thrift.protocol.TCompactProtocol;
+import shaded.parquet.org.apache.thrift.protocol.TField;
+import shaded.parquet.org.apache.thrift.protocol.TProtocolUtil;
+import shaded.parquet.org.apache.thrift.transport.TIOStreamTransport;
+
+/**
+ * Binary extensions, which a writer may append to every thrift structure.
+ *
+ * <p>A copy has none of them. Their form is the writer's own: Photon's is a second footer, with
+ * names of columns, values and places in the file that a copy does not have. Readers do not need
+ * them, and Delta's rewrite loses them as well.
+ *
+ * <p>Source: Parquet, BinaryProtocolExtensions.md.
+ */
+final class Extensions {
+  private static final short FIELD = 32767;
+
+  /** What Thrift reads from the bytes that Parquet's document gives for {@link #FIELD}. */
+  private static final short FIELD_AS_WRITTEN = -16384;
+
+  /** Source: Thrift, TType.java, which Parquet's jar leaves out. */
+  private static final byte STRING = 11;
+
+  private static final byte STRUCT = 12;
+
+  private Extensions() {}
+
+  /**
+   * Returns whether a structure has nothing unknown but extensions.
+   *
+   * @param written the structure in the file
+   * @param known what the reader here makes of it, serialized
+   */
+  static boolean isAllElseKnown(byte[] written, byte[] known) {
+    if (Arrays.equals(written, known)) {
+      return true;
+    }
+    try {
+      return Arrays.equals(new Reader(written).withoutExtensions(), known);
+    } catch (TException broken) {
+      return false;
+    }
+  }
+
+  /** Reads a structure of any kind, and keeps all bytes but those of extensions. */
+  private static final class Reader extends TCompactProtocol {
+    private final byte[] written;
+    private final ByteArrayInputStream rest;
+    private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+    private int keptUpTo;
+
+    Reader(byte[] written) throws TException {
+      this(written, new ByteArrayInputStream(written));
+    }
+
+    private Reader(byte[] written, ByteArrayInputStream rest) throws TException {
+      super(new TIOStreamTransport(rest));
+      this.written = written;
+      this.rest = rest;
+    }
+
+    byte[] withoutExtensions() throws TException {
+      TProtocolUtil.skip(this, STRUCT);
+      keepUpTo(written.length);
+      return kept.toByteArray();
+    }
+
+    @Override
+    public TField readFieldBegin() throws TException {
+      int start = position();
+      TField field = super.readFieldBegin();
+      while (isExtension(field)) {
+        readBinary();
+        keepUpTo(start);
+        keptUpTo = position();
+        start = keptUpTo;
+        field = super.readFieldBegin();
+      }
+      return field;
+    }
+
+    private static boolean isExtension(TField field) {
+      return field.type == STRING && (field.id == FIELD || field.id == FIELD_AS_WRITTEN);
+    }
+
+    private int position() {
+      return written.length - rest.available();
+    }
+
+    private void keepUpTo(int end) {
+      kept.write(written, keptUpTo, end - keptUpTo);
+    }
+  }
+}

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data files of other writers in a table: what is said of them beforehand, and what is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow.parquet
+import pytest
+
+from spark_ext import UsageTracking
+from tests.support.compact_thrift import BINARY, I32, I64
+from tests.support.delta_table import TRACKED, Table
+from tests.support.leaving import copied, counts, disable, insert_one_file, live, local
+from tests.support.parquet_file import (
+    COLUMN_INDEX,
+    COLUMN_INDEX_LENGTH,
+    CREATED_BY,
+    OFFSET_INDEX,
+    OFFSET_INDEX_LENGTH,
+    ParquetFile,
+)
+from tests.support.releases import PURGES
+
+pytestmark = pytest.mark.without("auto-compact")
+
+EXTENSION = -16384  # the bytes that BinaryProtocolExtensions.md has for 32767, as Thrift reads them
+SECRET = b"a footer of another form, with the column d"
+ID_MODE = "'delta.columnMapping.mode' = 'id'"
+CHANGE_FEED = "'delta.enableChangeDataFeed' = 'true'"
+
+Change = Callable[[ParquetFile], None]
+
+
+def written_by(writer: bytes) -> Change:
+    return lambda file: file.footer.put(CREATED_BY, BINARY, writer)
+
+
+def extended(file: ParquetFile) -> None:
+    """As a recent Photon writes it."""
+    file.footer.put(CREATED_BY, BINARY, b"parquet-mr compatible Photon version 0.2 (build 16.4)")
+    file.footer.put(EXTENSION, BINARY, SECRET)
+
+
+def misplaced(place: int, length: int) -> Change:
+    """An index of the second column is also the first one's."""
+
+    def change(file: ParquetFile) -> None:
+        first, second, *_ = file.chunks
+        first.put(place, I64, second[place])
+        first.put(length, I32, second[length])
+
+    return change
+
+
+COPIED: list[Change] = [
+    written_by(b"parquet-mr compatible Photon version 0.2 (build unknown)"),
+    written_by(b"parquet-mr-trino version 480-e.5 (build n/a)"),
+    extended,
+]
+REWRITTEN: list[Change] = [
+    written_by(b"parquet-mr version 1.2.8 (build x)"),
+    misplaced(OFFSET_INDEX, OFFSET_INDEX_LENGTH),
+    misplaced(COLUMN_INDEX, COLUMN_INDEX_LENGTH),
+]
+
+
+def with_files_of_others(table: Table) -> Table:
+    """A column is dropped from a table of seven files; one is Spark's."""
+    table.create_tracked("a INT, b STRING, d INT")
+    insert_one_file(table, "(1, 'x', 7), (2, 'y', 8)")
+    (add,) = live(table.log).values()
+    source = ParquetFile.of(local(table.path, add["path"])).bytes()
+    actions = []
+    for number, change in enumerate([*COPIED, *REWRITTEN]):
+        file = ParquetFile.of(source)
+        change(file)
+        path = table.path / f"{number}.parquet"
+        path.write_bytes(file.bytes())
+        actions.append({"add": {**add, "path": path.name, "size": path.stat().st_size}})
+    table.log.append_foreign(*actions)
+    table.alter("DROP COLUMN d")
+    return table
+
+
+def footers(table: Table) -> list[ParquetFile]:
+    return [ParquetFile.of(local(table.path, path)) for path in live(table.log)]
+
+
+def test_an_exact_dry_run_says_of_any_file_what_is_done_with_it(table: Table) -> None:
+    with_files_of_others(table)
+    rows = table.rows("a, b")
+
+    (first, *_) = UsageTracking.forName(table.spark, table.name).disable_column_mapping(
+        dry_run=True, exact=True
+    )
+    assert first.kept
+    assert first.copied
+    assert first.rewritten
+    said = [each.num_files for each in (first.kept, first.copied, first.rewritten)]
+    log = disable(table)
+
+    assert said == list(counts(log)) == [0, 4, 3]
+    assert table.rows("a, b") == rows
+    written = footers(table)
+    assert {len(file.leaves()) for file in written} == {2}
+    writers = {file.footer[CREATED_BY].split(b" version")[0] for file in written}
+    assert {b"parquet-mr compatible Photon", b"parquet-mr-trino"} < writers
+    assert not any(EXTENSION in file.footer or SECRET in file.bytes() for file in written)
+
+
+@PURGES
+def test_a_purge_copies_the_same_files(table: Table) -> None:
+    with_files_of_others(table)
+    rows = table.rows("a, b")
+
+    purge(table)
+
+    # What Delta rewrites it joins to one file.
+    assert len(table.log.actions("remove")) == 7
+    assert len(footers(table)) == 5
+    assert copied(table.log) == 4
+    names = [file.footer[CREATED_BY] for file in footers(table)]
+    assert sum(b"Photon" in name for name in names) == 2
+    assert table.rows("a, b") == rows
+
+
+def purge(table: Table) -> None:
+    with table.one_commit():
+        table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+
+
+def updated(table: Table) -> Table:
+    """A table with a change feed, whose one file is an UPDATE's."""
+    table.create("a INT, b STRING, d INT", TRACKED, ID_MODE, CHANGE_FEED)
+    insert_one_file(table, "(1, 'x', 7), (2, 'y', 8)")
+    table.spark.sql(f"UPDATE {table.name} SET b = 'z' WHERE a = 2")
+    (path,) = live(table.log)
+    written = pyarrow.parquet.read_table(local(table.path, path))
+    assert written["_change_type"].to_pylist() == [None, None]
+    assert not written.schema.field("_change_type").metadata
+    return table
+
+
+@pytest.mark.without("deletion-vectors", "row-tracking")
+@pytest.mark.parametrize("change", ["", "RENAME COLUMN a TO c", "DROP COLUMN d"])
+def test_files_of_an_update_are_copied_in_id_mode(table: Table, change: str) -> None:
+    updated(table)
+    changes = {cdc["path"] for cdc in table.log.actions("cdc")}
+    if change:
+        table.alter(change)
+    rows = table.rows()
+    exits = f"column_mapping_exit('{table.name}', true)"
+    step = table.spark.sql(f"SELECT * FROM {exits} WHERE exit = 'unmapped'").collect()[0]
+
+    log = disable(table)
+
+    assert step["copied"][0] == 1
+    assert counts(log) == (0, 1, 0)
+    assert "_change_type" not in log.parquet_columns()
+    assert log.parquet_field_ids() == {}
+    assert table.rows() == rows
+    assert changes
+    assert all(local(table.path, path).is_file() for path in changes)
+
+
+@PURGES
+@pytest.mark.without("deletion-vectors", "row-tracking")
+def test_a_purge_copies_the_file_of_an_update_in_id_mode(table: Table) -> None:
+    updated(table)
+    table.alter("DROP COLUMN d")
+    rows = table.rows()
+
+    purge(table)
+
+    assert copied(table.log) == 1
+    assert table.log.parquet_columns() == ["a", "b"]
+    assert table.log.parquet_field_ids() == {"a": 1, "b": 2}
+    assert table.rows() == rows
