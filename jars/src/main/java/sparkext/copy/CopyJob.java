@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.copy;
 
-import java.io.IOException;
 import java.io.Serializable;
 import java.net.URI;
 import java.time.Duration;
@@ -13,8 +12,6 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.JobExecutionStatus;
@@ -30,10 +27,9 @@ import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
-import sparkext.parquet.DataFile;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
-import sparkext.parquet.Uninterrupted;
+import sparkext.parquet.StoredVector;
 
 /** The Spark job that brings data files under other names, or only says what it would do. */
 public final class CopyJob {
@@ -54,8 +50,6 @@ public final class CopyJob {
   /** For executors to end the tasks of a job that is over. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-  private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
-
   private final JavaSparkContext context;
   private final Broadcast<SerializableConfiguration> configuration;
   private final ColumnPlan plan;
@@ -71,9 +65,30 @@ public final class CopyJob {
    * @param target where its copy goes, without the attempt and the ending of its name; null where
    *     nothing is to be written
    * @param mayStay whether it can be kept where it is, if its names are right
+   * @param reason why it has to be rewritten, so that its deletion vector alone is read; else null
+   * @param vector its deletion vector, if that is in a file; else null
    */
-  public record Order(int number, String source, long size, String target, boolean mayStay)
-      implements Serializable {}
+  public record Order(
+      int number,
+      String source,
+      long size,
+      String target,
+      boolean mayStay,
+      String reason,
+      Vector vector)
+      implements Serializable {
+    Path path() {
+      return new Path(URI.create(source));
+    }
+  }
+
+  /**
+   * The deletion vector of a file, which is read in any case.
+   *
+   * @param target where the vector of a copied file goes, without the last two of the five parts of
+   *     the UUID in its name; null where it stays where it is
+   */
+  public record Vector(StoredVector stored, String target) implements Serializable {}
 
   /**
    * A job on an application's executors.
@@ -213,7 +228,7 @@ public final class CopyJob {
       Queue<Order> orders = new ConcurrentLinkedQueue<>(Packed.<Order>unpack(packed));
       List<FileResult> results = new ArrayList<>();
       try {
-        int threads = storages.canCopy(path(orders.element().source())) ? THREADS_OF_A_STORE : 1;
+        int threads = storages.canCopy(orders.element().path()) ? THREADS_OF_A_STORE : 1;
         TaskThreads.run(
             Math.min(threads, orders.size()),
             task,
@@ -221,7 +236,7 @@ public final class CopyJob {
               Renaming renaming = new Renaming(plan);
               for (Order order = orders.poll(); order != null; order = orders.poll()) {
                 task.killTaskIfInterrupted();
-                FileResult result = result(order, task, storages, renaming);
+                FileResult result = new FileCopy(order, task, storages, renaming).run();
                 synchronized (results) {
                   results.add(result);
                   progress.addFile(order.size());
@@ -233,54 +248,10 @@ public final class CopyJob {
       } catch (Throwable failure) {
         // Another attempt writes files of its own.
         synchronized (results) {
-          removeCopies(results, storages, failure);
+          FileCopy.remove(results, storages, failure);
         }
         throw failure;
       }
-    }
-
-    private static void removeCopies(
-        List<FileResult> results, Storages storages, Throwable failure) {
-      try {
-        Uninterrupted.run(
-            () -> {
-              for (FileResult result : results) {
-                if (result.target() != null) {
-                  Path copy = path(result.target());
-                  storages.of(copy).delete(copy, /* recursive= */ false);
-                }
-              }
-            });
-      } catch (IOException notRemoved) {
-        failure.addSuppressed(notRemoved);
-      }
-    }
-
-    private static FileResult result(
-        Order order, TaskContext task, Storages storages, Renaming renaming) throws IOException {
-      DataFile file = new DataFile(storages, path(order.source()), order.size(), renaming);
-      if (order.target() == null) {
-        return FileResult.of(order.number(), null, file.look(order.mayStay()));
-      }
-      String target = order.target() + "-" + task.taskAttemptId() + ending(order.source());
-      try {
-        return FileResult.of(
-            order.number(),
-            target,
-            file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
-      } catch (IOException failure) {
-        throw new CopyFailedException(order.source(), target, failure);
-      }
-    }
-
-    private static Path path(String uri) {
-      return new Path(URI.create(uri));
-    }
-
-    /** That of the name, which shows people how the file is compressed. */
-    private static String ending(String source) {
-      Matcher ending = ENDING.matcher(source);
-      return ending.find() ? ending.group() : ".parquet";
     }
   }
 }

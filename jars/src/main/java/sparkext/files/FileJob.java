@@ -12,6 +12,8 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileResult;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
 
 /** Looks at the footers of files in a Spark job, and copies those that need it. */
 public final class FileJob {
@@ -21,7 +23,12 @@ public final class FileJob {
   private final Path table;
 
   /** What the log and the footer say of a file, and what became of it. */
-  public record Done(FilePlan.Looked looked, FileResult result) {}
+  public record Done(FilePlan.Looked looked, FileResult result) {
+    /** The error for a file that nobody can read. */
+    public UsageTrackingException refusal() {
+      return UsageTrackingErrors.unreadableDataFile(result.unreadable(), result.reason());
+    }
+  }
 
   /** Where the copies go, if there are to be any. */
   public interface Target {
@@ -50,10 +57,14 @@ public final class FileJob {
     Map<Integer, FilePlan.Looked> ordered = new HashMap<>();
     for (int number = 0; number < some.size(); number++) {
       FilePlan.Looked looked = files.look(some.get(number));
-      if (looked.reason() != null) {
+      boolean isCopied = looked.reason() == null;
+      CopyJob.Order order =
+          files.order(
+              number, looked, isCopied ? target.of(number, looked.partitionValues()) : null);
+      if (order == null) {
         done.add(new Done(looked, FileResult.toRewrite(number, looked.reason())));
       } else {
-        orders.add(files.order(number, looked, target.of(number, looked.partitionValues())));
+        orders.add(order);
         ordered.put(number, looked);
       }
     }

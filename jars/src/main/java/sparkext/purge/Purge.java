@@ -77,10 +77,17 @@ final class Purge {
             columns,
             snapshot,
             Arrays.asList(snapshot.metadata().physicalPartitionSchema().fieldNames()),
-            places);
+            places,
+            /* isPurge= */ true);
   }
 
-  /** Copies those of some files that can be copied, or none if that fails. */
+  /**
+   * Copies those of some files that can be copied, or none if that fails.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE, also for a deletion vector
+   *     of a file that is not copied: Delta could not read that either, once it has committed
+   *     others
+   */
   void copy(List<AddFile> files) {
     FileJob job = new FileJob(session, configuration, plan, places.table());
     try {
@@ -93,8 +100,9 @@ final class Purge {
         if (done.result().way() == DataFile.Way.COPIED) {
           copies.put(
               done.looked().file().path(),
-              CopiedActions.added(
-                  done.looked(), places.relative(done.result().target()), done.result().size()));
+              CopiedActions.added(done.looked(), done.result(), places));
+        } else if (done.result().way() == DataFile.Way.UNREADABLE) {
+          throw done.refusal().sneak();
         } else {
           LOG.info(
               "{} is left to Delta: {} {}",
