@@ -59,7 +59,8 @@ record Made(
         || Objects.equals(copies.get(FilePlaces.nameOf(result.target())), result.size())
             && (result.vector() == null
                 || Objects.equals(
-                    copies.get(FilePlaces.nameOf(result.vector())), CopiedVectors.length(looked.file())));
+                    copies.get(FilePlaces.nameOf(result.vector())),
+                    CopiedVectors.length(looked.file())));
   }
 
   boolean isOf(AddFile file) {

@@ -63,7 +63,9 @@ record DataFooter(List<FileColumn> columns, String problem) {
     }
     try {
       Long known =
-          length == null ? place.getFileSystem(configuration).getFileStatus(place).getLen() : length;
+          length == null
+              ? place.getFileSystem(configuration).getFileStatus(place).getLen()
+              : length;
       StoredVector.requireNothingElse(configuration, place, known);
       return EMPTY;
     } catch (FileNotFoundException | MissingFileException missing) {

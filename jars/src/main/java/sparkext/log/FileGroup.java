@@ -40,10 +40,7 @@ public record FileGroup(
   FileGroup plus(FileGroup other) {
     FileGroup first = other.example.compareTo(example) < 0 ? other : this;
     return of(
-        first.example,
-        first.vector,
-        numFiles + other.numFiles,
-        sizeInBytes + other.sizeInBytes);
+        first.example, first.vector, numFiles + other.numFiles, sizeInBytes + other.sizeInBytes);
   }
 
   private FileGroup of(String anExample, String itsVector, long files, long size) {
