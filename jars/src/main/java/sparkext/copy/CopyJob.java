@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.copy;
 
-import java.io.Serializable;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -13,7 +11,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.JobExecutionStatus;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkJobInfo;
@@ -29,7 +26,6 @@ import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
-import sparkext.parquet.StoredVector;
 
 /** The Spark job that brings data files under other names, or only says what it would do. */
 public final class CopyJob {
@@ -55,40 +51,6 @@ public final class CopyJob {
   private final ColumnPlan plan;
   private final boolean byStores;
   private final CopyProgress progress;
-
-  /**
-   * A file.
-   *
-   * @param number by which its result is known
-   * @param source its absolute path, as a URI
-   * @param size as the table's log has it
-   * @param target where its copy goes, without the attempt and the ending of its name; null where
-   *     nothing is to be written
-   * @param mayStay whether it can be kept where it is, if its names are right
-   * @param reason why it has to be rewritten, so that its deletion vector alone is read; else null
-   * @param vector its deletion vector, if that is in a file; else null
-   */
-  public record Order(
-      int number,
-      String source,
-      long size,
-      String target,
-      boolean mayStay,
-      String reason,
-      Vector vector)
-      implements Serializable {
-    Path path() {
-      return new Path(URI.create(source));
-    }
-  }
-
-  /**
-   * The deletion vector of a file, which is read in any case.
-   *
-   * @param target where the vector of a copied file goes, without the last two of the five parts of
-   *     the UUID in its name; null where it stays where it is
-   */
-  public record Vector(StoredVector stored, String target) implements Serializable {}
 
   /**
    * A job on an application's executors.

@@ -18,7 +18,7 @@ import sparkext.parquet.StoredVector;
 import sparkext.parquet.Uninterrupted;
 
 /** Copies one file in a task, or only looks at it. */
-record FileCopy(CopyJob.Order order, TaskContext task, Storages storages, Renaming renaming) {
+record FileCopy(Order order, TaskContext task, Storages storages, Renaming renaming) {
   private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
 
   /** Where the last two of the five parts of a UUID begin. */

@@ -34,7 +34,7 @@ public record FileResult(
     return new FileResult(number, DataFile.Way.UNREADABLE, null, 0, reason, path, null);
   }
 
-  static FileResult of(CopyJob.Order order, String target, DataFile.Outcome outcome) {
+  static FileResult of(Order order, String target, DataFile.Outcome outcome) {
     if (outcome.way() == DataFile.Way.UNREADABLE) {
       return unreadable(order.number(), order.path().toString(), outcome.reason());
     }

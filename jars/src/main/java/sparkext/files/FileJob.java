@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
+import sparkext.copy.Order;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileResult;
 import sparkext.error.UsageTrackingErrors;
@@ -53,12 +54,12 @@ public final class FileJob {
    */
   public List<Done> run(List<AddFile> some, Target target, String doing, CopyProgress progress) {
     List<Done> done = new ArrayList<>();
-    List<CopyJob.Order> orders = new ArrayList<>();
+    List<Order> orders = new ArrayList<>();
     Map<Integer, FilePlan.Looked> ordered = new HashMap<>();
     for (int number = 0; number < some.size(); number++) {
       FilePlan.Looked looked = files.look(some.get(number));
       boolean isCopied = looked.reason() == null;
-      CopyJob.Order order =
+      Order order =
           files.order(
               number, looked, isCopied ? target.of(number, looked.partitionValues()) : null);
       if (order == null) {
