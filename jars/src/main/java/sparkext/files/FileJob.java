@@ -10,9 +10,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
-import sparkext.copy.Order;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileResult;
+import sparkext.copy.Order;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
