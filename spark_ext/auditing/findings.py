@@ -5,9 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State
+
+# The remedy for files that are missing or broken.
+BRING_BACK: Final = (
+    "Bring the files back from a backup or the storage's own versions. Where there is none, RESTORE"
+    " the table to a version that did not need them."
+)
 
 
 @dataclass(frozen=True)
@@ -18,7 +25,8 @@ class Finding:
         version: The version in which it came, or that it is about; None where that is not known.
         check: The name of the check, one of `spark_ext.auditing.CHECKS`.
         column: The column's path as SQL wants it; None where it is about no column.
-        file: A data file as its `add` action has it, or one in `_delta_log`.
+        file: A data file as its `add` action has it, the file of a deletion vector, or one in
+            `_delta_log`.
         message: What is wrong, and what it means for who uses the table.
         remedy: What to do.
     """

@@ -19,7 +19,7 @@ from spark_ext.model.schema import Path, Schema, walk
 
 Action = Mapping[str, Any]
 
-# The `problem` of a data file that is not there.
+# The `problem` of a data file, or of its deletion vector, that is not there.
 MISSING: Final = "missing"
 
 
@@ -106,6 +106,9 @@ class FileGroup:
         statistics: The paths in `minValues`, `maxValues` and `nullCount`.
         columns: By their footers; None where these were not read, or could not be.
         problem: Why a footer could not be read; `MISSING` of a file that is not there.
+        vector: The file of the example's deletion vector, where that could not be read: its path
+            below the table's folder, or its URI.
+        vector_problem: Why not; `MISSING` of a file that is not there.
     """
 
     example: str
@@ -117,6 +120,8 @@ class FileGroup:
     statistics: tuple[Path, ...] = ()
     columns: tuple[ParquetColumn, ...] | None = None
     problem: str | None = None
+    vector: str | None = None
+    vector_problem: str | None = None
 
 
 @dataclass(frozen=True)

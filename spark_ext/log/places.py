@@ -28,7 +28,7 @@ class DataFiles:
 
     Args:
         kind: `LIVE`, `REMOVED` (the log names it, and no longer needs it), `CHANGE_DATA` or
-            `UNTRACKED`.
+            `UNTRACKED`. The file of a deletion vector is live with its data files.
         num_files: How many; a folder without files that its name says something of counts as one.
         size_in_bytes: All together.
         removable_from: The time after which retention counts, in milliseconds since the epoch:
@@ -40,7 +40,7 @@ class DataFiles:
         partition_columns: The keys of `partitionValues` of live ones.
         folders: The names before `=` in their folders.
         statistics: The paths in the statistics of live ones.
-        columns: By their footers; None where these could not be read.
+        columns: By their footers; None where these could not be read. Deletion vectors have none.
         problem: Why not.
     """
 

@@ -19,6 +19,7 @@ from tests.golden.workshop import (
     NAME_MODE,
     TRACKED,
     Workshop,
+    change_last_byte,
     checkpoints,
     column,
     commit_columns,
@@ -33,6 +34,7 @@ from tests.golden.workshop import (
     rewrite,
     rewrite_checkpoint,
     tear,
+    vector_files,
 )
 from tests.support.table_log import TableLog
 
@@ -145,6 +147,30 @@ def file_missing(table: Path) -> None:
 @on_copy("tracked")
 def file_unreadable(table: Path) -> None:
     cut(data_files(table)[0])
+
+
+@on_copy("vectors")
+def file_missing__vector(table: Path) -> None:
+    vector_files(table)[0].unlink()
+
+
+@on_copy("vectors")
+def file_unreadable__vector_cut(table: Path) -> None:
+    cut(vector_files(table)[0])
+
+
+@on_copy("vectors")
+def file_unreadable__vector_changed(table: Path) -> None:
+    change_last_byte(vector_files(table)[0])
+
+
+@on_copy("vectors")
+def file_unreadable__vector_of_another_length(table: Path) -> None:
+    def lengthen(add: Json) -> None:
+        if add.get("deletionVector"):
+            add["deletionVector"]["sizeInBytes"] += 1
+
+    edit_adds(table, lengthen)
 
 
 @on_copy("tracked")

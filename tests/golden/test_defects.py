@@ -71,8 +71,9 @@ def test_spark_reads_of_a_table_what_its_files_say(workshop: Workshop) -> None:
 def comparable(log: dict[str, Any]) -> dict[str, Any]:
     """A log without what both may tell in their own way."""
     for group in log["files"]:
-        if group["problem"] not in (None, "missing"):
-            group["problem"] = "unreadable"
+        for problem in ("problem", "vectorProblem"):
+            if group[problem] not in (None, "missing"):
+                group[problem] = "unreadable"
     for part in (*log["commits"], *log["summaries"]):
         part["actions"] = sorted(
             (_comparable_action(action) for action in part["actions"]), key=repr

@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import SparkSession
 
+from tests.support.leaving import live
 from tests.support.table_log import TableLog
+from tests.support.vectors import file_of
 
 TRACKED = "'delta.feature.columnMappingUsageTracking' = 'supported'"
 NAME_MODE = "'delta.columnMapping.mode' = 'name'"
@@ -299,6 +301,18 @@ def forget_checksums(table: Path) -> None:
 
 def data_files(table: Path) -> list[Path]:
     return [table / path for path in TableLog(table).live_files]
+
+
+def vector_files(table: Path) -> list[Path]:
+    """The files with the deletion vectors of a table."""
+    found = [add.get("deletionVector") for add in live(TableLog(table)).values()]
+    return [file_of(table, vector) for vector in found if vector]
+
+
+def change_last_byte(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    _forget_checksum(file)
 
 
 def rewrite(table: Path, columns: Callable[[pa.Table], pa.Table]) -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
@@ -367,6 +368,55 @@ def test_files_whose_footer_nobody_can_read_are_unknown(table: Table) -> None:
     assert (found.gone, result.gone) == (False, False)
     assert [step.step for step in found.steps] == ["REWRITE", "VACUUM"]
     assert "(files that nobody can read)" in repr(result)
+
+
+def with_vector(table: Table) -> Path:
+    """A table that dropped nothing, with a row that was deleted; the vector's file."""
+    table.create("id INT", TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
+    table.spark.sql(
+        f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ CAST(id AS INT) FROM range(4)"
+    )
+    table.spark.sql(f"DELETE FROM {table.name} WHERE id = 1")
+    (file,) = table.path.rglob("deletion_vector_*.bin")
+    return file
+
+
+@pytest.mark.without("auto-compact")
+@pytest.mark.broken_table("file_unreadable")
+def test_a_deletion_vector_that_nobody_can_read_is_unknown(table: Table) -> None:
+    file = with_vector(table)
+    assert dropped(table).columns == ()
+
+    file.with_name(f".{file.name}.crc").unlink()
+    file.write_bytes(file.read_bytes()[:-1])
+
+    (found,) = dropped(table).columns
+    assert (found.unknown_files.num_files, found.gone) == (1, False)
+    assert [step.step for step in found.steps] == ["REWRITE", "VACUUM"]
+
+
+@pytest.mark.without("auto-compact")
+@PURGES
+def test_a_deletion_vector_that_is_no_longer_needed_is_a_removed_file(table: Table) -> None:
+    file = with_vector(table)
+    table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    assert dropped(table).columns == ()
+
+    file.with_name(f".{file.name}.crc").unlink()
+    file.write_bytes(file.read_bytes()[:-1])
+
+    (found,) = dropped(table).columns
+    assert (found.unknown_files.num_files, found.gone) == (1, False)
+    assert [step.step for step in found.steps] == ["VACUUM"]
+
+
+def test_a_file_that_is_only_called_as_a_deletion_vector_is_unknown(table: Table) -> None:
+    table.create_tracked("id INT")
+    (table.path / f"deletion_vector_{uuid4()}.bin").write_text(MARKER)
+
+    (found,) = dropped(table).columns
+
+    assert (found.unknown_files.num_files, found.gone) == (1, False)
 
 
 def test_files_in_the_log_that_nobody_knows_are_unknown(table: Table) -> None:

@@ -20,6 +20,7 @@ from tests.support.delta_table import Table
 from tests.support.leaving import counts
 from tests.support.session_conf import session_conf
 
+RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 STORE_COPY = "spark.sparkext.columnMapping.removal.storeCopy"
 TEXTS = ("a", "b", "c")
 EVERY = pytest.mark.every_variant
@@ -159,6 +160,27 @@ def test_deletion_vectors_stay(table: Table, store: Store) -> None:
     assert uploaded.counts()[Kind.COPY_PART] == 1
     assert uploaded.rows() == table.rows()
     assert all(row[0] % 3 for row in uploaded.rows())  # type: ignore[operator]
+
+
+def test_deletion_vectors_of_a_clones_source_are_copied(table: Table, store: Store) -> None:
+    table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
+    table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    insert_text(table, *TEXTS, megabytes=12)
+    table.spark.sql(f"DELETE FROM {table.name} WHERE id % 3 = 0")
+    table.alter("RENAME COLUMN a TO d")
+    source = upload(table, store)
+    clone = Uploaded(table.spark, store, "clone", table.path.with_name("clone"))
+    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {source.name}")
+
+    clone.leave()
+
+    table.spark.sql(f"DELETE FROM {source.name}")
+    with session_conf(table.spark, {RETENTION_CHECK: "false"}):
+        table.spark.sql(f"VACUUM {source.name} RETAIN 0 HOURS")
+    assert not source.data()
+    assert sorted(key.rsplit(".", 1)[1] for key in clone.data()) == ["bin", "parquet"]
+    assert clone.rows() == table.rows()
+    assert store.pending_uploads() == []
 
 
 # What the default stream of Hadoop 3.5 asks for besides: the file's tag, and 8 MiB at a time.

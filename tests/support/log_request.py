@@ -16,6 +16,8 @@ from urllib.parse import unquote
 
 import pyarrow.parquet
 
+from tests.support import vectors
+
 Action = dict[str, Any]
 FOOTER_ERRORS = (pyarrow.ArrowException, OSError, ValueError)
 
@@ -166,11 +168,21 @@ def _groups(
             "folders": _folders(add["path"]),
             "statistics": _statistics(add),
             **_footer(path, add),
+            "vectorProblem": vectors.problem(path, add.get("deletionVector")),
         }
+        vector = facts["vectorProblem"] and vectors.path_of(add["deletionVector"])
         group = groups.setdefault(
-            json.dumps(facts), {"example": add["path"], "numFiles": 0, "sizeInBytes": 0, **facts}
+            json.dumps(facts),
+            {
+                "example": add["path"],
+                "numFiles": 0,
+                "sizeInBytes": 0,
+                **facts,
+                "vector": vector,
+            },
         )
-        group["example"] = min(group["example"], add["path"])
+        if add["path"] < group["example"]:
+            group |= {"example": add["path"], "vector": vector}
         group["numFiles"] += 1
         group["sizeInBytes"] += add["size"]
     return sorted(groups.values(), key=lambda group: group["example"])

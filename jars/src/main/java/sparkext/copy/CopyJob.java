@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.copy;
 
-import java.io.IOException;
-import java.io.Serializable;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -13,16 +10,12 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.JobExecutionStatus;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkJobInfo;
 import org.apache.spark.SparkStageInfo;
 import org.apache.spark.TaskContext;
-import org.apache.spark.TaskKilledException;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.JavaSparkStatusTracker;
@@ -31,10 +24,8 @@ import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.error.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
-import sparkext.parquet.DataFile;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
-import sparkext.parquet.Uninterrupted;
 
 /** The Spark job that brings data files under other names, or only says what it would do. */
 public final class CopyJob {
@@ -55,26 +46,11 @@ public final class CopyJob {
   /** For executors to end the tasks of a job that is over. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-  private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
-
   private final JavaSparkContext context;
   private final Broadcast<SerializableConfiguration> configuration;
   private final ColumnPlan plan;
   private final boolean byStores;
   private final CopyProgress progress;
-
-  /**
-   * A file.
-   *
-   * @param number by which its result is known
-   * @param source its absolute path, as a URI
-   * @param size as the table's log has it
-   * @param target where its copy goes, without the attempt and the ending of its name; null where
-   *     nothing is to be written
-   * @param mayStay whether it can be kept where it is, if its names are right
-   */
-  public record Order(int number, String source, long size, String target, boolean mayStay)
-      implements Serializable {}
 
   /**
    * A job on an application's executors.
@@ -214,7 +190,7 @@ public final class CopyJob {
       Queue<Order> orders = new ConcurrentLinkedQueue<>(Packed.<Order>unpack(packed));
       List<FileResult> results = new ArrayList<>();
       try {
-        int threads = storages.canCopy(path(orders.element().source())) ? THREADS_OF_A_STORE : 1;
+        int threads = storages.canCopy(orders.element().path()) ? THREADS_OF_A_STORE : 1;
         TaskThreads.run(
             Math.min(threads, orders.size()),
             task,
@@ -222,7 +198,7 @@ public final class CopyJob {
               Renaming renaming = new Renaming(plan);
               for (Order order = orders.poll(); order != null; order = orders.poll()) {
                 task.killTaskIfInterrupted();
-                FileResult result = result(order, task, storages, renaming);
+                FileResult result = new FileCopy(order, task, storages, renaming).run();
                 synchronized (results) {
                   results.add(result);
                   progress.addFile(order.size());
@@ -234,58 +210,10 @@ public final class CopyJob {
       } catch (Throwable failure) {
         // Another attempt writes files of its own.
         synchronized (results) {
-          removeCopies(results, storages, failure);
+          FileCopy.remove(results, storages, failure);
         }
         throw failure;
       }
-    }
-
-    private static void removeCopies(
-        List<FileResult> results, Storages storages, Throwable failure) {
-      try {
-        Uninterrupted.run(
-            () -> {
-              for (FileResult result : results) {
-                if (result.target() != null) {
-                  Path copy = path(result.target());
-                  storages.of(copy).delete(copy, /* recursive= */ false);
-                }
-              }
-            });
-      } catch (IOException notRemoved) {
-        failure.addSuppressed(notRemoved);
-      }
-    }
-
-    private static FileResult result(
-        Order order, TaskContext task, Storages storages, Renaming renaming) throws IOException {
-      DataFile file = new DataFile(storages, path(order.source()), order.size(), renaming);
-      String target =
-          order.target() == null
-              ? null
-              : order.target() + "-" + task.taskAttemptId() + ending(order.source());
-      try {
-        return FileResult.of(
-            order.number(),
-            target,
-            target == null
-                ? file.look(order.mayStay())
-                : file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
-      } catch (TaskKilledException killed) {
-        throw killed;
-      } catch (IOException | RuntimeException failure) {
-        throw new CopyFailedException(order.source(), target, failure);
-      }
-    }
-
-    private static Path path(String uri) {
-      return new Path(URI.create(uri));
-    }
-
-    /** That of the name, which shows people how the file is compressed. */
-    private static String ending(String source) {
-      Matcher ending = ENDING.matcher(source);
-      return ending.find() ? ending.group() : ".parquet";
     }
   }
 }

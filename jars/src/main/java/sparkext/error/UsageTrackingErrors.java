@@ -48,7 +48,7 @@ public final class UsageTrackingErrors {
         expected);
   }
 
-  /** A data file of a table is missing, cut short, no Parquet file or on an unknown storage. */
+  /** Nobody can read a data file or a deletion vector of a table. */
   public static UsageTrackingException unreadableDataFile(String path, String reason) {
     return Conditions.error(
         "USAGE_TRACKING_UNREADABLE_DATA_FILE", null, "path", path, "reason", reason);

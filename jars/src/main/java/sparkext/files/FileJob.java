@@ -12,6 +12,9 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileResult;
+import sparkext.copy.Order;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
 
 /** Looks at the footers of files in a Spark job, and copies those that need it. */
 public final class FileJob {
@@ -21,7 +24,12 @@ public final class FileJob {
   private final Path table;
 
   /** What the log and the footer say of a file, and what became of it. */
-  public record Done(FilePlan.Looked looked, FileResult result) {}
+  public record Done(FilePlan.Looked looked, FileResult result) {
+    /** The error for a file that nobody can read. */
+    public UsageTrackingException refusal() {
+      return UsageTrackingErrors.unreadableDataFile(result.unreadable(), result.reason());
+    }
+  }
 
   /** Where the copies go, if there are to be any. */
   public interface Target {
@@ -46,14 +54,18 @@ public final class FileJob {
    */
   public List<Done> run(List<AddFile> some, Target target, String doing, CopyProgress progress) {
     List<Done> done = new ArrayList<>();
-    List<CopyJob.Order> orders = new ArrayList<>();
+    List<Order> orders = new ArrayList<>();
     Map<Integer, FilePlan.Looked> ordered = new HashMap<>();
     for (int number = 0; number < some.size(); number++) {
       FilePlan.Looked looked = files.look(some.get(number));
-      if (looked.reason() != null) {
+      boolean isCopied = looked.reason() == null;
+      Order order =
+          files.order(
+              number, looked, isCopied ? target.of(number, looked.partitionValues()) : null);
+      if (order == null) {
         done.add(new Done(looked, FileResult.toRewrite(number, looked.reason())));
       } else {
-        orders.add(files.order(number, looked, target.of(number, looked.partitionValues())));
+        orders.add(order);
         ordered.put(number, looked);
       }
     }

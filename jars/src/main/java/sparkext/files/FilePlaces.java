@@ -48,6 +48,9 @@ public final class FilePlaces {
   /** Of the number in a name, at least. */
   private static final int DIGITS = 5;
 
+  /** Of the first three parts of a UUID, each with the hyphen after it. */
+  private static final int MARK_LENGTH = 19;
+
   /** Paths of the log that mean the same wherever they stand in a URI. */
   private static final Pattern PLAIN = Pattern.compile("[\\w.=-][\\w.=/-]*");
 
@@ -58,8 +61,10 @@ public final class FilePlaces {
   private final Metadata metadata;
   private final int randomPrefixLength;
 
-  /** In the name of every copy of this run, and of no other file. */
-  private final String run = UUID.randomUUID().toString();
+  private final UUID run = UUID.randomUUID();
+
+  /** In the name of every copy of this run, and of no other file: the random half of a UUID. */
+  private final String mark = run.toString().substring(0, MARK_LENGTH);
 
   /** Folders, with their URIs. */
   private final Map<Path, String> used = new LinkedHashMap<>();
@@ -98,10 +103,16 @@ public final class FilePlaces {
 
   /** The path from the table's folder on; empty outside of it. */
   private String belowTable(Path path) {
-    String root = table.toUri().getPath();
-    String folder = root.endsWith("/") ? root : root + "/";
-    String name = path.toUri().getPath();
+    String folder = decoded(table) + (table.isRoot() ? "" : "/");
+    String name = decoded(path);
     return name.startsWith(folder) ? name.substring(folder.length()) : "";
+  }
+
+  /** One text for each file: an authority may be empty or absent. */
+  private static String decoded(Path path) {
+    URI uri = path.toUri();
+    String authority = uri.getAuthority() == null ? "" : uri.getAuthority();
+    return uri.getScheme() + "://" + authority + uri.getPath();
   }
 
   public Path table() {
@@ -121,6 +132,17 @@ public final class FilePlaces {
     String uri = used.computeIfAbsent(folder, first -> uri(first, "part-"));
     String digits = Integer.toString(number);
     return uri + "0".repeat(Math.max(0, DIGITS - digits.length())) + digits + "-" + run;
+  }
+
+  /**
+   * The URI of where the deletion vector of a copy goes, without the last two parts of the UUID in
+   * its name, which a task adds: beside the copy in a random folder, else in the table's.
+   */
+  String vectorTarget(String copy) {
+    Path folder = randomPrefixLength > 0 ? new Path(URI.create(copy)).getParent() : table;
+    used.computeIfAbsent(folder, first -> uri(first, "part-"));
+    String uri = CopiedVectors.path(folder, run).toUri().toString();
+    return uri.substring(0, uri.lastIndexOf(mark) + MARK_LENGTH);
   }
 
   /** The name of a copy by its URI, in which nothing is encoded. */
@@ -158,10 +180,15 @@ public final class FilePlaces {
 
   private Map<String, Long> copiesIn(Path folder, Configuration configuration) throws IOException {
     try {
-      return Storages.lengths(folder.getFileSystem(configuration), folder, run);
+      return Storages.lengths(folder.getFileSystem(configuration), folder, mark);
     } catch (FileNotFoundException | NoSuchFileException none) {
       return Map.of();
     }
+  }
+
+  /** Whether a file of the log is in another table's folder. */
+  boolean isOutside(String path) {
+    return !PLAIN.matcher(path).matches() && belowTable(absolute(path)).isEmpty();
   }
 
   /**
@@ -203,7 +230,7 @@ public final class FilePlaces {
     Uninterrupted.run(
         () -> {
           try {
-            Storages.abortUploads(table.getFileSystem(configuration), table, run);
+            Storages.abortUploads(table.getFileSystem(configuration), table, mark);
           } catch (IOException | RuntimeException notListed) {
             LOG.info("Uploads that were left, if any, stay: {}", notListed.toString());
           }

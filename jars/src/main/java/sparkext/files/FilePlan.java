@@ -11,8 +11,9 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.copy.CopyJob;
+import sparkext.copy.Order;
 import sparkext.parquet.ColumnPlan;
+import sparkext.parquet.StoredVector;
 
 /** What becomes of each file of a table's version that is copied, as far as the log says. */
 public final class FilePlan {
@@ -26,6 +27,7 @@ public final class FilePlan {
   private final RenamedKeys keys;
   private final boolean haveRowIds;
   private final boolean isIcebergCompatible;
+  private final boolean isPurge;
 
   /**
    * What becomes of a file.
@@ -46,12 +48,15 @@ public final class FilePlan {
    * The files of a table, with column mapping or without it already.
    *
    * @param partitionColumns as the log will have them
+   * @param isPurge whether files are written anew for their own sake: one with a deletion vector is
+   *     rewritten without the rows, and files of other tables may stay
    */
   public FilePlan(
       ColumnPlan columns,
       SnapshotDescriptor table,
       List<String> partitionColumns,
-      FilePlaces places) {
+      FilePlaces places,
+      boolean isPurge) {
     this.columns = columns;
     this.protocol = table.protocol();
     this.metadata = table.metadata();
@@ -59,6 +64,7 @@ public final class FilePlan {
     this.keys = RenamedKeys.of(columns, partitionColumns);
     this.haveRowIds = RowId$.MODULE$.isSupported(protocol);
     this.isIcebergCompatible = isIcebergCompatible(metadata);
+    this.isPurge = isPurge;
   }
 
   ColumnPlan columns() {
@@ -90,6 +96,9 @@ public final class FilePlan {
   }
 
   public Looked look(AddFile file) {
+    if (isPurge && file.deletionVector() != null) {
+      return toRewrite(file, "it has a deletion vector");
+    }
     if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
       // Delta commits no deletion vector of a file whose rows are not counted.
       return toRewrite(file, "nobody counted the rows of its deletion vector");
@@ -113,8 +122,14 @@ public final class FilePlan {
     boolean mayStay =
         !statistics.isRenamed()
             && values.equals(oldValues)
+            && (isPurge || !isForeign(file))
             && !places.isMisleading(file.path(), oldValues, values);
     return new Looked(file, statistics.json(), values, mayStay, null);
+  }
+
+  /** Whether a shallow clone has it, or its deletion vector, from its source, which may go. */
+  private boolean isForeign(AddFile file) {
+    return CopiedVectors.isForeign(file) || places.isOutside(file.path());
   }
 
   /** By any of {@code delta.enableIcebergCompatV1} and those that came after it. */
@@ -130,9 +145,26 @@ public final class FilePlan {
     return new Looked(file, null, Map.of(), false, reason);
   }
 
-  /** The order to look at a file's footer, and to copy it if it has a target. */
-  CopyJob.Order order(int number, Looked looked, String target) {
-    return new CopyJob.Order(
-        number, places.uri(looked.file().path()), looked.file().size(), target, looked.mayStay());
+  /**
+   * The order to look at a file's footer and deletion vector, and to copy it if it has a target;
+   * null where there is nothing to look at.
+   */
+  Order order(int number, Looked looked, String target) {
+    AddFile file = looked.file();
+    StoredVector stored = CopiedVectors.stored(file, places.table());
+    if (looked.reason() != null && stored == null) {
+      return null;
+    }
+    boolean isCopied = stored != null && target != null && CopiedVectors.isForeign(file);
+    return new Order(
+        number,
+        places.uri(file.path()),
+        file.size(),
+        target,
+        looked.mayStay(),
+        looked.reason(),
+        stored == null
+            ? null
+            : new Order.Vector(stored, isCopied ? places.vectorTarget(target) : null));
   }
 }

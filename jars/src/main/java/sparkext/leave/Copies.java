@@ -9,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.apache.hadoop.conf.Configuration;
@@ -87,7 +86,8 @@ final class Copies {
         columns,
         snapshot,
         CollectionConverters.asJava(snapshot.metadata().partitionColumns()),
-        places);
+        places,
+        /* isPurge= */ false);
   }
 
   /** The live files that nothing is made of yet, or nothing that is right for them by now. */
@@ -106,13 +106,21 @@ final class Copies {
   /** Whether what was made of a file is right, by all that the log says of it now. */
   private boolean isUpdated(Made known, AddFile file) {
     FilePlan.Looked looked = plan.look(file);
-    boolean isRight = known.isRightFor(looked);
-    if (isRight) {
-      made.put(file.path(), Made.of(looked, known.result(), places));
+    Made updated = known.isRightFor(looked) ? known.updated(looked, places) : null;
+    if (updated == null) {
+      made.remove(file.path());
     } else {
-      discard(made.remove(file.path()).files());
+      made.put(file.path(), updated);
     }
-    return isRight;
+    known
+        .files()
+        .forEach(
+            (path, size) -> {
+              if (updated == null || !updated.files().containsKey(path)) {
+                discarded.put(path, size);
+              }
+            });
+    return updated != null;
   }
 
   /** Live files whose rows were written together with those of files that are so no more. */
@@ -129,7 +137,7 @@ final class Copies {
         (rewrite, sources) -> {
           if (sources.size() < rewrite.numSources()) {
             sources.forEach(file -> made.remove(file.path()));
-            discard(rewrite.written());
+            discarded.putAll(rewrite.files());
             missing.addAll(sources);
           }
         });
@@ -139,11 +147,12 @@ final class Copies {
   /**
    * What could not be made.
    *
-   * @param unreadable files, by their paths in the log, with what is wrong with them
+   * @param unreadable files, by their paths in the log
    * @param notRewritten the files of which Delta failed to write the rows; by their paths
    * @param failure with which it did; null otherwise
    */
-  record Troubles(Map<String, String> unreadable, Set<String> notRewritten, Exception failure) {
+  record Troubles(
+      Map<String, FileJob.Done> unreadable, Set<String> notRewritten, Exception failure) {
     boolean areNone() {
       return unreadable.isEmpty() && failure == null;
     }
@@ -160,7 +169,7 @@ final class Copies {
     long size = missing.stream().mapToLong(AddFile::size).sum();
     String doing =
         "round " + round + ", copies up to " + missing.size() + " files, " + size + " bytes";
-    Map<String, String> unreadable = new LinkedHashMap<>();
+    Map<String, FileJob.Done> unreadable = new LinkedHashMap<>();
     List<FilePlan.Looked> toRewrite = new ArrayList<>();
     for (FileJob.Done done :
         job()
@@ -172,7 +181,7 @@ final class Copies {
       AddFile file = done.looked().file();
       FileResult result = done.result();
       switch (result.way()) {
-        case UNREADABLE -> unreadable.put(file.path(), result.reason());
+        case UNREADABLE -> unreadable.put(file.path(), done);
         case TO_REWRITE -> {
           LOG.info("{} is rewritten: {}", file.path(), result.reason());
           toRewrite.add(done.looked());
@@ -218,10 +227,7 @@ final class Copies {
             known.rewrite() != null
                 ? !rewritten.computeIfAbsent(
                     known.rewrite(), it -> places.haveAll(it.written(), configuration))
-                : known.added() != null
-                    && !Objects.equals(
-                        stored.get(FilePlaces.nameOf(known.result().target())),
-                        known.result().size()));
+                : !known.isStored(stored));
   }
 
   private void forgetIf(Predicate<Made> isWrong) {
@@ -230,7 +236,7 @@ final class Copies {
             known -> {
               boolean goes = isWrong.test(known);
               if (goes) {
-                discard(known.files());
+                discarded.putAll(known.files());
               }
               return goes;
             });
@@ -273,7 +279,7 @@ final class Copies {
     made.forEach(
         (source, known) -> {
           if (!sources.contains(source)) {
-            known.files().forEach(file -> unused.put(file.path(), file.size()));
+            unused.putAll(known.files());
           }
         });
     return unused;
@@ -301,16 +307,7 @@ final class Copies {
     }
   }
 
-  private void discard(List<AddFile> files) {
-    files.forEach(file -> discarded.put(file.path(), file.size()));
-  }
-
   private FileJob job() {
     return new FileJob(session, configuration, plan, places.table());
-  }
-
-  /** Where a file of the log is. */
-  String absolute(AddFile file) {
-    return places.absolute(file.path()).toString();
   }
 }

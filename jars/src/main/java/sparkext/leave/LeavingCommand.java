@@ -9,7 +9,6 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import sparkext.copy.CopyProgress;
-import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlaces;
@@ -82,10 +81,7 @@ public final class LeavingCommand {
         case KEPT -> kept = kept.plus(file.size());
         case COPIED -> copied = copied.plus(file.size());
         case TO_REWRITE -> rewritten = rewritten.plus(file.size());
-        default -> {
-          String path = places.absolute(file.path()).toString();
-          throw UsageTrackingErrors.unreadableDataFile(path, done.result().reason()).sneak();
-        }
+        default -> throw done.refusal().sneak();
       }
     }
     return new CountedFiles(kept, copied, rewritten);

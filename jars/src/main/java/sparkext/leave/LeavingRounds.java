@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.apache.spark.SparkThrowable;
@@ -21,6 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.files.FileJob;
 import sparkext.files.FilePlaces;
 import sparkext.wire.Leaving;
 
@@ -151,7 +153,10 @@ final class LeavingRounds {
     return false;
   }
 
-  /** Throws what was wrong with a file, unless it is live no more: then it may be gone. */
+  /**
+   * Throws what was wrong with a file, unless it is live no more or has another deletion vector:
+   * then it, or its vector of before, may be gone.
+   */
   private void refuse(Copies.Troubles troubles) {
     if (troubles.areNone()) {
       return;
@@ -159,9 +164,10 @@ final class LeavingRounds {
     Set<String> live = new HashSet<>();
     for (AddFile file : table.files()) {
       live.add(file.path());
-      String reason = troubles.unreadable().get(file.path());
-      if (reason != null) {
-        throw UsageTrackingErrors.unreadableDataFile(copies.absolute(file), reason).sneak();
+      FileJob.Done unreadable = troubles.unreadable().get(file.path());
+      if (unreadable != null
+          && Objects.equals(unreadable.looked().file().deletionVector(), file.deletionVector())) {
+        throw unreadable.refusal().sneak();
       }
     }
     if (troubles.failure() != null && live.containsAll(troubles.notRewritten())) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.leave;
 
-import java.util.List;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
 import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.FileResult;
 import sparkext.files.CopiedActions;
+import sparkext.files.CopiedVectors;
 import sparkext.files.FilePlaces;
 import sparkext.files.FilePlan;
 import sparkext.parquet.DataFile;
@@ -15,27 +18,49 @@ import sparkext.parquet.DataFile;
  * @param looked what the log said of it
  * @param added what it will say of the copy; null without one
  * @param rewrite with which its rows were written anew; null otherwise
+ * @param files what was written for it: by the paths in the log, with their sizes
  */
-record Made(FilePlan.Looked looked, FileResult result, AddFile added, Rewrites.Rewrite rewrite) {
+record Made(
+    FilePlan.Looked looked,
+    FileResult result,
+    AddFile added,
+    Rewrites.Rewrite rewrite,
+    Map<String, Long> files) {
   /** A file that stays, or its copy. */
   static Made of(FilePlan.Looked looked, FileResult result, FilePlaces places) {
-    AddFile added =
-        result.way() == DataFile.Way.COPIED
-            ? CopiedActions.added(looked, places.relative(result.target()), result.size())
-            : null;
-    return new Made(looked, result, added, null);
+    if (result.way() != DataFile.Way.COPIED) {
+      return new Made(looked, result, null, null, Map.of());
+    }
+    AddFile added = CopiedActions.added(looked, result, places);
+    Map<String, Long> files = new HashMap<>(Map.of(added.path(), added.size()));
+    if (result.vector() != null) {
+      files.put(places.relative(result.vector()), CopiedVectors.length(looked.file()));
+    }
+    return new Made(looked, result, added, null, files);
   }
 
   static Made rewritten(FilePlan.Looked looked, Rewrites.Rewrite rewrite) {
-    return new Made(looked, FileResult.toRewrite(0, looked.reason()), null, rewrite);
+    return new Made(
+        looked, FileResult.toRewrite(0, looked.reason()), null, rewrite, rewrite.files());
   }
 
-  /** What was written for it. */
-  List<AddFile> files() {
-    if (rewrite != null) {
-      return rewrite.written();
-    }
-    return added == null ? List.of() : List.of(added);
+  /** The same of what the log says of the file by now, for which it is right. */
+  Made updated(FilePlan.Looked now, FilePlaces places) {
+    return of(now, hasVectorOf(now.file()) ? result : result.withVector(null), places);
+  }
+
+  private boolean hasVectorOf(AddFile now) {
+    return Objects.equals(looked.file().deletionVector(), now.deletionVector());
+  }
+
+  /** Whether a file is on the storage, and its deletion vector, as copies are by their names. */
+  boolean isStored(Map<String, Long> copies) {
+    return added == null
+        || Objects.equals(copies.get(FilePlaces.nameOf(result.target())), result.size())
+            && (result.vector() == null
+                || Objects.equals(
+                    copies.get(FilePlaces.nameOf(result.vector())),
+                    CopiedVectors.length(looked.file())));
   }
 
   boolean isOf(AddFile file) {
@@ -46,7 +71,8 @@ record Made(FilePlan.Looked looked, FileResult result, AddFile added, Rewrites.R
   boolean isRightFor(FilePlan.Looked now) {
     return switch (result.way()) {
       case KEPT -> now.mayStay();
-      case COPIED -> now.reason() == null;
+      case COPIED ->
+          now.reason() == null && (hasVectorOf(now.file()) || !CopiedVectors.isForeign(now.file()));
       default -> false;
     };
   }

@@ -3,7 +3,9 @@ package sparkext.leave;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
@@ -30,6 +32,11 @@ final class Rewrites {
 
     int numSources() {
       return numSources;
+    }
+
+    /** The paths in the log, with the sizes. */
+    Map<String, Long> files() {
+      return written.stream().collect(Collectors.toMap(AddFile::path, AddFile::size));
     }
 
     /** With the rows of all. */

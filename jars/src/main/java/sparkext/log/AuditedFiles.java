@@ -37,8 +37,7 @@ import org.apache.spark.util.SerializableConfiguration;
  */
 final class AuditedFiles {
   private static final int TASKS_PER_CORE = 8;
-  private static final String VECTOR =
-      "deletionVector STRUCT<storageType: STRING, pathOrInlineDv: STRING, `offset`: INT>";
+  private static final String VECTOR = "deletionVector " + LoggedVector.FIELDS;
   private static final StructType ADD =
       StructType.fromDDL(
           "path STRING, partitionValues MAP<STRING, STRING>, size BIGINT, stats STRING, " + VECTOR);
@@ -102,7 +101,7 @@ final class AuditedFiles {
     }
   }
 
-  /** One row a file: path, size, partition columns, statistics, and the version that added it. */
+  /** One row a file: what the log says of it last, and the version that added it. */
   private Dataset<Row> live() {
     LogListing.Checkpoint checkpoint = log.newestCheckpoint();
     long base = checkpoint == null ? -1 : checkpoint.version();
@@ -115,14 +114,21 @@ final class AuditedFiles {
         .get()
         .groupBy("path", "vector")
         .agg(
-            expr("max_by(struct(isAdd, size, partitionColumns, statistics), version)"
+            expr("max_by(struct(isAdd, size, partitionColumns, statistics,"
+                    + " deletionVector), version)"
                     + " FILTER (WHERE inCheckpoint OR version > "
                     + base
                     + ")")
                 .as("last"),
             expr("max(version) FILTER (WHERE isAdd AND NOT inCheckpoint)").as("added"))
         .where("last.isAdd")
-        .select("path", "last.size", "last.partitionColumns", "last.statistics", "added");
+        .select(
+            "path",
+            "last.size",
+            "last.partitionColumns",
+            "last.statistics",
+            "last.deletionVector",
+            "added");
   }
 
   /** None where log cleanup, or who copied the table, left a checkpoint alone. */
@@ -152,6 +158,7 @@ final class AuditedFiles {
                 lit(false).as("inCheckpoint"),
                 expr("coalesce(add.path, remove.path)").as("path"),
                 vector("coalesce(add.deletionVector, remove.deletionVector)"),
+                col("add.deletionVector"),
                 expr("add IS NOT NULL").as("isAdd"),
                 col("add.size").as("size"),
                 partitionColumns(),
@@ -179,6 +186,7 @@ final class AuditedFiles {
                 lit(true).as("inCheckpoint"),
                 col("add.path").as("path"),
                 vector("add.deletionVector"),
+                col("add.deletionVector"),
                 lit(true).as("isAdd"),
                 col("add.size").as("size"),
                 partitionColumns(),

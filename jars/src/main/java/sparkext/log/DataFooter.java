@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -9,10 +10,12 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+import sparkext.parquet.BrokenVectorException;
 import sparkext.parquet.FileColumn;
 import sparkext.parquet.MissingFileException;
 import sparkext.parquet.NotCopiedException;
 import sparkext.parquet.NotParquetException;
+import sparkext.parquet.StoredVector;
 
 /** What a data file's footer says, or why it does not. */
 record DataFooter(List<FileColumn> columns, String problem) {
@@ -44,6 +47,31 @@ record DataFooter(List<FileColumn> columns, String problem) {
       return new DataFooter(null, MISSING);
     } catch (NotParquetException | NotCopiedException unreadable) {
       return new DataFooter(null, unreadable.getMessage());
+    }
+  }
+
+  /**
+   * Reads a file of deletion vectors, which have no columns.
+   *
+   * @param place absolute; null where the log's path is none
+   * @param length of the file; null where it is not in the table's folder, or missing
+   */
+  static DataFooter ofVectors(Configuration configuration, Path place, Long length)
+      throws IOException {
+    if (place == null) {
+      return new DataFooter(null, "its path is no URI of a file");
+    }
+    try {
+      Long known =
+          length == null
+              ? place.getFileSystem(configuration).getFileStatus(place).getLen()
+              : length;
+      StoredVector.requireNothingElse(configuration, place, known);
+      return EMPTY;
+    } catch (FileNotFoundException | MissingFileException missing) {
+      return new DataFooter(null, MISSING);
+    } catch (BrokenVectorException broken) {
+      return new DataFooter(null, broken.getMessage());
     }
   }
 

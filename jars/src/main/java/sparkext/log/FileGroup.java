@@ -16,6 +16,8 @@ import sparkext.parquet.FileColumn;
  * @param statistics the paths in {@code minValues}, {@code maxValues} and {@code nullCount}
  * @param columns by their footers; null where these were not read, or could not be
  * @param problem why a footer could not be read; {@code missing} where there is no file
+ * @param vector the file of the example's deletion vector, where that was read and could not be
+ * @param vectorProblem why not; {@code missing} where there is no file
  */
 public record FileGroup(
     String example,
@@ -26,21 +28,22 @@ public record FileGroup(
     List<String> folders,
     List<List<String>> statistics,
     List<FileColumn> columns,
-    String problem) {
+    String problem,
+    String vector,
+    String vectorProblem) {
   /** What those that are alike have in common. */
   FileGroup kind() {
-    return of("", 0, 0);
+    return of("", null, 0, 0);
   }
 
   /** One group of two of a kind, with the example whose name comes first. */
   FileGroup plus(FileGroup other) {
+    FileGroup first = other.example.compareTo(example) < 0 ? other : this;
     return of(
-        other.example.compareTo(example) < 0 ? other.example : example,
-        numFiles + other.numFiles,
-        sizeInBytes + other.sizeInBytes);
+        first.example, first.vector, numFiles + other.numFiles, sizeInBytes + other.sizeInBytes);
   }
 
-  private FileGroup of(String anExample, long files, long size) {
+  private FileGroup of(String anExample, String itsVector, long files, long size) {
     return new FileGroup(
         anExample,
         files,
@@ -50,6 +53,8 @@ public record FileGroup(
         folders,
         statistics,
         columns,
-        problem);
+        problem,
+        itsVector,
+        vectorProblem);
   }
 }

@@ -18,8 +18,8 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.util.SerializableConfiguration;
 
 /**
- * What an executor does with data files: it reads their footers and puts those together that are
- * alike. A table has many files, and few kinds of them.
+ * What an executor does with data files: it reads their footers and deletion vectors, and puts
+ * those together that are alike. A table has many files, and few kinds of them.
  *
  * @param table its path, as a URI
  * @param changes the versions that change the table's metadata, oldest first
@@ -61,7 +61,14 @@ record FileGroups(
     Path place = DataFooter.place(path);
     Long size = file.getAs("size");
     Long added = file.getAs("added");
-    DataFooter footer = footer(place, size, file.<Boolean>getAs("isRead"));
+    boolean isRead = file.<Boolean>getAs("isRead");
+    DataFooter footer = footer(place, size, isRead);
+    LoggedVector vector = isRead ? LoggedVector.of(file.getAs("deletionVector")) : null;
+    String vectorProblem =
+        vector == null
+            ? null
+            : vector.problem(
+                configuration.value().value(), absolute(DataFooter.place(vector.path())));
     return new FileGroup(
         path,
         1,
@@ -71,15 +78,21 @@ record FileGroups(
         DataFooter.folders(place),
         MAPPER.readValue(file.<String>getAs("statistics"), new TypeReference<>() {}),
         footer.columns(),
-        footer.problem());
+        footer.problem(),
+        vectorProblem == null ? null : vector.path(),
+        vectorProblem);
   }
 
   private DataFooter footer(Path given, Long size, boolean isRead) throws IOException {
     if (given != null && size != null && !isRead) {
       return DataFooter.NOT_READ;
     }
-    Path absolute =
-        given == null || given.isAbsolute() ? given : new Path(new Path(URI.create(table)), given);
-    return DataFooter.of(configuration.value().value(), absolute, size);
+    return DataFooter.of(configuration.value().value(), absolute(given), size);
+  }
+
+  private Path absolute(Path given) {
+    return given == null || given.isAbsolute()
+        ? given
+        : new Path(new Path(URI.create(table)), given);
   }
 }

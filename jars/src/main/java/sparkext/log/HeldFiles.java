@@ -6,10 +6,13 @@ import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.lit;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
-import org.apache.spark.api.java.function.MapFunction;
+import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
@@ -27,8 +30,7 @@ import org.apache.spark.util.SerializableConfiguration;
  */
 final class HeldFiles {
   private static final int TASKS_PER_CORE = 8;
-  private static final String VECTOR =
-      "deletionVector: STRUCT<storageType: STRING, pathOrInlineDv: STRING, `offset`: INT>";
+  private static final String VECTOR = "deletionVector: " + LoggedVector.FIELDS;
   private static final StructType ACTIONS =
       StructType.fromDDL(
           "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, size: BIGINT, stats: STRING, "
@@ -76,6 +78,7 @@ final class HeldFiles {
                 col("statistics"),
                 col("length"),
                 col("time"),
+                col("isVector"),
                 col("isFolder"),
                 col("isHidden"))
             .repartition(context.defaultParallelism() * TASKS_PER_CORE)
@@ -114,7 +117,8 @@ final class HeldFiles {
             expr(added).as("added"),
             expr(isNewer).as("inCheckpoint"),
             expr("max(deletionTimestamp)").as("removed"),
-            expr("bool_or(isCdc)").as("isCdc"))
+            expr("bool_or(isCdc)").as("isCdc"),
+            expr("bool_and(isVector)").as("isVector"))
         .groupBy("key")
         .agg(
             expr("CASE WHEN bool_or(coalesce(isLive, false)) THEN 'live'"
@@ -125,9 +129,17 @@ final class HeldFiles {
             expr("CASE WHEN min(inCheckpoint) < min(added) THEN NULL ELSE min(added) END")
                 .as("added"),
             expr("max(removed)").as("removed"),
+            expr("bool_and(isVector)").as("isVector"),
             expr("max_by(last, isLive) FILTER (WHERE isLive)").as("last"))
         .select(
-            "key", "kind", "size", "added", "removed", "last.partitionColumns", "last.statistics");
+            "key",
+            "kind",
+            "size",
+            "added",
+            "removed",
+            "isVector",
+            "last.partitionColumns",
+            "last.statistics");
   }
 
   private List<Path> commits() {
@@ -154,6 +166,8 @@ final class HeldFiles {
             expr("concat_ws('@', v.storageType, v.pathOrInlineDv, v.`offset`)"
                     .replace("v.", "coalesce(add.deletionVector, remove.deletionVector)."))
                 .as("vector"),
+            expr("coalesce(add.deletionVector, remove.deletionVector)").as("deletionVector"),
+            lit(false).as("isVector"),
             expr("add IS NOT NULL").as("isAdd"),
             expr("cdc IS NOT NULL").as("isCdc"),
             expr("coalesce(add.size, remove.size, cdc.size)").as("size"),
@@ -163,22 +177,41 @@ final class HeldFiles {
             col("add.stats").as("statistics"));
   }
 
-  /** Paths as the folder's listing has them, and of statistics their paths alone. */
+  /**
+   * Paths as the folder's listing has them, and of statistics their paths alone; and a row more for
+   * the file of a deletion vector, which is live as long as one of its data files is.
+   */
   private Dataset<Row> withKeys(Dataset<Row> actions) {
     StructType schema = actions.schema();
-    int key = schema.fieldIndex("key");
-    int statistics = schema.fieldIndex("statistics");
     String root = folder.root();
-    MapFunction<Row, Row> change =
+    FlatMapFunction<Row, Row> change =
         row -> {
-          Object[] values = new Object[row.length()];
-          for (int i = 0; i < values.length; i++) {
-            values[i] = row.get(i);
+          String key = HeldGroups.key(root, row.getAs("key"));
+          Map<String, Object> changes = new HashMap<>();
+          changes.put("key", key);
+          changes.put("statistics", StatisticsPaths.of(row.getAs("statistics")));
+          List<Row> rows = new ArrayList<>(List.of(changed(row, schema, changes)));
+          String vector = LoggedVector.path(row.getAs("deletionVector"));
+          if (vector != null) {
+            changes.put("key", HeldGroups.key(root, vector));
+            changes.put("vector", key + "@" + row.getAs("vector"));
+            changes.put("isVector", true);
+            changes.put("size", null);
+            changes.put("partitionColumns", List.of());
+            changes.put("statistics", StatisticsPaths.of(null));
+            rows.add(changed(row, schema, changes));
           }
-          values[key] = HeldGroups.key(root, row.getString(key));
-          values[statistics] = StatisticsPaths.of(row.getString(statistics));
-          return RowFactory.create(values);
+          return rows.iterator();
         };
-    return actions.map(change, Encoders.row(schema));
+    return actions.flatMap(change, Encoders.row(schema));
+  }
+
+  private static Row changed(Row row, StructType schema, Map<String, Object> changes) {
+    Object[] values = new Object[row.length()];
+    for (int i = 0; i < values.length; i++) {
+      String name = schema.fields()[i].name();
+      values[i] = changes.containsKey(name) ? changes.get(name) : row.get(i);
+    }
+    return RowFactory.create(values);
   }
 }

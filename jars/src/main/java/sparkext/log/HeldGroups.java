@@ -19,8 +19,8 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.util.SerializableConfiguration;
 
 /**
- * What an executor does with all files of a table: it reads their footers and puts those together
- * that are alike.
+ * What an executor does with all files of a table: it reads their footers, and deletion vectors,
+ * and puts those together that are alike.
  *
  * @param root the table's folder, as a URI
  * @param changes the versions that change the table's metadata, oldest first
@@ -34,11 +34,11 @@ record HeldGroups(
   private static final String CHANGE_DATA = "changeData";
   private static final String CHANGE_DATA_FOLDER = "_change_data/";
 
-  /**
-   * Delta's deletion vectors, and checksums that Hadoop keeps beside files: they have no values.
-   */
-  private static final Pattern WITHOUT_VALUES =
-      Pattern.compile("(?:deletion_vector_[0-9a-f-]{36}\\.bin|\\..+\\.crc)");
+  /** As Delta calls the files of deletion vectors. */
+  private static final Pattern VECTOR = Pattern.compile("deletion_vector_[0-9a-f-]{36}\\.bin");
+
+  /** Checksums that Hadoop keeps beside files: they have no values. */
+  private static final Pattern HADOOP_CHECKSUM = Pattern.compile("\\..+\\.crc");
 
   @Override
   public Iterator<String> call(Iterator<Row> files) throws IOException {
@@ -137,8 +137,15 @@ record HeldGroups(
     if (isFolder || isEmpty) {
       return DataFooter.EMPTY;
     }
-    if (place != null && WITHOUT_VALUES.matcher(place.getName()).matches()) {
+    if (place != null && HADOOP_CHECKSUM.matcher(place.getName()).matches()) {
       return DataFooter.EMPTY;
+    }
+    boolean isVector =
+        row.isNullAt(row.fieldIndex("isVector"))
+            ? place != null && VECTOR.matcher(place.getName()).matches()
+            : row.<Boolean>getAs("isVector");
+    if (isVector) {
+      return DataFooter.ofVectors(configuration.value().value(), place, row.getAs("length"));
     }
     return DataFooter.of(configuration.value().value(), place, size);
   }

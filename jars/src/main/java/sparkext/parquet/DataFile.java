@@ -103,7 +103,7 @@ public final class DataFile {
         () ->
             copy(
                 () -> storages.openWhole(path, size),
-                () -> create(target),
+                () -> create(storages, target),
                 target,
                 mayStay,
                 checkpoint);
@@ -166,17 +166,13 @@ public final class DataFile {
       stream.close();
       return length;
     } catch (Throwable failed) {
-      try {
-        remove(target, stream);
-      } catch (IOException | RuntimeException besides) {
-        failed.addSuppressed(besides);
-      }
+      remove(storages, target, stream, failed);
       throw failed;
     }
   }
 
   /** Folders are made by the storage, or need not be: an object store has none. */
-  private OutputStream create(Path target) throws IOException {
+  static OutputStream create(Storages storages, Path target) throws IOException {
     FileSystem storage = storages.of(target);
     if (!LocalDisk.has(storage)) {
       return storage.create(target, false);
@@ -188,20 +184,31 @@ public final class DataFile {
     }
   }
 
-  /** Closing completes a file on a store of objects, unless it is aborted before. */
-  private void remove(Path target, OutputStream stream) throws IOException {
-    Uninterrupted.run(
-        () -> {
-          try (stream) {
-            if (stream instanceof S3Upload upload) {
-              upload.abort();
-            } else if (stream instanceof FSDataOutputStream upload
-                && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
-              upload.abort();
-            }
-          } finally {
-            storages.of(target).delete(target, false);
-          }
-        });
+  /**
+   * Removes what was written of a file. Closing completes a file on a store of objects, unless it
+   * is aborted before.
+   *
+   * @param failed what ended the writing
+   */
+  static void remove(Storages storages, Path target, OutputStream stream, Throwable failed) {
+    try {
+      Uninterrupted.run(() -> abortAndDelete(storages, target, stream));
+    } catch (IOException | RuntimeException besides) {
+      failed.addSuppressed(besides);
+    }
+  }
+
+  private static void abortAndDelete(Storages storages, Path target, OutputStream stream)
+      throws IOException {
+    try (stream) {
+      if (stream instanceof S3Upload upload) {
+        upload.abort();
+      } else if (stream instanceof FSDataOutputStream upload
+          && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
+        upload.abort();
+      }
+    } finally {
+      storages.of(target).delete(target, false);
+    }
   }
 }

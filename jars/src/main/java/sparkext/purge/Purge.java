@@ -84,7 +84,8 @@ final class Purge {
             columns,
             snapshot,
             Arrays.asList(snapshot.metadata().physicalPartitionSchema().fieldNames()),
-            places);
+            places,
+            /* isPurge= */ true);
   }
 
   /**
@@ -105,15 +106,19 @@ final class Purge {
         job.run(files, target, doing, CopyProgress.in(session.sparkContext()));
     for (FileJob.Done one : done) {
       if (one.result().way() == DataFile.Way.UNREADABLE) {
-        throw UsageTrackingErrors.unreadableDataFile(
-                places.absolute(one.looked().file().path()).toString(), one.result().reason())
-            .sneak();
+        throw one.refusal().sneak();
       }
     }
     return done;
   }
 
-  /** Copies those of some files that can be copied, or none if that fails. */
+  /**
+   * Copies those of some files that can be copied, or none if that fails.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE, also for a deletion vector
+   *     of a file that is not copied: Delta could not read that either, once it has committed
+   *     others
+   */
   void copy(Set<String> paths) {
     try {
       for (FileJob.Done done :
@@ -121,8 +126,7 @@ final class Purge {
         if (done.result().way() == DataFile.Way.COPIED) {
           copies.put(
               done.looked().file().path(),
-              CopiedActions.added(
-                  done.looked(), places.relative(done.result().target()), done.result().size()));
+              CopiedActions.added(done.looked(), done.result(), places));
         } else {
           LOG.info(
               "{} is left to Delta: {} {}",

@@ -44,7 +44,8 @@ public final class PurgeCommand {
   private PurgeCommand() {}
 
   /**
-   * Copies what can be copied of the files that are to be written anew.
+   * Copies what can be copied of the files that are to be written anew, and reads the deletion
+   * vectors of the others.
    *
    * @param executor an {@code OptimizeExecutor}, its session, snapshot, catalog table and context
    * @param partitions the files, by their partition values
@@ -58,7 +59,7 @@ public final class PurgeCommand {
       return partitions;
     }
     Seq<Tuple2<Object, Seq<AddFile>>> all = (Seq<Tuple2<Object, Seq<AddFile>>>) partitions;
-    Set<String> paths = withoutVectors(all);
+    Set<String> paths = paths(all);
     SparkSession session = (SparkSession) executor[1];
     Snapshot snapshot = (Snapshot) executor[2];
     Optional<ColumnPlan> plan =
@@ -189,13 +190,11 @@ public final class PurgeCommand {
     return context.reorg().exists(operation -> operation.getClass() == DeltaPurgeOperation.class);
   }
 
-  private static Set<String> withoutVectors(Seq<Tuple2<Object, Seq<AddFile>>> partitions) {
+  private static Set<String> paths(Seq<Tuple2<Object, Seq<AddFile>>> partitions) {
     Set<String> found = new HashSet<>();
     for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(partitions)) {
       for (AddFile file : CollectionConverters.asJava(partition._2())) {
-        if (file.deletionVector() == null) {
-          found.add(file.path());
-        }
+        found.add(file.path());
       }
     }
     return found;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.files;
+
+import java.util.UUID;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.DeletionVectorDescriptor;
+import scala.Option;
+import scala.Some;
+import sparkext.parquet.StoredVector;
+
+/**
+ * The deletion vectors of files that are copied.
+ *
+ * <p>A vector in the table's own folder stays where it is. One with an absolute path is copied with
+ * its file, since it is in the folder of a shallow clone's source, and VACUUM there or here removes
+ * it.
+ *
+ * <p>Source: Protocol, "Deletion Vector Descriptor Schema"; Delta 4.4.0, VacuumCommand.scala,
+ * {@code getDeletionVectorRelativePathAndSize}.
+ */
+public final class CopiedVectors {
+  private static final int UUID_LENGTH = 36;
+  private static final String ENDING = ".bin";
+
+  private CopiedVectors() {}
+
+  /** Whether a query reads a file's vector from an absolute path. */
+  public static boolean isForeign(AddFile file) {
+    DeletionVectorDescriptor vector = file.deletionVector();
+    return isStored(vector) && vector.storageType().equals("p");
+  }
+
+  /** Delta reads no vector without rows. */
+  private static boolean isStored(DeletionVectorDescriptor vector) {
+    return vector != null && !vector.storageType().equals("i") && vector.cardinality() != 0;
+  }
+
+  /** Returns what a query reads from a file of its own; null if there is nothing. */
+  static StoredVector stored(AddFile file, Path table) {
+    DeletionVectorDescriptor vector = file.deletionVector();
+    if (!isStored(vector)) {
+      return null;
+    }
+    int offset = (int) vector.offset().getOrElse(() -> 0);
+    return new StoredVector(uri(vector, table), offset, vector.sizeInBytes());
+  }
+
+  /** As it stands in the log, if that is no path: then the task says so. */
+  private static String uri(DeletionVectorDescriptor vector, Path table) {
+    try {
+      return vector.absolutePath(table).toUri().toString();
+    } catch (Exception | AssertionError noPath) { // Scala declares no checked exception
+      return vector.pathOrInlineDv();
+    }
+  }
+
+  /** Where Delta looks for a vector. */
+  static Path path(Path folder, UUID id) {
+    return DeletionVectorDescriptor.assembleDeletionVectorPath(folder, id, "");
+  }
+
+  /**
+   * Returns what the log says of a copied file's vector.
+   *
+   * @param path of the vector's copy in the log; null if the vector was not copied
+   */
+  static DeletionVectorDescriptor added(DeletionVectorDescriptor vector, String path) {
+    if (path == null) {
+      return vector;
+    }
+    int end = path.length() - ENDING.length();
+    int folder = path.lastIndexOf('/');
+    return DeletionVectorDescriptor.onDiskWithRelativePath(
+        UUID.fromString(path.substring(end - UUID_LENGTH, end)),
+        folder < 0 ? "" : path.substring(0, folder),
+        vector.sizeInBytes(),
+        vector.cardinality(),
+        new Some<>(StoredVector.FIRST),
+        Option.empty());
+  }
+
+  /** The length of the file with a vector's copy. */
+  public static long length(AddFile file) {
+    return stored(file, new Path("/")).lengthAlone();
+  }
+}

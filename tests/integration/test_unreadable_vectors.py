@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A deletion vector that is missing or broken is seen before anything is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spark_ext import UsageTracking
+from tests.support import vectors
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.leaving import data_files, disable, in_matrix, insert_one_file, live, untouched
+
+pytestmark = pytest.mark.without("auto-compact", "row-tracking")
+
+VECTORS = "'delta.enableDeletionVectors' = 'true'"
+UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
+
+
+def missing(file: Path) -> None:
+    file.unlink()
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def changed(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[:-5] + bytes([content[-5] ^ 1]) + content[-4:])
+
+
+def of_another_length(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + bytes([content[4] ^ 1]) + content[5:])
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+BROKEN = pytest.mark.broken_table("file_missing", "file_unreadable")
+BREAKING = pytest.mark.parametrize(
+    "break_it", [missing, changed, *in_matrix(cut_short, of_another_length, emptied)]
+)
+
+
+@pytest.fixture
+def deleted(table: Table) -> Table:
+    """Two files; a row of one of them was deleted."""
+    table.create("a INT, b STRING, d INT", TRACKED, NAME_MODE, VECTORS)
+    insert_one_file(table, "(1, 'x', 7), (2, 'x', 7)")
+    insert_one_file(table, "(3, 'y', 8), (4, 'y', 8)")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a = 4")
+    return table
+
+
+def tracking(table: Table) -> UsageTracking:
+    return UsageTracking.forPath(table.spark, str(table.path))
+
+
+def vector_file(table: Table) -> Path:
+    """The file with the only vector, without what Hadoop keeps beside it."""
+    (add,) = [add for add in live(table.log).values() if "deletionVector" in add]
+    file = vectors.file_of(table.path, add["deletionVector"])
+    file.with_name(f".{file.name}.crc").unlink()
+    return file
+
+
+def refused(table: Table, file: Path, statement: Callable[[Table], object]) -> None:
+    """The statement is refused with the vector's path, and changes nothing."""
+    with untouched(table), table.refusal(UNREADABLE) as refusal:
+        statement(table)
+    assert file.name in refusal.value.getMessageParameters()["path"]
+
+
+@BROKEN
+@BREAKING
+def test_removal_is_refused(deleted: Table, break_it: Callable[[Path], None]) -> None:
+    deleted.alter("RENAME COLUMN b TO c")
+    file = vector_file(deleted)
+    content = file.read_bytes()
+    break_it(file)
+
+    refused(deleted, file, disable)
+    refused(
+        deleted,
+        file,
+        lambda table: tracking(table).disable_column_mapping(
+            dry_run=True, exact=True, progress=None
+        ),
+    )
+
+    file.write_bytes(content)
+    disable(deleted)
+    assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
+
+
+@BROKEN
+def test_align_is_refused(deleted: Table) -> None:
+    deleted.alter("RENAME COLUMN b TO c")
+    file = vector_file(deleted)
+    content = file.read_bytes()
+    changed(file)
+    files = data_files(deleted.path)
+
+    with refusal(UNREADABLE) as refused:
+        tracking(deleted).align_names(progress=None)
+
+    assert file.name in refused.value.getMessageParameters()["path"]
+    assert data_files(deleted.path) == files
+    assert deleted.log.configuration["delta.columnMapping.mode"] == "name"
+    file.write_bytes(content)
+    assert tracking(deleted).align_names(progress=None).aligned
+    assert deleted.rows("a, c") == [(1, "x"), (2, "x"), (3, "y")]
+
+
+@BROKEN
+def test_removal_is_refused_where_the_file_would_stay(deleted: Table) -> None:
+    deleted.alter("RENAME COLUMN b TO c")
+    deleted.alter("RENAME COLUMN c TO b")
+    file = vector_file(deleted)
+    file.unlink()
+
+    refused(deleted, file, disable)
+
+
+@BROKEN
+def test_removal_is_refused_where_the_file_is_rewritten(deleted: Table) -> None:
+    deleted.alter("RENAME COLUMN b TO c")
+    (add,) = [add for add in live(deleted.log).values() if "deletionVector" in add]
+    deleted.log.append_foreign({"add": {**add, "stats": "{}", "dataChange": False}})
+    file = vector_file(deleted)
+    file.unlink()
+
+    refused(deleted, file, disable)
+
+
+@BROKEN
+@BREAKING
+def test_purge_is_refused(deleted: Table, break_it: Callable[[Path], None]) -> None:
+    deleted.alter("DROP COLUMN d")
+    file = vector_file(deleted)
+    break_it(file)
+
+    refused(deleted, file, lambda table: table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)"))
+
+
+@BROKEN
+def test_a_free_removal_reads_no_vector(deleted: Table) -> None:
+    vector_file(deleted).unlink()
+
+    log = disable(deleted)
+
+    assert not log.actions("add")
