@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from spark_ext.log.actions import TableLog
 from spark_ext.log.replay import State
 
+# How bad a finding is. Damage: by the protocol or the RFC the table is not as it must be. Risk:
+# it is, and readers that do not follow the protocol may be misled.
+DAMAGE, RISK = "damage", "risk"
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One violation.
+    """What a check found.
 
     Args:
         version: The version in which it came, or that it is about; None where that is not known.
@@ -21,6 +25,8 @@ class Finding:
         file: A data file as its `add` action has it, or one in `_delta_log`.
         message: What is wrong, and what it means for who uses the table.
         remedy: What to do.
+        severity: `damage` if the table is not as the protocol or the RFC demand; `risk` if it is,
+            and readers that do not follow the protocol may be misled.
     """
 
     version: int | None
@@ -29,6 +35,7 @@ class Finding:
     file: str | None
     message: str
     remedy: str
+    severity: str = DAMAGE
 
 
 # The table's log, and its replay: at least one state, oldest first.

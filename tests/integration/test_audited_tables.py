@@ -24,7 +24,7 @@ from tests.support.table_log import FLAG
 pytestmark = pytest.mark.without("auto-compact")
 
 NO_FLAG = pytest.mark.broken_table("feature_without_flag", "file_missing")
-COLUMNS = ["version", "check", "column", "file", "message", "remedy"]
+COLUMNS = ["version", "check", "column", "file", "message", "remedy", "severity"]
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_the_command_tells_people_what_to_do(broken: Table, capsys: Any) -> None
     assert main(["audit", str(broken.path)]) == 1
 
     out = capsys.readouterr().out
-    assert out.startswith(f"{broken.path}: 2 findings, the worst first\n")
+    assert out.startswith(f"{broken.path}: 2 findings (2 damage), worst first\n")
     assert out.count("What to do: ") == 2
 
 

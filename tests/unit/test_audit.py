@@ -642,21 +642,30 @@ class TestApi:
 class TestResult:
     WORST = Finding(3, "uuid_missing", "`a\nb`", None, "It is <so>.", "Do that.")
     OTHER = Finding(None, "file_missing", None, "part-0", "It is gone.", "Bring it.")
+    RISK = Finding(1, "name_of_another", "a", None, "It misleads.", "Align.", "risk")
 
     def test_people_read_it_in_a_table_and_then_what_to_do(self) -> None:
         assert repr(AuditResult("db.t", (self.WORST, self.OTHER))).splitlines() == [
-            "db.t: 2 findings, the worst first",
+            "db.t: 2 findings (2 damage), worst first",
             "",
-            "   version  check         column  file",
-            "-  -------  ------------  ------  ------",
-            "1        3  uuid_missing  `a\\nb`",
-            "2           file_missing          part-0",
+            "   severity  version  check         column  file",
+            "-  --------  -------  ------------  ------  ------",
+            "1  damage          3  uuid_missing  `a\\nb`",
+            "2  damage             file_missing          part-0",
             "",
             "1. It is <so>.",
             "   What to do: Do that.",
             "2. It is gone.",
             "   What to do: Bring it.",
         ]
+
+    def test_findings_are_counted_by_severity(self) -> None:
+        result = AuditResult("db.t", (self.WORST, self.OTHER, self.RISK))
+
+        assert (result.num_damages, result.num_risks) == (2, 1)
+        assert repr(result).startswith("db.t: 3 findings (2 damage, 1 risk), worst first\n")
+        assert repr(AuditResult("db.t", (self.RISK,))).startswith("db.t: 1 finding (1 risk)\n")
+        assert [found["severity"] for found in result.as_objects()] == ["damage", "damage", "risk"]
 
     def test_a_notebook_shows_it_escaped(self) -> None:
         html = AuditResult("db.t", (self.WORST,))._repr_html_()
