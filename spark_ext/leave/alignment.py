@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from spark_ext.errors import ModeIdLostError, NamesNotAlignableError, NotMappedError
 from spark_ext.leave.exits import BLOCKED, ColumnMappingExit
-from spark_ext.leave.reasons import REMOVAL_SETTING
+from spark_ext.leave.reasons import blocking, in_words
 from spark_ext.leave.rewrite_reasons import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
@@ -38,6 +38,7 @@ class AligningTable:
 
     Args:
         name: As SQL wants it.
+        version: Its newest version, read before the rest was.
         mode: Its column mapping mode, in lower case.
         flag: None for an untracked table; one that is missing or no boolean counts as true.
         aligning: The mode that it had when the way began; None where none has.
@@ -45,6 +46,7 @@ class AligningTable:
     """
 
     name: str
+    version: int
     mode: str
     flag: bool | None
     aligning: str | None
@@ -84,7 +86,9 @@ def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, .
     if table.mode == MODE_ID and not to_name_mode:
         raise ModeIdLostError(table=table.name)
     if table.unmapped.cost == BLOCKED:
-        raise NamesNotAlignableError(table=table.name, reasons=_told(table.unmapped))
+        raise NamesNotAlignableError(
+            table=table.name, reasons=in_words(blocking(table.unmapped.reasons))
+        )
     return (*_leaving(table), *_tracking(table), *_end(table))
 
 
@@ -117,9 +121,3 @@ def _end(table: AligningTable) -> tuple[str, ...]:
 def _set(name: str, properties: dict[str, str]) -> str:
     pairs = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
     return f"ALTER TABLE {name} SET TBLPROPERTIES ({pairs})"
-
-
-def _told(step: ColumnMappingExit) -> str:
-    others = {REMOVAL_SETTING, *_NOT_ALIGNED}
-    blocking = (why for why in step.reasons if why.reason not in others)
-    return ", ".join(" ".join(filter(None, (w.reason, w.name, w.detail))) for w in blocking)

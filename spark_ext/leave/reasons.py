@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from spark_ext.leave.rewrite_reasons import PHYSICAL_NAME_DIFFERS, reserved_columns, rewrite_reasons
+from spark_ext.leave.rewrite_reasons import (
+    FILES_READ_BY_ID,
+    HAS_DROPPED_OR_RENAMED,
+    NOT_TRACKED,
+    PHYSICAL_NAME_DIFFERS,
+    reserved_columns,
+    rewrite_reasons,
+)
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
     has_physical_name,
@@ -22,6 +29,8 @@ from spark_ext.model.keys import (
 from spark_ext.model.metadata import TableFacts, TableMetadata
 from spark_ext.model.schema import Path, quoted, walk
 
+CONFLICT = "CONFLICT"
+EARLIER_STAGE = "EARLIER_STAGE"
 INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
 MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
@@ -31,19 +40,29 @@ REMOVAL_SETTING = "REMOVAL_SETTING"
 RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
 RETENTION_PERIOD = "RETENTION_PERIOD"
 
+# Why files are copied or rewritten, once nothing blocks that.
+_OF_FILES = {
+    NOT_TRACKED,
+    HAS_DROPPED_OR_RENAMED,
+    PHYSICAL_NAME_DIFFERS,
+    FILES_READ_BY_ID,
+    REMOVAL_SETTING,
+}
+
 
 @dataclass(frozen=True)
 class Reason:
     """Why an exit costs what it costs.
 
     Args:
-        reason: That of a `RewriteReason`, or `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
-            statement that set the mode only; where names differ, older versions have the values),
+        reason: That of a `RewriteReason`, or `EARLIER_STAGE`, `INVALID_COLUMN_NAME`,
+            `MAPPING_METADATA_LEFT` (by a statement that set the mode only; where names differ,
+            older versions have the values),
             `OTHER_FEATURE`, `OTHER_SESSIONS` (those without spark-ext may write by names of
             before), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
             `RETENTION_PERIOD`.
-        name: The column's path, quoted where SQL wants it, or the feature that it is about; None
-            where it is about the table.
+        name: The column's path, quoted where SQL wants it, or the feature or the stage that it is
+            about; None where it is about the table.
         detail: The column's physical name, its invalid characters, its reserved name, the
             version, the setting, or the period.
     """
@@ -51,6 +70,29 @@ class Reason:
     reason: str
     name: str | None = None
     detail: str | None = None
+
+
+def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """The reasons that block a stage, without those for which files are touched once it is free."""
+    return tuple(why for why in reasons if why.reason not in _OF_FILES)
+
+
+def in_words(reasons: Iterable[Reason]) -> str:
+    """Reasons for the text of an error; white space, which is invalid in a name, is shown.
+
+    Example:
+        >>> in_words([Reason(INVALID_COLUMN_NAME, "`a b`", " "), Reason(OTHER_FEATURE, "x")])
+        "INVALID_COLUMN_NAME `a b` ' ', OTHER_FEATURE x"
+    """
+    return ", ".join(" ".join(_words(why)) for why in reasons)
+
+
+def _words(why: Reason) -> Iterable[str]:
+    yield why.reason
+    if why.name is not None:
+        yield why.name
+    if why.detail is not None:
+        yield why.detail if why.detail == "".join(why.detail.split()) else repr(why.detail)
 
 
 def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:

@@ -55,7 +55,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static final StructType NAMED =
       StructType.fromDDL(
           "name STRING, sqlName STRING, tracked BOOLEAN, hasDroppedOrRenamed STRING,"
-              + " jarVersion STRING");
+              + " jarVersion STRING, version BIGINT");
 
   private final String name;
   private final Option option;
@@ -154,7 +154,14 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
             .get(UsageTrackingFeature.FLAG);
     return new Relation(
         NAMED,
-        List.of(RowFactory.create(table.name(), table.sqlName(), tracked, flag, Versions.ours())));
+        List.of(
+            RowFactory.create(
+                table.name(),
+                table.sqlName(),
+                tracked,
+                flag,
+                Versions.ours(),
+                snapshot.version())));
   }
 
   private Relation answer(Arguments arguments)
