@@ -22,6 +22,7 @@ from spark_ext.leave.alignment import AligningTable
 from spark_ext.leave.exits import EXITS, ColumnMappingExit
 from spark_ext.model.column_mapping import mode_of
 from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.former_ids import aligning_mode
 from spark_ext.model.keys import ALIGNING, FEATURE_NAME, FEATURE_PROPERTY
 from spark_ext.wire.rows import of_row
 
@@ -279,12 +280,13 @@ class UsageTracking:
         table = self._table()
         shown = self._spark.sql(f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
         properties = {row["key"]: row["value"] for row in shown}
+        aligning = properties.get(ALIGNING)
         return AligningTable(
             name=table["sqlName"],
             version=table["version"],
             mode=mode_of(properties),
             flag=flag_of(table),
-            aligning=properties.get(ALIGNING),
+            aligning=None if aligning is None else aligning_mode(aligning),
             unmapped=self._exits(exact=False)[0],
         )
 
