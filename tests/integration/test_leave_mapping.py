@@ -56,6 +56,7 @@ def test_another_exit_is_refused(table: Table) -> None:
         tracking(table).disable_column_mapping(until="everyone")  # type: ignore[arg-type]
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 @pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
 def test_names_that_are_illegal_without_mapping_are_refused(table: Table, until: Until) -> None:
     table.create_tracked("a INT, s STRUCT<`b=c`: INT>")
@@ -446,6 +447,7 @@ def test_mapping_keys_that_block_are_left_alone(table: Table) -> None:
     assert table.log.fields["a"].metadata == mapped
 
 
+@pytest.mark.without("deletion-vectors")
 @pytest.mark.broken_table("mapping_keys_left")
 def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> None:
     """Delta takes the mode in another letter case off alone, and DROP FEATURE for all data."""
@@ -530,6 +532,7 @@ def test_a_copy_beside_an_append_reports_its_own_commit(table: Table) -> None:
     assert removed.version_after == removed.version_before + 2
 
 
+@pytest.mark.without("deletion-vectors")
 @pytest.mark.matrix
 def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:
     conf("spark.databricks.delta.tableFeatures.fastDropFeature.enabled", "false")

@@ -358,6 +358,19 @@ NAMES_OF_OTHERS: dict[str, tuple[list[Version], list[FileGroup], list[tuple[int,
 
 
 @pytest.mark.parametrize("case", NAMES_OF_OTHERS)
+def test_the_name_of_another_is_a_risk_and_no_damage(case: str) -> None:
+    versions, files, _ = NAMES_OF_OTHERS[case]
+
+    findings = audit(log_of(*versions, files=tuple(files)))
+
+    for finding in findings:
+        expected = "risk" if finding.check == "name_of_another" else "damage"
+        assert finding.severity == expected
+    severities = [finding.severity for finding in findings]
+    assert severities == sorted(severities)
+
+
+@pytest.mark.parametrize("case", NAMES_OF_OTHERS)
 def test_a_column_whose_name_is_that_of_another_in_files_is_found(case: str) -> None:
     versions, files, expected = NAMES_OF_OTHERS[case]
 
