@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
+import pyarrow.parquet
 import pytest
 
 from spark_ext import Progress, UsageTracking
@@ -52,6 +55,22 @@ def removal(table: Table) -> TableLog:
     return log.at(next(removals))
 
 
+def false_names(table: Table) -> list[Any]:
+    """The fields of Spark's schemas in footers whose physical name there is another."""
+    found: list[Any] = []
+
+    def look(value: dict[str, Any]) -> dict[str, Any]:
+        physical = value.get("metadata", {}).get("delta.columnMapping.physicalName")
+        if physical not in (None, value.get("name")):
+            found.append(value)
+        return value
+
+    for file in table.log.live_files:
+        told = pyarrow.parquet.read_schema(table.path / file).metadata
+        json.loads(told[b"org.apache.spark.sql.parquet.row.metadata"], object_hook=look)
+    return found
+
+
 def beside(number: int, act: Callable[[], object]) -> Callable[[Progress], None]:
     """Acts just before the statement of this number begins."""
     begun: list[str] = []
@@ -77,11 +96,13 @@ def test_every_id_and_the_highest_stay(table: Table, properties: tuple[str, ...]
     misled(table, *properties)
     before, most = table.log.ids, table.log.max_column_id
     assert most > max(before.values())
+    assert false_names(table)
 
     assert usage(table).align_names(to_name_mode=True, progress=None).aligned
 
     assert (table.log.ids, table.log.max_column_id) == (before, most)
     assert ALIGNING not in table.log.configuration
+    assert false_names(table) == []
     in_files = removal(table).parquet_field_ids()
     assert in_files == {path: id for path, id in before.items() if path != "city"}
     table.alter("ADD COLUMN fare INT")
