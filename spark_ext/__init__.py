@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spark_ext.api.audit_result import AuditResult
     from spark_ext.api.dropped_result import DroppedColumns
     from spark_ext.api.progress import Progress
+    from spark_ext.api.statements import StatementResult
     from spark_ext.api.status import ColumnMappingStatus
     from spark_ext.api.survey import SurveyProgress, survey
     from spark_ext.api.survey_result import Survey
@@ -53,6 +54,7 @@ __all__ = [
     "Progress",
     "Reason",
     "SparkExtError",
+    "StatementResult",
     "Survey",
     "SurveyProgress",
     "SurveySums",
@@ -84,6 +86,7 @@ _MODULES = {
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.leave.reasons",
     "SparkExtError": "spark_ext.errors",
+    "StatementResult": "spark_ext.api.statements",
     "Survey": "spark_ext.api.survey_result",
     "SurveyProgress": "spark_ext.api.survey",
     "SurveySums": "spark_ext.leave.survey_sums",

@@ -102,7 +102,13 @@ class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING
     """A progress callback raised, while the statement that it was called for had no error."""
 
 
-# Refusals of align_names().
+# Refusals of disable_column_mapping() and align_names().
+
+
+class ColumnMappingNotRemovableError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
+):
+    """A table that cannot reach the stage of removal that is asked for."""
 
 
 class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from spark_ext.api.statements import StatementResult, counted_in_words
 from spark_ext.errors import AlignmentOvertakenError, NotMappedError
 from spark_ext.leave.alignment import AligningTable, marking_statement, statements_left
-from spark_ext.leave.exits import NOTHING, disabling_statement
+from spark_ext.leave.exits import NOTHING, ColumnMappingExit, disabling_statement
+from spark_ext.model.metadata import FileCount
 from spark_ext.show.tables import cell, facts_as_html, facts_as_text
 
 
@@ -22,11 +24,11 @@ class NameAlignment:
         aligned: Whether column mapping is on, the flag false, and every physical name the logical
             one.
         mode: The column mapping mode, as it is.
-        cost: What leaving column mapping, the first step, costs: as in `ColumnMappingExit`, and
-            `NOTHING` where that is done.
-        num_files: How many files are copied or rewritten for it at most; 0 without either.
+        cost: What the removal of column mapping, the first step, costs, or did cost in this call:
+            as in `ColumnMappingExit`; `NOTHING` if this call does not remove it.
+        num_files: How many files are copied or rewritten for it: at most, until it is done.
         size_in_bytes: Their size.
-        done: The statements that were run, in order.
+        done: What each statement did that was run, in order.
         statements: Those that are left.
     """
 
@@ -36,12 +38,30 @@ class NameAlignment:
     cost: str
     num_files: int
     size_in_bytes: int
-    done: tuple[str, ...]
+    done: tuple[StatementResult, ...]
     statements: tuple[str, ...]
+
+    @property
+    def kept(self) -> FileCount | None:
+        """Files that the removal kept; None until it is done, or if its commit does not tell."""
+        return self._of_removal(lambda result: result.kept)
+
+    @property
+    def copied(self) -> FileCount | None:
+        """Files of which the removal copied the bytes; None as for `kept`."""
+        return self._of_removal(lambda result: result.copied)
+
+    @property
+    def rewritten(self) -> FileCount | None:
+        """Files that the removal had Delta rewrite; None as for `kept`."""
+        return self._of_removal(lambda result: result.rewritten)
+
+    def _of_removal(self, count: Callable[[StatementResult], FileCount | None]) -> FileCount | None:
+        return next((found for found in map(count, self.done) if found is not None), None)
 
     def __repr__(self) -> str:
         parts = [
-            f"\n{title}:\n  " + "\n  ".join(map(cell, statements))
+            f"\n{title}:\n  " + "\n  ".join(statements)
             for title, statements in self._parts().items()
         ]
         return "\n".join([facts_as_text(self._facts()), *parts])
@@ -51,23 +71,32 @@ class NameAlignment:
         return facts_as_html(self._facts() | parts)
 
     def _facts(self) -> dict[str, Any]:
-        return {
+        counted = counted_in_words(self.kept, self.copied, self.rewritten)
+        at_most = f"at most {self.num_files:,} ({self.size_in_bytes:,} bytes)"
+        facts: dict[str, Any] = {
             "table": self.table,
             "aligned": self.aligned,
             "mode": self.mode,
             "cost": self.cost,
-            "files": f"at most {self.num_files:,}",
-            "bytes": f"at most {self.size_in_bytes:,}",
+            "files": counted or at_most,
         }
+        if self.done:
+            seconds = sum(result.seconds for result in self.done)
+            versions = self.done[0].version_before, self.done[-1].version_after
+            facts |= {"seconds": f"{seconds:.1f}", "versions": "{} to {}".format(*versions)}
+        return facts
 
     def _parts(self) -> dict[str, tuple[str, ...]]:
-        parts = {"done": self.done, "left": self.statements}
+        parts = {
+            "done": tuple(map(str, self.done)),
+            "left": tuple(map(cell, self.statements)),
+        }
         return {title: statements for title, statements in parts.items() if statements}
 
 
 def align(
     look: Callable[[], AligningTable],
-    run: Callable[[str], None],
+    run: Callable[[str, int, ColumnMappingExit | None], StatementResult],
     *,
     dry_run: bool,
     to_name_mode: bool,
@@ -80,7 +109,8 @@ def align(
         NamesNotAlignableError: USAGE_TRACKING_NAMES_NOT_ALIGNABLE.
         AlignmentOvertakenError: USAGE_TRACKING_ALIGNMENT_OVERTAKEN.
     """
-    done: list[str] = []
+    done: list[StatementResult] = []
+    removed: ColumnMappingExit | None = None
     mode: str | None = None
     while True:
         table = look()
@@ -88,31 +118,40 @@ def align(
         try:
             left = statements_left(table, to_name_mode=to_name_mode)
         except NotMappedError:
-            if done[-1:] != [disabling_statement(table.name)]:
+            if not done or done[-1].statement != disabling_statement(table.name):
                 raise
             # Another call had ended, and taken the property away, before this one left.
-            done.append(marking_statement(table.name, mode))
-            run(done[-1])
+            done.append(run(marking_statement(table.name, mode), table.version, None))
             continue
         if dry_run or not left:
-            return _told(table, done, left)
-        if left[0] in done:
+            return _told(table, removed, done, left)
+        if left[0] in (result.statement for result in done):
             raise AlignmentOvertakenError(table=table.name, statement=left[0])
-        run(left[0])
-        done.append(left[0])
+        removal = table.unmapped if left[0] in table.unmapped.statements else None
+        done.append(run(left[0], table.version, removal))
+        removed = removal or removed
 
 
-def _told(table: AligningTable, done: list[str], left: tuple[str, ...]) -> NameAlignment:
-    step = table.unmapped
+def _told(
+    table: AligningTable,
+    removed: ColumnMappingExit | None,
+    done: list[StatementResult],
+    left: tuple[str, ...],
+) -> NameAlignment:
     # An aligned table could leave, and need not.
-    leaves = not table.is_aligned
+    step = removed or (None if table.is_aligned else table.unmapped)
+    counted = [count for result in done for count in (result.copied, result.rewritten) if count]
+    if step is not None and counted:
+        num_files = sum(count.num_files for count in counted)
+        size_in_bytes = sum(count.size_in_bytes for count in counted)
+        step = replace(step, num_files=num_files, size_in_bytes=size_in_bytes)
     return NameAlignment(
         table=table.name,
         aligned=table.is_aligned,
         mode=table.mode,
-        cost=step.cost if leaves else NOTHING,
-        num_files=step.num_files if leaves else 0,
-        size_in_bytes=step.size_in_bytes if leaves else 0,
+        cost=NOTHING if step is None else step.cost,
+        num_files=0 if step is None else step.num_files,
+        size_in_bytes=0 if step is None else step.size_in_bytes,
         done=tuple(done),
         statements=left,
     )

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from spark_ext.auditing.findings import Finding
+from spark_ext.auditing.findings import DAMAGE, Finding
 from spark_ext.show.tables import as_html, as_text, cell
 
 _COLUMNS = tuple(field.name for field in fields(Finding))
-_PLACES = ("version", "check", "column", "file")
+_PLACES = ("severity", "version", "check", "column", "file")
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,11 +20,21 @@ class AuditResult:
 
     Args:
         table: As it was asked for.
-        findings: None of them in a healthy table.
+        findings: None of them in a healthy table, but for risks.
     """
 
     table: str
     findings: tuple[Finding, ...]
+
+    @property
+    def num_damages(self) -> int:
+        """How many findings are damage."""
+        return sum(finding.severity == DAMAGE for finding in self.findings)
+
+    @property
+    def num_risks(self) -> int:
+        """How many findings are a risk."""
+        return len(self.findings) - self.num_damages
 
     def __repr__(self) -> str:
         """A table of the findings, and of each what it means and what to do."""
@@ -38,7 +48,7 @@ class AuditResult:
             f"{number}. {cell(finding.message)}\n   What to do: {cell(finding.remedy)}"
             for number, finding in enumerate(self.findings, 1)
         )
-        head = f"{cell(self.table)}: {_counted(len(self.findings))}"
+        head = f"{cell(self.table)}: {self._counted()}"
         return "\n".join([head, "", as_text(rows, ("", *_PLACES)), "", *said])
 
     def _repr_html_(self) -> str:
@@ -60,6 +70,10 @@ class AuditResult:
         """
         return ({"table": self.table, **asdict(finding)} for finding in self.findings)
 
-
-def _counted(number: int) -> str:
-    return "1 finding" if number == 1 else f"{number} findings, the worst first"
+    def _counted(self) -> str:
+        counts = {"damage": self.num_damages, "risk": self.num_risks}
+        parts = ", ".join(f"{number} {severity}" for severity, number in counts.items() if number)
+        number = len(self.findings)
+        return (
+            f"1 finding ({parts})" if number == 1 else f"{number} findings ({parts}), worst first"
+        )

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from spark_ext.api.statements import StatementResult
 from spark_ext.leave.exits import BLOCKED, ColumnMappingExit
 from spark_ext.leave.reasons import Reason, what_to_do
 from spark_ext.show.tables import as_html, as_text, cell
@@ -16,14 +17,28 @@ _REASONS = 3
 
 
 class ColumnMappingExits(list[ColumnMappingExit]):
-    """The three exits; a list, with a form for people."""
+    """The three exits; a list, with a form for people.
+
+    Attributes:
+        done: What each statement did that was run, in order.
+    """
+
+    def __init__(
+        self, exits: Iterable[ColumnMappingExit] = (), done: tuple[StatementResult, ...] = ()
+    ) -> None:
+        super().__init__(exits)
+        self.done = done
 
     def __repr__(self) -> str:
-        return "\n".join([as_text(map(_cells, self), _COLUMNS), *_details(self)])
+        lines = [as_text(map(_cells, self), _COLUMNS), *_details(self)]
+        if self.done:
+            lines += ["\ndone:", *(f"  {result}" for result in self.done)]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = [(*_cells(step), _reasons(step), "; ".join(step.statements)) for step in self]
-        return as_html(rows, (*_COLUMNS, "reasons", "statements"))
+        html = as_html(rows, (*_COLUMNS, "reasons", "statements"))
+        return html + (as_html([(result,) for result in self.done], ("done",)) if self.done else "")
 
 
 def _details(exits: list[ColumnMappingExit]) -> Iterator[str]:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
     """What one of our table functions answers.
 
-    Spark looks the function and the table up before this returns, and reads the table with the rows.
+    Spark looks up the function and the table before this returns, and reads the table with the
+    rows.
 
     Raises:
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Literal
 
 from spark_ext.api.alignment import NameAlignment, align
@@ -14,19 +14,15 @@ from spark_ext.api.functions import answer, literal
 from spark_ext.api.leaving_setting import copying
 from spark_ext.api.named_table import flag_of, named_table
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.refusals import condition_of
+from spark_ext.api.removal import RemovalState, remove
+from spark_ext.api.statements import StatementRunner
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.alignment import AligningTable
-from spark_ext.leave.exits import (
-    EXITS,
-    ColumnMappingExit,
-    disabling_statement,
-    is_refused_by_delta,
-    waiting,
-)
+from spark_ext.leave.exits import EXITS, ColumnMappingExit
 from spark_ext.model.column_mapping import mode_of
 from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.former_ids import aligning_mode
 from spark_ext.model.keys import ALIGNING, FEATURE_NAME, FEATURE_PROPERTY
 from spark_ext.wire.rows import of_row
 
@@ -182,7 +178,7 @@ class UsageTracking:
         until: Until = "unmapped",
         progress: Callable[[Progress], None] | None = shown,
     ) -> ColumnMappingExits:
-        """Leaves column mapping as far as `until`, exit by exit, and returns where the table is.
+        """Removes column mapping as far as `until`, and returns where the table is.
 
         Where the flag is false and every physical name is its column's name, the first exit is
         one commit of metadata. Else the bytes of the files are copied under the columns' names,
@@ -202,17 +198,20 @@ class UsageTracking:
             progress: Called before, while and after each statement runs; None for silence.
 
         Returns:
-            The three exits. One that Delta cannot reach yet, or that another feature blocks, is
-            not `reached` and has its `reasons`; what is left of its `statements` was not run.
+            The three exits, with what each statement did in `done`. Those until `until` are
+            `reached`, but for one that waits for Delta's retention period: that one has its
+            `reasons`, and what is left of its `statements` was not run. Only a dry run returns
+            exits that are blocked.
 
         Raises:
             ValueError: `until` is none of the three.
             ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, where `progress` raised after the
                 first call for a statement. What the statement did stands.
-            AnalysisException: Delta's refusals, among them
-                DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING; and
-                USAGE_TRACKING_UNREADABLE_DATA_FILE. The table then is as it was. After
-                USAGE_TRACKING_FAILED_AFTER_COMMIT it is without column mapping.
+            ColumnMappingNotRemovableError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING, before
+                any statement is run, if one of the exits until `until` is blocked.
+            AnalysisException: Delta's refusals; USAGE_TRACKING_UNREADABLE_DATA_FILE. The table
+                then is as it was. After USAGE_TRACKING_FAILED_AFTER_COMMIT it has the result of
+                the statement.
 
         Source:
             RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
@@ -221,17 +220,10 @@ class UsageTracking:
         if until not in EXITS:
             raise ValueError(f"Cannot leave column mapping until {until!r}: use one of {EXITS}.")
         with copying(self._spark):
-            exits = self._exits(exact=exact)
             if dry_run:
-                return exits
-            for number in range(EXITS.index(until) + 1):
-                waits = self._take(exits[number], progress)
-                exits = self._exits(exact=exact)
-                if not exits[number].reached:
-                    if waits:
-                        exits[number] = waiting(exits[number])
-                    break
-        return exits
+                return self._exits(exact=exact)
+            run = self._runner(progress, waiting=_WAITS_FOR_RETENTION_PERIOD).run
+            return remove(lambda: self._removing(exact=exact), run, until=until)
 
     def align_names(
         self,
@@ -266,49 +258,41 @@ class UsageTracking:
             ProgressFailedError: As `disable_column_mapping`.
             AnalysisException: As `disable_column_mapping`.
         """
-
-        def run(statement: str) -> None:
-            with reported(self._spark, statement, progress):
-                try:
-                    self._spark.sql(statement)
-                except Exception as refusal:
-                    # Then somebody else has done this step.
-                    if condition_of(refusal) != "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT":
-                        raise
-
+        # Then somebody else has done this step.
+        passed_over = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
         with copying(self._spark):
+            run = self._runner(progress, passed_over=passed_over).run
             return align(self._aligning, run, dry_run=dry_run, to_name_mode=to_name_mode)
+
+    def _runner(
+        self,
+        progress: Callable[[Progress], None] | None,
+        *,
+        waiting: Collection[str] = (),
+        passed_over: Collection[str] = (),
+    ) -> StatementRunner:
+        return StatementRunner(
+            self._spark, self._table, progress, waiting=waiting, passed_over=passed_over
+        )
+
+    def _removing(self, *, exact: bool) -> RemovalState:
+        # The version first: nothing that the stages show is older.
+        table = self._table()
+        return RemovalState(table["sqlName"], table["version"], self._exits(exact=exact))
 
     def _aligning(self) -> AligningTable:
         table = self._table()
         shown = self._spark.sql(f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
         properties = {row["key"]: row["value"] for row in shown}
+        aligning = properties.get(ALIGNING)
         return AligningTable(
             name=table["sqlName"],
+            version=table["version"],
             mode=mode_of(properties),
             flag=flag_of(table),
-            aligning=properties.get(ALIGNING),
+            aligning=None if aligning is None else aligning_mode(aligning),
             unmapped=self._exits(exact=False)[0],
         )
-
-    def _take(self, step: ColumnMappingExit, progress: Callable[[Progress], None] | None) -> bool:
-        """Runs the statements of an exit; whether Delta wants its retention period to pass."""
-        statements = step.statements
-        if is_refused_by_delta(step):
-            # Delta has its own words for the names and features that block it.
-            statements = (disabling_statement(self._table()["sqlName"]),)
-        for statement in statements:
-            waits = False
-            with reported(self._spark, statement, progress):
-                try:
-                    self._spark.sql(statement)
-                except Exception as refusal:
-                    waits = condition_of(refusal) in _WAITS_FOR_RETENTION_PERIOD
-                    if not waits:
-                        raise
-            if waits:
-                return True
-        return False
 
     def _exits(self, *, exact: bool) -> ColumnMappingExits:
         arguments = ("true",) if exact else ()

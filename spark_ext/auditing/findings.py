@@ -15,11 +15,14 @@ BRING_BACK: Final = (
     "Bring the files back from a backup or the storage's own versions. Where there is none, RESTORE"
     " the table to a version that did not need them."
 )
+# How bad a finding is. Damage: by the protocol or the RFC the table is not as it must be. Risk:
+# it is, and readers that do not follow the protocol may be misled.
+DAMAGE, RISK = "damage", "risk"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One violation.
+    """What a check found.
 
     Args:
         version: The version in which it came, or that it is about; None where that is not known.
@@ -29,6 +32,8 @@ class Finding:
             `_delta_log`.
         message: What is wrong, and what it means for who uses the table.
         remedy: What to do.
+        severity: `damage` if the table is not as the protocol or the RFC demand; `risk` if it is,
+            and readers that do not follow the protocol may be misled.
     """
 
     version: int | None
@@ -37,6 +42,7 @@ class Finding:
     file: str | None
     message: str
     remedy: str
+    severity: str = DAMAGE
 
 
 # The table's log, and its replay: at least one state, oldest first.

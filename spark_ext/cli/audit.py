@@ -19,12 +19,15 @@ def add_to(commands: Any) -> None:
     """Adds the command to a parser's."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "audit",
-        help="read the logs and files of tables and tell what is wrong; exit code 1 with findings,"
-        " 2 where a table cannot be audited",
+        help="read the logs and files of tables and tell what is wrong; exit code 1 with a finding"
+        " of damage, 2 where a table cannot be audited",
     )
     add_tables(parser)
     parser.add_argument(
         "--sample", type=_count, metavar="N", help="read the footers of N files of each table"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="exit code 1 with a finding of risk as well"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a finding")
 
@@ -32,7 +35,8 @@ def add_to(commands: Any) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Audits every table that it can, and prints what it finds; returns the exit code."""
     look = partial(_look, sample=chosen.sample)
-    return exit_code("audit", chosen.tables, look, partial(_show, as_json=chosen.json))
+    show = partial(_show, as_json=chosen.json, strict=chosen.strict)
+    return exit_code("audit", chosen.tables, look, show)
 
 
 def _look(spark: SparkSession, table: str, *, sample: int | None) -> AuditResult:
@@ -41,13 +45,13 @@ def _look(spark: SparkSession, table: str, *, sample: int | None) -> AuditResult
     return audit(spark, table, sample=sample)
 
 
-def _show(found: AuditResult, *, as_json: bool) -> bool:
+def _show(found: AuditResult, *, as_json: bool, strict: bool) -> bool:
     if as_json:
         for finding in found.as_objects():
             print(json.dumps(finding))
     else:
         print(f"{found!r}\n")
-    return not found.findings
+    return not (found.num_damages or (strict and found.findings))
 
 
 def _count(text: str) -> int:

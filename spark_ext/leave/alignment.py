@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from spark_ext.errors import ModeIdLostError, NamesNotAlignableError, NotMappedError
 from spark_ext.leave.exits import BLOCKED, ColumnMappingExit
-from spark_ext.leave.reasons import REMOVAL_SETTING, what_to_do
+from spark_ext.leave.reasons import blocking, in_words, what_to_do
 from spark_ext.leave.rewrite_reasons import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
@@ -29,7 +29,7 @@ from spark_ext.model.keys import (
     MODE_NONE,
 )
 
-_ADVICE = "The page on leaving column mapping says what each reason needs."
+_ADVICE = "The section Reasons of docs/leaving.md says what each reason needs."
 _NOT_ALIGNED = {NOT_TRACKED, HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS}
 
 
@@ -39,6 +39,7 @@ class AligningTable:
 
     Args:
         name: As SQL wants it.
+        version: Its newest version, read before the rest was.
         mode: Its column mapping mode, in lower case.
         flag: None for an untracked table; one that is missing or no boolean counts as true.
         aligning: The mode that it had when the way began; None where none has.
@@ -46,6 +47,7 @@ class AligningTable:
     """
 
     name: str
+    version: int
     mode: str
     flag: bool | None
     aligning: str | None
@@ -87,7 +89,7 @@ def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, .
     if table.unmapped.cost == BLOCKED:
         raise NamesNotAlignableError(
             table=table.name,
-            reasons=_told(table.unmapped),
+            reasons=in_words(blocking(table.unmapped.reasons)),
             advice=what_to_do(table.unmapped.reasons) or _ADVICE,
         )
     return (*_leaving(table), *_tracking(table), *_end(table))
@@ -122,9 +124,3 @@ def _end(table: AligningTable) -> tuple[str, ...]:
 def _set(name: str, properties: dict[str, str]) -> str:
     pairs = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
     return f"ALTER TABLE {name} SET TBLPROPERTIES ({pairs})"
-
-
-def _told(step: ColumnMappingExit) -> str:
-    others = {REMOVAL_SETTING, *_NOT_ALIGNED}
-    blocking = (why for why in step.reasons if why.reason not in others)
-    return ", ".join(" ".join(filter(None, (w.reason, w.name, w.detail))) for w in blocking)

@@ -9,6 +9,7 @@ from typing import Any
 from spark_ext.errors import DuplicatedColumnIdError, DuplicatedPhysicalNameError
 from spark_ext.model.column_mapping import column_id, mode_of, physical_name
 from spark_ext.model.keys import (
+    ALIGNING,
     CHANGE_FEED_COLUMNS,
     MODE_ID,
     ROW_TRACKING_COLUMNS,
@@ -28,7 +29,8 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
 
     Returns:
         `byId`: whether files are read by field id (mode `id`), and names in them mean nothing.
-        `keepsIds`: whether field ids in files stay.
+        `keepsIds`: whether field ids in files stay: if names are aligned, for the columns get these
+        ids again.
         `kept`: names in the files of columns that no schema has and that stay: row tracking's.
         `ignored`: names in the files of columns that no schema has and that go, and that have no
         field id in mode `id`: the change feed's.
@@ -50,7 +52,8 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
         >>> plan["columns"]
         [{'id': 1, 'name': 'col-3f2a', 'newName': 'fare', 'type': None}]
     """
-    return _plan(table, _logical_name, keeps_ids=False, kept=ROW_TRACKING_COLUMNS)
+    keeps_ids = ALIGNING in table.configuration
+    return _plan(table, _logical_name, keeps_ids=keeps_ids, kept=ROW_TRACKING_COLUMNS)
 
 
 def purge_plan(table: TableMetadata) -> ColumnPlan:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from spark_ext.leave.reasons import (
-    INVALID_COLUMN_NAME,
+    EARLIER_STAGE,
     MAPPING_METADATA_LEFT,
-    OTHER_FEATURE,
     OTHER_SESSIONS,
     READER_VERSION,
     RETENTION_PERIOD,
@@ -106,7 +106,7 @@ def exits(facts: TableFacts) -> tuple[ColumnMappingExit, ...]:
     """The three exits in order.
 
     Later exits take for granted that the earlier ones are reached, and say what remains to be
-    done then.
+    done then. An exit that is blocked blocks the later ones that are not reached.
 
     Source:
         Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableDropFeatureDeltaCommand`;
@@ -118,7 +118,7 @@ def exits(facts: TableFacts) -> tuple[ColumnMappingExit, ...]:
         >>> [exit.reached for exit in exits(plain)]
         [True, True, True]
     """
-    return _unmapped(facts), _readable(facts), _writable(facts)
+    return tuple(_one_after_the_other([_unmapped(facts), _readable(facts), _writable(facts)]))
 
 
 def disabling_statement(name: str) -> str:
@@ -126,21 +126,14 @@ def disabling_statement(name: str) -> str:
     return f"ALTER TABLE {name} SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = '{MODE_NONE}')"
 
 
-def is_refused_by_delta(step: ColumnMappingExit) -> bool:
-    """Whether Delta refuses the statement that switches column mapping off, and does nothing else.
-
-    Of a blocked exit that is not sure. It looks at names first, but at other features when it
-    commits: where files have to be rewritten, they are by then. Mapping keys that another engine
-    left in the schema block the exit too, and there it refuses nothing.
-
-    Source:
-        Delta 4.4.0, RemoveColumnMappingCommand.scala, `run`; OptimisticTransaction.scala,
-        `prepareCommit`.
-    """
-    if step.exit != UNMAPPED or step.cost != BLOCKED:
-        return False
-    reasons = {why.reason for why in step.reasons}
-    return INVALID_COLUMN_NAME in reasons or (OTHER_FEATURE in reasons and not step.num_files)
+def _one_after_the_other(steps: Iterable[ColumnMappingExit]) -> Iterator[ColumnMappingExit]:
+    blocked: str | None = None
+    for step in steps:
+        if blocked is not None and step.cost not in (NOTHING, BLOCKED):
+            step = _exit(step.exit, BLOCKED, (Reason(EARLIER_STAGE, blocked),))
+        if blocked is None and step.cost == BLOCKED:
+            blocked = step.exit
+        yield step
 
 
 def _unmapped(facts: TableFacts) -> ColumnMappingExit:

@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from spark_ext.leave.rewrite_reasons import PHYSICAL_NAME_DIFFERS, reserved_columns, rewrite_reasons
+from spark_ext.leave.rewrite_reasons import (
+    FILES_READ_BY_ID,
+    HAS_DROPPED_OR_RENAMED,
+    NOT_TRACKED,
+    PHYSICAL_NAME_DIFFERS,
+    reserved_columns,
+    rewrite_reasons,
+)
 from spark_ext.model.column_mapping import (
     INVALID_NAME_CHARACTERS,
     has_physical_name,
@@ -24,6 +31,8 @@ from spark_ext.model.metadata import Protocol, TableFacts, TableMetadata
 from spark_ext.model.schema import Path, quoted, walk
 
 CATALOG_MANAGED = "CATALOG_MANAGED"
+CONFLICT = "CONFLICT"
+EARLIER_STAGE = "EARLIER_STAGE"
 INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
 MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
 OTHER_FEATURE = "OTHER_FEATURE"
@@ -42,6 +51,14 @@ _COPY_COLUMN = (
     " with other names, copy the values with UPDATE, and drop the old columns."
 )
 _DROP_FEATURE = "Drop the features first, if Delta can drop them."
+# Why files are copied or rewritten, once nothing blocks that.
+_OF_FILES = {
+    NOT_TRACKED,
+    HAS_DROPPED_OR_RENAMED,
+    PHYSICAL_NAME_DIFFERS,
+    FILES_READ_BY_ID,
+    REMOVAL_SETTING,
+}
 
 
 @dataclass(frozen=True)
@@ -50,13 +67,14 @@ class Reason:
 
     Args:
         reason: That of a `RewriteReason`, or `CATALOG_MANAGED` (the catalog that manages the table
-            may refuse to rename its columns), `INVALID_COLUMN_NAME`, `MAPPING_METADATA_LEFT` (by a
-            statement that set the mode only; where names differ, older versions have the values),
+            may refuse to rename its columns), `EARLIER_STAGE`, `INVALID_COLUMN_NAME`,
+            `MAPPING_METADATA_LEFT` (by a statement that set the mode only; where names differ,
+            older versions have the values),
             `OTHER_FEATURE`, `OTHER_SESSIONS` (those without spark-ext may write by names of
             before), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
             `RETENTION_PERIOD`.
-        name: The column's path, quoted where SQL wants it, or the feature that it is about; None
-            where it is about the table.
+        name: The column's path, quoted where SQL wants it, or the feature or the stage that it is
+            about; None where it is about the table.
         detail: The column's physical name, its invalid characters, its reserved name, the
             version, the setting, or the period.
     """
@@ -64,6 +82,29 @@ class Reason:
     reason: str
     name: str | None = None
     detail: str | None = None
+
+
+def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """The reasons that block a stage, without those for which files are touched once it is free."""
+    return tuple(why for why in reasons if why.reason not in _OF_FILES)
+
+
+def in_words(reasons: Iterable[Reason]) -> str:
+    """Reasons for the text of an error; white space, which is invalid in a name, is shown.
+
+    Example:
+        >>> in_words([Reason(INVALID_COLUMN_NAME, "`a b`", " "), Reason(OTHER_FEATURE, "x")])
+        "INVALID_COLUMN_NAME `a b` ' ', OTHER_FEATURE x"
+    """
+    return ", ".join(" ".join(_words(why)) for why in reasons)
+
+
+def _words(why: Reason) -> Iterable[str]:
+    yield why.reason
+    if why.name is not None:
+        yield why.name
+    if why.detail is not None:
+        yield why.detail if why.detail == "".join(why.detail.split()) else repr(why.detail)
 
 
 def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:

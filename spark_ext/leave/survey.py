@@ -6,27 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spark_ext.leave.exits import BLOCKED, exits
-from spark_ext.leave.reasons import REMOVAL_SETTING
-from spark_ext.leave.rewrite_reasons import (
-    FILES_READ_BY_ID,
-    HAS_DROPPED_OR_RENAMED,
-    NOT_TRACKED,
-    PHYSICAL_NAME_DIFFERS,
-)
+from spark_ext.leave.reasons import blocking
 from spark_ext.model.column_mapping import has_physical_name, mode_of, physical_name
 from spark_ext.model.keys import FEATURE_NAME
 from spark_ext.model.metadata import TableFacts
 from spark_ext.model.schema import walk
 from spark_ext.model.usage import flag
-
-# Why files are touched, once what blocks the exit is gone.
-_OF_FILES = {
-    NOT_TRACKED,
-    HAS_DROPPED_OR_RENAMED,
-    PHYSICAL_NAME_DIFFERS,
-    FILES_READ_BY_ID,
-    REMOVAL_SETTING,
-}
 
 
 @dataclass(frozen=True)
@@ -115,7 +100,6 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
             Obstacle(step.exit, why.reason, why.name, why.detail)
             for step in steps
             if step.cost == BLOCKED
-            for why in step.reasons
-            if why.reason not in _OF_FILES
+            for why in blocking(step.reasons)
         ),
     )

@@ -67,7 +67,8 @@ ICEBERG_COMPAT_ENABLED: Final = {
 CATALOG_MANAGED_FEATURES: Final = frozenset({"catalogManaged", "catalogOwned-preview"})
 
 # Ours: what column mapping mode a table had whose names are being aligned, so that a call that was
-# interrupted can be told from a table that somebody wants without column mapping.
+# interrupted can be told from a table that somebody wants without column mapping; while mapping is
+# off, also the ids of its columns (`spark_ext.model.former_ids`).
 ALIGNING: Final = "sparkext.columnMapping.aligning"
 
 # Protocol, "Checkpoint Protection"; Delta, DeltaConfig.scala,

@@ -17,7 +17,8 @@ class TableMetadata:
     """The part of a table's `metaData` action that the rules read.
 
     Args:
-        configuration: The properties that start with `delta.`; no rule reads another.
+        configuration: The properties that start with `delta.`, and `ALIGNING`; no rule reads
+            another.
 
     Source:
         Protocol, "Change Metadata".

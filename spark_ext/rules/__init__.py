@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from spark_ext.model.metadata import CommitContext, TableMetadata
+from spark_ext.rules.keep_column_ids import keep_column_ids
 from spark_ext.rules.keep_max_column_id import keep_max_column_id
 from spark_ext.rules.name_columns import name_columns
 from spark_ext.rules.record_usage import record_usage
@@ -52,6 +53,7 @@ RULES: tuple[MetadataRule, ...] = (
     start_tracking,
     record_usage,
     name_columns,
+    keep_column_ids,
     keep_max_column_id,
 )
 

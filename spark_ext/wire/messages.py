@@ -10,7 +10,8 @@ Shape:
     A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` where it is the
     same text as that one. Among its `fields` a number stands for a column that `old` has at that
     place, since wide schemas are megabytes. A configuration is an object of the properties that
-    start with `delta.`, or `"=old"` or `"=proposed"` likewise.
+    start with `delta.` and of `sparkext.columnMapping.aligning`, or `"=old"` or `"=proposed"`
+    likewise.
 
     `next_metadata` is answered with the metadata to commit: the properties that `assigned` has not,
     or has otherwise, and the schema, null where it stays as `assigned` had it; its numbers are

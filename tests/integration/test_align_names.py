@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from spark_ext import NameAlignment, Progress, UsageTracking
+from spark_ext import FileCount, NameAlignment, Progress, UsageTracking
 from spark_ext.errors import (
     AlignmentOvertakenError,
     ModeIdLostError,
@@ -60,6 +60,10 @@ def assert_aligned(table: Table, mode: str = "name") -> None:
     for file in log.live_files:
         schema = pyarrow.parquet.ParquetFile(table.path / file).schema_arrow
         assert set(schema.names) <= set(log.columns) | log.row_tracking_columns
+
+
+def done(result: NameAlignment) -> tuple[str, ...]:
+    return tuple(step.statement for step in result.done)
 
 
 def operations(table: Table, since: int) -> list[str]:
@@ -149,10 +153,14 @@ def test_every_column_gets_its_own_name_and_mapping_stays_on(
     assert (result.aligned, result.mode, result.cost, result.statements) == (
         True,
         "name",
-        "NOTHING",
+        "COPY",
         (),
     )
-    assert result.done == planned.statements
+    assert result.copied == FileCount(result.num_files, result.size_in_bytes)
+    assert (result.num_files, result.kept, result.rewritten) == (2, FileCount(), FileCount())
+    versions = [(step.version_before, step.version_after) for step in result.done]
+    assert versions == [(before + n, before + n + 1) for n in range(len(result.done))]
+    assert done(result) == planned.statements
     assert operations(table, before) == [
         "SET TBLPROPERTIES",
         "REMOVE COLUMN MAPPING",
@@ -280,8 +288,8 @@ def test_progress_is_told_of_each_statement(table: Table) -> None:
     usage = UsageTracking.forPath(table.spark, str(table.path))
     result = usage.align_names(progress=seen.append)
 
-    assert tuple(dict.fromkeys(each.statement for each in seen)) == result.done
-    assert [each.statement for each in seen if each.finished] == list(result.done)
+    assert tuple(dict.fromkeys(each.statement for each in seen)) == done(result)
+    assert tuple(each.statement for each in seen if each.finished) == done(result)
 
 
 # Interruptions.
@@ -317,7 +325,7 @@ def test_a_call_that_was_interrupted_goes_on(
     assert left.statements == planned[number:]
     rest = align(table, to_name_mode=True)
 
-    assert rest.done == planned[number:]
+    assert done(rest) == planned[number:]
     assert_aligned(table)
     assert table.rows("id, town, city, s") == ROWS
 

@@ -24,7 +24,7 @@ from tests.support.table_log import FLAG
 pytestmark = pytest.mark.without("auto-compact")
 
 NO_FLAG = pytest.mark.broken_table("feature_without_flag", "file_missing")
-COLUMNS = ["version", "check", "column", "file", "message", "remedy"]
+COLUMNS = ["version", "check", "column", "file", "message", "remedy", "severity"]
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_the_command_tells_people_what_to_do(broken: Table, capsys: Any) -> None
     assert main(["audit", str(broken.path)]) == 1
 
     out = capsys.readouterr().out
-    assert out.startswith(f"{broken.path}: 2 findings, the worst first\n")
+    assert out.startswith(f"{broken.path}: 2 findings (2 damage), worst first\n")
     assert out.count("What to do: ") == 2
 
 
@@ -299,7 +299,7 @@ def test_the_commands_of_the_page(named_table: Table, capsys: Any) -> None:
 
     for words in commands("docs/audit.md", "The command"):
         assert main([names.get(word, word) for word in words]) == 0
-    assert capsys.readouterr().out == "named: no findings\n\n"
+    assert set(capsys.readouterr().out.splitlines()) == {"named: no findings", ""}
 
 
 def test_a_sound_table_is_exit_code_0(named_table: Table, capsys: Any) -> None:
@@ -307,6 +307,23 @@ def test_a_sound_table_is_exit_code_0(named_table: Table, capsys: Any) -> None:
 
     assert main(["audit", "named"]) == 0
     assert capsys.readouterr().out == "named: no findings\n\n"
+
+
+def test_a_risk_is_exit_code_1_where_that_is_asked_for(table: Table, capsys: Any) -> None:
+    """A table that is as the protocol demands: a renamed column's name was given again."""
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 2)")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("ADD COLUMN a INT")
+    path = str(table.path)
+
+    assert main(["audit", path]) == 0
+    assert main(["audit", path, "--json"]) == 0
+    assert main(["audit", path, "--strict"]) == 1
+
+    assert f"{path}: 1 finding (1 risk)" in capsys.readouterr().out.splitlines()
+    (risk,) = spark_ext.audit(table.spark, path, progress=None).findings
+    assert (risk.check, risk.severity) == ("name_of_another", "risk")
 
 
 @NO_FLAG

@@ -474,17 +474,28 @@ def test_what_a_clone_brings_hides_no_dropped_column(table: Table, tmp_path: Pat
     assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
 
 
-def test_a_column_that_is_added_after_names_were_aligned_hides_no_dropped_one(
-    table: Table,
-) -> None:
-    """It has the id and the name in files that the dropped one had."""
-    top_level(table)
-    before = table.log.at(0).columns["secret"]
+def align(table: Table) -> None:
     UsageTracking.forName(table.spark, table.name).align_names(progress=None)
+
+
+def map_anew(table: Table) -> None:
+    UsageTracking.forName(table.spark, table.name).disable_column_mapping(progress=None)
+    table.alter("DROP FEATURE columnMappingUsageTracking")
+    table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
+
+
+@pytest.mark.parametrize(("again", "id"), [(align, 3), (map_anew, 2)])
+def test_a_column_that_is_added_after_names_were_aligned_hides_no_dropped_one(
+    table: Table, again: Callable[[Table], None], id: int
+) -> None:
+    """It has the name in files that the dropped one had, and after a removal by hand its id."""
+    top_level(table)
+    assert table.log.at(0).columns["secret"] == (2, "secret")
+    again(table)
     table.alter("ADD COLUMN secret STRING")
     table.insert("(2, 'x')")
 
-    assert table.log.columns["secret"] == before
+    assert table.log.columns["secret"] == (id, "secret")
     assert agree(table, "secret") == ["VACUUM", "LOG CLEANUP"]
 
 

@@ -7,17 +7,17 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from py4j.protocol import Py4JJavaError
 from pyspark import InheritableThread, SparkContext
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_ext import ColumnMappingExit, UsageTracking
+from spark_ext import ColumnMappingExit, FileCount, UsageTracking
 from spark_ext.api.progress import Progress
 from spark_ext.api.table import Until
+from spark_ext.errors import ColumnMappingNotRemovableError
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.table_log import FEATURE
 
@@ -37,6 +37,15 @@ def reached(exits: list[ColumnMappingExit]) -> list[bool]:
     return [step.reached for step in exits]
 
 
+@contextmanager
+def not_removable(table: Table, reasons: str) -> Iterator[None]:
+    """The body is refused before a commit, with these reasons."""
+    with table.no_commit(), pytest.raises(ColumnMappingNotRemovableError) as refused:
+        yield
+    assert refused.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
+    assert (refused.value.params["reasons"], refused.value.params["done"]) == (reasons, "none")
+
+
 # Refusals.
 
 
@@ -47,10 +56,9 @@ def test_another_exit_is_refused(table: Table) -> None:
         tracking(table).disable_column_mapping(until="everyone")  # type: ignore[arg-type]
 
 
+@pytest.mark.without("deletion-vectors", "row-tracking")
 @pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
-def test_names_that_are_illegal_without_mapping_are_refused_by_delta(
-    table: Table, until: Until
-) -> None:
+def test_names_that_are_illegal_without_mapping_are_refused(table: Table, until: Until) -> None:
     table.create_tracked("a INT, s STRUCT<`b=c`: INT>")
     usage = tracking(table)
 
@@ -58,7 +66,7 @@ def test_names_that_are_illegal_without_mapping_are_refused_by_delta(
     assert first.cost == "BLOCKED"
     assert [(why.name, why.detail) for why in first.reasons] == [("s.`b=c`", "=")]
 
-    with table.refusal("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"):
+    with not_removable(table, "unmapped: INVALID_COLUMN_NAME s.`b=c` ="):
         usage.disable_column_mapping(until=until, progress=None)
 
 
@@ -362,56 +370,64 @@ def test_a_table_that_is_out_is_left_as_it_is(table: Table) -> None:
 
 
 @pytest.mark.without("row-tracking")
-def test_an_exit_that_another_feature_blocks_is_not_begun(table: Table) -> None:
+@pytest.mark.parametrize("until", ["readers", "writers"])
+def test_a_later_exit_that_is_blocked_is_refused_before_the_first_is_begun(
+    table: Table, until: Until
+) -> None:
     table.create_tracked("a INT")
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
 
-    with table.one_commit():
-        exits = tracking(table).disable_column_mapping(until="writers", progress=None)
+    reasons = {exit: f"{exit}: OTHER_FEATURE deletionVectors" for exit in ("readers", "writers")}
+    wanted = list(reasons.values())[: 1 if until == "readers" else 2]
+    with not_removable(table, "; ".join(wanted)):
+        tracking(table).disable_column_mapping(until=until, progress=None)
 
+    with table.one_commit():
+        exits = tracking(table).disable_column_mapping(progress=None)
     assert reached(exits) == [True, False, False]
-    for step in exits[1:]:
-        assert [(why.reason, why.name) for why in step.reasons] == [
-            ("OTHER_FEATURE", "deletionVectors")
-        ]
-        assert step.statements == ()
     assert {"columnMapping", FEATURE} <= table.log.writer_features
 
 
+def test_an_exit_that_others_undo_is_refused(table: Table) -> None:
+    table.create_tracked("a INT")
+
+    def undo(progress: Progress) -> None:
+        if progress.finished:
+            table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+    with pytest.raises(ColumnMappingNotRemovableError) as refused:
+        tracking(table).disable_column_mapping(progress=undo)
+
+    assert refused.value.params["reasons"] == "unmapped: CONFLICT"
+    assert refused.value.params["done"].endswith("('delta.columnMapping.mode' = 'none')")
+
+
 @pytest.mark.without("deletion-vectors")
-def test_iceberg_compat_refuses_in_deltas_words(table: Table) -> None:
+@pytest.mark.parametrize("change", [None, "RENAME COLUMN a TO b"])
+@pytest.mark.parametrize("rows", [[], ["(1)"]])
+def test_iceberg_compat_is_refused_whatever_is_in_the_table(
+    table: Table, rows: list[str], change: str | None
+) -> None:
+    """Delta refuses an empty table at once, and one with rows after it wrote all files."""
     table.create_tracked("a INT")
     table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
+    for row in rows:
+        table.insert(row)
+    if change:
+        table.alter(change)
+    files = set(table.path.rglob("*.parquet"))
     usage = tracking(table)
 
     (first, *_) = usage.disable_column_mapping(dry_run=True)
     assert (first.cost, first.reasons[0].name) == ("BLOCKED", "icebergCompatV2")
 
-    with table.no_commit(), pytest.raises((PySparkException, Py4JJavaError)) as refused:
+    with not_removable(table, "unmapped: OTHER_FEATURE icebergCompatV2"):
         usage.disable_column_mapping(progress=None)
-    assert "DELTA_ICEBERG_COMPAT_VIOLATION" in str(refused.value)
-
-
-@pytest.mark.without("deletion-vectors")
-def test_iceberg_compat_keeps_a_rewrite_from_being_begun(table: Table) -> None:
-    """Delta would refuse its commit, after it wrote all files."""
-    table.create_tracked("a INT")
-    table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
-    table.insert("(1)")
-    table.alter("RENAME COLUMN a TO b")
-    files = set(table.path.rglob("*.parquet"))
-
-    with table.no_commit():
-        (first, *_) = tracking(table).disable_column_mapping(progress=None)
-
-    assert (first.cost, first.reached) == ("BLOCKED", False)
-    assert first.reasons[0].name == "icebergCompatV2"
     assert set(table.path.rglob("*.parquet")) == files
 
 
-@pytest.mark.parametrize("dry_run", [True, False])
 @pytest.mark.broken_table("mapping_keys_left")
-def test_mapping_keys_that_block_are_left_alone(table: Table, *, dry_run: bool) -> None:
+def test_mapping_keys_that_block_are_left_alone(table: Table) -> None:
     """Another engine left them; Delta would take them out by a rewrite that nobody was told of."""
     table.create("a INT")
     table.insert("(1)")
@@ -421,15 +437,17 @@ def test_mapping_keys_that_block_are_left_alone(table: Table, *, dry_run: bool) 
     metadata = {**table.log.metadata, "schemaString": json.dumps(schema)}
     table.log.append_foreign({"metaData": metadata})
 
-    with table.no_commit():
-        usage = tracking(table)
-        (first, *_) = usage.disable_column_mapping(dry_run=dry_run, progress=None)
+    usage = tracking(table)
+    with not_removable(table, "unmapped: MAPPING_METADATA_LEFT"):
+        usage.disable_column_mapping(progress=None)
+    (first, *_) = usage.disable_column_mapping(dry_run=True)
 
     assert (first.cost, first.reached, first.statements) == ("BLOCKED", False, ())
     assert [why.reason for why in first.reasons] == ["MAPPING_METADATA_LEFT"]
     assert table.log.fields["a"].metadata == mapped
 
 
+@pytest.mark.without("deletion-vectors")
 @pytest.mark.broken_table("mapping_keys_left")
 def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> None:
     """Delta takes the mode in another letter case off alone, and DROP FEATURE for all data."""
@@ -438,8 +456,10 @@ def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> 
     table.alter("UNSET TBLPROPERTIES ('delta.columnmapping.MODE')")
     assert table.rows() == [(None,)]
 
-    with table.no_commit():
-        (first, *_) = tracking(table).disable_column_mapping(until="readers", progress=None)
+    usage = tracking(table)
+    with not_removable(table, "unmapped: MAPPING_METADATA_LEFT"):
+        usage.disable_column_mapping(until="readers", progress=None)
+    (first, *_) = usage.disable_column_mapping(dry_run=True)
 
     assert (first.cost, first.reached, first.statements) == ("BLOCKED", False, ())
     assert [why.reason for why in first.reasons] == [
@@ -451,6 +471,68 @@ def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> 
     assert table.rows() == [(1,)]
 
 
+# What it did.
+
+
+@pytest.mark.without("auto-compact", "deletion-vectors")
+def test_a_copy_reports_what_it_did_with_the_files(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.insert("(2, 'y')")
+    table.alter("RENAME COLUMN b TO c")
+    version, sizes = table.log.version, table.log.live_files
+
+    exits = tracking(table).disable_column_mapping(until="readers", progress=None)
+
+    (removed, dropped) = exits.done
+    assert (removed.version_before, removed.version_after) == (version, version + 1)
+    assert dropped.version_after == table.log.version
+    assert (removed.copied, removed.kept) == (FileCount(2, sum(sizes.values())), FileCount())
+    assert removed.rewritten == FileCount()
+    assert (dropped.kept, dropped.copied, dropped.waits) == (None, None, False)
+    assert removed.seconds > 0
+
+
+@pytest.mark.without("auto-compact")
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_a_removal_without_copies_reports_it(
+    table: Table, conf: SetConf, *, rewritten: bool
+) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    if rewritten:
+        conf(REMOVAL, "rewrite")
+    files = table.log.live_files
+
+    (removed,) = tracking(table).disable_column_mapping(progress=None).done
+
+    expected = FileCount(1, sum(files.values())) if rewritten else FileCount()
+    assert (removed.kept, removed.copied, removed.rewritten) == (
+        FileCount(),
+        FileCount(),
+        expected,
+    )
+    assert removed.version_after == table.log.version
+
+
+@pytest.mark.without("auto-compact", "deletion-vectors")
+def test_a_copy_beside_an_append_reports_its_own_commit(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN b TO c")
+
+    def append(progress: Progress) -> None:
+        if progress.finished:
+            table.insert("(2, 'y')")
+
+    (removed,) = tracking(table).disable_column_mapping(progress=append).done
+
+    assert removed.copied is not None
+    assert removed.copied.num_files == 1
+    assert removed.version_after == removed.version_before + 2
+
+
+@pytest.mark.without("deletion-vectors")
 @pytest.mark.matrix
 def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:
     conf("spark.databricks.delta.tableFeatures.fastDropFeature.enabled", "false")

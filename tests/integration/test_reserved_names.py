@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from spark_ext import UsageTracking
+from spark_ext.errors import ColumnMappingNotRemovableError
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.table_log import UUID
 
@@ -25,10 +26,10 @@ def test_column_mapping_is_not_switched_off_under_such_a_name(table: Table) -> N
         table.alter(OFF)
     with table.refusal(REFUSED):
         table.alter("DROP FEATURE columnMapping")
-    with table.no_commit():
-        (unmapped, *_) = UsageTracking.forPath(table.spark, str(table.path)).disable_column_mapping(
-            progress=None
-        )
+    usage = UsageTracking.forPath(table.spark, str(table.path))
+    with table.no_commit(), pytest.raises(ColumnMappingNotRemovableError):
+        usage.disable_column_mapping(progress=None)
+    (unmapped, *_) = usage.disable_column_mapping(dry_run=True)
 
     assert (unmapped.exit, unmapped.reached, unmapped.cost) == ("unmapped", False, "BLOCKED")
     (why, *_) = unmapped.reasons

@@ -261,7 +261,7 @@ def test_an_exit_costs_what_column_mapping_exit_tells(spark: SparkSession, wareh
             for step in exits
             if step.cost == "BLOCKED"
             for why in step.reasons
-            if why.reason in ("INVALID_COLUMN_NAME", "OTHER_FEATURE")
+            if why.reason in ("INVALID_COLUMN_NAME", "OTHER_FEATURE", "EARLIER_STAGE")
         }
         assert blockers == reasons
         costs.update(told)
@@ -305,7 +305,11 @@ def test_the_sums_say_what_leaves_for_nothing_by_copies_and_what_is_blocked(
         ("unmapped", "INVALID_COLUMN_NAME", None, 1),
         ("readers", "OTHER_FEATURE", "deletionVectors", 1),
         ("writers", "OTHER_FEATURE", "deletionVectors", 1),
+        ("readers", "EARLIER_STAGE", None, 1),
+        ("writers", "EARLIER_STAGE", None, 1),
     }
+    for exit in ("readers", "writers"):
+        assert sums.cost(exit, "BLOCKED").num_tables == 2
     assert {known.error for known in sums.errors} == {condition for _, condition in BROKEN.values()}
 
 

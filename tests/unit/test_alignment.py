@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from spark_ext import NameAlignment
+from spark_ext import ColumnMappingExit, FileCount, NameAlignment, StatementResult
 from spark_ext.api.alignment import align
 from spark_ext.errors import (
     AlignmentOvertakenError,
@@ -18,7 +18,7 @@ from spark_ext.errors import (
 )
 from spark_ext.leave.alignment import AligningTable, statements_left
 from spark_ext.leave.exits import exits
-from spark_ext.model.metadata import FileCount, TableFacts
+from spark_ext.model.metadata import TableFacts
 from tests.unit.tables import protocol, table
 
 BEGIN = "ALTER TABLE t SET TBLPROPERTIES ('sparkext.columnMapping.aligning' = 'name')"
@@ -46,7 +46,7 @@ def at(
     metadata = table({name: column if mode != "none" else ""}, mode, text, properties)
     features = protocol(OTHERS) if flag is None else protocol()
     unmapped = exits(TableFacts(metadata, features, "t", FileCount(4, 5000)))[0]
-    return AligningTable("t", mode, flag, aligning, unmapped)
+    return AligningTable("t", 7, mode, flag, aligning, unmapped)
 
 
 MISLED = at("name", True)
@@ -117,7 +117,7 @@ def test_mode_id_wants_consent() -> None:
 @pytest.mark.parametrize(
     ("where", "reasons"),
     [
-        (at("name", True, name="a b"), "INVALID_COLUMN_NAME `a b`  "),
+        (at("name", True, name="a b"), "INVALID_COLUMN_NAME `a b` ' '"),
         (at("name", True, name="__is_cdc"), "RESERVED_COLUMN_NAME __is_cdc __is_cdc"),
         (
             at("name", None, properties={"delta.enableIcebergCompatV2": "true"}),
@@ -139,8 +139,21 @@ def test_a_table_that_cannot_leave_is_refused_with_the_reasons(
 def run_through(*wheres: AligningTable) -> tuple[NameAlignment, list[str]]:
     ran: list[str] = []
     looks: Iterator[AligningTable] = iter(wheres)
-    result = align(lambda: next(looks), ran.append, dry_run=False, to_name_mode=False)
+
+    def run(statement: str, version: int, removal: ColumnMappingExit | None) -> StatementResult:
+        ran.append(statement)
+        assert (removal is not None) == (statement == LEAVE)
+        result = StatementResult(statement, version, version + 1, 0.5)
+        counts = FileCount(3, 40), FileCount(1, 2)
+        return replace(result, copied=counts[0], rewritten=counts[1]) if removal else result
+
+    result = align(lambda: next(looks), run, dry_run=False, to_name_mode=False)
+    assert [each.statement for each in result.done] == ran
     return result, ran
+
+
+def no_statement(statement: str, *_: object) -> StatementResult:
+    raise AssertionError(statement)
 
 
 def test_it_looks_after_each_statement() -> None:
@@ -154,7 +167,21 @@ def test_it_looks_after_each_statement() -> None:
     )
 
     assert ran == [BEGIN, LEAVE, DROP, TRACK, END]
-    assert result == NameAlignment("t", True, "name", "NOTHING", 0, 0, tuple(ran), ())
+    assert result == NameAlignment("t", True, "name", "COPY", 4, 42, result.done, ())
+    assert (result.copied, result.rewritten, result.kept) == (
+        FileCount(3, 40),
+        FileCount(1, 2),
+        None,
+    )
+
+
+def test_a_call_that_goes_on_after_the_removal_reports_no_files() -> None:
+    result, ran = run_through(
+        at("none", False, aligning="name"), replace(ALIGNED, aligning="name"), ALIGNED
+    )
+
+    assert result == NameAlignment("t", True, "name", "NOTHING", 0, 0, result.done, ())
+    assert ran == [MAP, END]
 
 
 def test_a_step_that_others_undo_is_not_made_for_ever() -> None:
@@ -178,7 +205,7 @@ def test_a_call_that_leaves_once_more_than_another_goes_on() -> None:
     )
 
     assert ran == [BEGIN, LEAVE, BEGIN, MAP, END]
-    assert (result.aligned, result.done) == (True, tuple(ran))
+    assert result.aligned
 
 
 def test_who_takes_the_property_away_ends_it() -> None:
@@ -191,22 +218,16 @@ def test_who_takes_the_property_away_ends_it() -> None:
         )
 
 
-def test_a_table_that_names_keep_mapped_is_refused_before_anything_is_run() -> None:
-    ran: list[str] = []
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_name_that_blocks_is_refused_before_a_statement(*, dry_run: bool) -> None:
     odd = at("name", True, name="a b")
 
-    for dry_run in (True, False):
-        with pytest.raises(NamesNotAlignableError):
-            align(lambda: odd, ran.append, dry_run=dry_run, to_name_mode=False)
-
-    assert ran == []
+    with pytest.raises(NamesNotAlignableError):
+        align(lambda: odd, no_statement, dry_run=dry_run, to_name_mode=False)
 
 
 def test_a_dry_run_tells_cost_and_statements() -> None:
-    def run(statement: str) -> None:
-        raise AssertionError(statement)
-
-    told = align(lambda: MISLED, run, dry_run=True, to_name_mode=False)
+    told = align(lambda: MISLED, no_statement, dry_run=True, to_name_mode=False)
 
     assert told == NameAlignment(
         "t", False, "name", "COPY", 4, 5000, (), (BEGIN, LEAVE, DROP, TRACK, END)

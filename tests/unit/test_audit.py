@@ -358,6 +358,19 @@ NAMES_OF_OTHERS: dict[str, tuple[list[Version], list[FileGroup], list[tuple[int,
 
 
 @pytest.mark.parametrize("case", NAMES_OF_OTHERS)
+def test_the_name_of_another_is_a_risk_and_no_damage(case: str) -> None:
+    versions, files, _ = NAMES_OF_OTHERS[case]
+
+    findings = audit(log_of(*versions, files=tuple(files)))
+
+    for finding in findings:
+        expected = "risk" if finding.check == "name_of_another" else "damage"
+        assert finding.severity == expected
+    severities = [finding.severity for finding in findings]
+    assert severities == sorted(severities)
+
+
+@pytest.mark.parametrize("case", NAMES_OF_OTHERS)
 def test_a_column_whose_name_is_that_of_another_in_files_is_found(case: str) -> None:
     versions, files, expected = NAMES_OF_OTHERS[case]
 
@@ -659,21 +672,30 @@ class TestApi:
 class TestResult:
     WORST = Finding(3, "uuid_missing", "`a\nb`", None, "It is <so>.", "Do that.")
     OTHER = Finding(None, "file_missing", None, "part-0", "It is gone.", "Bring it.")
+    RISK = Finding(1, "name_of_another", "a", None, "It misleads.", "Align.", "risk")
 
     def test_people_read_it_in_a_table_and_then_what_to_do(self) -> None:
         assert repr(AuditResult("db.t", (self.WORST, self.OTHER))).splitlines() == [
-            "db.t: 2 findings, the worst first",
+            "db.t: 2 findings (2 damage), worst first",
             "",
-            "   version  check         column  file",
-            "-  -------  ------------  ------  ------",
-            "1        3  uuid_missing  `a\\nb`",
-            "2           file_missing          part-0",
+            "   severity  version  check         column  file",
+            "-  --------  -------  ------------  ------  ------",
+            "1  damage          3  uuid_missing  `a\\nb`",
+            "2  damage             file_missing          part-0",
             "",
             "1. It is <so>.",
             "   What to do: Do that.",
             "2. It is gone.",
             "   What to do: Bring it.",
         ]
+
+    def test_findings_are_counted_by_severity(self) -> None:
+        result = AuditResult("db.t", (self.WORST, self.OTHER, self.RISK))
+
+        assert (result.num_damages, result.num_risks) == (2, 1)
+        assert repr(result).startswith("db.t: 3 findings (2 damage, 1 risk), worst first\n")
+        assert repr(AuditResult("db.t", (self.RISK,))).startswith("db.t: 1 finding (1 risk)\n")
+        assert [found["severity"] for found in result.as_objects()] == ["damage", "damage", "risk"]
 
     def test_a_notebook_shows_it_escaped(self) -> None:
         html = AuditResult("db.t", (self.WORST,))._repr_html_()

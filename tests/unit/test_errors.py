@@ -52,6 +52,7 @@ def test_the_registry_is_complete() -> None:
         "MalformedMessageError": "USAGE_TRACKING_MALFORMED_MESSAGE",
         "UnsupportedSparkVersionError": "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION",
         "ProgressFailedError": "USAGE_TRACKING_PROGRESS_FAILED",
+        "ColumnMappingNotRemovableError": "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING",
         "NotMappedError": "USAGE_TRACKING_NOT_MAPPED",
         "ModeIdLostError": "USAGE_TRACKING_MODE_ID_LOST",
         "NamesNotAlignableError": "USAGE_TRACKING_NAMES_NOT_ALIGNABLE",

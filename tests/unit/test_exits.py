@@ -159,6 +159,23 @@ def test_each_exit_is_reached_in_turn() -> None:
         assert costs(exits(unmapped, *out)) == ["NOTHING"] * 3
 
 
+def test_a_stage_that_is_blocked_blocks_the_later_ones() -> None:
+    invalid = table({"a b": "1 a"}, "name", "false")
+
+    found = exits(invalid, 2, 7, None, MAPPED_FEATURES)
+
+    assert costs(found) == ["BLOCKED"] * 3
+    for step in found[1:]:
+        assert reasons(step) == [("EARLIER_STAGE", "unmapped", None)]
+    # Features that are in the way themselves are told.
+    readers = ("columnMapping", "deletionVectors")
+    blocked = exits(invalid, 3, 7, readers, (*MAPPED_FEATURES, "deletionVectors"))
+    assert reasons(blocked[1]) == [("OTHER_FEATURE", "deletionVectors", None)]
+    # A reader version alone blocks the writers' stage as well.
+    tracked = ("appendOnly", TRACKING)
+    assert costs(exits(table({"a": ""}), 2, 7, None, tracked)) == ["NOTHING", "BLOCKED", "BLOCKED"]
+
+
 def test_other_features_block_what_they_keep_others_from() -> None:
     readers = ("columnMapping", "deletionVectors")
     writers = (*MAPPED_FEATURES, "deletionVectors", "rowTracking", "changeDataFeed")

@@ -11,6 +11,7 @@ import pytest
 
 from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange, NameAlignment
 from spark_ext.api.exits import ColumnMappingExits
+from spark_ext.api.statements import StatementResult
 from spark_ext.leave.exits import exits
 from spark_ext.model.metadata import FileCount, TableFacts
 from tests.unit.tables import protocol, table
@@ -131,6 +132,18 @@ class TestExits:
         assert "<b>" not in html
         assert html.count("<tr>") == 4
 
+    def test_it_reports_what_each_statement_did(self) -> None:
+        removed = StatementResult("REMOVE <b>", 3, 4, 0.5, kept=FileCount(2, 7))
+        waited = StatementResult("WAIT", 4, 5, 1.0, waits=True)
+        done = ColumnMappingExits(exits(FACTS), (removed, waited))
+
+        assert repr(done).splitlines()[-3:] == [
+            "done:",
+            "  REMOVE <b>: version 3 to 4, 0.5 s, 2 kept (7 bytes)",
+            "  WAIT: version 4 to 5, 1.0 s, waits for the retention period",
+        ]
+        assert "REMOVE &lt;b&gt;: version 3 to 4" in done._repr_html_()
+
     def test_a_wide_table_shows_a_few_reasons(self) -> None:
         columns: dict[str, Any] = {f"c{id}": f"{id} p{id}" for id in range(1, 2001)}
         wide = replace(FACTS, table=table(columns, "name", "true"))
@@ -142,19 +155,25 @@ class TestExits:
 
 
 class TestAlignment:
-    TOLD = NameAlignment("t", False, "name", "COPY", 4, 5000, ("FIRST",), ("NEXT <b>\n", "LAST"))
+    FIRST = StatementResult("FIRST\n", 5, 6, 0.25)
+    REMOVED = StatementResult(
+        "SECOND", 6, 9, 1.5, kept=FileCount(1, 10), copied=FileCount(2, 5000), rewritten=FileCount()
+    )
+    LEFT = ("NEXT <b>\n", "LAST")
+    TOLD = NameAlignment("t", False, "name", "COPY", 4, 5000, (FIRST,), LEFT)
 
     def test_it_reads_as_text(self) -> None:
         assert repr(self.TOLD).splitlines() == [
-            "table:   t",
-            "aligned: false",
-            "mode:    name",
-            "cost:    COPY",
-            "files:   at most 4",
-            "bytes:   at most 5,000",
+            "table:    t",
+            "aligned:  false",
+            "mode:     name",
+            "cost:     COPY",
+            "files:    at most 4 (5,000 bytes)",
+            "seconds:  0.2",
+            "versions: 5 to 6",
             "",
             "done:",
-            "  FIRST",
+            "  FIRST\\n: version 5 to 6, 0.2 s",
             "",
             "left:",
             "  NEXT <b>\\n",
@@ -166,3 +185,14 @@ class TestAlignment:
 
         assert "<th>left</th><td>NEXT &lt;b&gt;\\n; LAST</td>" in html
         assert "<b>" not in html
+
+    def test_it_reports_what_the_removal_did(self) -> None:
+        result = replace(self.TOLD, num_files=2, done=(self.FIRST, self.REMOVED), statements=())
+
+        lines = repr(result).splitlines()
+
+        counts = "1 kept (10 bytes), 2 copied (5,000 bytes), 0 rewritten (0 bytes)"
+        assert f"files:    {counts}" in lines
+        assert "versions: 5 to 9" in lines
+        assert lines[-1] == f"  SECOND: version 6 to 9, 1.5 s, {counts}"
+        assert (result.kept, result.copied) == (FileCount(1, 10), FileCount(2, 5000))

@@ -30,6 +30,7 @@ class NamedTable:
     tracked: bool
     has_dropped_or_renamed: str | None
     jar_version: str
+    version: int
 
 
 @dataclass

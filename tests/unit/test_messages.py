@@ -14,6 +14,7 @@ import pytest
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import FileGroup, ParquetColumn
 from spark_ext.log.places import CleanupBoundary, DataFiles, LogFiles
+from spark_ext.model.keys import ALIGNING
 from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
 from spark_ext.process import questions
 from spark_ext.wire import logs, messages, places, surveys
@@ -150,3 +151,9 @@ def records_of(file: str) -> dict[str, dict[str, str]]:
         name: {key: java for java, key in re.findall(r"([\w.]+)\s+(\w+)\s*(?:,|$)", components)}
         for name, components in re.findall(r"\brecord (\w+)\(([^)]*)\)", text)
     }
+
+
+def test_the_property_of_tables_whose_names_are_aligned_is_the_same_in_java() -> None:
+    text = (JAVA / "wire/TableMetadata.java").read_text()
+
+    assert f'ALIGNING = "{ALIGNING}"' in text

@@ -139,6 +139,17 @@ def test_what_blocks_an_exit_is_told_and_not_why_files_would_be_touched_then() -
     ]
 
 
+def test_a_stage_after_one_that_is_blocked_is_blocked_in_the_sums_as_well() -> None:
+    found = row(facts(table({"a b": "1 a"}, "name", "false"), *TRACKED))
+
+    assert [found[exit] for exit in ("unmapped", "readers", "writers")] == ["BLOCKED"] * 3
+    assert [(why["exit"], why["reason"], why["name"]) for why in found["blockedBy"]] == [
+        ("unmapped", "INVALID_COLUMN_NAME", "`a b`"),
+        ("readers", "EARLIER_STAGE", "unmapped"),
+        ("writers", "EARLIER_STAGE", "unmapped"),
+    ]
+
+
 # Sums.
 
 UNREADABLE = st.builds(SurveyedTable, st.text(), error=st.sampled_from(["DELTA_A", "DELTA_B"]))

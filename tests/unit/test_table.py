@@ -33,6 +33,7 @@ TABLE = {
     "tracked": True,
     "hasDroppedOrRenamed": "false",
     "jarVersion": spark_ext.__version__,
+    "version": 3,
 }
 
 
@@ -222,7 +223,9 @@ class Thrown:
 class TestAStatementThatFails:
     class Session(Session):
         def __init__(self, condition: str | None) -> None:
-            super().__init__(column_mapping_exit=[exit_row(name) for name in EXITS])
+            super().__init__(
+                column_mapping_exit=[exit_row(name, cost="METADATA") for name in EXITS]
+            )
             self.failure = Py4JJavaError("failed", Thrown(condition))
 
         def sql(self, text: str) -> Answer:

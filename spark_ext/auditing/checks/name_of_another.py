@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spark_ext.auditing.findings import Finding
+from spark_ext.auditing.findings import RISK, Finding
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.replay import State
 from spark_ext.model.misleading_names import misleading_names
@@ -54,6 +54,7 @@ def name_of_another(log: TableLog, states: tuple[State, ...]) -> Iterator[Findin
                 " as those of the other."
             ),
             remedy=_REMEDY,
+            severity=RISK,
         )
     for path, groups in _dropped(log, newest).items():
         yield Finding(
@@ -68,6 +69,7 @@ def name_of_another(log: TableLog, states: tuple[State, ...]) -> Iterator[Findin
                 " only to skip files by their statistics, may miss rows, or show its values."
             ),
             remedy=f"{_REMEDY} {_purge(newest)} takes the old column out of them.",
+            severity=RISK,
         )
 
 

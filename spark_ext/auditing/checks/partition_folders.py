@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from spark_ext.auditing.findings import Finding
+from spark_ext.auditing.findings import RISK, Finding
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.replay import State
 
@@ -57,6 +57,7 @@ def partition_folders(log: TableLog, states: tuple[State, ...]) -> Iterator[Find
                 " folders, as Hive does, sees a column that the table has not."
             ),
             remedy="Nothing for Delta. For others, write the rows again: INSERT OVERWRITE.",
+            severity=RISK,
         )
 
 

@@ -9,7 +9,7 @@ import java.util.List;
  * describes it.
  *
  * @param byId whether a file's columns are found by field id
- * @param keepsIds whether field ids stay, and what Spark's schema says of them
+ * @param keepsIds whether field ids stay, and what Spark's schema says of those whose name stays
  * @param kept names of columns that stay as they are
  * @param ignored names of columns that need no field id, and go
  */

@@ -122,7 +122,9 @@ final class KeyValues {
             rename(field.path("type"), known.type());
           });
       if (column.isPresent() || kept.contains(name)) {
-        if (!plan.keepsIds() && field.path("metadata") instanceof ObjectNode metadata) {
+        // It has the physical name as well, which is another one then.
+        boolean isTrue = plan.keepsIds() && field.path("name").asText().equals(name);
+        if (!isTrue && field.path("metadata") instanceof ObjectNode metadata) {
           metadata.remove(MAPPING);
         }
         staying.add(field);

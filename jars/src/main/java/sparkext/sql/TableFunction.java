@@ -168,7 +168,14 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
             .get(UsageTrackingFeature.FLAG);
     return new Relation(
         FunctionColumns.of(NAMED),
-        List.of(RowFactory.create(table.name(), table.sqlName(), tracked, flag, Versions.ours())));
+        List.of(
+            RowFactory.create(
+                table.name(),
+                table.sqlName(),
+                tracked,
+                flag,
+                Versions.ours(),
+                snapshot.version())));
   }
 
   private Asked asked(Arguments arguments)

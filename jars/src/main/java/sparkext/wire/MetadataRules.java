@@ -51,7 +51,8 @@ public final class MetadataRules {
         enabledByDefault
             || UsageTrackingFeature.isSupportedBy(protocol)
             || namesTracking(decided)
-            || namesTracking(old);
+            || namesTracking(old)
+            || decided.configuration().contains(TableMetadata.ALIGNING);
     if (!concernsTracking) {
       return assigned;
     }

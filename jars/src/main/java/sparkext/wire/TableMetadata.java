@@ -19,9 +19,13 @@ import scala.jdk.javaapi.CollectionConverters;
  * wide schemas are megabytes.
  *
  * @param schema JSON, or the name of an earlier one that has the same; null for none
- * @param configuration the properties that start with {@code delta.}, or such a name
+ * @param configuration the properties that start with {@code delta.}, and that of a table whose
+ *     names are being aligned, or such a name
  */
 record TableMetadata(Object schema, Object configuration) {
+  /** Of a table whose names are being aligned: the mode, and the column ids, of before. */
+  static final String ALIGNING = "sparkext.columnMapping.aligning";
+
   private static final String DELTA_PREFIX = "delta.";
   private static final String OLD = "=old";
   private static final String PROPOSED = "=proposed";
@@ -68,7 +72,8 @@ record TableMetadata(Object schema, Object configuration) {
 
   /** No rule reads a user's own properties. */
   private static boolean isRead(String key) {
-    return key.regionMatches(/* ignoreCase= */ true, 0, DELTA_PREFIX, 0, DELTA_PREFIX.length());
+    return key.equals(ALIGNING)
+        || key.regionMatches(/* ignoreCase= */ true, 0, DELTA_PREFIX, 0, DELTA_PREFIX.length());
   }
 
   /** A schema with the number of the place in {@code known} for each column that is there too. */

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Removes column mapping stage by stage, or raises before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from spark_ext.api.exits import ColumnMappingExits
+from spark_ext.api.statements import StatementResult
+from spark_ext.errors import ColumnMappingNotRemovableError
+from spark_ext.leave.exits import BLOCKED, EXITS, UNMAPPED, ColumnMappingExit, waiting
+from spark_ext.leave.reasons import CONFLICT, EARLIER_STAGE, Reason, blocking, in_words
+
+
+@dataclass(frozen=True)
+class RemovalState:
+    """A table on its way out of column mapping.
+
+    Args:
+        name: As SQL wants it.
+        version: Its newest version, read before the stages were.
+        stages: The three stages.
+    """
+
+    name: str
+    version: int
+    stages: ColumnMappingExits
+
+
+def remove(
+    look: Callable[[], RemovalState],
+    run: Callable[[str, int, ColumnMappingExit | None], StatementResult],
+    *,
+    until: str,
+) -> ColumnMappingExits:
+    """Runs the statements of each stage, and reads the table again after each stage.
+
+    Raises:
+        ColumnMappingNotRemovableError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING.
+    """
+    wanted = EXITS[: EXITS.index(until) + 1]
+    done: list[StatementResult] = []
+    table = look()
+    for number, name in enumerate(wanted):
+        _refuse_blocked(table, wanted, done)
+        stage = table.stages[number]
+        if stage.reached:
+            continue
+        waits = False
+        for statement in stage.statements:
+            removal = stage if name == UNMAPPED else None
+            done.append(run(statement, done[-1].version_after if done else table.version, removal))
+            waits = done[-1].waits
+            if waits:
+                break
+        table = look()
+        if waits and not table.stages[number].reached:
+            table.stages[number] = waiting(table.stages[number])
+            break
+        if not table.stages[number].reached:
+            _refuse_blocked(table, wanted, done)
+            raise _refusal(table, name, f"{name}: {CONFLICT}", done)
+    return ColumnMappingExits(table.stages, tuple(done))
+
+
+def _refuse_blocked(
+    table: RemovalState, wanted: Sequence[str], done: Sequence[StatementResult]
+) -> None:
+    reasons = {
+        stage.exit: _of_its_own(stage)
+        for stage in table.stages
+        if stage.exit in wanted and stage.cost == BLOCKED
+    }
+    if reasons:
+        told = (f"{name}: {in_words(whys)}" for name, whys in reasons.items() if whys)
+        raise _refusal(table, wanted[-1], "; ".join(told), done)
+
+
+def _of_its_own(stage: ColumnMappingExit) -> tuple[Reason, ...]:
+    return tuple(why for why in blocking(stage.reasons) if why.reason != EARLIER_STAGE)
+
+
+def _refusal(
+    table: RemovalState, stage: str, reasons: str, done: Sequence[StatementResult]
+) -> ColumnMappingNotRemovableError:
+    statements = "; ".join(result.statement for result in done) or "none"
+    return ColumnMappingNotRemovableError(
+        table=table.name, stage=stage, reasons=reasons, done=statements
+    )

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the statements of a removal, and reports what each of them did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spark_ext.api.progress import Progress, reported
+from spark_ext.api.refusals import condition_of
+from spark_ext.leave.exits import METADATA, REWRITE, ColumnMappingExit
+from spark_ext.model.metadata import FileCount
+from spark_ext.show.tables import cell
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+# Delta, DeltaOperations.scala, `RemoveColumnMapping`.
+_REMOVAL = "REMOVE COLUMN MAPPING"
+_FIRST_LIMIT, _FACTOR = 10, 10
+
+
+@dataclass(frozen=True)
+class StatementResult:
+    """What a statement did.
+
+    Args:
+        statement: Its SQL.
+        version_before: The table's newest version before it.
+        version_after: The newest version afterwards. Other writers may have committed in between.
+        seconds: How long it took.
+        waits: Whether Delta wants it to be run again once its retention period is over.
+        kept: Files that a removal kept. None if the statement removes no column mapping, or if its
+            commit does not tell; so are the next two.
+        copied: Files of which a removal copied the bytes, and their size before.
+        rewritten: Files that a removal had Delta rewrite, and their size before.
+    """
+
+    statement: str
+    version_before: int
+    version_after: int
+    seconds: float
+    waits: bool = False
+    kept: FileCount | None = None
+    copied: FileCount | None = None
+    rewritten: FileCount | None = None
+
+    def __str__(self) -> str:
+        parts = [
+            f"{cell(self.statement)}: version {self.version_before} to {self.version_after}",
+            f"{self.seconds:.1f} s",
+            *(["waits for the retention period"] if self.waits else []),
+            *counted_in_words(self.kept, self.copied, self.rewritten),
+        ]
+        return ", ".join(parts)
+
+
+def counted_in_words(
+    kept: FileCount | None, copied: FileCount | None, rewritten: FileCount | None
+) -> list[str]:
+    """How many files a removal kept, copied and rewrote; empty if that is not known."""
+    counts = {"kept": kept, "copied": copied, "rewritten": rewritten}
+    return [
+        f"{count.num_files:,} {name} ({count.size_in_bytes:,} bytes)"
+        for name, count in counts.items()
+        if count is not None
+    ]
+
+
+class StatementRunner:
+    """Runs statements on one table.
+
+    Args:
+        spark: The session.
+        table: Reads the table's row of `column_mapping_named_table`.
+        progress: Called before, while and after each statement runs; None for silence.
+        waiting: Conditions with which Delta asks to run a statement again later.
+        passed_over: Conditions that say that somebody else has done what the statement does.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        table: Callable[[], Row],
+        progress: Callable[[Progress], None] | None,
+        *,
+        waiting: Collection[str] = (),
+        passed_over: Collection[str] = (),
+    ) -> None:
+        self._spark = spark
+        self._table = table
+        self._progress = progress
+        self._waiting = waiting
+        self._passed_over = passed_over
+
+    def run(
+        self, statement: str, version: int, removal: ColumnMappingExit | None = None
+    ) -> StatementResult:
+        """Runs a statement.
+
+        Args:
+            statement: Its SQL.
+            version: The table's newest version, read before `removal` was.
+            removal: The stage, as it was then, if the statement removes column mapping.
+        """
+        started = time.monotonic()
+        waits = False
+        with reported(self._spark, statement, self._progress):
+            try:
+                self._spark.sql(statement)
+            except Exception as refusal:
+                condition = condition_of(refusal)
+                waits = condition in self._waiting
+                if not waits and condition not in self._passed_over:
+                    raise
+        seconds = time.monotonic() - started
+        after = self._table()
+        counts = {} if removal is None else self._counts(after, version, removal)
+        return StatementResult(statement, version, after["version"], seconds, waits, **counts)
+
+    def _counts(
+        self, after: Row, version: int, removal: ColumnMappingExit
+    ) -> Mapping[str, FileCount]:
+        alone = after["version"] == version + 1
+        if alone and removal.cost in (METADATA, REWRITE):
+            # Nobody else committed since the stage was read, so that it tells exactly.
+            rewritten = FileCount(removal.num_files, removal.size_in_bytes)
+            return {"kept": FileCount(), "copied": FileCount(), "rewritten": rewritten}
+        metrics = self._metrics(after["sqlName"], version)
+        return {
+            name.lower(): FileCount(
+                int(metrics[f"num{name}Files"]), int(metrics[f"num{name}Bytes"])
+            )
+            for name in ("Kept", "Copied", "Rewritten")
+            # Delta's own rewrite does not count them.
+            if f"num{name}Bytes" in metrics
+        }
+
+    def _metrics(self, name: str, version: int) -> Mapping[str, str]:
+        """The metrics of the newest removal after a version; empty if there is none."""
+        limit = _FIRST_LIMIT
+        while True:
+            rows = self._spark.sql(f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()
+            newer = [row for row in rows if row["version"] > version]
+            for row in newer:
+                if row["operation"] == _REMOVAL:
+                    metrics: Mapping[str, str] = row["operationMetrics"] or {}
+                    return metrics
+            if len(newer) < limit:
+                return {}
+            limit *= _FACTOR

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table whose names are aligned keeps its column ids, and the highest id that it ever used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from spark_ext.model.column_mapping import (
+    field_metadata,
+    is_mapped,
+    max_column_id,
+)
+from spark_ext.model.former_ids import (
+    FormerIds,
+    aligning_mode,
+    former_ids,
+    has_same_columns,
+    ids_of,
+    with_former_ids,
+)
+from spark_ext.model.keys import ALIGNING, COLUMN_ID, MAX_COLUMN_ID, NESTED_COLUMN_IDS
+from spark_ext.model.metadata import CommitContext, TableMetadata
+from spark_ext.model.schema import Field, Path, map_fields
+from spark_ext.rules.situation import arrives_mapped
+
+
+def keep_column_ids(
+    *, old: TableMetadata, new: TableMetadata, commit: CommitContext
+) -> TableMetadata:
+    """Notes the ids when column mapping is removed on the way, and gives them back afterwards.
+
+    `align_names()` removes column mapping, and Delta numbers columns anew from 1 when it is
+    enabled again. The commit of the removal itself notes the ids: between it and an earlier one
+    another writer might rename. A column gets its id back if it has the path and the type that
+    it had, as with Delta when a schema is overwritten; while mapping is off, a name is a column's
+    identity. Every other column gets an id that the table never used. Ids of array elements, map
+    keys and values are given anew, for nothing that needs them can be enabled meanwhile.
+
+    What RESTORE or CLONE brings has ids of its own and keeps them. Where RESTORE brings back a
+    version with noted ids, the highest that was used since is noted.
+
+    Source:
+        Protocol, "Writer Requirements for Column Mapping": `maxColumnId` "must increase
+        monotonically"; Delta 4.4.0, RemoveColumnMappingCommand.scala,
+        `getConfigurationWithoutColumnMapping`, and DeltaColumnMapping.scala,
+        `assignColumnIdAndPhysicalNameToSchema`.
+
+    Example:
+        >>> aligning = {"sparkext.columnMapping.aligning": "name"}
+        >>> mapped, off = table({"a": "4 a"}, "name", "true", aligning), table({"a": ""}, "none",
+        ...     "true", aligning)
+        >>> noted = keep_column_ids(old=mapped, new=off, commit=commit(off))
+        >>> noted.configuration["sparkext.columnMapping.aligning"]
+        'name {"max":4,"ids":{"a":[4,"long"]}}'
+        >>> again = table({"a": "1 a"}, "name", "false", noted.configuration)
+        >>> columns(keep_column_ids(old=noted, new=again, commit=commit(off)).schema)
+        {'a': '4 a'}
+    """
+    if commit.creating_table or ALIGNING not in new.configuration:
+        return new
+    if is_mapped(old) and not is_mapped(new):
+        return _noted(old, new)
+    former = former_ids(old.configuration.get(ALIGNING, ""))
+    if former is None or is_mapped(old) or not is_mapped(new) or arrives_mapped(commit):
+        return new
+    return _given_back(former, old, new)
+
+
+def _noted(old: TableMetadata, new: TableMetadata) -> TableMetadata:
+    value = new.configuration[ALIGNING]
+    highest = max_column_id(old)
+    brought = former_ids(value)
+    if brought is not None:
+        former = FormerIds(max(highest, brought.highest), brought.ids)
+    elif has_same_columns(old.schema, new.schema):
+        former = FormerIds(highest, ids_of(old.schema))
+    else:
+        former = FormerIds(highest, {})
+    return new.with_property(ALIGNING, with_former_ids(value, former))
+
+
+def _given_back(former: FormerIds, old: TableMetadata, new: TableMetadata) -> TableMetadata:
+    unused = count(max(former.highest, max_column_id(old)) + 1)
+    schema = map_fields(new.schema, lambda path, field: _with_ids(path, field, former, unused))
+    mode = aligning_mode(new.configuration[ALIGNING])
+    return (
+        new.with_schema(schema)
+        .with_property(MAX_COLUMN_ID, str(next(unused) - 1))
+        .with_property(ALIGNING, mode)
+    )
+
+
+def _with_ids(path: Path, field: Field, former: FormerIds, unused: Iterator[int]) -> Field:
+    metadata = dict(field_metadata(field))
+    metadata[COLUMN_ID] = former.of(path, field) or next(unused)
+    if NESTED_COLUMN_IDS in metadata:
+        metadata[NESTED_COLUMN_IDS] = {path: next(unused) for path in metadata[NESTED_COLUMN_IDS]}
+    return {**field, "metadata": metadata}

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A removal goes stage by stage, or raises before anything is done; without a JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import Row
+
+from spark_ext import ColumnMappingExit, FileCount, StatementResult
+from spark_ext.api.exits import ColumnMappingExits
+from spark_ext.api.removal import RemovalState, remove
+from spark_ext.api.statements import StatementRunner
+from spark_ext.errors import ColumnMappingNotRemovableError
+from spark_ext.leave.exits import exits
+from spark_ext.model.metadata import Protocol, TableFacts
+from tests.unit.tables import table
+
+OFF = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+DROP_MAPPING = "ALTER TABLE t DROP FEATURE columnMapping"
+DROP_TRACKING = "ALTER TABLE t DROP FEATURE columnMappingUsageTracking"
+TRUNCATE = "ALTER TABLE t DROP FEATURE checkpointProtection TRUNCATE HISTORY"
+OURS = ("columnMapping", "columnMappingUsageTracking")
+VECTORS = (3, ("columnMapping", "deletionVectors"))
+
+
+def at(
+    *features: str,
+    mode: str = "none",
+    reader: tuple[int, tuple[str, ...] | None] = (2, None),
+    columns: dict[str, Any] | None = None,
+    properties: dict[str, str] | None = None,
+) -> RemovalState:
+    """A table of four files with these writer features, in version 7."""
+    names = columns or {"a": "1 a" if mode != "none" else ""}
+    version, reader_features = reader
+    of_reader = None if reader_features is None else frozenset(reader_features)
+    facts = TableFacts(
+        table(names, mode, "false", properties),
+        Protocol(version, 7, of_reader, frozenset({*features, *(reader_features or ())})),
+        "t",
+        FileCount(4, 5000),
+    )
+    return RemovalState("t", 7, ColumnMappingExits(exits(facts)))
+
+
+MAPPED = at(*OURS, mode="name")
+UNMAPPED = at(*OURS)
+READABLE = at("columnMappingUsageTracking", "checkpointProtection", reader=(1, None))
+PROTECTED = at("checkpointProtection", reader=(1, None))
+OUT = at(reader=(1, None))
+
+
+def run_through(
+    *states: RemovalState, until: str = "unmapped", waits: bool = False
+) -> tuple[ColumnMappingExits, list[tuple[str, int, ColumnMappingExit | None]]]:
+    ran: list[tuple[str, int, ColumnMappingExit | None]] = []
+    looks: Iterator[RemovalState] = iter(states)
+
+    def run(statement: str, version: int, removal: ColumnMappingExit | None) -> StatementResult:
+        ran.append((statement, version, removal))
+        return StatementResult(statement, version, version + 1, 0.5, waits and "TRUNC" in statement)
+
+    return remove(lambda: next(looks), run, until=until), ran
+
+
+def refused(*states: RemovalState, until: str) -> dict[str, str]:
+    with pytest.raises(ColumnMappingNotRemovableError) as told:
+        run_through(*states, until=until)
+    assert told.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
+    return told.value.params
+
+
+# Refusals, before anything is done.
+
+
+@pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
+@pytest.mark.parametrize(
+    ("state", "reasons"),
+    [
+        (at(*OURS, mode="name", columns={"a b": "1 x"}), "unmapped: INVALID_COLUMN_NAME `a b` ' '"),
+        (
+            at(*OURS, mode="name", properties={"delta.enableIcebergCompatV2": "true"}),
+            "unmapped: OTHER_FEATURE icebergCompatV2",
+        ),
+        (at(*OURS, columns={"a": "1 x"}), "unmapped: MAPPING_METADATA_LEFT"),
+    ],
+)
+def test_a_blocked_stage_is_refused_with_its_reasons(
+    state: RemovalState, reasons: str, until: str
+) -> None:
+    assert refused(state, until=until) == {
+        "table": "t",
+        "stage": until,
+        "reasons": reasons,
+        "done": "none",
+    }
+
+
+@pytest.mark.parametrize(
+    "state", [at(*OURS, mode="name", reader=VECTORS), at(*OURS, reader=VECTORS)]
+)
+def test_a_later_stage_that_is_blocked_is_refused_before_the_first(state: RemovalState) -> None:
+    told = refused(state, until="writers")
+
+    assert told["reasons"] == (
+        "readers: OTHER_FEATURE deletionVectors; writers: OTHER_FEATURE deletionVectors"
+    )
+    assert told["done"] == "none"
+
+
+def test_a_stage_behind_the_wanted_one_may_be_blocked() -> None:
+    stages, ran = run_through(
+        at(*OURS, mode="name", reader=VECTORS), at(*OURS, reader=VECTORS), until="unmapped"
+    )
+
+    assert [statement for statement, _, _ in ran] == [OFF]
+    assert [stage.cost for stage in stages] == ["NOTHING", "BLOCKED", "BLOCKED"]
+
+
+def test_a_stage_that_others_block_meanwhile_is_refused_with_what_was_done() -> None:
+    told = refused(MAPPED, at(*OURS, reader=VECTORS), until="readers")
+
+    assert (told["reasons"], told["done"]) == ("readers: OTHER_FEATURE deletionVectors", OFF)
+
+
+def test_a_stage_that_others_undo_is_refused() -> None:
+    told = refused(MAPPED, MAPPED, until="unmapped")
+
+    assert (told["reasons"], told["done"]) == ("unmapped: CONFLICT", OFF)
+
+
+# What is done.
+
+
+def test_each_stage_is_reached_in_turn() -> None:
+    stages, ran = run_through(MAPPED, UNMAPPED, READABLE, OUT, until="writers")
+
+    assert [(statement, version) for statement, version, _ in ran] == [
+        (OFF, 7),
+        (DROP_MAPPING, 8),
+        (DROP_TRACKING, 9),
+        (TRUNCATE, 10),
+    ]
+    assert [removal and removal.exit for _, _, removal in ran] == ["unmapped", None, None, None]
+    assert all(stage.reached for stage in stages)
+    assert [result.statement for result in stages.done] == [statement for statement, _, _ in ran]
+
+
+def test_a_stage_that_waits_is_returned() -> None:
+    stages, _ = run_through(READABLE, PROTECTED, until="writers", waits=True)
+
+    assert [stage.reached for stage in stages] == [True, True, False]
+    assert "RETENTION_PERIOD" in [why.reason for why in stages[2].reasons]
+    assert [result.waits for result in stages.done] == [False, True]
+
+
+def test_nothing_is_run_on_a_table_that_is_out() -> None:
+    stages, ran = run_through(OUT, until="writers")
+
+    assert (ran, stages.done) == ([], ())
+    assert all(stage.reached for stage in stages)
+
+
+# What a statement did.
+
+
+class Session:
+    """Answers DESCRIBE HISTORY with these rows, newest first."""
+
+    def __init__(self, *history: Row) -> None:
+        self._history = history
+        self.statements: list[str] = []
+
+    def sql(self, text: str) -> Session:
+        self.statements.append(text)
+        if text == "REFUSED":
+            raise AnalysisException(errorClass="UNSUPPORTED_FEATURE.X", messageParameters={})
+        return self
+
+    def collect(self) -> list[Row]:
+        return list(self._history[: int(self.statements[-1].split()[-1])])
+
+
+def row(version: int, operation: str, metrics: dict[str, str] | None = None) -> Row:
+    return Row(version=version, operation=operation, operationMetrics=metrics)
+
+
+class TestStatement:
+    COUNTED: ClassVar[dict[str, str]] = {
+        "numKeptFiles": "1",
+        "numKeptBytes": "10",
+        "numCopiedFiles": "2",
+        "numCopiedBytes": "20",
+        "numRewrittenFiles": "3",
+        "numRewrittenBytes": "30",
+    }
+    COPY = at(*OURS, mode="name", columns={"a": "1 x"}).stages[0]
+    REMOVED = row(8, "REMOVE COLUMN MAPPING", COUNTED)
+
+    def run(
+        self, session: Any, after: int, removal: ColumnMappingExit | None, **options: Any
+    ) -> StatementResult:
+        runner = StatementRunner(
+            session, lambda: Row(version=after, sqlName="t"), progress=None, **options
+        )
+        return runner.run(options.pop("statement", "S"), 7, removal)
+
+    def test_files_are_counted_by_the_commit(self) -> None:
+        result = self.run(Session(self.REMOVED), 8, self.COPY)
+
+        assert (result.version_before, result.version_after) == (7, 8)
+        assert (result.kept, result.copied) == (FileCount(1, 10), FileCount(2, 20))
+        assert result.rewritten == FileCount(3, 30)
+
+    def test_the_commit_is_found_among_those_of_others(self) -> None:
+        others = [row(version, "WRITE") for version in range(60, 8, -1)]
+        session = Session(*others, self.REMOVED, row(7, "REMOVE COLUMN MAPPING"))
+
+        assert self.run(session, 60, self.COPY).kept == FileCount(1, 10)
+        assert session.statements[1:] == [
+            f"DESCRIBE HISTORY t LIMIT {limit}" for limit in (10, 100)
+        ]
+
+    def test_a_removal_of_before_is_another(self) -> None:
+        session = Session(row(8, "WRITE"), row(7, "REMOVE COLUMN MAPPING", self.COUNTED))
+
+        result = self.run(session, 8, self.COPY)
+
+        assert (result.kept, result.copied, result.rewritten) == (None, None, None)
+
+    def test_a_commit_without_counts_reports_none(self) -> None:
+        for metrics in (None, {"numOutputBytes": "9", "numRewrittenFiles": "1"}):
+            session = Session(row(8, "REMOVE COLUMN MAPPING", metrics))
+
+            assert self.run(session, 8, self.COPY).rewritten is None
+
+    def test_a_free_removal_without_other_writers_needs_no_history(self) -> None:
+        session = Session()
+
+        result = self.run(session, 8, MAPPED.stages[0])
+
+        assert session.statements == ["S"]
+        assert (result.kept, result.copied, result.rewritten) == (FileCount(),) * 3
+
+    def test_a_free_removal_beside_others_is_read_from_its_commit(self) -> None:
+        session = Session(row(9, "WRITE"), self.REMOVED)
+
+        assert self.run(session, 9, MAPPED.stages[0]).copied == FileCount(2, 20)
+
+    def test_another_statement_has_no_files(self) -> None:
+        session = Session()
+
+        assert self.run(session, 8, None).kept is None
+        assert session.statements == ["S"]
