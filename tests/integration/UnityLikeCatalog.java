@@ -5,11 +5,25 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.*;
 import org.apache.spark.sql.connector.expressions.Transform;
 
-/** Suggests column mapping for new tables and refuses RENAME COLUMN, as Unity Catalog does. */
+/**
+ * Suggests column mapping for new tables and refuses RENAME COLUMN, as Unity Catalog does. It has
+ * the session catalog's tables too, with the entries that Delta gets of them.
+ */
 public class UnityLikeCatalog extends PathCatalog {
+  @Override
+  public Table loadTable(Identifier id) throws NoSuchTableException {
+    if (tableExists(id)) {
+      return super.loadTable(id);
+    }
+    return ((TableCatalog)
+            SparkSession.active().sessionState().catalogManager().v2SessionCatalog())
+        .loadTable(id);
+  }
+
   @Override
   public Table createTable(
       Identifier id, Column[] columns, Transform[] partitions, Map<String, String> properties)

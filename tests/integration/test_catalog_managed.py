@@ -228,6 +228,23 @@ def test_an_audit_reads_a_table_of_any_catalog_by_kernel_s_connector(external: T
 
 
 @TWO_CONNECTORS
+@pytest.mark.usefixtures("unity")
+@pytest.mark.broken_table("file_missing")
+def test_an_audit_reads_a_table_that_kernel_has_with_its_entry(named_table: Table) -> None:
+    named_table.create_tracked()
+    named_table.insert("(1, 'x')")
+    with session_conf(named_table.spark, {MODE: "STRICT"}):
+        assert not spark_ext.audit(named_table.spark, "unity.default.named", progress=None).findings
+        (file,) = named_table.log.live_files
+        local(named_table.path, file).unlink()
+
+        (finding,) = spark_ext.audit(
+            named_table.spark, "unity.default.named", progress=None
+        ).findings
+    assert finding.check == "file_missing"
+
+
+@TWO_CONNECTORS
 def test_an_audit_reads_staged_commits_by_kernel_s_connector(managed: Table) -> None:
     assert staged(managed)
 
