@@ -177,7 +177,8 @@ def test_deletion_vectors_of_a_clones_source_are_copied(table: Table, store: Sto
     table.spark.sql(f"DELETE FROM {source.name}")
     with session_conf(table.spark, {RETENTION_CHECK: "false"}):
         table.spark.sql(f"VACUUM {source.name} RETAIN 0 HOURS")
-    assert not source.data()
+    left = [key for key in source.data() if not key.endswith("/")]  # VACUUM leaves markers
+    assert left == []
     assert sorted(key.rsplit(".", 1)[1] for key in clone.data()) == ["bin", "parquet"]
     assert clone.rows() == table.rows()
     assert store.pending_uploads() == []

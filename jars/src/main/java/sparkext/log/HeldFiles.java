@@ -197,7 +197,7 @@ final class HeldFiles {
             changes.put("vector", key + "@" + row.getAs("vector"));
             changes.put("isVector", true);
             changes.put("size", null);
-            changes.put("partitionColumns", List.of());
+            changes.put("partitionColumns", new String[0]);
             changes.put("statistics", StatisticsPaths.of(null));
             rows.add(changed(row, schema, changes));
           }
