@@ -14,7 +14,7 @@ from spark_ext.api.functions import answer, literal
 from spark_ext.api.leaving_setting import copying
 from spark_ext.api.named_table import flag_of, named_table
 from spark_ext.api.progress import Progress, reported, shown
-from spark_ext.api.refusals import condition_of
+from spark_ext.api.refusals import condition_of, run
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
 from spark_ext.leave.alignment import AligningTable
@@ -100,9 +100,10 @@ class UsageTracking:
         """
         table = self._table()
         if not table["tracked"]:
-            self._spark.sql(
+            run(
+                self._spark,
                 f"ALTER TABLE {table['sqlName']}"
-                f" SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = 'supported')"
+                f" SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = 'supported')",
             )
 
     def disable(self) -> None:
@@ -111,7 +112,7 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT on an untracked table.
         """
-        self._spark.sql(f"ALTER TABLE {self._table()['sqlName']} DROP FEATURE {FEATURE_NAME}")
+        run(self._spark, f"ALTER TABLE {self._table()['sqlName']} DROP FEATURE {FEATURE_NAME}")
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
@@ -263,21 +264,21 @@ class UsageTracking:
             AnalysisException: As `disable_column_mapping`.
         """
 
-        def run(statement: str) -> None:
+        def take(statement: str) -> None:
             with reported(self._spark, statement, progress):
                 try:
-                    self._spark.sql(statement)
+                    run(self._spark, statement)
                 except Exception as refusal:
                     # Then somebody else has done this step.
                     if condition_of(refusal) != "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT":
                         raise
 
         with copying(self._spark):
-            return align(self._aligning, run, dry_run=dry_run, to_name_mode=to_name_mode)
+            return align(self._aligning, take, dry_run=dry_run, to_name_mode=to_name_mode)
 
     def _aligning(self) -> AligningTable:
         table = self._table()
-        shown = self._spark.sql(f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
+        shown = run(self._spark, f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
         properties = {row["key"]: row["value"] for row in shown}
         return AligningTable(
             name=table["sqlName"],
@@ -297,7 +298,7 @@ class UsageTracking:
             waits = False
             with reported(self._spark, statement, progress):
                 try:
-                    self._spark.sql(statement)
+                    run(self._spark, statement)
                 except Exception as refusal:
                     waits = condition_of(refusal) in _WAITS_FOR_RETENTION_PERIOD
                     if not waits:

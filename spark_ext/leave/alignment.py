@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from spark_ext.errors import ModeIdLostError, NamesNotAlignableError, NotMappedError
 from spark_ext.leave.exits import BLOCKED, ColumnMappingExit
-from spark_ext.leave.reasons import REMOVAL_SETTING
+from spark_ext.leave.reasons import REMOVAL_SETTING, in_words
 from spark_ext.leave.rewrite_reasons import (
     HAS_DROPPED_OR_RENAMED,
     NOT_TRACKED,
@@ -122,4 +122,4 @@ def _set(name: str, properties: dict[str, str]) -> str:
 def _told(step: ColumnMappingExit) -> str:
     others = {REMOVAL_SETTING, *_NOT_ALIGNED}
     blocking = (why for why in step.reasons if why.reason not in others)
-    return ", ".join(" ".join(filter(None, (w.reason, w.name, w.detail))) for w in blocking)
+    return ", ".join(map(in_words, blocking))

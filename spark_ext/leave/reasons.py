@@ -53,6 +53,23 @@ class Reason:
     detail: str | None = None
 
 
+_SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
+
+
+def in_words(why: Reason) -> str:
+    """A reason for people, in which every character can be seen.
+
+    Example:
+        >>> in_words(Reason(INVALID_COLUMN_NAME, "`a b;`", " ;"))
+        'INVALID_COLUMN_NAME (`a b;`, blank ;)'
+    """
+    detail = why.detail
+    if detail and why.reason == INVALID_COLUMN_NAME:
+        detail = " ".join(_SPELLED.get(char, char) for char in detail)
+    words = [word for word in (why.name, detail) if word is not None]
+    return f"{why.reason} ({', '.join(words)})" if words else why.reason
+
+
 def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
     """Why metadata alone does not suffice."""
     physical_names = _physical_names(facts.table)
