@@ -12,6 +12,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileResult;
+import sparkext.jobs.JobNames;
 
 /** Looks at the footers of files in a Spark job, and copies those that need it. */
 public final class FileJob {
@@ -64,7 +65,8 @@ public final class FileJob {
             files.columns(),
             StoreCopySetting.isOn(session),
             progress);
-    for (FileResult result : job.run(orders, "Column mapping of " + table + ": " + doing)) {
+    for (FileResult result :
+        JobNames.described(session.sparkContext(), table, doing, () -> job.run(orders))) {
       done.add(new Done(ordered.get(result.number()), result));
     }
     return done;

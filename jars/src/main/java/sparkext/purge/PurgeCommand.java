@@ -26,6 +26,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.LiveFiles;
+import sparkext.jobs.JobNames;
 import sparkext.parquet.ColumnPlan;
 
 /**
@@ -68,10 +69,14 @@ public final class PurgeCommand {
       return partitions;
     }
     // Those that Delta works with have no statistics.
-    List<AddFile> files =
-        LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
     Purge purge = new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get());
-    purge.copy(files);
+    JobNames.ofStatement(
+        session.sparkContext(),
+        () -> {
+          purge.copy(
+              LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList());
+          return null;
+        });
     if (purge.areNone()) {
       return partitions;
     }

@@ -22,6 +22,7 @@ import org.apache.spark.sql.delta.actions.Protocol;
 import scala.Tuple2;
 import scala.collection.Iterator;
 import sparkext.error.UsageTrackingException;
+import sparkext.jobs.JobNames;
 import sparkext.log.LogLines;
 import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
@@ -203,7 +204,15 @@ final class NameHistories {
         JavaSparkContext.fromSparkContext(SparkSession.active().sparkContext());
     List<Change> changes = new ArrayList<>();
     long version = first;
-    for (List<String> lines : LogLines.of(context, log.newDeltaHadoopConf(), commits)) {
+    for (List<String> lines :
+        JobNames.ofStatement(
+            context.sc(),
+            () ->
+                JobNames.described(
+                    context.sc(),
+                    log.dataPath(),
+                    "reads the log",
+                    () -> LogLines.of(context, log.newDeltaHadoopConf(), commits)))) {
       Change.of(version, lines.stream().filter(line -> !line.equals(LogLines.TORN)).toList())
           .ifPresent(changes::add);
       version++;
