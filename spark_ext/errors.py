@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import re
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -20,6 +21,8 @@ from typing import ClassVar
 _CONDITIONS: dict[str, dict[str, str]] = json.loads(
     pkgutil.get_data("spark_ext", "conditions.json") or ""
 )
+
+_PLACE = re.compile(r"`\{\w+\}`|\{\w+\}")
 
 
 class SparkExtError(Exception):
@@ -41,7 +44,12 @@ class SparkExtError(Exception):
 
     def __init__(self, **params: object) -> None:
         self.params = {name: str(value) for name, value in params.items()}
-        super().__init__(self.template.format(**self.params))
+        super().__init__(_PLACE.sub(lambda place: self._value(place[0]), self.template))
+
+    def _value(self, place: str) -> str:
+        """What stands in a place of the template: a name that SQL wants quoted is quoted once."""
+        value = self.params[place.strip("`{}")]
+        return f"`{value}`" if place[0] == "`" and "`" not in value else value
 
     def __reduce__(self) -> tuple[Callable[..., SparkExtError], tuple[object, ...]]:
         # An exception is copied and pickled by its positional arguments, which are not ours.

@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_ext.api.statements import StatementResult
 from spark_ext.leave.exits import BLOCKED, ColumnMappingExit
-from spark_ext.leave.reasons import Reason, what_to_do
+from spark_ext.leave.reasons import reason_in_words, what_to_do
 from spark_ext.show.tables import as_html, as_text, cell
 
 _COLUMNS = ("exit", "reached", "cost", "files", "bytes")
@@ -60,11 +60,6 @@ def _count(number: int, step: ColumnMappingExit) -> str:
 
 
 def _reasons(step: ColumnMappingExit) -> str:
-    shown = cell([_reason(why) for why in step.reasons[:_REASONS]])
+    shown = cell(list(map(reason_in_words, step.reasons[:_REASONS])))
     more = len(step.reasons) - _REASONS
     return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _reason(why: Reason) -> str:
-    words = [word for word in (why.name, why.detail) if word is not None]
-    return f"{why.reason} ({', '.join(words)})" if words else why.reason

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
+from spark_ext.api.refusals import run
 from spark_ext.errors import SessionWithoutExtensionError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
     """
     try:
-        return spark.sql(f"SELECT * FROM {function}({', '.join(arguments)})")
+        return run(spark, f"SELECT * FROM {function}({', '.join(arguments)})")
     except PySparkException as refusal:
         if refusal.getCondition() != "UNRESOLVABLE_TABLE_VALUED_FUNCTION":
             raise

@@ -1,24 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session refused."""
+"""Runs the statements of this package, and says what a session refused of them."""
 
 from __future__ import annotations
 
-from pyspark.errors import PySparkException
+import logging
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException, UnknownException
+from pyspark.logger import PySparkLogger
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_runs_ours: ContextVar[bool] = ContextVar("spark_ext_runs_ours", default=False)
+
+
+def run(spark: SparkSession, statement: str) -> DataFrame:
+    """Runs a statement that this package wrote.
+
+    PySpark logs an error that has a place in a query, with 25 kB of stacks. The query is not the
+    user's, so the error is only raised.
+
+    Raises:
+        AnalysisException: An error with a condition for which PySpark has no class, such as Delta's
+            DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT.
+    """
+    # A filter is added once, however often this is called.
+    PySparkLogger.getLogger("SQLQueryContextLogger").addFilter(_is_of_the_user)
+    before = _runs_ours.set(True)
+    try:
+        return spark.sql(statement)
+    except Exception as error:
+        known = _of_pyspark(error)
+        if known is error:
+            raise
+        raise known from None
+    finally:
+        _runs_ours.reset(before)
 
 
 def condition_of(error: Exception) -> str | None:
-    """The condition of an error; None of one that has none."""
-    if isinstance(error, PySparkException):
-        return error.getCondition()
-    # An error of Delta that is not an AnalysisException reaches PySpark as it is in the JVM.
+    """The condition of an error of `run`; None of one that has none."""
+    return error.getCondition() if isinstance(error, PySparkException) else None
+
+
+def _is_of_the_user(_: logging.LogRecord) -> bool:
+    return not _runs_ours.get()
+
+
+def _of_pyspark(error: Exception) -> Exception:
+    """An error in a family of PySpark, if it has a condition; else the error."""
+    if isinstance(error, UnknownException):
+        return _of_server(error)
     thrown = getattr(error, "java_exception", None)
     if thrown is None:
-        return None
+        return error
 
     from py4j.protocol import Py4JError
+    from pyspark.errors.exceptions.captured import AnalysisException
 
     try:
-        condition: str | None = thrown.getCondition()
+        has_condition = thrown.getCondition() is not None
     except Py4JError:  # an exception that has none
-        return None
-    return condition
+        has_condition = False
+    return AnalysisException(origin=thrown) if has_condition else error
+
+
+def _of_server(error: UnknownException) -> Exception:
+    if error.getCondition() is None:
+        return error
+
+    from pyspark.errors.exceptions.connect import AnalysisException
+
+    return AnalysisException(
+        error.getMessage(),
+        errorClass=error.getCondition(),
+        messageParameters=error.getMessageParameters(),
+        sql_state=error.getSqlState(),
+    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spark_ext.api.progress import Progress, reported
-from spark_ext.api.refusals import condition_of
+from spark_ext.api.refusals import condition_of, run
 from spark_ext.leave.exits import METADATA, REWRITE, ColumnMappingExit
 from spark_ext.model.metadata import FileCount
 from spark_ext.show.tables import cell
@@ -109,7 +109,7 @@ class StatementRunner:
         waits = False
         with reported(self._spark, statement, self._progress):
             try:
-                self._spark.sql(statement)
+                run(self._spark, statement)
             except Exception as refusal:
                 condition = condition_of(refusal)
                 waits = condition in self._waiting
@@ -142,7 +142,7 @@ class StatementRunner:
         """The metrics of the newest removal after a version; empty if there is none."""
         limit = _FIRST_LIMIT
         while True:
-            rows = self._spark.sql(f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()
+            rows = run(self._spark, f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()
             newer = [row for row in rows if row["version"] > version]
             for row in newer:
                 if row["operation"] == _REMOVAL:

@@ -14,6 +14,7 @@ from spark_ext.api.functions import answer, literal
 from spark_ext.api.leaving_setting import copying
 from spark_ext.api.named_table import flag_of, named_table
 from spark_ext.api.progress import Progress, reported, shown
+from spark_ext.api.refusals import run
 from spark_ext.api.removal import RemovalState, remove
 from spark_ext.api.statements import StatementRunner
 from spark_ext.api.status import ColumnMappingStatus, status_of
@@ -99,9 +100,10 @@ class UsageTracking:
         """
         table = self._table()
         if not table["tracked"]:
-            self._spark.sql(
+            run(
+                self._spark,
                 f"ALTER TABLE {table['sqlName']}"
-                f" SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = 'supported')"
+                f" SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = 'supported')",
             )
 
     def disable(self) -> None:
@@ -110,7 +112,7 @@ class UsageTracking:
         Raises:
             AnalysisException: DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT on an untracked table.
         """
-        self._spark.sql(f"ALTER TABLE {self._table()['sqlName']} DROP FEATURE {FEATURE_NAME}")
+        run(self._spark, f"ALTER TABLE {self._table()['sqlName']} DROP FEATURE {FEATURE_NAME}")
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
@@ -261,8 +263,8 @@ class UsageTracking:
         # Then somebody else has done this step.
         passed_over = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
         with copying(self._spark):
-            run = self._runner(progress, passed_over=passed_over).run
-            return align(self._aligning, run, dry_run=dry_run, to_name_mode=to_name_mode)
+            runner = self._runner(progress, passed_over=passed_over)
+            return align(self._aligning, runner.run, dry_run=dry_run, to_name_mode=to_name_mode)
 
     def _runner(
         self,
@@ -282,7 +284,7 @@ class UsageTracking:
 
     def _aligning(self) -> AligningTable:
         table = self._table()
-        shown = self._spark.sql(f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
+        shown = run(self._spark, f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
         properties = {row["key"]: row["value"] for row in shown}
         aligning = properties.get(ALIGNING)
         return AligningTable(

@@ -34,7 +34,6 @@ def own_session(name: str) -> Iterator[SparkSession]:
         SparkExtError: As `configure`.
         OSError: The user's `spark-defaults.conf` cannot be read.
     """
-    from pyspark.logger import PySparkLogger
     from pyspark.sql import SparkSession
 
     is_ours = SparkSession.getActiveSession() is None
@@ -47,8 +46,6 @@ def own_session(name: str) -> Iterator[SparkSession]:
         for key, value in _QUIET.items():
             builder.config(key, settings.get(key, value))
     spark = configure(builder).getOrCreate()
-    # It logs the Java stack of every refusal, whose text the command prints.
-    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     try:
         yield spark
     finally:

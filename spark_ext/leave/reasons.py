@@ -51,6 +51,7 @@ _COPY_COLUMN = (
     " with other names, copy the values with UPDATE, and drop the old columns."
 )
 _DROP_FEATURE = "Drop the features first, if Delta can drop them."
+_SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
 # Why files are copied or rewritten, once nothing blocks that.
 _OF_FILES = {
     NOT_TRACKED,
@@ -90,21 +91,22 @@ def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
 
 
 def in_words(reasons: Iterable[Reason]) -> str:
-    """Reasons for the text of an error; white space, which is invalid in a name, is shown.
+    """Reasons for the text of an error."""
+    return ", ".join(map(reason_in_words, reasons))
+
+
+def reason_in_words(why: Reason) -> str:
+    """A reason for people, in which every character can be seen.
 
     Example:
-        >>> in_words([Reason(INVALID_COLUMN_NAME, "`a b`", " "), Reason(OTHER_FEATURE, "x")])
-        "INVALID_COLUMN_NAME `a b` ' ', OTHER_FEATURE x"
+        >>> reason_in_words(Reason(INVALID_COLUMN_NAME, "`a b;`", " ;"))
+        'INVALID_COLUMN_NAME (`a b;`, blank ;)'
     """
-    return ", ".join(" ".join(_words(why)) for why in reasons)
-
-
-def _words(why: Reason) -> Iterable[str]:
-    yield why.reason
-    if why.name is not None:
-        yield why.name
-    if why.detail is not None:
-        yield why.detail if why.detail == "".join(why.detail.split()) else repr(why.detail)
+    detail = why.detail
+    if detail and why.reason == INVALID_COLUMN_NAME:
+        detail = " ".join(_SPELLED.get(char, char) for char in detail)
+    words = [word for word in (why.name, detail) if word is not None]
+    return f"{why.reason} ({', '.join(words)})" if words else why.reason
 
 
 def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:

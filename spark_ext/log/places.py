@@ -33,7 +33,8 @@ class DataFiles:
         size_in_bytes: All together.
         removable_from: The time after which retention counts, in milliseconds since the epoch:
             that of removal, or of the file where that is later. None for live ones.
-        source: The folder, for a file of another table; else None.
+        source: The other table, for a file of one, or the folder if no log can be seen above; else
+            None.
         is_hidden: Whether VACUUM passes over it.
         added_under: The version of the newest metadata at the first commit that added them; None
             where that commit is gone, or never was.

@@ -55,8 +55,8 @@ class DroppedColumn:
         change_data_files: Files of the change data feed.
         untracked_files: Files in the table's folder that no log entry names.
         unknown_files: Files of any of these kinds that may have it: nobody can tell.
-        source_files: Files of other tables, by their folders, that this one reads or read: those
-            of a shallow clone's source.
+        source_files: Other tables whose files this one reads or read, such as a shallow clone's
+            source; the folder of files above which no log can be seen.
         live_statistics: Live files of which the log has statistics, or partition values, of it.
         commits: Files of commits that have its statistics, partition values, default or a
             predicate that names it.

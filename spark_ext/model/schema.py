@@ -117,6 +117,17 @@ def quoted(path: Path) -> str:
     )
 
 
+def as_code(path: Path) -> str:
+    """A path of names within a sentence, in backticks once.
+
+    Example:
+        >>> as_code(("s", "x")), as_code(("s", "a b"))
+        ('`s.x`', 's.`a b`')
+    """
+    name = quoted(path)
+    return name if "`" in name else f"`{name}`"
+
+
 def backticked(name: str) -> str:
     """A name that SQL takes as it is, whatever its characters."""
     return "`" + name.replace("`", "``") + "`"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from spark_ext.model.column_mapping import column_id, has_column_id, is_mapped
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.misleading_names import misleading_names
-from spark_ext.model.schema import Path, quoted, walk
+from spark_ext.model.schema import Path, as_code, walk
 
 _Ids = tuple[int, int]
 
@@ -48,7 +48,7 @@ def name_warning(*, old: TableMetadata, new: TableMetadata) -> str | None:
 
 
 def _told(column: Path, other: Path) -> str:
-    return f"`{quoted(other)}` under the name of the column `{quoted(column)}`"
+    return f"{as_code(other)} under the name of the column {as_code(column)}"
 
 
 def _by_ids(metadata: TableMetadata) -> Mapping[_Ids, tuple[Path, Path]]:

@@ -130,7 +130,7 @@ def test_a_table_that_other_features_keep_mapped_is_refused(table: Table) -> Non
     with table.no_commit(), pytest.raises(NamesNotAlignableError) as refused:
         align(table)
 
-    assert refused.value.params["reasons"] == "OTHER_FEATURE icebergCompatV2"
+    assert refused.value.params["reasons"] == "OTHER_FEATURE (icebergCompatV2)"
 
 
 # What it makes.

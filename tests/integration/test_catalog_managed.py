@@ -140,7 +140,7 @@ def test_a_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -
     for dry_run in (True, False):
         with pytest.raises(NamesNotAlignableError) as refused:
             tracking.align_names(dry_run=dry_run, progress=None)
-    assert "CATALOG_MANAGED catalogManaged" in refused.value.params["reasons"]
+    assert "CATALOG_MANAGED (catalogManaged)" in refused.value.params["reasons"]
     assert "UPDATE" in refused.value.params["advice"]
     assert refused.value.params["advice"] in repr(tracking.disable_column_mapping(dry_run=True))
     assert len(staged(managed)) == before

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
 
 from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
@@ -38,6 +39,18 @@ def test_an_untracked_table_has_no_feature_to_drop(table: Table, disable: Disabl
 
     with table.refusal("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"):
         disable(table)
+
+
+def test_usage_tracking_raises_an_error_of_pyspark_with_its_condition(table: Table) -> None:
+    """Delta's is in no family that PySpark knows, and of no use to who catches the promised one."""
+    table.create("a INT", NAME_MODE)
+
+    with table.no_commit(), pytest.raises(AnalysisException) as refused:
+        by_usage_tracking(table)
+
+    assert refused.value.getCondition() == "DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"
+    assert refused.value.getMessageParameters() == {"feature": FEATURE}
+    assert FEATURE in str(refused.value)
 
 
 def test_there_is_no_history_to_truncate(table: Table) -> None:

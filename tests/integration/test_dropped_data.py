@@ -330,6 +330,32 @@ def test_files_of_a_shallow_clones_source_are_named_and_not_counted(
     assert [step.step for step in found.steps] == ["LOG CLEANUP", "SOURCE"]
 
 
+@pytest.mark.every_variant
+@pytest.mark.parametrize("partitioned_by", ["", "day"])
+def test_the_source_of_a_shallow_clone_is_named_once(
+    table: Table, tmp_path: Path, partitioned_by: str
+) -> None:
+    """Its files lie in folders with random names, of which each was named for a table."""
+    table.create(
+        "id INT, secret STRING, day INT",
+        *(TRACKED, NAME_MODE, *SHORT, "'delta.randomizeFilePrefixes' = 'true'"),
+        partitioned_by=partitioned_by,
+    )
+    for day in range(4):
+        table.insert(f"({day}, '{MARKER}', {day})")
+    table.alter("DROP COLUMN secret")
+    assert len({Path(path).parent for path in table.log.live_files}) > 1
+    clone = Table(table.spark, tmp_path / "clone")
+    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
+
+    (found,) = dropped(clone).columns
+    assert found.source_files == (f"file:{table.path}",)
+
+    shutil.rmtree(table.path / "_delta_log")
+    (found,) = dropped(clone).columns
+    assert len(found.source_files) > 1
+
+
 def test_a_deep_clone_has_the_bytes_and_no_schema_that_knows_them(
     table: Table, tmp_path: Path
 ) -> None:

@@ -421,7 +421,7 @@ def test_iceberg_compat_is_refused_whatever_is_in_the_table(
     (first, *_) = usage.disable_column_mapping(dry_run=True)
     assert (first.cost, first.reasons[0].name) == ("BLOCKED", "icebergCompatV2")
 
-    with not_removable(table, "unmapped: OTHER_FEATURE icebergCompatV2"):
+    with not_removable(table, "unmapped: OTHER_FEATURE (icebergCompatV2)"):
         usage.disable_column_mapping(progress=None)
     assert set(table.path.rglob("*.parquet")) == files
 

@@ -553,3 +553,33 @@ def test_a_cancelled_purge_leaves_no_copies(table: Table, disk: OddDisk) -> None
         thread.join()
 
     assert "SPARK_JOB_CANCELLED" in str(*errors)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("tags", [None, {"k": "v"}])
+@pytest.mark.parametrize("act", ["purge", "removal"])
+def test_a_file_has_the_tags_that_it_had(
+    table: Table, act: str, tags: dict[str, str] | None
+) -> None:
+    """Where it has none, the log has no empty ones: read as JSON it has a map without any."""
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 2)")
+    commit = table.path / "_delta_log" / f"{1:020}.json"
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    for action in actions:
+        if tags is not None and "add" in action:
+            action["add"]["tags"] = tags
+    commit.with_name(f".{commit.name}.crc").unlink()
+    commit.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    jvm: Any = table.spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    table.alter("DROP COLUMN b")
+
+    if act == "purge":
+        purge(table)
+    else:
+        table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
+
+    (add,), (remove,) = table.log.actions("add"), table.log.actions("remove")
+    assert add.get("tags") == tags
+    assert "tags" not in remove or remove["tags"] == tags

@@ -760,3 +760,37 @@ def test_the_error_says_what_is_another_column(table: Table) -> None:
         update(held)
 
     assert "b" in refused.value.getMessageParameters()["schemaDiff"]
+
+
+VIEW_OF_BEFORE = {
+    "the same": ("a INT, b STRING", "(2, 'y')"),
+    "in another order": ("b STRING, a INT", "('y', 2)"),
+    "with one more": ("a INT, b STRING, c INT", "(2, 'y', 3)"),
+    "with one more in between": ("a INT, c INT, b STRING", "(2, 3, 'y')"),
+}
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("tracked", [True, False])
+@pytest.mark.parametrize("columns", VIEW_OF_BEFORE)
+def test_a_view_of_a_table_that_was_dropped_and_created_again_goes_by_names(
+    named_table: Table, columns: str, tracked: bool
+) -> None:
+    """Plain Delta refuses it since `col-<uuid>` names are others."""
+    spark = named_table.spark
+    properties = (NAME_MODE, TRACKED) if tracked else (NAME_MODE,)
+    named_table.create("a INT, b STRING", *properties)
+    named_table.insert("(1, 'x')")
+    spark.table(named_table.name).createOrReplaceTempView("held")
+    spark.sql(f"DROP TABLE {named_table.name}")
+    made, values = VIEW_OF_BEFORE[columns]
+    named_table.create(made, *properties)
+    named_table.insert(values)
+
+    if tracked:
+        assert [row.asDict() for row in spark.sql("SELECT * FROM held").collect()] == [
+            {"a": 2, "b": "y"}
+        ]
+    else:
+        with refusal(STALE):
+            spark.sql("SELECT * FROM held").collect()

@@ -11,6 +11,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.releases import NAMES_NO_MISMATCH, since_delta_4_1
 from tests.support.table_log import FEATURE, UUID
@@ -269,6 +270,44 @@ def test_a_source_with_a_schema_log_reads_across_a_change(
     assert table.log.written_columns() == sorted(name for _, name in columns.values())
     assert changed.columns == list(columns)
     assert target.rows() == rows
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("act", "flag"), [("removal", "false"), ("removal", "true"), ("align", "true")]
+)
+def test_a_source_with_a_schema_log_reads_across_removal_and_align(
+    table: Table, conf: SetConf, act: str, flag: str
+) -> None:
+    """Without one it stops for ever. A column that was renamed looks as if it were so again."""
+    target = Table(table.spark, table.path.with_name("target"))
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 10)")
+    if flag == "true":
+        table.alter("RENAME COLUMN b TO c")
+    table.insert("(2, 20)")
+    run(stream_with_schema_log(table, target), target.path)
+    table.insert("(3, 30)")
+    usage = UsageTracking.forPath(table.spark, table.path)
+    if act == "removal":
+        usage.disable_column_mapping(progress=None)
+    else:
+        usage.align_names(progress=None)
+    table.insert("(4, 40)")
+
+    stopped: list[str] = []
+    while len(target.rows()) < 4 and len(stopped) < 6:
+        query = start(stream_with_schema_log(table, target), target.path)
+        try:
+            query.awaitTermination()
+        except StreamingQueryException:
+            stopped.append(query._jsq.exception().get().cause().getCondition())
+            if stopped[-1] == STOPPED_AT_CHANGE:
+                conf(f"{ALLOW_SOURCE}RenameAndDrop", "always")
+
+    assert stopped.count(STOPPED_AT_CHANGE) == (flag == "true")
+    assert stopped.count(METADATA_EVOLUTION) == len(stopped) - (flag == "true") > 0
+    assert target.rows() == [(1, 10), (2, 20), (3, 30), (4, 40)]
 
 
 @pytest.mark.matrix

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,8 +12,11 @@ from typing import Any
 
 import pyspark
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+import spark_ext
 from spark_ext import UsageTracking
 from tests.support.custom_sessions import resolved_jars
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
@@ -81,6 +85,45 @@ def act(usage: UsageTracking) -> None:
 
 
 ACTED = ["WRITE", "DROP FEATURE", "SET TBLPROPERTIES", "REMOVE COLUMN MAPPING"]
+
+
+@pytest.fixture
+def query_log() -> Iterator[list[str]]:
+    """What PySpark logs of errors in queries."""
+    records: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record.getMessage())
+
+    logger, kept = PySparkLogger.getLogger("SQLQueryContextLogger"), Kept()
+    logger.addHandler(kept)
+    yield records
+    logger.removeHandler(kept)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("ask", [UsageTracking.forName, spark_ext.audit])
+@pytest.mark.parametrize("name", ["nowhere", "no.such.table", "a b c", "", "`a` b"])
+def test_a_wrong_name_is_raised_and_not_logged(
+    spark: SparkSession, query_log: list[str], ask: Callable[..., Any], name: str
+) -> None:
+    with pytest.raises(AnalysisException) as refused:
+        ask(spark, name)
+
+    assert query_log == []
+    assert name == "" or "``" not in str(refused.value)
+
+
+def test_an_error_in_a_query_of_the_user_is_logged_as_before(
+    spark: SparkSession, query_log: list[str]
+) -> None:
+    with pytest.raises(AnalysisException):
+        UsageTracking.forName(spark, "no.such.table")
+    with pytest.raises(AnalysisException):
+        spark.sql("SELECT * FROM column_mapping('no.such.table')")
+
+    assert len(query_log) == 1
 
 
 @pytest.fixture(scope="module")

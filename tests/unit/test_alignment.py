@@ -117,11 +117,11 @@ def test_mode_id_wants_consent() -> None:
 @pytest.mark.parametrize(
     ("where", "reasons"),
     [
-        (at("name", True, name="a b"), "INVALID_COLUMN_NAME `a b` ' '"),
-        (at("name", True, name="__is_cdc"), "RESERVED_COLUMN_NAME __is_cdc __is_cdc"),
+        (at("name", True, name="a b"), "INVALID_COLUMN_NAME (`a b`, blank)"),
+        (at("name", True, name="__is_cdc"), "RESERVED_COLUMN_NAME (__is_cdc, __is_cdc)"),
         (
             at("name", None, properties={"delta.enableIcebergCompatV2": "true"}),
-            "OTHER_FEATURE icebergCompatV2",
+            "OTHER_FEATURE (icebergCompatV2)",
         ),
     ],
 )

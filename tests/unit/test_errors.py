@@ -86,6 +86,24 @@ class TestEveryCondition:
     def test_its_text_says_what_cannot_be_done_and_what_to_do(self, condition: str) -> None:
         assert re.match(r"Cannot [a-z]+ .+: .+\. [A-Z]", LISTED[condition]["template"])
 
+    def test_a_page_that_it_names_is_there(self, condition: str) -> None:
+        named = re.findall(r"[\w./-]+\.md\b", LISTED[condition]["template"])
+
+        assert all((ROOT / page).is_file() for page in named)
+        assert " page" not in LISTED[condition]["template"]
+
+    def test_a_name_that_is_quoted_is_quoted_once(self, condition: str) -> None:
+        class Error(SparkExtError, condition=condition):
+            pass
+
+        template = LISTED[condition]["template"]
+        places = {name for _, name, _, _ in Formatter().parse(template) if name}
+
+        assert "``" not in str(Error(**dict.fromkeys(places, "`a`.`b c`")))
+        assert str(Error(**dict.fromkeys(places, "a {b}"))) == template.format(
+            **dict.fromkeys(places, "a {b}")
+        )
+
 
 @pytest.mark.parametrize("error", CLASSES)
 class TestEveryError:

@@ -73,7 +73,7 @@ LOUD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "a nested ADD": (
         struct({"b c": "1 a"}),
         struct({"b c": "1 a", "a": f"2 {UUID}"}),
-        ["`s.element.`b c`` under the name of the column `s.element.a`"],
+        ["s.element.`b c` under the name of the column `s.element.a`"],
     ),
     "both of a swap in one change": (
         {"a": "1 a", "b": "2 b"},

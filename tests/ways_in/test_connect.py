@@ -136,6 +136,7 @@ def test_a_refusal_of_delta_keeps_its_condition(spark: SparkSession, tmp_path: P
     with table.refusal("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT") as refused:
         UsageTracking.forPath(spark, table.path).disable()
 
+    assert isinstance(refused.value, AnalysisException)
     assert refused.value.getMessageParameters() == {"feature": "columnMappingUsageTracking"}
 
 

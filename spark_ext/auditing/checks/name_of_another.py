@@ -9,7 +9,7 @@ from spark_ext.auditing.findings import RISK, Finding
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.replay import State
 from spark_ext.model.misleading_names import misleading_names
-from spark_ext.model.schema import Path, lower, quoted
+from spark_ext.model.schema import Path, as_code, lower, quoted
 
 _REMEDY = (
     "spark_ext.UsageTracking.forName(spark, ..).align_names() gives every column its own name in"
@@ -48,7 +48,7 @@ def name_of_another(log: TableLog, states: tuple[State, ...]) -> Iterator[Findin
             column=quoted(path),
             file=None,
             message=(
-                f"Data files hold the column `{quoted(other)}` by this column's name. Nothing is"
+                f"Data files hold the column {as_code(other)} by this column's name. Nothing is"
                 " damaged, and Delta reads both. Readers that go by the names of the table, be it"
                 " only to skip files by their statistics, may miss rows, or show the values of one"
                 " as those of the other."

@@ -30,6 +30,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.ChangedMetadata;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.jobs.JobNames;
 
 /**
  * Refuses to switch column mapping off a tracked table together with properties that Delta will not
@@ -55,7 +56,12 @@ final class CheckedLeaving {
         && found.table() instanceof DeltaTableV2 table) {
       Map<String, String> properties = normalized(set.properties());
       if (properties.size() > 1 && properties.get(MODE).contains("none")) {
-        refuse(table, properties);
+        JobNames.ofStatement(
+            table.spark().sparkContext(),
+            () -> {
+              refuse(table, properties);
+              return null;
+            });
       }
     }
   }

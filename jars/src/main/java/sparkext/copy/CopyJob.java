@@ -40,9 +40,6 @@ public final class CopyJob {
   /** How many files a task has on their way where a store copies: then it does nothing but wait. */
   private static final int THREADS_OF_A_STORE = 8;
 
-  /** Source: Spark, SparkContext.scala, {@code SPARK_JOB_DESCRIPTION}. */
-  private static final String DESCRIPTION = "spark.job.description";
-
   /** For executors to end the tasks of a job that is over. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -77,12 +74,10 @@ public final class CopyJob {
    *
    * @throws UsageTrackingException USAGE_TRACKING_COPY_FAILED, once Spark has given the task up
    */
-  public List<FileResult> run(List<Order> orders, String description) {
+  public List<FileResult> run(List<Order> orders) {
     if (orders.isEmpty()) {
       return List.of();
     }
-    String before = context.getLocalProperty(DESCRIPTION);
-    context.setLocalProperty(DESCRIPTION, description);
     try {
       List<byte[]> tasks = tasks(orders).stream().map(Packed::of).toList();
       List<FileResult> results = new ArrayList<>();
@@ -96,7 +91,6 @@ public final class CopyJob {
       }
       return results;
     } finally {
-      context.setLocalProperty(DESCRIPTION, before);
       configuration.destroy();
     }
   }

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 
 /** The SQLSTATEs and templates of {@code spark_ext/conditions.json}, which both halves read. */
 final class Conditions {
-  private static final Pattern PLACEHOLDER = Pattern.compile("\\{(\\w+)}");
+  private static final Pattern PLACEHOLDER = Pattern.compile("`\\{(\\w+)}`|\\{(\\w+)}");
   private static final JsonNode ALL = listed("conditions.json");
 
   private Conditions() {}
@@ -48,7 +48,17 @@ final class Conditions {
   private static String text(String template, Map<String, String> parameters) {
     return PLACEHOLDER
         .matcher(template)
-        .replaceAll(found -> Matcher.quoteReplacement(parameters.get(found.group(1))));
+        .replaceAll(
+            found ->
+                Matcher.quoteReplacement(
+                    found.group(2) == null
+                        ? inBackticks(parameters.get(found.group(1)))
+                        : parameters.get(found.group(2))));
+  }
+
+  /** A name that SQL wants quoted is quoted once. */
+  private static String inBackticks(String value) {
+    return value.contains("`") ? value : "`" + value + "`";
   }
 
   /** A file that both halves read. */

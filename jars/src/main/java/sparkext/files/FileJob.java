@@ -15,6 +15,7 @@ import sparkext.copy.FileResult;
 import sparkext.copy.Order;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.jobs.JobNames;
 
 /** Looks at the footers of files in a Spark job, and copies those that need it. */
 public final class FileJob {
@@ -76,7 +77,8 @@ public final class FileJob {
             files.columns(),
             StoreCopySetting.isOn(session),
             progress);
-    for (FileResult result : job.run(orders, "Column mapping of " + table + ": " + doing)) {
+    for (FileResult result :
+        JobNames.described(session.sparkContext(), table, doing, () -> job.run(orders))) {
       done.add(new Done(ordered.get(result.number()), result));
     }
     return done;

@@ -14,6 +14,7 @@ import sparkext.files.FileJob;
 import sparkext.files.FilePlaces;
 import sparkext.files.FilePlan;
 import sparkext.files.LiveFiles;
+import sparkext.jobs.JobNames;
 import sparkext.parquet.ColumnPlan;
 import sparkext.wire.CountedFiles;
 import sparkext.wire.CountedFiles.Count;
@@ -41,11 +42,15 @@ public final class LeavingCommand {
    *     statement fails with it
    */
   public static boolean commit(Object command, Object[] arguments) {
-    return new LeavingRounds(
-            (SparkSession) arguments[0],
-            (RemoveColumnMappingCommand) command,
-            /* removesProperty= */ (boolean) arguments[1])
-        .run();
+    SparkSession session = (SparkSession) arguments[0];
+    return JobNames.ofStatement(
+        session.sparkContext(),
+        () ->
+            new LeavingRounds(
+                    session,
+                    (RemoveColumnMappingCommand) command,
+                    /* removesProperty= */ (boolean) arguments[1])
+                .run());
   }
 
   /**

@@ -23,7 +23,7 @@ public record DataFiles(
     String problem) {
   /** What those that are alike have in common. */
   DataFiles common() {
-    return of(0, 0, null);
+    return of(0, 0, null, source);
   }
 
   /** One group of two that are alike; the later time is that of both. */
@@ -33,16 +33,22 @@ public record DataFiles(
         sizeInBytes + other.sizeInBytes,
         removableFrom == null || other.removableFrom == null
             ? removableFrom == null ? other.removableFrom : removableFrom
-            : Long.valueOf(Math.max(removableFrom, other.removableFrom)));
+            : Long.valueOf(Math.max(removableFrom, other.removableFrom)),
+        source);
   }
 
-  private DataFiles of(long files, long size, Long from) {
+  /** The same of another table. */
+  DataFiles in(String table) {
+    return of(numFiles, sizeInBytes, removableFrom, table);
+  }
+
+  private DataFiles of(long files, long size, Long from, String table) {
     return new DataFiles(
         kind,
         files,
         size,
         from,
-        source,
+        table,
         isHidden,
         addedUnder,
         partitionColumns,

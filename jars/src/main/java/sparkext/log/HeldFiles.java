@@ -84,7 +84,8 @@ final class HeldFiles {
             .repartition(context.defaultParallelism() * TASKS_PER_CORE)
             .toJavaRDD()
             .mapPartitions(new HeldGroups(folder.root(), configuration, changes))
-            .collect());
+            .collect(),
+        new SourceTables(configuration.value().value()));
   }
 
   /** One row a file that the log names. */

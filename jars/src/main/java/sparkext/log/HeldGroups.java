@@ -57,10 +57,11 @@ record HeldGroups(
   }
 
   /** The groups of all tasks, those that are alike together. */
-  static List<DataFiles> merged(List<String> texts) throws IOException {
+  static List<DataFiles> merged(List<String> texts, SourceTables tables) throws IOException {
     Map<DataFiles, DataFiles> groups = new LinkedHashMap<>();
     for (String text : texts) {
-      add(MAPPER.readValue(text, DataFiles.class), groups);
+      DataFiles group = MAPPER.readValue(text, DataFiles.class);
+      add(group.source() == null ? group : group.in(tables.of(group.source())), groups);
     }
     return List.copyOf(groups.values());
   }

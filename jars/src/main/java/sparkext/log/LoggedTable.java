@@ -16,15 +16,13 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.jobs.JobNames;
 
 /**
  * A table's log as the rule process gets it, read in Spark jobs without Delta: what a foreign
  * writer left there may be nothing that Delta opens.
  */
 public final class LoggedTable {
-  /** Source: Spark, SparkContext.scala, {@code SPARK_JOB_DESCRIPTION}. */
-  private static final String DESCRIPTION = "spark.job.description";
-
   private final SparkSession session;
   private final Configuration configuration;
   private final Path table;
@@ -82,15 +80,10 @@ public final class LoggedTable {
   }
 
   private <T> T described(String doing, Reading<T> reading) throws IOException {
-    JavaSparkContext context = context();
-    String before = context.getLocalProperty(DESCRIPTION);
-    context.setLocalProperty(DESCRIPTION, "Column mapping of " + table + ": " + doing);
     try {
-      return reading.read();
+      return JobNames.described(session.sparkContext(), table, doing, reading::read);
     } catch (Exception failed) { // Scala declares no checked exception: SparkException is one
       throw asUnreadable(failed);
-    } finally {
-      context.setLocalProperty(DESCRIPTION, before);
     }
   }
 

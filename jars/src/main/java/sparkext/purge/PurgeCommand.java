@@ -25,6 +25,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
+import sparkext.jobs.JobNames;
 import sparkext.parquet.ColumnPlan;
 
 /**
@@ -68,7 +69,12 @@ public final class PurgeCommand {
       return partitions;
     }
     Purge purge = new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get());
-    purge.copy(paths);
+    JobNames.ofStatement(
+        session.sparkContext(),
+        () -> {
+          purge.copy(paths);
+          return null;
+        });
     if (purge.areNone()) {
       return partitions;
     }

@@ -4,10 +4,12 @@ package sparkext.sql;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaAnalysisException;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.jobs.JobNames;
 import sparkext.wire.Relation;
 
 /**
@@ -24,7 +26,7 @@ record Asked(List<LogicalPlan> relations, Callable<Relation> answer) {
    */
   static <T> T call(String function, Callable<T> callable) {
     try {
-      return callable.call();
+      return JobNames.ofStatement(SparkSession.active().sparkContext(), callable::call);
     } catch (Exception error) { // Scala declares no checked exception: Delta's are some
       throw UsageTrackingException.sneak(
           isLeftAsItIs(error) ? error : UsageTrackingErrors.ofFunction(function, error));

@@ -24,6 +24,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import sparkext.commit.CommitActions;
 import sparkext.error.UsageTrackingException;
+import sparkext.jobs.JobNames;
 import sparkext.log.LogLines;
 import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
@@ -204,7 +205,15 @@ final class NameHistories {
         JavaSparkContext.fromSparkContext(SparkSession.active().sparkContext());
     List<Change> changes = new ArrayList<>();
     long version = first;
-    for (List<String> lines : LogLines.of(context, log.newDeltaHadoopConf(), commits)) {
+    for (List<String> lines :
+        JobNames.ofStatement(
+            context.sc(),
+            () ->
+                JobNames.described(
+                    context.sc(),
+                    log.dataPath(),
+                    "reads the log",
+                    () -> LogLines.of(context, log.newDeltaHadoopConf(), commits)))) {
       CommitActions read =
           CommitActions.of(lines.stream().filter(line -> !line.equals(LogLines.TORN)).toList());
       (read.areAll() ? Change.of(version, read.actions()) : Optional.of(byDelta(log, version)))

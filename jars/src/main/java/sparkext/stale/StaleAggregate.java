@@ -3,6 +3,7 @@ package sparkext.stale;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -12,6 +13,7 @@ import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
+import sparkext.jobs.JobNames;
 
 /**
  * Refuses a {@code count}, {@code min} or {@code max} of a plan that was analysed when columns had
@@ -62,7 +64,8 @@ public final class StaleAggregate extends Rule<LogicalPlan> {
               transaction.get().getDeltaScanGenerator(index).snapshotToScan())
           .requireReadable();
     } else if (plans.stream().flatMap(StalePlan::indexes).anyMatch(other -> differ(index, other))) {
-      index.getSnapshot(); // which compares, and costs a look at the log
+      // Which compares, and costs a look at the log.
+      JobNames.ofStatement(SparkSession.active().sparkContext(), index::getSnapshot);
     }
   }
 

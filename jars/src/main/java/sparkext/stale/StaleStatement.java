@@ -2,13 +2,12 @@
 package sparkext.stale;
 
 import java.util.function.Consumer;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
 import org.apache.spark.sql.connector.write.V1Write;
 import org.apache.spark.sql.delta.DeltaDynamicPartitionOverwriteCommand;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.UsageTrackingBridge;
 import org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder;
 import org.apache.spark.sql.delta.commands.AlterDeltaTableCommand;
 import org.apache.spark.sql.delta.commands.MergeIntoCommand;
@@ -38,15 +37,11 @@ public final class StaleStatement {
   private record Write(SnapshotDescriptor target, V1Write delta) implements V1Write {
     @Override
     public InsertableRelation toInsertableRelation() {
-      InsertableRelation relation = delta.toInsertableRelation();
-      return (Dataset<Row> rows, boolean overwrite) -> {
-        TARGET.set(Target.ofInsert(target));
-        try {
-          relation.insert(rows, overwrite);
-        } finally {
-          end();
-        }
-      };
+      return (InsertableRelation)
+          UsageTrackingBridge.around(
+              () -> TARGET.set(Target.ofInsert(target)),
+              delta.toInsertableRelation(),
+              StaleStatement::end);
     }
 
     @Override

@@ -7,13 +7,14 @@ import java.util.function.BiPredicate;
 import java.util.function.BinaryOperator;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import org.apache.spark.sql.sources.InsertableRelation;
 
 /**
  * The only class of ours that woven Delta code names.
  *
  * <p>Delta may sit in a parent class loader that cannot see our jar ({@code $SPARK_HOME/jars}
  * beside {@code --jars}), so this class is defined into Delta's own loader and speaks only JDK
- * types. Until every hook is woven its functions change nothing.
+ * types, and one of Spark. Until every hook is woven its functions change nothing.
  */
 public final class UsageTrackingBridge {
   /** From Delta's map of supported table features to the map that Delta goes on with. */
@@ -106,4 +107,24 @@ public final class UsageTrackingBridge {
   public static boolean woven = false;
 
   private UsageTrackingBridge() {}
+
+  /**
+   * A relation whose INSERT is between two steps. In this package its place in the stack is one of
+   * Spark's own, for which no job is named.
+   *
+   * @param relation an {@code InsertableRelation}
+   */
+  public static Object around(Runnable begin, Object relation, Runnable end) {
+    InsertableRelation delta = (InsertableRelation) relation;
+    InsertableRelation around =
+        (rows, overwrite) -> {
+          begin.run();
+          try {
+            delta.insert(rows, overwrite);
+          } finally {
+            end.run();
+          }
+        };
+    return around;
+  }
 }

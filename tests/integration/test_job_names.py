@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Spark's pages say of jobs: the user's statement, and none of our classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import spark_ext
+from spark_ext import UsageTracking
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.pages import CHECKOUT
+from tests.support.releases import PURGES
+
+OURS = {path.name for path in (CHECKOUT / "jars/src/main/java").rglob("*.java")}
+MODE = "delta.columnMapping.mode"
+DESCRIBED = ("Column mapping of ", "Delta: ")
+
+
+class Job(NamedTuple):
+    names: set[str]
+    description: str | None
+
+
+def after(table: Table, act: Callable[[], object]) -> list[Job]:
+    """The jobs of an act, as Spark's pages have them."""
+    context = table.spark.sparkContext._jsc.sc()
+    with _counted(context) as jobs:
+        act()
+    return jobs
+
+
+@contextmanager
+def _counted(context: Any) -> Iterator[list[Job]]:
+    context.listenerBus().waitUntilEmpty()
+    store = context.statusStore()
+    known = {job.jobId() for job in _each(store.jobsList(None))}
+    jobs: list[Job] = []
+    yield jobs
+    context.listenerBus().waitUntilEmpty()
+    for job in _each(store.jobsList(None)):
+        if job.jobId() not in known:
+            stages = [store.lastStageAttempt(stage) for stage in _each(job.stageIds())]
+            text = job.description()
+            jobs.append(
+                Job(
+                    {job.name(), *(stage.name() for stage in stages)},
+                    text.get() if text.isDefined() else None,
+                )
+            )
+
+
+def _each(found: Any) -> list[Any]:
+    return [found.apply(place) for place in range(found.size())]
+
+
+def requires_names_of_the_user(jobs: list[Job]) -> None:
+    names = {name for job in jobs for name in job.names}
+    assert names
+    assert {name for name in names if name.split(" at ")[-1].split(":")[0] in OURS} == set()
+
+
+WRITES = {
+    "INSERT": "INSERT INTO {t} SELECT id, 'x' FROM range(3)",
+    "INSERT OVERWRITE": "INSERT OVERWRITE {t} SELECT id, 'x' FROM range(3)",
+    "DELETE": "DELETE FROM {t} WHERE a = 1",
+    "UPDATE": "UPDATE {t} SET b = 'z' WHERE a = 2",
+    "MERGE": "MERGE INTO {t} AS t USING (SELECT id AS a FROM range(9)) AS s ON t.a = s.a"
+    " WHEN MATCHED THEN UPDATE SET b = 'y' WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, 'n')",
+    "SELECT": "SELECT max(a) FROM {t} WHERE b > 'a'",
+}
+
+
+def filled(table: Table, *properties: str) -> Table:
+    table.create("a BIGINT, b STRING", TRACKED, NAME_MODE, *properties)
+    table.insert("(1, 'x'), (2, 'y'), (3, 'z')")
+    return table
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("vectors", ["true", "false"])
+@pytest.mark.parametrize("statement", WRITES)
+def test_a_job_of_a_statement_has_its_name(table: Table, statement: str, vectors: str) -> None:
+    filled(table, f"'delta.enableDeletionVectors' = '{vectors}'")
+
+    jobs = after(table, lambda: table.spark.sql(WRITES[statement].format(t=table.name)).collect())
+
+    requires_names_of_the_user(jobs)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("way", ["insertInto", "save", "writeTo"])
+def test_a_job_of_a_data_frame_has_its_name(table: Table, way: str) -> None:
+    filled(table)
+    rows = table.spark.sql("SELECT id AS a, 'x' AS b FROM range(3)")
+    ways: dict[str, Callable[[], object]] = {
+        "insertInto": lambda: rows.write.insertInto(table.name),
+        "save": lambda: rows.write.format("delta").mode("append").save(str(table.path)),
+        "writeTo": lambda: rows.writeTo(table.name).append(),
+    }
+
+    requires_names_of_the_user(after(table, ways[way]))
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("way", ["copy", "rewrite"])
+def test_a_job_of_removal_has_its_name_and_says_what_it_does(
+    table: Table, way: str, conf: Callable[[str, str], None]
+) -> None:
+    filled(table)
+    table.alter("RENAME COLUMN b TO c")
+    conf("spark.sparkext.columnMapping.removal", way)
+
+    jobs = after(table, lambda: table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')"))
+
+    requires_names_of_the_user(jobs)
+    if way == "copy":
+        assert all((job.description or "").startswith(DESCRIBED) for job in jobs), jobs
+
+
+@PURGES
+def test_a_job_of_purge_has_its_name_and_says_what_it_does(table: Table) -> None:
+    filled(table)
+    table.alter("DROP COLUMN b")
+
+    jobs = after(table, lambda: table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)"))
+
+    requires_names_of_the_user(jobs)
+    assert any((job.description or "").startswith(DESCRIBED[0]) for job in jobs), jobs
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("function", ["audit", "dropped", "exact", "survey"])
+def test_a_job_of_a_table_function_has_its_name_and_says_what_it_does(
+    table: Table, function: str
+) -> None:
+    filled(table)
+    table.alter("DROP COLUMN b")
+    usage = UsageTracking.forPath(table.spark, table.path)
+    functions: dict[str, Callable[[], object]] = {
+        "audit": lambda: spark_ext.audit(table.spark, table.path, progress=None),
+        "dropped": lambda: usage.dropped_columns(progress=None),
+        "exact": lambda: usage.disable_column_mapping(dry_run=True, exact=True, progress=None),
+        "survey": lambda: spark_ext.survey(table.spark, Path(table.path), progress=None),
+    }
+
+    jobs = after(table, functions[function])
+
+    if function != "survey":
+        requires_names_of_the_user(jobs)
+    assert all((job.description or "").startswith(DESCRIBED) for job in jobs), jobs
+
+
+def test_a_name_that_the_user_gave_is_kept(table: Table) -> None:
+    filled(table)
+    table.alter("RENAME COLUMN b TO c")
+    context: Any = table.spark.sparkContext
+    context._jsc.sc().setCallSite("mine")
+
+    jobs = after(table, lambda: table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')"))
+
+    assert context.getLocalProperty("callSite.short") == "mine"
+    context._jsc.sc().clearCallSite()
+    assert {name for job in jobs for name in job.names} == {"mine"}
