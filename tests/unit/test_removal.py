@@ -81,7 +81,10 @@ def refused(*states: RemovalState, until: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("state", "reasons"),
     [
-        (at(*OURS, mode="name", columns={"a b": "1 x"}), "unmapped: INVALID_COLUMN_NAME (`a b`, blank)"),
+        (
+            at(*OURS, mode="name", columns={"a b": "1 x"}),
+            "unmapped: INVALID_COLUMN_NAME (`a b`, blank)",
+        ),
         (
             at(*OURS, mode="name", properties={"delta.enableIcebergCompatV2": "true"}),
             "unmapped: OTHER_FEATURE (icebergCompatV2)",
