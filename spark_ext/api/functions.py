@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
     """What one of our table functions answers.
 
-    Spark looks up the function and the table before this returns, and reads the table with the
-    rows.
+    Spark finds the function and the table before this returns, and reads the table later.
 
     Raises:
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
