@@ -66,8 +66,9 @@ def false_names(table: Table) -> list[Any]:
         return value
 
     for file in table.log.live_files:
-        told = pyarrow.parquet.read_schema(table.path / file).metadata
-        json.loads(told[b"org.apache.spark.sql.parquet.row.metadata"], object_hook=look)
+        # In mode id a copy has none.
+        told = pyarrow.parquet.read_schema(table.path / file).metadata or {}
+        json.loads(told.get(b"org.apache.spark.sql.parquet.row.metadata", "{}"), object_hook=look)
     return found
 
 
