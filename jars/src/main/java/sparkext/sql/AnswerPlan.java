@@ -21,8 +21,7 @@ final class AnswerPlan {
   /** Asks the function; what it throws reaches PySpark with its condition. */
   static LogicalPlan of(Callable<Relation> function) {
     try {
-      Relation answer =
-          JobNames.ofStatement(SparkSession.active().sparkContext(), function::call);
+      Relation answer = JobNames.ofStatement(SparkSession.active().sparkContext(), function::call);
       List<Attribute> columns =
           List.copyOf(CollectionConverters.asJava(DataTypeUtils.toAttributes(answer.schema())));
       return LocalRelation.fromExternalRows(
