@@ -40,9 +40,7 @@ public final class TableAudit {
         List.of(relation),
         () -> {
           LoggedTable read =
-              table.hasStaged()
-                  ? StagedCommits.log(session, place.newest().get())
-                  : table;
+              table.hasStaged() ? StagedCommits.log(session, place.newest().get()) : table;
           TableLog log = read.metadataAndFiles(sample);
           return MetadataRules.relation(AUDIT, new Question.NamedLog(name, log));
         });

@@ -122,8 +122,7 @@ final class UnresolvedAnswer extends LogicalPlan {
             @Override
             public LogicalPlan apply() {
               UnresolvedAnswer asked = (UnresolvedAnswer) node;
-              return TableAnswer.of(
-                  asked.function, Asked.call(asked.function, asked.question));
+              return TableAnswer.of(asked.function, Asked.call(asked.function, asked.question));
             }
           });
     }
