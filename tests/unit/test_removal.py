@@ -110,7 +110,7 @@ def test_a_later_stage_that_is_blocked_is_refused_before_the_first(state: Remova
     told = refused(state, until="writers")
 
     assert told["reasons"] == (
-        "readers: OTHER_FEATURE deletionVectors; writers: OTHER_FEATURE deletionVectors"
+        "readers: OTHER_FEATURE (deletionVectors); writers: OTHER_FEATURE (deletionVectors)"
     )
     assert told["done"] == "none"
 
@@ -127,7 +127,7 @@ def test_a_stage_behind_the_wanted_one_may_be_blocked() -> None:
 def test_a_stage_that_others_block_meanwhile_is_refused_with_what_was_done() -> None:
     told = refused(MAPPED, at(*OURS, reader=VECTORS), until="readers")
 
-    assert (told["reasons"], told["done"]) == ("readers: OTHER_FEATURE deletionVectors", OFF)
+    assert (told["reasons"], told["done"]) == ("readers: OTHER_FEATURE (deletionVectors)", OFF)
 
 
 def test_a_stage_that_others_undo_is_refused() -> None:
