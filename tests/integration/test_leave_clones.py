@@ -162,6 +162,7 @@ def test_inline_vectors_stay_as_they_are(source: Table, tmp_path: Path) -> None:
     assert sorted(clone.rows()) == ROWS
 
 
+@pytest.mark.matrix
 def test_a_file_that_needs_no_new_name_is_copied_with_its_vector(
     source: Table, tmp_path: Path
 ) -> None:
@@ -202,6 +203,7 @@ def test_a_clone_of_a_clone(source: Table, clone: Table, tmp_path: Path) -> None
     assert sorted(third.rows()) == ROWS[1:]
 
 
+@pytest.mark.matrix
 def test_where_the_table_wants_random_folders_vectors_are_in_them(
     source: Table, clone: Table
 ) -> None:
@@ -215,6 +217,7 @@ def test_where_the_table_wants_random_folders_vectors_are_in_them(
     assert sorted(clone.rows()) == ROWS
 
 
+@pytest.mark.matrix
 def test_align_copies_them_too(source: Table, clone: Table) -> None:
     UsageTracking.forPath(clone.spark, str(clone.path)).align_names(progress=None)
 

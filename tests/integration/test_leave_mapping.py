@@ -66,7 +66,7 @@ def test_names_that_are_illegal_without_mapping_are_refused(table: Table, until:
     assert first.cost == "BLOCKED"
     assert [(why.name, why.detail) for why in first.reasons] == [("s.`b=c`", "=")]
 
-    with not_removable(table, "unmapped: INVALID_COLUMN_NAME s.`b=c` ="):
+    with not_removable(table, "unmapped: INVALID_COLUMN_NAME (s.`b=c`, =)"):
         usage.disable_column_mapping(until=until, progress=None)
 
 
@@ -377,7 +377,7 @@ def test_a_later_exit_that_is_blocked_is_refused_before_the_first_is_begun(
     table.create_tracked("a INT")
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
 
-    reasons = {exit: f"{exit}: OTHER_FEATURE deletionVectors" for exit in ("readers", "writers")}
+    reasons = {exit: f"{exit}: OTHER_FEATURE (deletionVectors)" for exit in ("readers", "writers")}
     wanted = list(reasons.values())[: 1 if until == "readers" else 2]
     with not_removable(table, "; ".join(wanted)):
         tracking(table).disable_column_mapping(until=until, progress=None)

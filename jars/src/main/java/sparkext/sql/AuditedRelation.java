@@ -48,17 +48,37 @@ final class AuditedRelation {
     return FolderRelation.of(session, name, folder, known);
   }
 
-  /** Returns null for a relative path, which Hadoop finds and no catalog knows. */
+  /**
+   * Returns null for a relative path, which Hadoop finds and no catalog knows, and for a table that
+   * Delta's second connector cannot open.
+   */
   private static Table loaded(ResolvedIdentifier found) {
     try {
       return new CatalogV2Implicits.CatalogHelper(found.catalog())
           .asTableCatalog()
           .loadTable(found.identifier());
     } catch (Exception refused) { // Scala declares no checked exception
-      if (refused instanceof NoSuchDatabaseException || refused instanceof NoSuchTableException) {
+      if (refused instanceof NoSuchDatabaseException
+          || refused instanceof NoSuchTableException
+          || isOfKernel(refused)) {
         return null;
       }
       throw UsageTrackingException.sneak(refused);
     }
+  }
+
+  /**
+   * Returns whether Delta's second connector failed, which opens a table as soon as the catalog has
+   * allowed it. The first one opens it later.
+   */
+  private static boolean isOfKernel(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      for (StackTraceElement frame : cause.getStackTrace()) {
+        if (NamedTable.isKernel(frame.getClassName())) {
+          return true;
+        }
+      }
+    }
+    return false;
   }
 }

@@ -298,7 +298,11 @@ final class NamedTable {
 
   /** Whether Delta's second connector reads a table. */
   static boolean isKernel(Table table) {
-    return table.getClass().getName().startsWith(KERNEL_CONNECTOR);
+    return isKernel(table.getClass().getName());
+  }
+
+  static boolean isKernel(String className) {
+    return className.startsWith(KERNEL_CONNECTOR);
   }
 
   private static RuntimeException missing(List<String> parts) {
