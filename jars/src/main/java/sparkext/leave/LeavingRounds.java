@@ -140,6 +140,7 @@ final class LeavingRounds {
       return true;
     }
     numRounds++;
+    FirstCommit.prepare();
     Copies.Troubles troubles = copies.make(missing, table.snapshot(), numRounds);
     timeout.run();
     follow();
