@@ -77,11 +77,11 @@ class Young:
     """Median seconds in sessions of their own."""
 
     first: float
-    """Of a removal that is the session's first statement."""
+    """A removal that is the session's first statement."""
     later: float
-    """Of the removals after it."""
+    """The removals after it."""
     plain: float
-    """Of a statement that sets a property, which is the first one of a plain session."""
+    """A statement that sets a property, as the first one of a plain session."""
 
 
 def run(folder: Path) -> Report:
@@ -201,7 +201,7 @@ def of_small_files(ours: Remote, plain: Remote, folder: Path) -> Leaving:
 
 
 def in_young_sessions(folder: Path) -> Young:
-    """What users meet who open a session to remove column mapping."""
+    """Measures sessions that are opened to remove column mapping."""
     original = folder / "young"
     names = [f"{n}-{m}" for n in range(YOUNG_SESSIONS) for m in range(LATER + 1)]
     with one_session("plugin", folder / "young-maker") as maker:

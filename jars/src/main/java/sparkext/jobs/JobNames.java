@@ -8,7 +8,7 @@ import scala.Function1;
 import scala.runtime.AbstractFunction1;
 
 /**
- * What Spark's pages say of the jobs that are started below our code.
+ * Names and describes, for Spark's pages, the jobs that are started below our code.
  *
  * <p>Spark names a job for the last method of Spark and the first class outside of it, by the
  * thread's stack. Delta's classes count as Spark's; ours would count as the user's.
