@@ -7,14 +7,10 @@ feature `catalogManaged`, with a commit coordinator in memory that publishes no 
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import pyspark
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
@@ -24,13 +20,12 @@ from spark_ext import UsageTracking
 from spark_ext.errors import NamesNotAlignableError
 from tests.integration.catalog_managed import CATALOG_MANAGED, managed_table, staged
 from tests.integration.connectors import MODE, TWO_CONNECTORS
-from tests.support.custom_sessions import resolved_jars
+from tests.integration.java_catalogs import add_catalog
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.leaving import local
 from tests.support.session_conf import session_conf
 from tests.support.table_log import UUID, TableLog
 
-HERE = Path(__file__).parent
 NAME = "managed"
 PATH_BLOCKED = "DELTA_PATH_BASED_ACCESS_TO_CATALOG_MANAGED_TABLE_BLOCKED"
 BLOCKED = "DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION"
@@ -47,15 +42,7 @@ def managed(spark: SparkSession) -> Iterator[Table]:
 def unity(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the tables of a catalog `unity`."""
     home = tmp_path_factory.mktemp("unity")
-    class_path = os.pathsep.join([f"{Path(pyspark.__file__).parent}/jars/*", *resolved_jars(spark)])
-    sources = [HERE / "PathCatalog.java", HERE / "UnityLikeCatalog.java"]
-    subprocess.run(["javac", "-cp", class_path, "-d", home / "classes", *sources], check=True)
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.net.URL(f"{(home / 'classes').as_uri()}/"))
-    spark.conf.set("spark.sql.catalog.unity", "UnityLikeCatalog")
-    spark.conf.set("spark.sql.catalog.unity.root", str(home / "tables"))
-    return home / "tables"
+    return add_catalog(spark, home, "unity", "PathCatalog", "UnityLikeCatalog")
 
 
 @pytest.fixture

@@ -14,14 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import Survey
 from spark_ext.__main__ import main
-from tests.support.custom_sessions import resolved_jars
+from tests.integration.java_catalogs import add_catalog
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.pages import commands
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
@@ -30,7 +29,6 @@ from tests.support.table_log import TableLog
 
 pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
 
-HERE = Path(__file__).parent
 SCHEMA = "surveyed"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ODD = ["a.b", "tick``", "a${x}", "b c", "1d", 'it\'s "x"', "-- c", "é 日本"]
@@ -129,15 +127,7 @@ def after(spark: SparkSession) -> Iterator[None]:
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the catalog `lake`, which lists what is in it."""
     home = tmp_path_factory.mktemp("lake")
-    jars = f"{Path(pyspark.__file__).parent}/jars/*"
-    sources = [HERE / "PathCatalog.java", HERE / "ListingCatalog.java"]
-    class_path = os.pathsep.join([jars, *resolved_jars(spark)])
-    subprocess.run(["javac", "-cp", class_path, "-d", home / "classes", *sources], check=True)
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.net.URL(f"{(home / 'classes').as_uri()}/"))
-    spark.conf.set("spark.sql.catalog.lake", "ListingCatalog")
-    spark.conf.set("spark.sql.catalog.lake.root", str(home / "tables"))
+    add_catalog(spark, home, "lake", "PathCatalog", "ListingCatalog")
     (home / "tables").mkdir()
     return home / "tables"
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
@@ -18,14 +16,13 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import UsageTracking
-from tests.support.custom_sessions import resolved_jars
+from tests.integration.java_catalogs import add_catalog
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 from tests.support.table_log import TableLog
 
 SetConf = Callable[[str, str], None]
 
-PATH_CATALOG = Path(__file__).with_name("PathCatalog.java")
 ESCAPED = "spark.sql.parser.escapedStringLiterals"
 SUBSTITUTE = "spark.sql.variable.substitute"
 
@@ -130,16 +127,7 @@ def test_an_error_in_a_query_of_the_user_is_logged_as_before(
 def other_catalog(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A second catalog `other`, and the folder of its tables."""
     home = tmp_path_factory.mktemp("other")
-    spark_jars = f"{Path(pyspark.__file__).parent}/jars/*"
-    class_path = os.pathsep.join([spark_jars, *resolved_jars(spark)])
-    classes = home / "classes"
-    subprocess.run(["javac", "-cp", class_path, "-d", classes, PATH_CATALOG], check=True)
-    jvm: Any = spark._jvm
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    loader.addURL(jvm.java.net.URL(f"{classes.as_uri()}/"))
-    spark.conf.set("spark.sql.catalog.other", "PathCatalog")
-    spark.conf.set("spark.sql.catalog.other.root", str(home / "tables"))
-    return home / "tables"
+    return add_catalog(spark, home, "other", "PathCatalog")
 
 
 @pytest.fixture
