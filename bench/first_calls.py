@@ -29,7 +29,10 @@ STATEMENTS = {
         "SELECT * FROM column_mapping_named_table('{table}')",
         DETAIL,
     ),
-    "column_mapping_exit, .. DETAIL": ("SELECT * FROM column_mapping_exit('{table}')", DETAIL),
+    "column_mapping_removal, .. DETAIL": (
+        "SELECT * FROM column_mapping_removal('{table}')",
+        DETAIL,
+    ),
     "column_mapping_survey, .. DETAIL": (
         "SELECT * FROM column_mapping_survey(array('{table}'))",
         DETAIL,

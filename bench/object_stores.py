@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long leaving column mapping takes on S3, and what it asks of the store: ours, Delta's.
+"""How long removing column mapping takes on S3, and what it asks of the store: ours, Delta's.
 
 An S3 server on the loopback behind a proxy that delays each request, as the tests have them. Each
 table is written once and copied at the server for all sides, which take turns in one run.
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, set_properties
-from leave_by_copy import CASES, FILE_MB, Case, write
 from remote import Remote, both_sessions
+from removal_by_copy import CASES, FILE_MB, Case, write
 from report import NO_LIMIT, Figure, Report, in_seconds, table
 from rich.table import Table
 
@@ -212,7 +212,7 @@ def figures(case: Case, megabytes: int, found: list[Leaving]) -> list[Figure]:
 
 def as_table(found: list[Leaving]) -> Table:
     return table(
-        "leaving column mapping on S3",
+        "removing column mapping on S3",
         ("case", "way", "time", "requests a file", "up and down"),
         (
             (

@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 
 from delta_tables import NAME_MODE, TRACKED, set_properties
-from leave_by_copy import CASES, FILE_MB, copied, ratio, write
 from remote import Remote, both_sessions
+from removal_by_copy import CASES, FILE_MB, copied, ratio, write
 from report import Report
 
 MEGABYTES = 1_000

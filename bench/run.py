@@ -16,10 +16,10 @@ from pathlib import Path
 import audit
 import dml
 import first_calls
-import leave_by_copy
-import leave_for_free
 import object_stores
 import purge
+import removal_by_copy
+import removal_by_metadata
 import statements
 import survey
 import writers
@@ -29,8 +29,8 @@ BENCHES = {
     "statements": statements,
     "dml": dml,
     "first-calls": first_calls,
-    "leave-for-free": leave_for_free,
-    "leave-by-copy": leave_by_copy,
+    "removal-by-metadata": removal_by_metadata,
+    "removal-by-copy": removal_by_copy,
     "object-stores": object_stores,
     "purge": purge,
     "writers": writers,

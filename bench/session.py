@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 
-ROUNDS = "sparkext.leave.LeavingRounds"
+ROUNDS = "sparkext.removal.LeavingRounds"
 
 
 class Session:

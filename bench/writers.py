@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How leaving column mapping by copies goes while others write the table, each second.
+"""How removing column mapping by copies goes while others write the table, each second.
 
 The table has 5 GB in files of 64 MB, its first column counts. One session appends each second,
 another deletes rows by deletion vectors each two seconds, and a third leaves, again and again on
@@ -21,18 +21,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import leave_by_copy
+import removal_by_copy
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, set_properties
 from remote import Remote, one_session
 from report import NO_LIMIT, Figure, Report, table
 
 MEGABYTES = 5_000
-ROWS = MEGABYTES * 1_000_000 // leave_by_copy.BYTES_PER_ROW
+ROWS = MEGABYTES * 1_000_000 // removal_by_copy.BYTES_PER_ROW
 TRIES = 10
 APPEND_EVERY = 1.0  # seconds
 DELETE_EVERY = 2.0
 PROPERTIES = (TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
-DOUBLES = ", ".join(f"rand() AS c{number}" for number in range(1, leave_by_copy.COLUMNS))
+DOUBLES = ", ".join(f"rand() AS c{number}" for number in range(1, removal_by_copy.COLUMNS))
 APPEND = f"INSERT INTO delta.`{{path}}` SELECT id, {DOUBLES}, 'new' FROM range(0, 1000, 1, 1)"
 # A few rows of one file after another, none of which is written anew.
 DELETE = "DELETE FROM delta.`{path}` WHERE p = 'old' AND c0 BETWEEN {first} AND {first} + 9"
@@ -145,7 +145,7 @@ def measured(leaver: Remote, writers: tuple[Remote, Remote], folder: Path) -> Be
     leaver.sql(
         f"CREATE TABLE delta.`{original}` USING delta PARTITIONED BY (p) AS"
         f" SELECT id AS c0, {DOUBLES}, 'old' AS p"
-        f" FROM range(0, {ROWS}, 1, {MEGABYTES // leave_by_copy.FILE_MB})"
+        f" FROM range(0, {ROWS}, 1, {MEGABYTES // removal_by_copy.FILE_MB})"
     )
     quiet = [tried(leaver, None, original, folder / f"quiet-{n}").seconds for n in range(3)]
     tries = tuple(tried(leaver, writers, original, folder / f"try-{n}") for n in range(TRIES))
@@ -194,7 +194,7 @@ def tried(
 
 
 def leave_statement(path: Path) -> str:
-    """The statement that switches column mapping off."""
+    """The statement that removes column mapping."""
     return f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({NO_MODE})"
 
 

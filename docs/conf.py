@@ -21,7 +21,7 @@ CONTENTS = {
         "docs/install",
         "docs/tracking",
         "docs/history",
-        "docs/leaving",
+        "docs/removal",
         "docs/purge",
         "docs/erasure",
         "docs/other-engines",

@@ -118,7 +118,7 @@ def story(spark: SparkSession, folder: Path) -> None:
         "   the untracked table it finds nothing but nulls.\n"
     )
 
-    title("6. A survey: what leaving column mapping costs")
+    title("6. A survey: what removing column mapping costs")
     show_survey(spark, early, tracked, twin)
 
     title("7. Leave column mapping")
@@ -239,7 +239,7 @@ def show_leaving(spark: SparkSession, *paths: Path) -> None:
     """Leaves column mapping, and prints what the commit says of the files."""
     rows = []
     for path in paths:
-        spark_ext.UsageTracking.forPath(spark, path).disable_column_mapping(progress=None)
+        spark_ext.UsageTracking.forPath(spark, path).remove_column_mapping(progress=None)
         commit = commits(path)[-1]
         (info,) = (action["commitInfo"] for action in commit if "commitInfo" in action)
         metrics = info.get("operationMetrics", {})

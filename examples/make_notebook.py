@@ -58,10 +58,10 @@ trips.status()
 trips.history().drop("timestamp", "userName")
 """,
     "text-exits": """
-## What leaving column mapping costs
+## What removing column mapping costs
 """,
-    "exits": """
-trips.disable_column_mapping(dry_run=True)
+    "stages": """
+trips.remove_column_mapping(dry_run=True)
 """,
     "text-survey": """
 ## The same of all tables

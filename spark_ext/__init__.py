@@ -27,18 +27,17 @@ if TYPE_CHECKING:
     from spark_ext.errors import SparkExtError
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
-    from spark_ext.leave.exits import ColumnMappingExit
-    from spark_ext.leave.reasons import Reason
-    from spark_ext.leave.survey import Obstacle, SurveyedTable
-    from spark_ext.leave.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
     from spark_ext.model.dropped import DroppedColumn, ErasureStep
     from spark_ext.model.metadata import FileCount
     from spark_ext.model.status import ColumnChange, FlagChange
+    from spark_ext.removal.reasons import Reason
+    from spark_ext.removal.stages import RemovalStage
+    from spark_ext.removal.survey import Obstacle, SurveyedTable
+    from spark_ext.removal.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
 
 __all__ = [
     "AuditResult",
     "ColumnChange",
-    "ColumnMappingExit",
     "ColumnMappingStatus",
     "CostSum",
     "DroppedColumn",
@@ -53,6 +52,7 @@ __all__ = [
     "ObstacleSum",
     "Progress",
     "Reason",
+    "RemovalStage",
     "SparkExtError",
     "StatementResult",
     "Survey",
@@ -70,27 +70,27 @@ __all__ = [
 _MODULES = {
     "AuditResult": "spark_ext.api.audit_result",
     "ColumnChange": "spark_ext.model.status",
-    "ColumnMappingExit": "spark_ext.leave.exits",
+    "RemovalStage": "spark_ext.removal.stages",
     "ColumnMappingStatus": "spark_ext.api.status",
-    "CostSum": "spark_ext.leave.survey_sums",
+    "CostSum": "spark_ext.removal.survey_sums",
     "DroppedColumn": "spark_ext.model.dropped",
     "DroppedColumns": "spark_ext.api.dropped_result",
     "ErasureStep": "spark_ext.model.dropped",
-    "ErrorSum": "spark_ext.leave.survey_sums",
+    "ErrorSum": "spark_ext.removal.survey_sums",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
     "FlagChange": "spark_ext.model.status",
     "NameAlignment": "spark_ext.api.alignment",
-    "Obstacle": "spark_ext.leave.survey",
-    "ObstacleSum": "spark_ext.leave.survey_sums",
+    "Obstacle": "spark_ext.removal.survey",
+    "ObstacleSum": "spark_ext.removal.survey_sums",
     "Progress": "spark_ext.api.progress",
-    "Reason": "spark_ext.leave.reasons",
+    "Reason": "spark_ext.removal.reasons",
     "SparkExtError": "spark_ext.errors",
     "StatementResult": "spark_ext.api.statements",
     "Survey": "spark_ext.api.survey_result",
     "SurveyProgress": "spark_ext.api.survey",
-    "SurveySums": "spark_ext.leave.survey_sums",
-    "SurveyedTable": "spark_ext.leave.survey",
+    "SurveySums": "spark_ext.removal.survey_sums",
+    "SurveyedTable": "spark_ext.removal.survey",
     "UsageTracking": "spark_ext.api.table",
     "attach": "spark_ext.launch.attach",
     "audit": "spark_ext.api.audit",

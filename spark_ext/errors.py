@@ -110,10 +110,10 @@ class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING
     """A progress callback raised, while the statement that it was called for had no error."""
 
 
-# Refusals of disable_column_mapping() and align_names().
+# Refusals of remove_column_mapping() and align_names().
 
 
-class ColumnMappingNotRemovableError(
+class CannotRemoveColumnMappingError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
 ):
     """A table that cannot reach the stage of removal that is asked for."""
@@ -127,14 +127,14 @@ class ModeIdLostError(SparkExtError, ValueError, condition="USAGE_TRACKING_MODE_
     """A table in mode id, which no existing table can be brought back to."""
 
 
-class NamesNotAlignableError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_NAMES_NOT_ALIGNABLE"
+class CannotAlignNamesError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_CANNOT_ALIGN_NAMES"
 ):
-    """A table that cannot leave column mapping, which is the first step."""
+    """A table that cannot remove column mapping, which is the first step."""
 
 
-class AlignmentOvertakenError(
-    SparkExtError, RuntimeError, condition="USAGE_TRACKING_ALIGNMENT_OVERTAKEN"
+class AlignmentConflictError(
+    SparkExtError, RuntimeError, condition="USAGE_TRACKING_ALIGNMENT_CONFLICT"
 ):
     """Others undid a step while the next one was to come."""
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_ext.api.statements import StatementResult, counted_in_words
-from spark_ext.errors import AlignmentOvertakenError, NotMappedError
-from spark_ext.leave.alignment import AligningTable, marking_statement, statements_left
-from spark_ext.leave.exits import NOTHING, ColumnMappingExit, disabling_statement
+from spark_ext.errors import AlignmentConflictError, NotMappedError
 from spark_ext.model.metadata import FileCount
+from spark_ext.removal.alignment import AligningTable, marking_statement, statements_left
+from spark_ext.removal.stages import NOTHING, RemovalStage, removal_statement
 from spark_ext.show.tables import cell, facts_as_html, facts_as_text
 
 
@@ -25,7 +25,7 @@ class NameAlignment:
             one.
         mode: The column mapping mode, as it is.
         cost: What the removal of column mapping, the first step, costs, or did cost in this call:
-            as in `ColumnMappingExit`; `NOTHING` if this call does not remove it.
+            as in `RemovalStage`; `NOTHING` if this call does not remove it.
         num_files: How many files are copied or rewritten for it: at most, until it is done.
         size_in_bytes: Their size.
         done: What each statement did that was run, in order.
@@ -96,7 +96,7 @@ class NameAlignment:
 
 def align(
     look: Callable[[], AligningTable],
-    run: Callable[[str, int, ColumnMappingExit | None], StatementResult],
+    run: Callable[[str, int, RemovalStage | None], StatementResult],
     *,
     dry_run: bool,
     to_name_mode: bool,
@@ -106,11 +106,11 @@ def align(
     Raises:
         NotMappedError: As `statements_left`, as the next two.
         ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST.
-        NamesNotAlignableError: USAGE_TRACKING_NAMES_NOT_ALIGNABLE.
-        AlignmentOvertakenError: USAGE_TRACKING_ALIGNMENT_OVERTAKEN.
+        CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES.
+        AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT.
     """
     done: list[StatementResult] = []
-    removed: ColumnMappingExit | None = None
+    removed: RemovalStage | None = None
     mode: str | None = None
     while True:
         table = look()
@@ -118,7 +118,7 @@ def align(
         try:
             left = statements_left(table, to_name_mode=to_name_mode)
         except NotMappedError:
-            if not done or done[-1].statement != disabling_statement(table.name):
+            if not done or done[-1].statement != removal_statement(table.name):
                 raise
             # Another call had ended, and taken the property away, before this one left.
             done.append(run(marking_statement(table.name, mode), table.version, None))
@@ -126,7 +126,7 @@ def align(
         if dry_run or not left:
             return _told(table, removed, done, left)
         if left[0] in (result.statement for result in done):
-            raise AlignmentOvertakenError(table=table.name, statement=left[0])
+            raise AlignmentConflictError(table=table.name, statement=left[0])
         removal = table.unmapped if left[0] in table.unmapped.statements else None
         done.append(run(left[0], table.version, removal))
         removed = removal or removed
@@ -134,7 +134,7 @@ def align(
 
 def _told(
     table: AligningTable,
-    removed: ColumnMappingExit | None,
+    removed: RemovalStage | None,
     done: list[StatementResult],
     left: tuple[str, ...],
 ) -> NameAlignment:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from spark_ext.api.exits import ColumnMappingExits
+from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
-from spark_ext.errors import ColumnMappingNotRemovableError
-from spark_ext.leave.exits import BLOCKED, EXITS, UNMAPPED, ColumnMappingExit, waiting
-from spark_ext.leave.reasons import CONFLICT, EARLIER_STAGE, Reason, blocking, in_words
+from spark_ext.errors import CannotRemoveColumnMappingError
+from spark_ext.removal.reasons import CONFLICT, EARLIER_STAGE, Reason, blocking, in_words
+from spark_ext.removal.stages import BLOCKED, STAGES, UNMAPPED, RemovalStage, waiting
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,21 @@ class RemovalState:
 
     name: str
     version: int
-    stages: ColumnMappingExits
+    stages: RemovalStages
 
 
 def remove(
     look: Callable[[], RemovalState],
-    run: Callable[[str, int, ColumnMappingExit | None], StatementResult],
+    run: Callable[[str, int, RemovalStage | None], StatementResult],
     *,
     until: str,
-) -> ColumnMappingExits:
+) -> RemovalStages:
     """Runs the statements of each stage, and reads the table again after each stage.
 
     Raises:
-        ColumnMappingNotRemovableError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING.
+        CannotRemoveColumnMappingError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING.
     """
-    wanted = EXITS[: EXITS.index(until) + 1]
+    wanted = STAGES[: STAGES.index(until) + 1]
     done: list[StatementResult] = []
     table = look()
     for number, name in enumerate(wanted):
@@ -61,30 +61,30 @@ def remove(
         if not table.stages[number].reached:
             _refuse_blocked(table, wanted, done)
             raise _refusal(table, name, f"{name}: {CONFLICT}", done)
-    return ColumnMappingExits(table.stages, tuple(done))
+    return RemovalStages(table.stages, tuple(done))
 
 
 def _refuse_blocked(
     table: RemovalState, wanted: Sequence[str], done: Sequence[StatementResult]
 ) -> None:
     reasons = {
-        stage.exit: _of_its_own(stage)
+        stage.stage: _of_its_own(stage)
         for stage in table.stages
-        if stage.exit in wanted and stage.cost == BLOCKED
+        if stage.stage in wanted and stage.cost == BLOCKED
     }
     if reasons:
         told = (f"{name}: {in_words(whys)}" for name, whys in reasons.items() if whys)
         raise _refusal(table, wanted[-1], "; ".join(told), done)
 
 
-def _of_its_own(stage: ColumnMappingExit) -> tuple[Reason, ...]:
+def _of_its_own(stage: RemovalStage) -> tuple[Reason, ...]:
     return tuple(why for why in blocking(stage.reasons) if why.reason != EARLIER_STAGE)
 
 
 def _refusal(
     table: RemovalState, stage: str, reasons: str, done: Sequence[StatementResult]
-) -> ColumnMappingNotRemovableError:
+) -> CannotRemoveColumnMappingError:
     statements = "; ".join(result.statement for result in done) or "none"
-    return ColumnMappingNotRemovableError(
+    return CannotRemoveColumnMappingError(
         table=table.name, stage=stage, reasons=reasons, done=statements
     )

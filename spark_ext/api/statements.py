@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from spark_ext.api.progress import Progress, reported
 from spark_ext.api.refusals import condition_of, run
-from spark_ext.leave.exits import METADATA, REWRITE, ColumnMappingExit
 from spark_ext.model.metadata import FileCount
+from spark_ext.removal.stages import METADATA, REWRITE, RemovalStage
 from spark_ext.show.tables import cell
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class StatementRunner:
         self._passed_over = passed_over
 
     def run(
-        self, statement: str, version: int, removal: ColumnMappingExit | None = None
+        self, statement: str, version: int, removal: RemovalStage | None = None
     ) -> StatementResult:
         """Runs a statement.
 
@@ -120,9 +120,7 @@ class StatementRunner:
         counts = {} if removal is None else self._counts(after, version, removal)
         return StatementResult(statement, version, after["version"], seconds, waits, **counts)
 
-    def _counts(
-        self, after: Row, version: int, removal: ColumnMappingExit
-    ) -> Mapping[str, FileCount]:
+    def _counts(self, after: Row, version: int, removal: RemovalStage) -> Mapping[str, FileCount]:
         alone = after["version"] == version + 1
         if alone and removal.cost in (METADATA, REWRITE):
             # Nobody else committed since the stage was read, so that it tells exactly.

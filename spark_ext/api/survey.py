@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spark_ext.api.functions import answer, is_path, literal
-from spark_ext.api.leaving_setting import copying
+from spark_ext.api.removal_setting import copying
 from spark_ext.api.survey_result import Survey
-from spark_ext.leave.survey import SurveyedTable
-from spark_ext.leave.survey_sums import sums
+from spark_ext.removal.survey import SurveyedTable
+from spark_ext.removal.survey_sums import sums
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def survey(
     *where: str | os.PathLike[str],
     progress: Callable[[SurveyProgress], None] | None = shown,
 ) -> Survey:
-    """What leaving column mapping costs, for every Delta table of a schema, a catalog, or many.
+    """What removing column mapping costs, for every Delta table of a schema, a catalog, or many.
 
     Nothing is changed. A table that cannot be read is in the result with its error. What costs
-    `COPY` is counted as `UsageTracking.disable_column_mapping` would do it.
+    `COPY` is counted as `UsageTracking.remove_column_mapping` would do it.
 
     Args:
         spark: A session with spark-ext, of Spark Connect as well.

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_ext.leave.survey import SurveyedTable
-from spark_ext.leave.survey_sums import ObstacleSum, SurveySums, obstacles
+from spark_ext.removal.survey import SurveyedTable
+from spark_ext.removal.survey_sums import ObstacleSum, SurveySums, obstacles
 from spark_ext.show.tables import as_html, as_text, facts_as_html, facts_as_text
 
 _SHOWN = 100
@@ -26,14 +26,14 @@ _TABLES = (
     "writers",
     "blocked by, or error",
 )
-_COSTS = ("exit", "cost", "tables", "files", "bytes")
-_OBSTACLES = ("exit", "blocked by", "tables")
+_COSTS = ("stage", "cost", "tables", "files", "bytes")
+_OBSTACLES = ("stage", "blocked by", "tables")
 _ERRORS = ("error", "tables")
 
 
 @dataclass(frozen=True, repr=False)
 class Survey:
-    """What leaving column mapping costs for many tables.
+    """What removing column mapping costs for many tables.
 
     Args:
         tables: In the order in which the catalog lists them.
@@ -67,13 +67,13 @@ class Survey:
     def _sums(self) -> Iterable[tuple[list[Sequence[Any]], Sequence[str]]]:
         yield (
             [
-                (known.exit, known.cost, known.num_tables, known.num_files, known.size_in_bytes)
+                (known.stage, known.cost, known.num_tables, known.num_files, known.size_in_bytes)
                 for known in self.sums.costs
             ],
             _COSTS,
         )
         yield (
-            [(known.exit, _words(known), known.num_tables) for known in self.sums.blocked_by],
+            [(known.stage, _words(known), known.num_tables) for known in self.sums.blocked_by],
             _OBSTACLES,
         )
         yield [(known.error, known.num_tables) for known in self.sums.errors], _ERRORS
@@ -107,8 +107,8 @@ def _shown(table: SurveyedTable) -> Sequence[Any]:
 
 
 def obstacles_in_words(table: SurveyedTable) -> list[str]:
-    """What blocks the exits of a table, shortly."""
-    return [f"{known.exit}: {_words(known)}" for known in obstacles([table])]
+    """What blocks the stages of a table, shortly."""
+    return [f"{known.stage}: {_words(known)}" for known in obstacles([table])]
 
 
 def _words(known: ObstacleSum) -> str:

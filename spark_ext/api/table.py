@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Literal
 
 from spark_ext.api.alignment import NameAlignment, align
 from spark_ext.api.dropped_result import DroppedColumns
-from spark_ext.api.exits import ColumnMappingExits
 from spark_ext.api.functions import answer, literal
-from spark_ext.api.leaving_setting import copying
 from spark_ext.api.named_table import flag_of, named_table
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.refusals import run
 from spark_ext.api.removal import RemovalState, remove
+from spark_ext.api.removal_setting import copying
+from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementRunner
 from spark_ext.api.status import ColumnMappingStatus, status_of
 from spark_ext.errors import MalformedMessageError
-from spark_ext.leave.alignment import AligningTable
-from spark_ext.leave.exits import EXITS, ColumnMappingExit
 from spark_ext.model.column_mapping import mode_of
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.former_ids import aligning_mode
 from spark_ext.model.keys import ALIGNING, FEATURE_NAME, FEATURE_PROPERTY
+from spark_ext.removal.alignment import AligningTable
+from spark_ext.removal.stages import STAGES, RemovalStage
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -172,17 +172,17 @@ class UsageTracking:
             rows = self._of_table(function).collect()
         return DroppedColumns(self._name, tuple(of_row(DroppedColumn, row) for row in rows))
 
-    def disable_column_mapping(
+    def remove_column_mapping(
         self,
         *,
         dry_run: bool = False,
         exact: bool = False,
         until: Until = "unmapped",
         progress: Callable[[Progress], None] | None = shown,
-    ) -> ColumnMappingExits:
+    ) -> RemovalStages:
         """Removes column mapping as far as `until`, and returns where the table is.
 
-        Where the flag is false and every physical name is its column's name, the first exit is
+        Where the flag is false and every physical name is its column's name, the first stage is
         one commit of metadata. Else the bytes of the files are copied under the columns' names,
         of an untracked table too; a file that has these names and no dropped column stays.
         Delta rewrites files whose bytes cannot be copied, and all of them where
@@ -196,21 +196,21 @@ class UsageTracking:
                 feature out of the protocol, for readers of protocol version 1. `writers`: what it
                 and usage tracking leave behind as well. Delta then deletes history older than
                 `delta.dropFeatureTruncateHistory.retentionDuration` (24 hours); until there is
-                none of it left that exit is not reached, and the same call has to be made again.
+                none of it left that stage is not reached, and the same call has to be made again.
             progress: Called before, while and after each statement runs; None for silence.
 
         Returns:
-            The three exits, with what each statement did in `done`. Those until `until` are
+            The three stages, with what each statement did in `done`. Those until `until` are
             `reached`, but for one that waits for Delta's retention period: that one has its
             `reasons`, and what is left of its `statements` was not run. Only a dry run returns
-            exits that are blocked.
+            stages that are blocked.
 
         Raises:
             ValueError: `until` is none of the three.
             ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, where `progress` raised after the
                 first call for a statement. What the statement did stands.
-            ColumnMappingNotRemovableError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING, before
-                any statement is run, if one of the exits until `until` is blocked.
+            CannotRemoveColumnMappingError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING, before
+                any statement is run, if one of the stages until `until` is blocked.
             AnalysisException: Delta's refusals; USAGE_TRACKING_UNREADABLE_DATA_FILE. The table
                 then is as it was. After USAGE_TRACKING_FAILED_AFTER_COMMIT it has the result of
                 the statement.
@@ -219,11 +219,11 @@ class UsageTracking:
             RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
             `AlterTableDropFeatureDeltaCommand`.
         """
-        if until not in EXITS:
-            raise ValueError(f"Cannot leave column mapping until {until!r}: use one of {EXITS}.")
+        if until not in STAGES:
+            raise ValueError(f"Cannot remove column mapping until {until!r}: use one of {STAGES}.")
         with copying(self._spark):
             if dry_run:
-                return self._exits(exact=exact)
+                return self._stages(exact=exact)
             run = self._runner(progress, waiting=_WAITS_FOR_RETENTION_PERIOD).run
             return remove(lambda: self._removing(exact=exact), run, until=until)
 
@@ -236,7 +236,7 @@ class UsageTracking:
     ) -> NameAlignment:
         """Gives every column its own name in the files, and keeps column mapping.
 
-        The table leaves column mapping as by `disable_column_mapping`, is tracked anew where its
+        The table removes column mapping as by `remove_column_mapping`, is tracked anew where its
         flag is true or it was not tracked, and is mapped again: its flag is false then. Nothing is
         done where all that is so already. Whatever ends the call, the next one goes on from where
         the table is.
@@ -245,7 +245,7 @@ class UsageTracking:
             dry_run: Only say what would be done.
             to_name_mode: Let a table in mode `id` come back in mode `name`; there is no way back
                 to `id`.
-            progress: As in `disable_column_mapping`.
+            progress: As in `remove_column_mapping`.
 
         Returns:
             Where the table is, with the statements that were run, and those that are left.
@@ -254,11 +254,11 @@ class UsageTracking:
             NotMappedError: USAGE_TRACKING_NOT_MAPPED, where column mapping is off and no call was
                 interrupted.
             ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST, in mode `id` without `to_name_mode`.
-            NamesNotAlignableError: USAGE_TRACKING_NAMES_NOT_ALIGNABLE, where names or other
+            CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES, where names or other
                 features keep column mapping on. Nothing is done then.
-            AlignmentOvertakenError: USAGE_TRACKING_ALIGNMENT_OVERTAKEN, where others undid a step.
-            ProgressFailedError: As `disable_column_mapping`.
-            AnalysisException: As `disable_column_mapping`.
+            AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, where others undid a step.
+            ProgressFailedError: As `remove_column_mapping`.
+            AnalysisException: As `remove_column_mapping`.
         """
         # Then somebody else has done this step.
         passed_over = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
@@ -280,7 +280,7 @@ class UsageTracking:
     def _removing(self, *, exact: bool) -> RemovalState:
         # The version first: nothing that the stages show is older.
         table = self._table()
-        return RemovalState(table["sqlName"], table["version"], self._exits(exact=exact))
+        return RemovalState(table["sqlName"], table["version"], self._stages(exact=exact))
 
     def _aligning(self) -> AligningTable:
         table = self._table()
@@ -293,18 +293,20 @@ class UsageTracking:
             mode=mode_of(properties),
             flag=flag_of(table),
             aligning=None if aligning is None else aligning_mode(aligning),
-            unmapped=self._exits(exact=False)[0],
+            unmapped=self._stages(exact=False)[0],
         )
 
-    def _exits(self, *, exact: bool) -> ColumnMappingExits:
+    def _stages(self, *, exact: bool) -> RemovalStages:
         arguments = ("true",) if exact else ()
-        rows = self._of_table("column_mapping_exit", *arguments).collect()
-        exits = ColumnMappingExits(of_row(ColumnMappingExit, row) for row in rows)
-        told = tuple(step.exit for step in exits)
-        if told != EXITS:
+        rows = self._of_table("column_mapping_removal", *arguments).collect()
+        stages = RemovalStages(of_row(RemovalStage, row) for row in rows)
+        told = tuple(step.stage for step in stages)
+        if told != STAGES:
             # One that is missing would count as reached.
-            raise MalformedMessageError(path="answer", problem=f"has not the exits {EXITS}: {told}")
-        return exits
+            raise MalformedMessageError(
+                path="answer", problem=f"has not the stages {STAGES}: {told}"
+            )
+        return stages
 
     def _of_table(self, function: str, *arguments: str) -> DataFrame:
         return answer(self._spark, function, literal(self._name), *arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext survey`: what leaving column mapping costs, for every table there is."""
+"""`python -m spark_ext survey`: what removing column mapping costs, for every table there is."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from spark_ext.api.survey_result import Survey, obstacles_in_words
 from spark_ext.cli.session import own_session, told
-from spark_ext.leave.survey import SurveyedTable
 from spark_ext.model.schema import backticked
+from spark_ext.removal.survey import SurveyedTable
 from spark_ext.wire.rows import as_row
 
 DONE, UNREADABLE, FAILED = 0, 1, 2
@@ -23,7 +23,7 @@ def add_to(commands: Any) -> None:
     """Adds the command to a parser's."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "survey",
-        help="tell for every Delta table what leaving column mapping costs; exit code 1 where one"
+        help="tell for every Delta table what removing column mapping costs; exit code 1 where one"
         " cannot be read, 2 where there is no such schema",
     )
     parser.add_argument(

@@ -111,7 +111,7 @@ INTERNAL_COLUMNS: Final = frozenset(
 # `CDC_PARTITION_COL`.
 SILENTLY_REPLACED_COLUMNS: Final = frozenset({"_tmp_metadata_row_index", "__is_cdc"})
 
-# Our own setting of a session, and its values: how a table leaves column mapping.
+# Our own setting of a session, and its values: how a table removes column mapping.
 REMOVAL: Final = "spark.sparkext.columnMapping.removal"
 REMOVAL_COPY: Final = "copy"
 REMOVAL_REWRITE: Final = "rewrite"

@@ -74,7 +74,7 @@ class FileCount:
 
 @dataclass(frozen=True)
 class CountedFiles:
-    """What leaving column mapping does to each file of a table, by their footers."""
+    """What removing column mapping does to each file of a table, by their footers."""
 
     kept: FileCount
     copied: FileCount
@@ -83,7 +83,7 @@ class CountedFiles:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What the exits depend on.
+    """What the stages depend on.
 
     Args:
         name: As the user wrote it.

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError
-from spark_ext.leave.copy_plan import copy_plan, purge_plan
-from spark_ext.leave.rewrite_reasons import is_free
 from spark_ext.model.column_mapping import is_mapped
 from spark_ext.model.metadata import Protocol, TableMetadata
+from spark_ext.removal.copy_plan import copy_plan, purge_plan
+from spark_ext.removal.rewrite_reasons import is_free
 from spark_ext.rules import next_metadata
 from spark_ext.rules.name_warning import name_warning
 from spark_ext.wire import messages as wire
@@ -35,8 +35,8 @@ def _next_metadata(request: str) -> str:
     return wire.render_metadata(result, change.assigned, warning=warning)
 
 
-def leaving(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
-    """Whether a table may leave column mapping by metadata alone.
+def removal(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
+    """Whether a table may remove column mapping by metadata alone.
 
     If not, the answer has a plan of what becomes of the columns in the files; there is none where
     mapping is off.
@@ -66,6 +66,6 @@ def _relation(question: str, request: str) -> str:
 # Besides the table functions.
 QUESTIONS: dict[str, Callable[[str], str]] = {
     "next_metadata": _next_metadata,
-    "leaving": wire.answered_by(leaving),
+    "removal": wire.answered_by(removal),
     "purge": wire.answered_by(purge),
 }

@@ -14,8 +14,6 @@ from typing import Any
 from spark_ext.errors import MalformedMessageError
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
 from spark_ext.history.status import Status, status
-from spark_ext.leave.exits import ColumnMappingExit, exits
-from spark_ext.leave.survey import SurveyedTable, surveyed
 from spark_ext.log.actions import Commit, TableLog
 from spark_ext.log.replay import states
 from spark_ext.model.column_mapping import (
@@ -30,6 +28,8 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, quoted, type_name, walk
 from spark_ext.model.status import ColumnChange, FlagChange, HistoryRow, StatusRow
+from spark_ext.removal.stages import RemovalStage, stages
+from spark_ext.removal.survey import SurveyedTable, surveyed
 from spark_ext.wire.failures import described
 from spark_ext.wire.logs import parse_log, parse_table_and_log
 from spark_ext.wire.messages import parse_table_facts
@@ -72,9 +72,9 @@ def column_mapping(request: str) -> Relation:
     return MappedColumn, _mapped_columns(*parse_table_and_log(request))
 
 
-def column_mapping_exit(request: str) -> Relation:
-    """The three exits of a table."""
-    return ColumnMappingExit, exits(parse_table_facts(request))
+def column_mapping_removal(request: str) -> Relation:
+    """The three stages of a table."""
+    return RemovalStage, stages(parse_table_facts(request))
 
 
 def column_mapping_audit(request: str) -> Relation:
@@ -112,7 +112,7 @@ def column_mapping_dropped(request: str) -> Relation:
 
 
 def column_mapping_survey(request: str) -> Relation:
-    """What leaving column mapping costs, a row for each table that was asked about."""
+    """What removing column mapping costs, a row for each table that was asked about."""
     return SurveyedTable, map(_surveyed, parse_survey(request))
 
 
@@ -120,7 +120,7 @@ FUNCTIONS: dict[str, Callable[[str], Relation]] = {
     function.__name__: function
     for function in (
         column_mapping,
-        column_mapping_exit,
+        column_mapping_removal,
         column_mapping_audit,
         column_mapping_history,
         column_mapping_status,

@@ -15,7 +15,7 @@ def refuse_incomplete_removal(
 ) -> TableMetadata:
     """Refuses a tracked table's mode `none` while its columns keep their physical names.
 
-    Delta knows the statement that switches column mapping off only by `delta.columnMapping.mode`
+    Delta knows the statement that removes column mapping only by `delta.columnMapping.mode`
     (UNSET) and `none` (SET) in these very letters. Of any other it commits the mode alone: columns
     that have another name in the files are null from then on, and DROP FEATURE writes the nulls.
 
@@ -31,7 +31,7 @@ def refuse_incomplete_removal(
         >>> refuse_incomplete_removal(old=old, new=new, commit=commit(new))
         Traceback (most recent call last):
         ...
-        spark_ext.errors.IncompleteRemovalError: Cannot switch column mapping off: ...
+        spark_ext.errors.IncompleteRemovalError: Cannot remove column mapping: ...
     """
     if not is_tracked(old, new, commit) or not is_mapped(old) or is_mapped(new):
         return new

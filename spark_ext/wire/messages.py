@@ -62,7 +62,7 @@ def parse_metadata_change(text: str) -> MetadataChange:
 
 
 def parse_table_facts(text: str) -> TableFacts:
-    """The table that `column_mapping_exit` is called with."""
+    """The table that `column_mapping_removal` is called with."""
     return TABLE_FACTS.parse(text)
 
 

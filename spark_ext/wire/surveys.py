@@ -15,7 +15,7 @@ class AskedTable:
 
     Args:
         name: Its full name.
-        facts: The text of a request of `column_mapping_exit`, so that one that is no JSON spoils
+        facts: The text of a request of `column_mapping_removal`, so that one that is no JSON spoils
             no other table; None where the JVM could not read it.
         error: The condition of the error then.
         message: What the error says.

@@ -26,8 +26,8 @@ from tests.concurrency.stops import CREATES, DROPS, STOPS, USED, Stop, drivers
 from tests.support.custom_sessions import our_jar, resolved_jars
 from tests.support.delta_table import Table, refusal
 from tests.support.held_statement import Step
-from tests.support.leaving import data_files
 from tests.support.odd_disk import odd_jar
+from tests.support.removal import data_files
 from tests.support.sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
 from tests.support.waiting import PATIENCE, wait_until
 

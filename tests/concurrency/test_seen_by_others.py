@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each kind of writer and reader sees at the moment in which a table leaves column mapping.
+"""What each kind of writer and reader sees at the moment in which a table removes column mapping.
 
-Each test is a row of the table in docs/leaving.md. A writer may fail once, with a condition that
+Each test is a row of the table in docs/removal.md. A writer may fail once, with a condition that
 says to run it again, and is right then.
 """
 
@@ -24,7 +24,7 @@ from tests.concurrency.statements import named_condition
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 from tests.support.held_statement import HeldStatement, Step, overtaken
-from tests.support.leaving import NONE_MODE, OPERATION, insert_one_file
+from tests.support.removal import NONE_MODE, OPERATION, insert_one_file
 from tests.support.waiting import wait_until
 
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
@@ -46,13 +46,13 @@ def used(table: Table) -> Table:
     return table
 
 
-def leave(table: Table) -> None:
+def remove_mapping(table: Table) -> None:
     table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
 
 
 def refused_once(table: Table, write: Callable[[], object]) -> None:
     """The writer has written its files when the table is left."""
-    error = overtaken(table.spark, write, Step.COMMIT, [lambda: leave(table)])
+    error = overtaken(table.spark, write, Step.COMMIT, [lambda: remove_mapping(table)])
 
     assert error is not None
     assert named_condition(error) == METADATA_CHANGED
@@ -161,7 +161,7 @@ def test_a_streaming_sink_fails_once_and_its_batch_is_written_once(
 
     query = written(used, source, checkpoint, gate.hold("c")).format("delta").start(str(used.path))
     wait_until(lambda: gate.is_reached, "a batch that is computed")
-    leave(used)
+    remove_mapping(used)
     gate.open()
 
     with pytest.raises(StreamingQueryException) as stopped:
@@ -187,7 +187,7 @@ def test_foreach_batch_is_started_again_with_a_new_delta_table(used: Table, tmp_
         def merge(rows: DataFrame, number: int) -> None:
             batches.append(number)
             if batches == [0, 1]:
-                leave(used)
+                remove_mapping(used)
             into = target.alias("t").merge(rows.alias("s"), "t.a = s.a")
             into.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
 
@@ -207,7 +207,7 @@ def test_a_sink_that_is_started_after_it_goes_on(used: Table, tmp_path: Path) ->
     source = source_of(used)
     source.insert("(2, 'y')")
     run(written(used, source, tmp_path / "checkpoint"), used.path)
-    leave(used)
+    remove_mapping(used)
     source.insert("(3, 'z')")
 
     run(written(used, source, tmp_path / "checkpoint"), used.path)
@@ -228,7 +228,7 @@ def test_a_stream_from_the_table_ends_and_is_started_with_a_new_checkpoint(
 ) -> None:
     target, checkpoint = tmp_path / "target", tmp_path / "checkpoint"
     run(stream_from(used, checkpoint), target)
-    leave(used)
+    remove_mapping(used)
     used.insert("(2, 'y')")
 
     condition = condition_of(stream_from(used, checkpoint), target)
@@ -244,7 +244,7 @@ def test_a_new_checkpoint_with_a_starting_version_reads_what_came_after(
 ) -> None:
     target = tmp_path / "target"
     run(stream_from(used, tmp_path / "checkpoint"), target)
-    leave(used)
+    remove_mapping(used)
     left = used.log.version
     used.insert("(2, 'y')")
     used.insert("(3, 'z')")
@@ -255,7 +255,7 @@ def test_a_new_checkpoint_with_a_starting_version_reads_what_came_after(
 
 
 def test_a_change_feed_is_read_in_two_parts(used: Table) -> None:
-    leave(used)
+    remove_mapping(used)
     left = used.log.version
     used.insert("(2, 'y')")
 
@@ -278,7 +278,7 @@ def test_a_change_feed_is_read_in_two_parts(used: Table) -> None:
 def test_a_query_that_runs_reads_the_version_that_it_began_with(used: Table) -> None:
     rows = used.frame()
     planned = rows._jdf.queryExecution().executedPlan()
-    leave(used)
+    remove_mapping(used)
 
     assert [row.get(0) for row in planned.executeCollectPublic()] == [1]
     with refusal(STALE):
@@ -289,7 +289,7 @@ def test_deltalake_reads_the_values_from_then_on(used: Table) -> None:
     assert read_by_pyarrow(used.path).to_pylist() == [{"a": 1, "c": None}]
     assert read_by_datafusion(used.path).to_pylist() == [{"a": 1, "c": "x"}]
 
-    leave(used)
+    remove_mapping(used)
 
     assert read_by_pyarrow(used.path).to_pylist() == [{"a": 1, "c": "x"}]
     assert read_by_datafusion(used.path).to_pylist() == [{"a": 1, "c": "x"}]
@@ -297,7 +297,7 @@ def test_deltalake_reads_the_values_from_then_on(used: Table) -> None:
 
 def test_a_statement_that_has_not_begun_is_refused_or_right(used: Table) -> None:
     with HeldStatement(used.spark, lambda: used.insert("(2, 'y')"), Step.START) as held:
-        leave(used)
+        remove_mapping(used)
         assert held.release() is None
 
     assert used.rows() == [(1, "x"), (2, "y")]

@@ -17,8 +17,8 @@ from tests.support.held_statement import HeldStatement, Step
 from tests.support.name_changes import (
     Change,
     drop_and_add,
-    leave,
     nothing,
+    remove_mapping,
     rename,
     rename_and_add,
     swap,
@@ -74,7 +74,7 @@ def test_what_reads_a_table_that_was_left_meanwhile_is_refused(
 ) -> None:
     create(table, rename)
 
-    assert_refused(run_late(table, READERS[statement], leave))
+    assert_refused(run_late(table, READERS[statement], remove_mapping))
 
     assert table.rows() == ROWS
     assert table.log.operation == "REMOVE COLUMN MAPPING"
@@ -118,7 +118,7 @@ def test_leaving_afterwards_does_not_hide_that_a_column_became_another(
 ) -> None:
     create(table)
 
-    assert_refused(run_late(table, INSERTS[statement], in_turn(change, leave)))
+    assert_refused(run_late(table, INSERTS[statement], in_turn(change, remove_mapping)))
 
     assert table.rows("a") == [(1,), (2,)]
 
@@ -145,7 +145,7 @@ def test_an_insert_that_was_analysed_without_mapping_reaches_no_other_column(
 def test_a_restore_brings_back_the_columns_of_then(table: Table) -> None:
     create(table)
     swap(table)
-    leave(table)
+    remove_mapping(table)
 
     restore = f"RESTORE TABLE {table.name} TO VERSION AS OF 1"
     assert_refused(run_late(table, INSERTS["INSERT VALUES"], lambda t: t.spark.sql(restore)))
@@ -173,7 +173,7 @@ def test_an_insert_into_a_table_that_was_left_meanwhile_is_right(
 ) -> None:
     create(table, rename)
 
-    error = run_late(table, INSERTS[statement], leave, column="c")
+    error = run_late(table, INSERTS[statement], remove_mapping, column="c")
 
     assert error is None
     assert table.rows()[-1] == (3, "z", "r")
@@ -206,7 +206,7 @@ def test_an_explained_insert_compares_nothing_afterwards(table: Table) -> None:
 def restored_with_other_names(table: Table) -> Change:
     create(table, rename)
     version = table.log.version
-    leave(table)
+    remove_mapping(table)
     return lambda t: t.spark.sql(f"RESTORE TABLE {t.name} TO VERSION AS OF {version}")
 
 
@@ -226,7 +226,7 @@ def test_an_insert_that_a_restore_to_other_names_overtakes_loses(table: Table, s
 @since_delta_4_1("rebases on no winner that switches mapping on")
 def test_an_insert_that_mapping_overtakes_is_in_the_table(table: Table) -> None:
     create(table)
-    leave(table)
+    remove_mapping(table)
 
     with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), Step.COMMIT) as held:
         table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
@@ -246,7 +246,7 @@ def test_an_insert_that_a_restore_of_other_columns_overtakes_loses(
     version = table.log.version
     change(table)
     table.alter("ALTER COLUMN b AFTER a")  # else Delta sees that columns changed places
-    leave(table)
+    remove_mapping(table)
     rows = table.rows("a")
 
     with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), step) as held:

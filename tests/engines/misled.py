@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.engines.filtered import Filter
 from tests.support.delta_table import Table
-from tests.support.leaving import insert_one_file
+from tests.support.removal import insert_one_file
 
 Rows = list[dict[str, Any]]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.engines import engines
 from tests.engines.engines import Rows
 from tests.support.delta_table import Table
-from tests.support.leaving import OPERATION, by_delta, counts, in_matrix, insert_one_file
+from tests.support.removal import OPERATION, by_delta, counts, in_matrix, insert_one_file
 
 ENGINES: list[Callable[..., Rows]] = [
     engines.deltalake_by_datafusion,

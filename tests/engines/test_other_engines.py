@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other engines read a tracked table, and read and write it after each exit from mapping."""
+"""Other engines read a tracked table, and read and write it after each stage from mapping."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def read_by(readers: dict[str, Reader], path: Path, *, but: str = "") -> dict[st
     return {name: reader(path) for name, reader in readers.items() if name != but}
 
 
-def leave(table: Table, until: Until) -> list[bool]:
+def remove_mapping(table: Table, until: Until) -> list[bool]:
     usage = UsageTracking.forPath(table.spark, str(table.path))
-    exits = usage.disable_column_mapping(until=until, progress=None)
-    return [step.reached for step in exits]
+    stages = usage.remove_column_mapping(until=until, progress=None)
+    return [step.reached for step in stages]
 
 
-def leave_for_good(table: Table) -> None:
-    assert leave(table, "writers") == [True, True, False]
+def remove_features(table: Table) -> None:
+    assert remove_mapping(table, "writers") == [True, True, False]
     table.age_log()
-    assert leave(table, "writers") == [True, True, True]
+    assert remove_mapping(table, "writers") == [True, True, True]
 
 
 def append(path: Path) -> None:
@@ -94,7 +94,7 @@ def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader
 @pytest.mark.parametrize("until", [None, "unmapped", "readers"])
 def test_no_other_engine_writes_before_the_last_exit(tracked: Table, until: Until | None) -> None:
     if until:
-        leave(tracked, until)
+        remove_mapping(tracked, until)
 
     with tracked.no_commit(), pytest.raises(DeltaError):
         append(tracked.path)
@@ -138,7 +138,7 @@ def test_a_tracked_table_is_read_as_it_was_written(
 def test_an_unmapped_table_is_read_as_it_was_written(
     tracked: Table, readers: dict[str, Reader]
 ) -> None:
-    assert leave(tracked, "unmapped") == [True, False, False]
+    assert remove_mapping(tracked, "unmapped") == [True, False, False]
 
     found = read_by(readers, tracked.path, but="polars")
 
@@ -148,7 +148,7 @@ def test_an_unmapped_table_is_read_as_it_was_written(
 def test_a_table_of_reader_version_1_is_read_by_everyone(
     tracked: Table, readers: dict[str, Reader]
 ) -> None:
-    assert leave(tracked, "readers") == [True, True, False]
+    assert remove_mapping(tracked, "readers") == [True, True, False]
 
     assert read_by(readers, tracked.path) == dict.fromkeys(readers, ROWS)
 
@@ -156,7 +156,7 @@ def test_a_table_of_reader_version_1_is_read_by_everyone(
 def test_a_table_that_is_out_is_written_by_others_and_read_by_everyone(
     tracked: Table, readers: dict[str, Reader]
 ) -> None:
-    leave_for_good(tracked)
+    remove_features(tracked)
 
     append(tracked.path)
 
@@ -182,7 +182,7 @@ def test_a_renamed_table_is_read_by_everyone_after_its_rewrite(
     table.alter("RENAME COLUMN a TO c")
     table.alter("ADD COLUMN a INT")
     table.insert("(2, 'y', 3)")
-    assert leave(table, "readers") == [True, True, False]
+    assert remove_mapping(table, "readers") == [True, True, False]
 
     expected = [{"a": 3, "b": "y", "c": 2}, {"b": "x", "c": 1}]
     assert read_by(readers, table.path) == dict.fromkeys(readers, expected)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from pyspark.sql import SparkSession
 
-from tests.support.leaving import live
+from tests.support.removal import live
 from tests.support.table_log import TableLog
 from tests.support.vectors import file_of
 

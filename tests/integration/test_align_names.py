@@ -14,15 +14,15 @@ from pyspark.sql import SparkSession
 
 from spark_ext import FileCount, NameAlignment, Progress, UsageTracking
 from spark_ext.errors import (
-    AlignmentOvertakenError,
+    AlignmentConflictError,
+    CannotAlignNamesError,
     ModeIdLostError,
-    NamesNotAlignableError,
     NotMappedError,
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.deltalake_readers import read_by_pyarrow
-from tests.support.leaving import in_matrix
 from tests.support.releases import LIKE_TAKES_PATHS
+from tests.support.removal import in_matrix
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 ALIGNING = "sparkext.columnMapping.aligning"
@@ -87,7 +87,7 @@ def test_a_table_without_column_mapping_is_refused(table: Table) -> None:
 
 def test_a_table_that_left_for_good_is_not_mapped_again(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
-    UsageTracking.forPath(table.spark, str(table.path)).disable_column_mapping(progress=None)
+    UsageTracking.forPath(table.spark, str(table.path)).remove_column_mapping(progress=None)
 
     with table.no_commit(), pytest.raises(NotMappedError):
         align(table)
@@ -109,7 +109,7 @@ def test_names_that_files_may_not_have_are_refused_before_anything_is_done(
     table.alter(f"RENAME COLUMN city TO `{name}`")
 
     for dry_run in (True, False):
-        with table.no_commit(), pytest.raises(NamesNotAlignableError) as refused:
+        with table.no_commit(), pytest.raises(CannotAlignNamesError) as refused:
             align(table, dry_run=dry_run)
         assert refused.value.params["reasons"].startswith("INVALID_COLUMN_NAME")
         # Nobody wants column mapping removed.
@@ -127,7 +127,7 @@ def test_a_table_that_other_features_keep_mapped_is_refused(table: Table) -> Non
     table.insert("(1, 'Rome')")
     table.alter("RENAME COLUMN city TO town")
 
-    with table.no_commit(), pytest.raises(NamesNotAlignableError) as refused:
+    with table.no_commit(), pytest.raises(CannotAlignNamesError) as refused:
         align(table)
 
     assert refused.value.params["reasons"] == "OTHER_FEATURE (icebergCompatV2)"
@@ -353,7 +353,7 @@ def test_a_step_that_another_call_has_made_is_no_failure(
                 other(table)
 
     usage = UsageTracking.forPath(table.spark, str(table.path))
-    with suppress(AlignmentOvertakenError):
+    with suppress(AlignmentConflictError):
         usage.align_names(progress=beside)
 
     assert align(table).aligned

@@ -13,7 +13,7 @@ import pytest
 
 from spark_ext import Progress, UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.leaving import in_matrix
+from tests.support.removal import in_matrix
 from tests.support.table_log import TableLog
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
@@ -210,7 +210,7 @@ def test_ids_that_were_used_after_a_version_that_is_restored_are_not_given_again
 
 def test_a_removal_for_good_is_deltas_and_numbers_anew(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
-    usage(table).disable_column_mapping(progress=None)
+    usage(table).remove_column_mapping(progress=None)
     assert MAX_COLUMN_ID not in table.log.configuration
 
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")

@@ -87,7 +87,7 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
     found["checks"] = [checks(spark), checks(older), checks(older.newSession())]
     # The executors of a rewrite find the jar.
     tracking = spark_ext.UsageTracking.forPath(spark, home / "t")
-    found["left"] = tracking.disable_column_mapping(progress=None)[0].reached
+    found["left"] = tracking.remove_column_mapping(progress=None)[0].reached
     for query in spark.streams.active:
         query.stop()
     return found

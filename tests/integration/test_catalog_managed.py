@@ -17,12 +17,12 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import UsageTracking
-from spark_ext.errors import NamesNotAlignableError
+from spark_ext.errors import CannotAlignNamesError
 from tests.integration.catalog_managed import CATALOG_MANAGED, managed_table, staged
 from tests.integration.connectors import MODE, TWO_CONNECTORS
 from tests.integration.java_catalogs import add_catalog
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.leaving import local
+from tests.support.removal import local
 from tests.support.session_conf import session_conf
 from tests.support.table_log import UUID, TableLog
 
@@ -125,11 +125,11 @@ def test_a_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -
     before = len(staged(managed))
 
     for dry_run in (True, False):
-        with pytest.raises(NamesNotAlignableError) as refused:
+        with pytest.raises(CannotAlignNamesError) as refused:
             tracking.align_names(dry_run=dry_run, progress=None)
     assert "CATALOG_MANAGED (catalogManaged)" in refused.value.params["reasons"]
     assert "UPDATE" in refused.value.params["advice"]
-    assert refused.value.params["advice"] in repr(tracking.disable_column_mapping(dry_run=True))
+    assert refused.value.params["advice"] in repr(tracking.remove_column_mapping(dry_run=True))
     assert len(staged(managed)) == before
 
     managed.alter("ADD COLUMN c INT")  # as the advice says
@@ -149,7 +149,7 @@ def test_a_name_of_an_external_table_is_changed_by_its_path(external: Table) -> 
     tracking = UsageTracking.forName(external.spark, external.name)
     with external.no_commit(), pytest.raises(PySparkException):
         external.alter("RENAME COLUMN `a b` TO c")
-    with external.no_commit(), pytest.raises(NamesNotAlignableError) as refused:
+    with external.no_commit(), pytest.raises(CannotAlignNamesError) as refused:
         tracking.align_names(progress=None)
     assert "delta.`<path>` RENAME COLUMN" in refused.value.params["advice"]
 

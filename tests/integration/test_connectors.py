@@ -32,7 +32,7 @@ from tests.integration.connectors import (
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
 from tests.support.held_statement import HeldStatement, Step
-from tests.support.name_changes import Change, drop_and_add, leave, nothing, rename, swap
+from tests.support.name_changes import Change, drop_and_add, nothing, remove_mapping, rename, swap
 from tests.support.session_conf import session_conf
 
 pytestmark = TWO_CONNECTORS
@@ -91,7 +91,7 @@ EARLIER: dict[str, Callable[[Table, int], DataFrame]] = {
 STATES: dict[str, tuple[Change, str]] = {
     "flag-true": (rename, "c"),
     "flag-false": (nothing, "b"),
-    "left": (in_turn(rename, leave), "c"),
+    "left": (in_turn(rename, remove_mapping), "c"),
 }
 
 
@@ -182,7 +182,7 @@ def test_no_change_feed_crosses_a_change_of_names(
     named_table: Table, conf: SetConf, mode: str
 ) -> None:
     create(named_table)
-    in_turn(rename, leave)(named_table)
+    in_turn(rename, remove_mapping)(named_table)
     named_table.insert("(3, 'z', 'r')")
     conf(MODE, mode)
 
@@ -204,7 +204,7 @@ def test_spark_s_own_changes_are_off(named_table: Table, conf: SetConf, mode: st
 # What is said of a table is said of the one that ALTER TABLE changes, which is none there.
 OURS: dict[str, Callable[[SparkSession, Path], object]] = {
     "columns": lambda spark, _: spark.sql("SELECT * FROM column_mapping('named')"),
-    "exits": lambda spark, _: spark.sql("SELECT * FROM column_mapping_exit('named')"),
+    "stages": lambda spark, _: spark.sql("SELECT * FROM column_mapping_removal('named')"),
     "history": lambda spark, _: spark.sql("SELECT * FROM column_mapping_history('named')"),
     "dropped": lambda spark, _: spark.sql("SELECT * FROM column_mapping_dropped('named')"),
     "by path": lambda spark, path: spark.sql(f"SELECT * FROM column_mapping('delta.`{path}`')"),
@@ -232,7 +232,7 @@ def test_a_table_of_kernel_is_refused_by_the_name_of_the_setting(
 LATER: dict[str, Callable[[UsageTracking], object]] = {
     "enable": UsageTracking.enable,
     "disable": UsageTracking.disable,
-    "disable_column_mapping": UsageTracking.disable_column_mapping,
+    "remove_column_mapping": UsageTracking.remove_column_mapping,
     "align_names": UsageTracking.align_names,
     "status": UsageTracking.status,
     "flag": lambda usage: usage.has_dropped_or_renamed,
@@ -313,7 +313,7 @@ def test_what_is_held_by_path_is_refused_after_names_changed(
     path = str(named_table.path)
     frame = named_table.spark.read.format("delta").load(path)
     held = DeltaTable.forPath(named_table.spark, path)
-    meanwhile(named_table, in_turn(swap, leave))
+    meanwhile(named_table, in_turn(swap, remove_mapping))
 
     uses: list[Callable[[], object]] = [
         frame.collect,
@@ -362,7 +362,7 @@ def test_kernel_s_tables_are_read_by_the_names_of_now(named_table: Table, conf: 
         DeltaTable.forName(named_table.spark, "named").toDF(),
     ]
     frames[0].createOrReplaceTempView("held")
-    meanwhile(named_table, in_turn(swap, leave))
+    meanwhile(named_table, in_turn(swap, remove_mapping))
 
     for frame in [*frames, named_table.spark.table("held")]:
         assert rows(frame.select("a", "d", "b")) == ROWS
@@ -403,7 +403,7 @@ def replaced_late(table: Table, change: Change) -> Exception | None:
     [
         (rename, "a, c, d", ROWS),
         (swap, "a, d, b", ROWS),
-        (in_turn(swap, leave), "a, d, b", ROWS),
+        (in_turn(swap, remove_mapping), "a, d, b", ROWS),
         (drop_and_add, "a, b, d", [(1, None, "p"), (2, None, "q")]),
     ],
     ids=["renamed", "swapped", "swapped and left", "dropped and added"],

@@ -18,9 +18,9 @@ from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
 from spark_ext.__main__ import main
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.leaving import local
 from tests.support.pages import commands
 from tests.support.releases import PURGES
+from tests.support.removal import local
 from tests.support.session_conf import session_conf
 
 pytestmark = pytest.mark.without("parquet")
@@ -154,7 +154,7 @@ def left_and_came_back(table: Table) -> str:
     """The same logical name was there before, and is there again, under other physical names."""
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")
-    UsageTracking.forName(table.spark, table.name).disable_column_mapping(progress=None)
+    UsageTracking.forName(table.spark, table.name).remove_column_mapping(progress=None)
     table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
     table.alter("RENAME COLUMN id TO number")
     table.alter("ADD COLUMN more STRING")
@@ -505,7 +505,7 @@ def align(table: Table) -> None:
 
 
 def map_anew(table: Table) -> None:
-    UsageTracking.forName(table.spark, table.name).disable_column_mapping(progress=None)
+    UsageTracking.forName(table.spark, table.name).remove_column_mapping(progress=None)
     table.alter("DROP FEATURE columnMappingUsageTracking")
     table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
 

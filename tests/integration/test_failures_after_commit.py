@@ -10,7 +10,8 @@ from pyspark.errors import AnalysisException
 
 from spark_ext import UsageTracking
 from tests.support.delta_table import Table
-from tests.support.leaving import (
+from tests.support.releases import PURGES
+from tests.support.removal import (
     NONE_MODE,
     OPERATION,
     counts,
@@ -19,7 +20,6 @@ from tests.support.leaving import (
     live,
     local,
 )
-from tests.support.releases import PURGES
 from tests.support.session_conf import session_conf
 
 pytestmark = pytest.mark.without("optimize-write", "auto-compact")
@@ -52,7 +52,7 @@ def renamed(table: Table) -> Table:
     return table
 
 
-def leave(table: Table) -> None:
+def remove_mapping(table: Table) -> None:
     table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
 
 
@@ -80,7 +80,7 @@ def test_a_removal_by_copy_says_its_version_and_the_failure(
     renamed(table)
     broken_property()
 
-    fails_after_commit(table, lambda: leave(table), OPERATION)
+    fails_after_commit(table, lambda: remove_mapping(table), OPERATION)
 
     assert counts(table.log) == (0, 1, 0)
     assert table.rows() == [(1, "x")]
@@ -93,7 +93,7 @@ def test_a_removal_without_copies_says_its_version_and_the_failure(
     insert_one_file(table, "(1, 'x')")
     broken_property()
 
-    fails_after_commit(table, lambda: leave(table), OPERATION)
+    fails_after_commit(table, lambda: remove_mapping(table), OPERATION)
 
     assert "delta.columnMapping.mode" not in table.log.configuration or (
         table.log.configuration["delta.columnMapping.mode"] == "none"

@@ -11,7 +11,6 @@ import pytest
 from spark_ext import UsageTracking
 from tests.support.compact_thrift import BINARY, I32, I64
 from tests.support.delta_table import TRACKED, Table
-from tests.support.leaving import copied, counts, disable, insert_one_file, live, local
 from tests.support.parquet_file import (
     COLUMN_INDEX,
     COLUMN_INDEX_LENGTH,
@@ -21,6 +20,7 @@ from tests.support.parquet_file import (
     ParquetFile,
 )
 from tests.support.releases import PURGES
+from tests.support.removal import copied, counts, disable, insert_one_file, live, local
 
 pytestmark = pytest.mark.without("auto-compact")
 
@@ -91,7 +91,7 @@ def test_an_exact_dry_run_says_of_any_file_what_is_done_with_it(table: Table) ->
     with_files_of_others(table)
     rows = table.rows("a, b")
 
-    (first, *_) = UsageTracking.forName(table.spark, table.name).disable_column_mapping(
+    (first, *_) = UsageTracking.forName(table.spark, table.name).remove_column_mapping(
         dry_run=True, exact=True
     )
     assert first.kept
@@ -150,8 +150,8 @@ def test_files_of_an_update_are_copied_in_id_mode(table: Table, change: str) -> 
     if change:
         table.alter(change)
     rows = table.rows()
-    exits = f"column_mapping_exit('{table.name}', true)"
-    step = table.spark.sql(f"SELECT * FROM {exits} WHERE exit = 'unmapped'").collect()[0]
+    stages = f"column_mapping_removal('{table.name}', true)"
+    step = table.spark.sql(f"SELECT * FROM {stages} WHERE stage = 'unmapped'").collect()[0]
 
     log = disable(table)
 

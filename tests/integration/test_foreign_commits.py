@@ -15,7 +15,8 @@ import spark_ext
 from spark_ext import UsageTracking
 from tests.support.delta_table import Table, refusal
 from tests.support.held_statement import HeldStatement, Step
-from tests.support.leaving import (
+from tests.support.releases import PURGES
+from tests.support.removal import (
     NONE_MODE,
     OPERATION,
     counts,
@@ -25,7 +26,6 @@ from tests.support.leaving import (
     live,
     untouched,
 )
-from tests.support.releases import PURGES
 
 pytestmark = pytest.mark.without("optimize-write", "auto-compact")
 
@@ -154,7 +154,7 @@ def usage(table: Table) -> UsageTracking:
     return UsageTracking.forPath(table.spark, str(table.path))
 
 
-def leave(table: Table) -> None:
+def remove_mapping(table: Table) -> None:
     table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
 
 
@@ -165,7 +165,7 @@ def test_removal_reads_what_delta_reads(table: Table, style: Callable[[Lines], s
 
     with written(table, 1, style):
         assert table.rows("c, b") == [(1, "x"), (2, "y")]
-        leave(table)
+        remove_mapping(table)
 
     assert table.log.operation == OPERATION
     assert counts(table.log) == (0, 1, 0)
@@ -185,7 +185,7 @@ def test_dry_run_and_survey_read_what_delta_reads(
             file.unlink()
 
     with written(table, 1, style):
-        step = usage(table).disable_column_mapping(dry_run=True, exact=True)[0]
+        step = usage(table).remove_column_mapping(dry_run=True, exact=True)[0]
         (surveyed,) = spark_ext.survey(table.spark, str(table.path), progress=None).tables
 
     assert step.copied is not None
@@ -226,7 +226,7 @@ def test_removal_goes_on_after_a_conflict_that_delta_cannot_read(
     renamed(table)
     other = Table(table.spark, table.path)
 
-    with HeldStatement(table.spark, lambda: leave(table), Step.COMMIT) as held:
+    with HeldStatement(table.spark, lambda: remove_mapping(table), Step.COMMIT) as held:
         insert_one_file(other, "(9, 'z', 7)")
         file = file_of(table, other.log.version)
         before = file.read_bytes()
@@ -275,9 +275,9 @@ def test_a_line_that_delta_cannot_read_is_named(
 
     with untouched(table), written(table, 1, style):
         with refusal("USAGE_TRACKING_UNREADABLE_LOG") as refused:
-            leave(table)
+            remove_mapping(table)
         with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
-            usage(table).disable_column_mapping(dry_run=True, exact=True)
+            usage(table).remove_column_mapping(dry_run=True, exact=True)
 
     parameters = refused.value.getMessageParameters()
     assert parameters["path"].endswith(f"{1:020}.json")

@@ -29,7 +29,7 @@ REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_tabl
             marks=pytest.mark.matrix,
         ),
         pytest.param(
-            ["test_leave_for_free.py", "test_leave_mapping.py", "test_table_properties.py"],
+            ["test_removal_by_metadata.py", "test_removal_stages.py", "test_table_properties.py"],
             ["-m", "", "-k", "refuse"],
             marks=pytest.mark.matrix,
         ),

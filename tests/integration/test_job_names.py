@@ -154,7 +154,7 @@ def test_a_job_of_a_table_function_has_its_name_and_says_what_it_does(
     functions: dict[str, Callable[[], object]] = {
         "audit": lambda: spark_ext.audit(table.spark, table.path, progress=None),
         "dropped": lambda: usage.dropped_columns(progress=None),
-        "exact": lambda: usage.disable_column_mapping(dry_run=True, exact=True, progress=None),
+        "exact": lambda: usage.remove_column_mapping(dry_run=True, exact=True, progress=None),
         "survey": lambda: spark_ext.survey(table.spark, Path(table.path), progress=None),
     }
 

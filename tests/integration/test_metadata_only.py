@@ -18,7 +18,7 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 FUNCTIONS = (
     "column_mapping",
-    "column_mapping_exit",
+    "column_mapping_removal",
     "column_mapping_named_table",
     "column_mapping_history",
     "column_mapping_status",
@@ -104,7 +104,7 @@ def test_metadata_only_statements_run_no_job_of_ours(
     statements: dict[str, Callable[[], object]] = {
         **{function: partial(ask, spark, function, path) for function in FUNCTIONS},
         "status()": usage.status,
-        "dry run of removal": lambda: usage.disable_column_mapping(dry_run=True),
+        "dry run of removal": lambda: usage.remove_column_mapping(dry_run=True),
         "dry run of align_names()": lambda: usage.align_names(dry_run=True),
         "align_names() of an aligned table": lambda: usage.align_names(progress=None),
         "survey": lambda: spark_ext.survey(spark, path, progress=None),
@@ -125,8 +125,8 @@ def test_metadata_only_statements_run_no_job_of_ours(
         "SET mode name": removed.jobs(
             lambda: removed.table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
         ),
-        "disable_column_mapping()": removed.jobs(
-            lambda: usage_of_removed.disable_column_mapping(progress=None)
+        "remove_column_mapping()": removed.jobs(
+            lambda: usage_of_removed.remove_column_mapping(progress=None)
         ),
     }
 

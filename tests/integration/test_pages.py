@@ -28,7 +28,7 @@ BEFORE = {
         f"CREATE TABLE trips {TRACKED}",
         "ALTER TABLE trips ADD COLUMN fare DOUBLE",
     ],
-    "docs/leaving.md": [
+    "docs/removal.md": [
         f"CREATE TABLE old_trips {UNTRACKED}",
         *(f"CREATE TABLE {name} {TRACKED}" for name in ("trips", "rides", "t")),
         *(f"INSERT INTO {name} VALUES (1, 'Rome')" for name in ("trips", "rides")),

@@ -14,7 +14,9 @@ from pyspark import InheritableThread
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn
 from tests.support.held_statement import Step, overtaken
-from tests.support.leaving import (
+from tests.support.odd_disk import OddDisk
+from tests.support.releases import PURGES, since_delta_4_1
+from tests.support.removal import (
     COPY,
     assert_checksum_holds,
     copied,
@@ -24,8 +26,6 @@ from tests.support.leaving import (
     local,
     untouched,
 )
-from tests.support.odd_disk import OddDisk
-from tests.support.releases import PURGES, since_delta_4_1
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
@@ -455,7 +455,7 @@ def test_it_goes_on_beside(table: Table, other: Callable[[Table], object]) -> No
         sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"),
         sql("REORG TABLE {t} APPLY (PURGE)"),
     ],
-    ids=["delete", "update", "leave", "purge"],
+    ids=["delete", "update", "remove_mapping", "purge"],
 )
 def test_it_gives_way_to(table: Table, other: Callable[[Table], object]) -> None:
     dropped(table)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from spark_ext import UsageTracking
-from spark_ext.errors import ColumnMappingNotRemovableError
+from spark_ext.errors import CannotRemoveColumnMappingError
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.table_log import UUID
 
@@ -27,11 +27,11 @@ def test_column_mapping_is_not_switched_off_under_such_a_name(table: Table) -> N
     with table.refusal(REFUSED):
         table.alter("DROP FEATURE columnMapping")
     usage = UsageTracking.forPath(table.spark, str(table.path))
-    with table.no_commit(), pytest.raises(ColumnMappingNotRemovableError):
-        usage.disable_column_mapping(progress=None)
-    (unmapped, *_) = usage.disable_column_mapping(dry_run=True)
+    with table.no_commit(), pytest.raises(CannotRemoveColumnMappingError):
+        usage.remove_column_mapping(progress=None)
+    (unmapped, *_) = usage.remove_column_mapping(dry_run=True)
 
-    assert (unmapped.exit, unmapped.reached, unmapped.cost) == ("unmapped", False, "BLOCKED")
+    assert (unmapped.stage, unmapped.reached, unmapped.cost) == ("unmapped", False, "BLOCKED")
     (why, *_) = unmapped.reasons
     assert (why.reason, why.name) == ("RESERVED_COLUMN_NAME", ROW_INDEX)
     assert table.rows() == [(1, 100)]

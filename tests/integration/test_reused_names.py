@@ -17,7 +17,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.name_changes import leave, map_again
+from tests.support.name_changes import map_again, remove_mapping
 
 CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 OTHER_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"
@@ -48,7 +48,7 @@ def history(table: Table, *, is_tracked: bool = True, is_mapped: bool = True) ->
     dropped = table.log.version
     table.alter("DROP COLUMN b")
     table.insert("(2)")
-    leave(table)
+    remove_mapping(table)
     left = table.log.version
     table.alter("ADD COLUMN b INT")
     table.insert("(3, 333)")
@@ -125,7 +125,7 @@ def test_a_restore_after_leaving_shows_no_later_value_as_the_dropped_columns(
         map_again(table)
     good = table.log.version
     table.alter("DROP COLUMN b")
-    leave(table)
+    remove_mapping(table)
     table.alter("ADD COLUMN b INT")
     start = table.log.version
     table.insert("(3, 333)")
@@ -182,7 +182,7 @@ def test_a_deleted_row_of_before_the_drop_shows_no_dropped_value(table: Table) -
     table.alter("DROP COLUMN b")
     start = table.log.version
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
-    leave(table)
+    remove_mapping(table)
     table.alter("ADD COLUMN b INT")
     map_again(table)
 
@@ -194,7 +194,7 @@ def test_columns_at_every_level_are_compared(table: Table) -> None:
     table.create("a INT, s STRUCT<x: INT, y: INT>", NAME_MODE, CHANGES, TRACKED)
     table.insert("(1, named_struct('x', 111, 'y', 2))")
     table.alter("DROP COLUMN s.x")
-    leave(table)
+    remove_mapping(table)
     table.alter("ADD COLUMN s.x INT")
     map_again(table)
 
@@ -207,7 +207,7 @@ def test_the_history_counts_where_column_mapping_is_in_the_protocol_no_more(tabl
     table.insert("(1, 111)")
     map_again(table)
     table.alter("DROP COLUMN b")
-    leave(table)
+    remove_mapping(table)
     table.alter("ADD COLUMN b INT")
     table.alter("DROP FEATURE columnMapping")
     assert "columnMapping" not in table.log.protocol["writerFeatures"]
@@ -253,7 +253,7 @@ def test_the_same_columns_are_read_across_leaving_and_mapping_again(
     table.create("a INT, b INT", CHANGES, *([TRACKED] if is_tracked else []))
     table.insert("(1, 111)")
     map_again(table)
-    leave(table)
+    remove_mapping(table)
     map_again(table)
     table.insert("(2, 222)")
 
@@ -264,7 +264,7 @@ def test_the_same_columns_are_read_across_leaving_and_mapping_again(
 def test_columns_that_came_after_a_free_exit_are_read(table: Table, tmp_path: Path) -> None:
     table.create("a INT, c INT", NAME_MODE, CHANGES, TRACKED)
     table.insert("(1, 111)")
-    leave(table)
+    remove_mapping(table)
     table.alter("ADD COLUMN b INT")
     map_again(table)
     table.insert("(2, 222, 22)")
@@ -283,7 +283,7 @@ def test_a_flag_that_was_left_behind_by_the_feature_is_not_believed(table: Table
     stale = dict(table.log.metadata)
     stale["configuration"] |= {"delta.columnMapping.hasDroppedOrRenamed": "false"}
     table.log.append_foreign({"metaData": stale})
-    leave(table)
+    remove_mapping(table)
     table.alter("ADD COLUMN b INT")
     map_again(table)
 
@@ -328,7 +328,7 @@ def lost_after_the_free_exit(table: Table) -> int:
     table.alter("ADD COLUMN b INT")
     table.insert("(2, 222)")
     start = table.log.version
-    leave(table)
+    remove_mapping(table)
     overwrite(table)
     return start
 
@@ -360,7 +360,7 @@ def left_with_another_column(table: Table, *, is_mapped: bool = False) -> int:
         map_again(table)
     table.alter("DROP COLUMN b")
     table.alter("ADD COLUMN b INT")
-    leave(table)
+    remove_mapping(table)
     table.insert("(2, 222)")
     return 1
 
@@ -431,13 +431,13 @@ def test_a_feed_of_a_table_that_was_put_back_reads_its_own_commits(
     shutil.copytree(table.path, tmp_path / "copy")
     for value in "uvwxyz":
         table.alter(f"SET TBLPROPERTIES ('a' = '{value}')")
-    leave(table)
+    remove_mapping(table)
     map_again(table)
     changes(table, 0)
     shutil.rmtree(table.path)
     shutil.copytree(tmp_path / "copy", table.path)
     table.alter("DROP COLUMN b")
-    leave(table)
+    remove_mapping(table)
     table.alter("ADD COLUMN b INT")
     table.insert("(3, 333)")
     map_again(table)

@@ -368,14 +368,14 @@ def test_an_exit_that_is_missing_is_no_exit_that_is_reached(
     rules(
         setup="""
             from spark_ext.process import table_functions
-            every = table_functions.exits
-            table_functions.exits = lambda facts: every(facts)[1:]
+            every = table_functions.stages
+            table_functions.stages = lambda facts: every(facts)[1:]
             """
     )
     usage = UsageTracking.forPath(tracked.spark, str(tracked.path))
 
     with tracked.no_commit(), pytest.raises(MalformedMessageError):
-        usage.disable_column_mapping(until="writers", progress=None)
+        usage.remove_column_mapping(until="writers", progress=None)
 
 
 @pytest.mark.parametrize("missing", ["condition", "sqlState", "message", "parameters"])
@@ -433,7 +433,7 @@ def test_a_rule_that_raises_is_named_with_its_traceback(
 
 
 @pytest.mark.parametrize(
-    "function", ["column_mapping", "column_mapping_exit", "column_mapping_history"]
+    "function", ["column_mapping", "column_mapping_removal", "column_mapping_history"]
 )
 @pytest.mark.parametrize("properties", [[NAME_MODE], []], ids=["mapped", "plain"])
 def test_a_table_function_asks_the_rules_of_an_untracked_table(

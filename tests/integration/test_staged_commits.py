@@ -14,7 +14,7 @@ import spark_ext
 from spark_ext import UsageTracking
 from tests.integration.catalog_managed import CATALOG_MANAGED, managed_table, staged
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.leaving import local
+from tests.support.removal import local
 
 pytestmark = CATALOG_MANAGED
 

@@ -20,17 +20,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr, lit
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
-from tests.support.leaving import NONE_MODE
 from tests.support.name_changes import (
     Change,
     drop_and_add,
-    leave,
     map_again,
     nothing,
+    remove_mapping,
     rename,
     rename_and_add,
     swap,
 )
+from tests.support.removal import NONE_MODE
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 COLUMNS = "a INT, b STRING, d STRING"
@@ -42,15 +42,15 @@ SKIPPING = "spark.databricks.delta.stats.skipping"
 ROW_INDEX = "spark.databricks.delta.deletionVectors.useMetadataRowIndex"
 
 
-def leave_and_add(table: Table) -> None:
-    leave(table)
+def remove_mapping_and_add(table: Table) -> None:
+    remove_mapping(table)
     table.alter("ADD COLUMN b STRING")
     table.spark.sql(f"UPDATE {table.name} SET b = 'new'")
 
 
-def and_leave(change: Change) -> Change:
+def and_remove_mapping(change: Change) -> Change:
     """A later change after which the names in files tell nothing of the earlier one."""
-    return in_turn(change, leave)
+    return in_turn(change, remove_mapping)
 
 
 def restore(version: int) -> Change:
@@ -95,23 +95,25 @@ class Way:
 
 
 WAYS = [
-    Way("left by copies", leave, rename),
-    Way("left by Delta's rewrite", lambda table: leave(table, "rewrite"), rename),
-    Way("left and the old name given anew", leave_and_add, rename),
-    Way("left and mapped again", in_turn(leave, map_again), rename),
+    Way("left by copies", remove_mapping, rename),
+    Way("left by Delta's rewrite", lambda table: remove_mapping(table, "rewrite"), rename),
+    Way("left and the old name given anew", remove_mapping_and_add, rename),
+    Way("left and mapped again", in_turn(remove_mapping, map_again), rename),
     Way("dropped and added", drop_and_add),
     Way("renamed and the old name given anew", rename_and_add),
     Way("restored", restore(1), drop_and_add),
-    Way("restored after leaving", restore(2), and_leave(rename)),
+    Way("restored after leaving", restore(2), and_remove_mapping(rename)),
     Way("cloned over", clone_over),
     Way("replaced without mapping", replace_unmapped, rename),
-    Way("swapped and left", and_leave(swap)),
-    Way("swapped, left and mapped again", in_turn(and_leave(swap), map_again)),
-    Way("dropped, added and left", and_leave(drop_and_add)),
-    Way("renamed, the old name given anew, and left", and_leave(rename_and_add)),
-    Way("untracked, swapped and left", and_leave(swap), is_tracked=False),
-    Way("untracked, left by copies", leave, rename, is_tracked=False),
-    Way("untracked, left by Delta's rewrite", lambda t: leave(t, "rewrite"), rename, False),
+    Way("swapped and left", and_remove_mapping(swap)),
+    Way("swapped, left and mapped again", in_turn(and_remove_mapping(swap), map_again)),
+    Way("dropped, added and left", and_remove_mapping(drop_and_add)),
+    Way("renamed, the old name given anew, and left", and_remove_mapping(rename_and_add)),
+    Way("untracked, swapped and left", and_remove_mapping(swap), is_tracked=False),
+    Way("untracked, left by copies", remove_mapping, rename, is_tracked=False),
+    Way(
+        "untracked, left by Delta's rewrite", lambda t: remove_mapping(t, "rewrite"), rename, False
+    ),
     Way("untracked, dropped and added", drop_and_add, is_tracked=False),
 ]
 
@@ -218,7 +220,9 @@ def test_what_was_analysed_before_names_changed_is_refused(
 )
 @pytest.mark.parametrize("kind", ["INTO", "OVERWRITE"])
 @pytest.mark.parametrize(
-    "change", [drop_and_add, swap, and_leave(swap), and_leave(rename_and_add)], ids=range(4)
+    "change",
+    [drop_and_add, swap, and_remove_mapping(swap), and_remove_mapping(rename_and_add)],
+    ids=range(4),
 )
 def test_what_is_inserted_into_a_view_of_before_reaches_no_other_column(
     table: Table, change: Change, kind: str, statement: str
@@ -237,7 +241,7 @@ def test_an_insert_into_a_view_of_before_is_right_where_its_columns_are_the_same
     tracked(table)
     rename(table)
     Held(table)
-    leave(table)
+    remove_mapping(table)
 
     table.spark.sql("INSERT INTO held VALUES (3, 'z', 'r')")
 
@@ -262,7 +266,9 @@ def reorder(table: Table) -> None:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("condition", ["t.a = s.a", "t.a = s.a AND t.a > 1000"])
 @pytest.mark.parametrize(
-    "change", [drop_and_add, swap, and_leave(swap), and_leave(drop_and_add), reorder], ids=range(5)
+    "change",
+    [drop_and_add, swap, and_remove_mapping(swap), and_remove_mapping(drop_and_add), reorder],
+    ids=range(5),
 )
 def test_what_merge_inserts_by_position_reaches_no_other_column(
     table: Table, change: Change, condition: str
@@ -335,7 +341,7 @@ def test_what_restore_brings_back_without_mapping_is_another_column(
     table.insert(ROWS)
     map_again(table)
     change(table)
-    leave(table)
+    remove_mapping(table)
     held = Held(table)
     restore(1)(table)
 
@@ -350,7 +356,7 @@ def test_what_restore_brings_back_without_mapping_is_another_column(
 
 def test_a_table_that_is_replaced_without_mapping_is_read_by_name(table: Table) -> None:
     tracked(table)
-    leave(table)
+    remove_mapping(table)
     held = Held(table)
     table.spark.sql(
         f"CREATE OR REPLACE TABLE {table.name} USING delta AS SELECT 7 AS a, 'r' AS b, 's' AS d"
@@ -374,7 +380,7 @@ def test_mapping_that_came_and_went_with_its_history_is_not_forgotten(table: Tab
     held = Held(table)
     map_again(table)
     swap(table)
-    leave(table)
+    remove_mapping(table)
     table.alter("DROP FEATURE columnMapping")
     table.age_log()
     table.alter("DROP FEATURE checkpointProtection TRUNCATE HISTORY")
@@ -396,13 +402,13 @@ def test_a_table_that_was_put_back_from_a_copy_has_a_history_of_its_own(
     held = Held(table)
     for value in "xyz":
         table.alter(f"SET TBLPROPERTIES ('a' = '{value}')")
-    leave(table)
+    remove_mapping(table)
     update(held)
     shutil.rmtree(table.path)
     shutil.copytree(tmp_path / "copy", table.path)
     held = Held(table)
     swap(table)
-    leave(table)
+    remove_mapping(table)
 
     with table.refusal(STALE):
         update(held)
@@ -416,7 +422,7 @@ def test_no_setting_of_delta_lets_a_streaming_sink_pass(
     tracked(table)
     rename(table)
     held = Held(table)
-    leave_and_add(table)
+    remove_mapping_and_add(table)
     source = Table(table.spark, tmp_path / "source").create("k INT")
     source.insert("(1)")
     conf(CHECKED, "false")
@@ -468,7 +474,7 @@ def test_columns_at_every_level_are_compared(
         table.alter(f"RENAME COLUMN {change}.x TO z")
     held = Held(table)
     if kind == "left":
-        leave(table)
+        remove_mapping(table)
     elif kind == "added":
         table.alter(f"ADD COLUMN {change}.z INT")
     else:
@@ -509,7 +515,7 @@ def test_a_partition_column_that_was_renamed_is_one_of_them(table: Table) -> Non
     table.insert(ROWS)
     rename(table)
     held = Held(table)
-    leave(table)
+    remove_mapping(table)
     table.alter("ADD COLUMN b STRING")
 
     with table.refusal(STALE):
@@ -600,7 +606,7 @@ def test_no_setting_of_delta_lets_a_write_pass(
     tracked(table)
     rename(table)
     held = Held(table)
-    leave(table)
+    remove_mapping(table)
     for key in settings_off:
         conf(key, "false")
 
@@ -645,7 +651,7 @@ def test_a_running_stream_stops_at_its_deltatable_of_before(table: Table, tmp_pa
     try:
         query.processAllAvailable()
         assert table.rows() == [(1, "x", "new"), (2, "y", "q")]
-        leave(table)
+        remove_mapping(table)
         source.insert("(2)")
         with table.no_commit(), pytest.raises(StreamingQueryException) as stopped:
             query.processAllAvailable()
@@ -667,7 +673,7 @@ def test_the_free_exit_and_mapping_again_leave_a_deltatable_right(
     tracked(table, VECTORS.format(vectors))
     held = Held(table)
 
-    leave(table)
+    remove_mapping(table)
     held.delta_table.update("a = 1", {"d": "'left'"})
     held.merge(table.spark.sql("SELECT 2 AS a")).whenMatchedUpdate(set={"d": "'m'"}).execute()
     map_again(table)
@@ -709,7 +715,7 @@ def test_a_way_with_leaving_leaves_a_deltatable_right_that_knows_all_columns(tab
     held = Held(table)
     table.alter("ADD COLUMN e STRING")
     table.alter("DROP COLUMN e")
-    leave(table)
+    remove_mapping(table)
 
     update(held)
 
@@ -733,7 +739,7 @@ def test_what_follows_an_insert_is_no_insert_of_before(
 def test_an_old_version_is_read_with_its_own_names(table: Table) -> None:
     tracked(table)
     drop_and_add(table)
-    leave(table)
+    remove_mapping(table)
 
     old = table.spark.read.format("delta").option("versionAsOf", 1).load(str(table.path))
     new = table.spark.read.format("delta").load(str(table.path))

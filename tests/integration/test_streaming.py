@@ -290,7 +290,7 @@ def test_a_source_with_a_schema_log_reads_across_removal_and_align(
     table.insert("(3, 30)")
     usage = UsageTracking.forPath(table.spark, table.path)
     if act == "removal":
-        usage.disable_column_mapping(progress=None)
+        usage.remove_column_mapping(progress=None)
     else:
         usage.align_names(progress=None)
     table.insert("(4, 40)")

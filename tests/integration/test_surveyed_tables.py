@@ -242,13 +242,13 @@ def test_an_exit_costs_what_column_mapping_exit_tells(spark: SparkSession, wareh
     costs: set[str] = set()
     for name in HEALTHY:
         row = found[full(name)]
-        exits = spark.sql(f"SELECT * FROM column_mapping_exit('{full(name)}')").collect()
+        stages = spark.sql(f"SELECT * FROM column_mapping_removal('{full(name)}')").collect()
         told = (row.unmapped, row.readers, row.writers)
-        assert told == tuple(step.cost for step in exits)
-        blockers = {(why.exit, why.reason, why.name) for why in row.blockedBy}
+        assert told == tuple(step.cost for step in stages)
+        blockers = {(why.stage, why.reason, why.name) for why in row.blockedBy}
         reasons = {
-            (step.exit, why.reason, why.name)
-            for step in exits
+            (step.stage, why.reason, why.name)
+            for step in stages
             if step.cost == "BLOCKED"
             for why in step.reasons
             if why.reason in ("INVALID_COLUMN_NAME", "OTHER_FEATURE", "EARLIER_STAGE")
@@ -286,20 +286,20 @@ def test_the_sums_say_what_leaves_for_nothing_by_copies_and_what_is_blocked(
     assert sums.size_in_bytes == sum(bytes_of.values())
     free, copies = sums.cost("unmapped", "METADATA"), sums.cost("unmapped", "COPY")
     assert (free.num_tables, free.size_in_bytes) == (2, bytes_of["clean"] + bytes_of["vectors"])
-    # As `disable_column_mapping` would do it, which copies the files of untracked tables too.
+    # As `remove_column_mapping` would do it, which copies the files of untracked tables too.
     copied = ("dropped", "renamed", "untracked")
     assert (copies.num_tables, copies.num_files) == (3, 6)
     assert copies.size_in_bytes == sum(bytes_of[name] for name in copied)
     assert sums.cost("unmapped", "BLOCKED").num_tables == 1
-    assert {(why.exit, why.reason, why.name, why.num_tables) for why in sums.blocked_by} == {
+    assert {(why.stage, why.reason, why.name, why.num_tables) for why in sums.blocked_by} == {
         ("unmapped", "INVALID_COLUMN_NAME", None, 1),
         ("readers", "OTHER_FEATURE", "deletionVectors", 1),
         ("writers", "OTHER_FEATURE", "deletionVectors", 1),
         ("readers", "EARLIER_STAGE", None, 1),
         ("writers", "EARLIER_STAGE", None, 1),
     }
-    for exit in ("readers", "writers"):
-        assert sums.cost(exit, "BLOCKED").num_tables == 2
+    for stage in ("readers", "writers"):
+        assert sums.cost(stage, "BLOCKED").num_tables == 2
     assert {known.error for known in sums.errors} == {condition for _, condition in BROKEN.values()}
 
 
@@ -357,7 +357,7 @@ def test_a_table_with_a_checksum_costs_no_job(spark: SparkSession, warehouse: Pa
 
     def ask() -> None:
         spark.sql(f"SELECT * FROM column_mapping_survey(array({names}))").collect()
-        spark.sql(f"SELECT * FROM column_mapping_exit('{SCHEMA}.clean')").collect()
+        spark.sql(f"SELECT * FROM column_mapping_removal('{SCHEMA}.clean')").collect()
 
     assert jobs(spark, ask) == 0
 

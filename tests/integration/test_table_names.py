@@ -77,7 +77,7 @@ def act(usage: UsageTracking) -> None:
     usage.disable()
     assert usage.has_dropped_or_renamed is None
     usage.enable()
-    usage.disable_column_mapping(progress=None)
+    usage.remove_column_mapping(progress=None)
     assert [row.path for row in usage.columns().collect()] == ["id"]
 
 
@@ -163,7 +163,7 @@ def test_a_text_that_names_no_table_is_refused(spark: SparkSession, name: str) -
 
     assert refused.value.getMessageParameters() == {"name": name}
     assert refused.value.getSqlState() == "42602"
-    for function in ("column_mapping", "column_mapping_exit"):
+    for function in ("column_mapping", "column_mapping_removal"):
         with refusal("USAGE_TRACKING_INVALID_TABLE_NAME"):
             spark.sql(f"SELECT * FROM {function}('{name}')")
 
@@ -237,7 +237,7 @@ def test_a_table_behind_a_temporary_view_of_its_name_is_refused(named_table: Tab
             UsageTracking.forName(spark, "named")
         usage = UsageTracking.forName(spark, "default.named")
         with named_table.one_commit():
-            usage.disable_column_mapping(progress=None)
+            usage.remove_column_mapping(progress=None)
     finally:
         spark.catalog.dropTempView("named")
 
@@ -265,7 +265,7 @@ def test_a_table_that_was_dropped_meanwhile_is_refused(named_table: Table) -> No
         usage.disable,
         usage.columns,
         lambda: usage.has_dropped_or_renamed,
-        usage.disable_column_mapping,
+        usage.remove_column_mapping,
     ]
     for call in calls:
         with refusal("DELTA_MISSING_DELTA_TABLE"):
@@ -287,7 +287,7 @@ def test_a_table_that_was_dropped_meanwhile_is_refused(named_table: Table) -> No
 def test_an_argument_that_is_no_constant_text_is_refused(
     spark: SparkSession, arguments: str, condition: str
 ) -> None:
-    for function in ("column_mapping", "column_mapping_exit", "column_mapping_named_table"):
+    for function in ("column_mapping", "column_mapping_removal", "column_mapping_named_table"):
         with refusal(condition):
             spark.sql(f"SELECT * FROM {function}({arguments})")
 
@@ -299,7 +299,7 @@ def test_a_variable_of_the_name_that_stands_for_nothing_is_refused(
     usage = UsageTracking.forPath(spark, str(log.path))
     conf("sparkext.unset", "something")
 
-    for call in (usage.disable, usage.disable_column_mapping):
+    for call in (usage.disable, usage.remove_column_mapping):
         with refusal("USAGE_TRACKING_INVALID_SETTING"):
             call()
 
@@ -331,7 +331,7 @@ def test_the_statements_shown_for_an_odd_path_act_on_it(
 ) -> None:
     conf(SUBSTITUTE, substitute)
     log = write(spark, tmp_path / name)
-    (first, *_) = UsageTracking.forPath(spark, str(log.path)).disable_column_mapping(dry_run=True)
+    (first, *_) = UsageTracking.forPath(spark, str(log.path)).remove_column_mapping(dry_run=True)
 
     for statement in first.statements:
         spark.sql(statement)
@@ -358,7 +358,7 @@ def test_a_path_may_be_written_in_many_ways(table: Table, form: str) -> None:
 
     with table.one_commit():
         usage = UsageTracking.forPath(table.spark, form.format(table.path))
-        usage.disable_column_mapping(progress=None)
+        usage.remove_column_mapping(progress=None)
 
     assert table.log.operation == "REMOVE COLUMN MAPPING"
 
@@ -367,7 +367,7 @@ def test_a_path_may_be_an_object(table: Table) -> None:
     table.create_tracked("a INT")
 
     with table.one_commit():
-        UsageTracking.forPath(table.spark, table.path).disable_column_mapping(progress=None)
+        UsageTracking.forPath(table.spark, table.path).remove_column_mapping(progress=None)
 
 
 def test_a_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,7 +378,7 @@ def test_a_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -
 
     with table.one_commit():
         usage = UsageTracking.forPath(table.spark, os.path.relpath(table.path, directory))
-        usage.disable_column_mapping(progress=None)
+        usage.remove_column_mapping(progress=None)
 
 
 def test_a_path_is_no_name_of_a_table(spark: SparkSession) -> None:
@@ -426,7 +426,7 @@ def test_a_namespace_may_have_levels(spark: SparkSession, other: Path) -> None:
 
     usage = UsageTracking.forName(spark, "t")
     spark.sql("USE spark_catalog.default")
-    usage.disable_column_mapping(progress=None)
+    usage.remove_column_mapping(progress=None)
 
     assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
 
@@ -467,7 +467,7 @@ def test_a_name_of_two_tables_is_refused(
     assert refused.value.getSqlState() == "42704"
     with named_table.one_commit():
         full = UsageTracking.forName(spark, "spark_catalog.default.named")
-        full.disable_column_mapping(progress=None)
+        full.remove_column_mapping(progress=None)
     assert UsageTracking.forName(spark, "other.default.named").has_dropped_or_renamed is False
     assert operations(log) == ["WRITE"]
 
@@ -482,7 +482,7 @@ def test_a_name_of_one_table_in_two_catalogs_is_accepted(
     spark.sql(f"CREATE TABLE {schema}.named USING delta LOCATION '{log.path}'")
     spark.sql(f"USE other.{schema}")
     try:
-        UsageTracking.forName(spark, f"{schema}.named").disable_column_mapping(progress=None)
+        UsageTracking.forName(spark, f"{schema}.named").remove_column_mapping(progress=None)
     finally:
         spark.sql(f"DROP SCHEMA spark_catalog.{schema} CASCADE")
 
@@ -516,7 +516,7 @@ def test_a_name_stays_the_name_of_its_table(named_table: Table, name: str) -> No
         spark.sql("USE elsewhere")
         spark.sql("CREATE TABLE named (b INT) USING delta")
 
-        (first, *_) = usage.disable_column_mapping(progress=None)
+        (first, *_) = usage.remove_column_mapping(progress=None)
 
         assert first.reached
         assert [row.path for row in usage.columns().collect()] == ["a"]
@@ -542,7 +542,7 @@ def test_a_name_stays_the_name_of_its_table_when_letter_case_counts(
         conf("spark.sql.caseSensitive", "true")
 
         with named_table.one_commit():
-            usage.disable_column_mapping(progress=None)
+            usage.remove_column_mapping(progress=None)
 
         assert [
             row.physicalName for row in UsageTracking.forName(spark, "Named").columns().collect()
@@ -560,8 +560,8 @@ def test_a_name_in_a_view_is_one_of_the_views_schema(
     spark = named_table.spark
     log = TableLog(other.parent / "default" / "named")
     log = log if log.commits else write(spark, log.path)
-    call = f"column_mapping_exit('{schema}named')"
-    spark.sql(f"CREATE VIEW costs AS SELECT statements FROM {call} WHERE exit = 'unmapped'")
+    call = f"column_mapping_removal('{schema}named')"
+    spark.sql(f"CREATE VIEW costs AS SELECT statements FROM {call} WHERE stage = 'unmapped'")
     try:
         spark.sql("USE other.default")
 
@@ -589,7 +589,7 @@ def test_the_statements_of_sql_stay_those_of_their_table(named_table: Table) -> 
     named_table.create_tracked("a INT")
     spark = named_table.spark
     (row,) = spark.sql(
-        "SELECT statements FROM column_mapping_exit('named') WHERE exit = 'unmapped'"
+        "SELECT statements FROM column_mapping_removal('named') WHERE stage = 'unmapped'"
     ).collect()
     spark.sql("CREATE DATABASE elsewhere")
     try:
@@ -606,8 +606,8 @@ def test_a_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Pat
     log = write(spark, tmp_path / "a${x}")
     write(spark, tmp_path / "a")
 
-    call = f"column_mapping_exit('delta.`{tmp_path}/a$${{sparkext.unset}}{{x}}`')"
-    [row] = spark.sql(f"SELECT * FROM {call} WHERE exit = 'unmapped'").collect()
+    call = f"column_mapping_removal('delta.`{tmp_path}/a$${{sparkext.unset}}{{x}}`')"
+    [row] = spark.sql(f"SELECT * FROM {call} WHERE stage = 'unmapped'").collect()
     [statement] = row.statements
     spark.sql(statement)
 

@@ -10,8 +10,8 @@ from pyspark.errors import AnalysisException
 
 from spark_ext import UsageTracking
 from tests.support.delta_table import Table
-from tests.support.leaving import NONE_MODE, counts, disable, in_matrix, insert_one_file, untouched
 from tests.support.releases import PURGES
+from tests.support.removal import NONE_MODE, counts, disable, in_matrix, insert_one_file, untouched
 
 # Delta asks for the class of each file that OPTIMIZE may merge.
 pytestmark = [
@@ -49,12 +49,12 @@ def usage(table: Table) -> UsageTracking:
     return UsageTracking.forPath(table.spark, str(table.path))
 
 
-def leave(table: Table) -> None:
+def remove_mapping(table: Table) -> None:
     table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
 
 
 def count(table: Table) -> None:
-    usage(table).disable_column_mapping(dry_run=True, exact=True)
+    usage(table).remove_column_mapping(dry_run=True, exact=True)
 
 
 def purge(table: Table) -> None:
@@ -63,7 +63,7 @@ def purge(table: Table) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("statement", [leave, count, pytest.param(purge, marks=PURGES)])
+@pytest.mark.parametrize("statement", [remove_mapping, count, pytest.param(purge, marks=PURGES)])
 def test_a_file_on_an_unknown_storage_is_named(
     partly_elsewhere: Callable[[str], Table], statement: Callable[[Table], None], path: str
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from spark_ext import UsageTracking
 from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.leaving import data_files, disable, in_matrix, insert_one_file, live, untouched
+from tests.support.removal import data_files, disable, in_matrix, insert_one_file, live, untouched
 
 pytestmark = pytest.mark.without("auto-compact", "row-tracking")
 
@@ -88,7 +88,7 @@ def test_removal_is_refused(deleted: Table, break_it: Callable[[Path], None]) ->
     refused(
         deleted,
         file,
-        lambda table: tracking(table).disable_column_mapping(
+        lambda table: tracking(table).remove_column_mapping(
             dry_run=True, exact=True, progress=None
         ),
     )

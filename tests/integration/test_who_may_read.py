@@ -29,7 +29,7 @@ Login = Callable[..., SparkSession]
 
 FUNCTIONS = [
     "column_mapping",
-    "column_mapping_exit",
+    "column_mapping_removal",
     "column_mapping_history",
     "column_mapping_status",
     "column_mapping_dropped",
@@ -182,7 +182,7 @@ def test_python_calls_are_refused(eve: SparkSession, warehouse: Path) -> None:
         lambda: UsageTracking(eve, by_name()).history().collect(),
         lambda: UsageTracking(eve, by_name()).status(),
         lambda: UsageTracking(eve, by_name()).dropped_columns(progress=None),
-        lambda: UsageTracking(eve, by_name()).disable_column_mapping(dry_run=True),
+        lambda: UsageTracking(eve, by_name()).remove_column_mapping(dry_run=True),
     ]
     for call in calls:
         with refusal(CONDITION):

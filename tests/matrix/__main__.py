@@ -41,7 +41,7 @@ SHORT_TESTS = [
     "test_drop_columns.py",
     "test_merge_into.py",
     "test_drop_feature.py",
-    "test_leave_for_free.py",
+    "test_removal_by_metadata.py",
     "test_describe_table.py",
     "test_column_history.py",
     "test_audited_tables.py",

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tests.object_stores.requests import Request
 from tests.object_stores.store import Store
 from tests.support.delta_table import NAME_MODE, TRACKED
-from tests.support.leaving import NONE_MODE
+from tests.support.removal import NONE_MODE
 from tests.support.table_log import TableLog
 
 SMALL = "VALUES (1, 'x'), (2, 'y'), (3, NULL) AS t(a, b)"
@@ -47,7 +47,7 @@ class RenamedTable:
             self.spark.sql(f"INSERT INTO {self.name} SELECT /*+ COALESCE(1) */ * FROM ({source})")
         self.spark.sql(f"ALTER TABLE {self.name} RENAME COLUMN a TO c")
 
-    def leave(self) -> list[Request]:
+    def remove_mapping(self) -> list[Request]:
         """Switches column mapping off; the requests that this took."""
         self.store.proxy.forget()
         self.spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({NONE_MODE})")

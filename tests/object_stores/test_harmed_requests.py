@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on S3 leaves column mapping while requests come to harm, once or for ever."""
+"""A table on S3 removes column mapping while requests come to harm, once or for ever."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
 from tests.object_stores.uploaded import Uploaded, insert_text, upload
 from tests.support.delta_table import Table
-from tests.support.leaving import OPERATION, insert_one_file
+from tests.support.removal import OPERATION, insert_one_file
 from tests.support.waiting import wait_until
 
 EVERY = pytest.mark.every_variant
 COPY_FAILED = "USAGE_TRACKING_COPY_FAILED"
 STORAGE_FAILED = "USAGE_TRACKING_STORAGE_FAILED"
-COMMIT_UNKNOWN = "USAGE_TRACKING_COMMIT_UNKNOWN"
+COMMIT_STATUS_UNKNOWN = "USAGE_TRACKING_COMMIT_STATUS_UNKNOWN"
 FAILED_AFTER_COMMIT = "USAGE_TRACKING_FAILED_AFTER_COMMIT"
 ROW = (-1, "x", "y")
 TABLE = "the table"
@@ -55,8 +55,8 @@ STEPS = {
     "copies listed": Step(Kind.LIST, TABLE, {STORAGE_FAILED}),
     # Delta asks as well, before anything is ours.
     "log listed": Step(Kind.LIST, "*/_delta_log/", {STORAGE_FAILED, None}),
-    "commit looked for": Step(Kind.HEAD, COMMIT, {COMMIT_UNKNOWN}),
-    "commit": Step(Kind.PUT, COMMIT, {COMMIT_UNKNOWN, FAILED_AFTER_COMMIT}),
+    "commit looked for": Step(Kind.HEAD, COMMIT, {COMMIT_STATUS_UNKNOWN}),
+    "commit": Step(Kind.PUT, COMMIT, {COMMIT_STATUS_UNKNOWN, FAILED_AFTER_COMMIT}),
     "checksum": Step(Kind.PUT, "*/_delta_log/.*.tmp", set()),
     "uploads listed": Step(Kind.LIST_UPLOADS, "*", set()),
 }
@@ -123,7 +123,7 @@ def test_the_table_is_right_and_nothing_is_left(
     key = f"{uploaded.key}/" if key == TABLE else key
     fault = store.proxy.harm(harm, kind, key=key, times=times)
 
-    failed, condition = failure_of(uploaded.leave)
+    failed, condition = failure_of(uploaded.remove_mapping)
 
     store.proxy.heal()
     assert fault.harmed > 0
@@ -136,7 +136,7 @@ def test_the_table_is_right_and_nothing_is_left(
     else:
         assert is_off
         assert log.operation == OPERATION
-    if condition != COMMIT_UNKNOWN and not (failed and step == "copies listed"):
+    if condition != COMMIT_STATUS_UNKNOWN and not (failed and step == "copies listed"):
         live = {f"{path}" for path in log.live_files} if is_off else before
         assert uploaded.data() == before | live
     if kind is not Kind.LIST_UPLOADS:
@@ -152,7 +152,7 @@ def test_without_an_answer_to_the_last_request_the_copy_counts(uploaded: Uploade
     """The object is there, and nobody else has its name."""
     fault = uploaded.store.proxy.harm(Harm.LOST, Kind.COMPLETE_UPLOAD, times=None)
 
-    uploaded.leave()
+    uploaded.remove_mapping()
 
     assert fault.harmed > 0
     assert uploaded.counts()[Kind.PUT] == 1  # the small file: no second way was gone
@@ -169,7 +169,7 @@ def test_a_connection_that_ends_is_not_the_end_of_the_file(
     key = STEPS["small file"].key
     fault = uploaded.store.proxy.harm(Harm.LOST, Kind.GET_RANGE, key=key, times=None)
 
-    failed, condition = failure_of(uploaded.leave)
+    failed, condition = failure_of(uploaded.remove_mapping)
 
     assert fault.harmed > 0
     assert failed
@@ -182,11 +182,11 @@ def test_a_cancelled_statement_leaves_nothing(uploaded: Uploaded) -> None:
     fault = store.proxy.harm(Harm.SLOW, Kind.COPY_PART, times=None)
     failures: list[bool] = []
 
-    def leave() -> None:
+    def remove_mapping() -> None:
         context.setJobGroup("on S3", "of the test", interruptOnCancel=False)
-        failures.append(failure_of(uploaded.leave)[0])
+        failures.append(failure_of(uploaded.remove_mapping)[0])
 
-    thread = InheritableThread(target=leave)
+    thread = InheritableThread(target=remove_mapping)
     thread.start()
     wait_until(lambda: fault.harmed > 0, "the store copies")
     context.cancelJobGroup("on S3")
@@ -200,7 +200,7 @@ def test_a_cancelled_statement_leaves_nothing(uploaded: Uploaded) -> None:
 
 
 def test_the_store_is_told_not_to_overwrite(uploaded: Uploaded) -> None:
-    uploaded.leave()
+    uploaded.remove_mapping()
 
     (end,) = [
         request for request in uploaded.store.proxy.requests if request.kind is Kind.COMPLETE_UPLOAD
@@ -221,7 +221,7 @@ def test_the_store_writes_over_nothing(uploaded: Uploaded, local_table: Table) -
 
     store.proxy.harm(Harm.SLOW, also=take, times=None)
 
-    uploaded.leave()
+    uploaded.remove_mapping()
 
     ends = [each for each in store.proxy.requests if each.kind is Kind.COMPLETE_UPLOAD]
     assert [end.status for end in ends] == [412]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.object_stores.requests import Kind
 from tests.object_stores.store import Store
-from tests.object_stores.test_store_copies import leave_both, text_table
+from tests.object_stores.test_store_copies import remove_both, text_table
 from tests.object_stores.uploads import MIB
 from tests.support import parquet_file as parquet
 from tests.support.compact_thrift import Struct
@@ -112,7 +112,7 @@ def test_chunks_are_elsewhere(table: Table, store: Store, layout: str, change: s
     rows = table.frame().count()
     table.alter(change)
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     assert uploaded.counts()[Kind.CREATE_UPLOAD] == 1
     assert len(uploaded.rows()) == rows
@@ -130,4 +130,4 @@ def test_data_of_about_5_mib(table: Table, store: Store, change: str, by: int) -
     change_data(table, lengthened)
     table.alter(change)
 
-    leave_both(table, store)
+    remove_both(table, store)

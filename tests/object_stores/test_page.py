@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/object-stores.md: its settings start a session that leaves column mapping on S3."""
+"""docs/object-stores.md: its settings start a session that removes column mapping on S3."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.processes import in_new_process
 from tests.support.sessions import small_session
 
 PAGE = "docs/object-stores.md"
-LEAVE = "ALTER TABLE {} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+REMOVE_MAPPING = "ALTER TABLE {} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 
 
 def block(section: str, language: str) -> Block:
@@ -30,7 +30,7 @@ def block(section: str, language: str) -> Block:
     return found
 
 
-def leave_in_turn(
+def remove_in_turn(
     packages: str, settings: Mapping[str, str], statement: str, names: list[str], home: Path
 ) -> None:
     """The first table as the session is, the second after the page's statement."""
@@ -40,9 +40,9 @@ def leave_in_turn(
     for name, value in settings.items():
         builder.config(f"spark.hadoop.{name}", value)
     spark = spark_ext.configure(builder).getOrCreate()
-    spark.sql(LEAVE.format(names[0]))
+    spark.sql(REMOVE_MAPPING.format(names[0]))
     spark.sql(statement)
-    spark.sql(LEAVE.format(names[1]))
+    spark.sql(REMOVE_MAPPING.format(names[1]))
     spark.stop()
 
 
@@ -55,7 +55,7 @@ def test_the_page_sets_a_session_up(table: Table, store: Store, tmp_path: Path) 
     store.proxy.forget()
 
     in_new_process(
-        leave_in_turn,
+        remove_in_turn,
         block("Set-up", "properties").text,
         store.settings,
         block("Copies made by S3", "sql").text,

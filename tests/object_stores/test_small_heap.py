@@ -14,8 +14,8 @@ from tests.object_stores.aws import with_s3a
 from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
 from tests.object_stores.tables import RenamedTable, incompressible
-from tests.support.leaving import NONE_MODE
 from tests.support.processes import in_new_process
+from tests.support.removal import NONE_MODE
 from tests.support.sessions import JAVA_OPTIONS, small_session
 
 HEAP = 512  # MB, and so has the file: what a stream holds of it must not add up
@@ -24,7 +24,7 @@ HEAP = 512  # MB, and so has the file: what a stream holds of it must not add up
 NEVER_CLEANED = {"fs.s3a.analytics.accelerator.physicalio.memory.cleanup.frequency": "600000"}
 
 
-def leave(name: str, settings: Mapping[str, str], home: Path) -> None:
+def remove_mapping(name: str, settings: Mapping[str, str], home: Path) -> None:
     builder = small_session(SparkSession.builder, home / "warehouse")
     builder.config(JAVA_OPTIONS, "-XX:+UseSerialGC").config("spark.driver.memory", f"{HEAP}m")
     builder.config("spark.sparkext.columnMapping.removal.storeCopy", "false")
@@ -43,7 +43,7 @@ def test_a_small_heap_copies_large_files(
     table.create(incompressible(HEAP))
     rows = table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect()
 
-    in_new_process(leave, table.name, {**table.store.settings, **NEVER_CLEANED}, tmp_path)
+    in_new_process(remove_mapping, table.name, {**table.store.settings, **NEVER_CLEANED}, tmp_path)
 
     assert table.spark.sql(f"SELECT count(*), sum(c), max(b) FROM {table.name}").collect() == rows
     assert table.log(tmp_path / "t").operation == "REMOVE COLUMN MAPPING"

@@ -14,10 +14,10 @@ from tests.object_stores.aws import hadoop_version
 from tests.object_stores.requests import Harm, Kind, Request
 from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
-from tests.object_stores.uploaded import LEAVE, Uploaded, insert_text, new_files, upload
+from tests.object_stores.uploaded import REMOVE_MAPPING, Uploaded, insert_text, new_files, upload
 from tests.object_stores.uploads import MIB
 from tests.support.delta_table import Table
-from tests.support.leaving import counts
+from tests.support.removal import counts
 from tests.support.session_conf import session_conf
 
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -36,14 +36,14 @@ def renamed_table(table: Table, **how: float) -> None:
     table.alter("RENAME COLUMN a TO d")
 
 
-def leave_both(table: Table, store: Store) -> Uploaded:
-    """Both tables leave column mapping, and have the same new files and rows then."""
+def remove_both(table: Table, store: Store) -> Uploaded:
+    """Both tables remove column mapping, and have the same new files and rows then."""
     uploaded = upload(table, store)
     before, files = uploaded.data(), set(table.path.rglob("*.parquet"))
     store.proxy.forget()
 
-    table.alter(LEAVE)
-    uploaded.leave()
+    table.alter(REMOVE_MAPPING)
+    uploaded.remove_mapping()
 
     made = uploaded.data() - before
     assert uploaded.contents(made) == new_files(table, files)
@@ -61,7 +61,7 @@ def sent_by_us(requests: list[Request]) -> int:
 def test_a_renamed_column_moves_next_to_nothing(table: Table, store: Store) -> None:
     renamed_table(table, megabytes=30)
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     assert uploaded.counts() == {
         Kind.GET_RANGE: 1,
@@ -82,7 +82,7 @@ def test_the_smallest_file_that_is_copied(
 ) -> None:
     renamed_table(table, megabytes=megabytes)
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     asked = uploaded.counts()
     assert (asked[Kind.COPY_PART] > 0) is is_copied
@@ -109,7 +109,7 @@ def test_dropped_columns(table: Table, store: Store, layout: str) -> None:
     text_table(table, **how)
     table.alter(f"DROP COLUMNS ({', '.join(dropped)})")
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     rest = [name for name in ("id", *TEXTS) if name not in dropped]
     assert store.rows(uploaded.key) == table.rows(", ".join(rest))
@@ -127,7 +127,7 @@ def test_nested_columns_and_bloom_filters(table: Table, store: Store) -> None:
     table.alter("DROP COLUMN s.x")
     table.alter("RENAME COLUMN s.y TO z")
 
-    leave_both(table, store)
+    remove_both(table, store)
 
 
 @EVERY
@@ -140,7 +140,7 @@ def test_partitions_with_odd_names(table: Table, store: Store, value: str) -> No
     )
     table.alter("RENAME COLUMN p TO q")
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     assert uploaded.rows() == table.rows()
     assert {row[2] for row in store.rows(uploaded.key)} == {value}
@@ -155,7 +155,7 @@ def test_deletion_vectors_stay(table: Table, store: Store) -> None:
     assert any(add.get("deletionVector") for add in table.log.actions("add"))
     table.alter("RENAME COLUMN a TO d")
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     assert uploaded.counts()[Kind.COPY_PART] == 1
     assert uploaded.rows() == table.rows()
@@ -172,7 +172,7 @@ def test_deletion_vectors_of_a_clones_source_are_copied(table: Table, store: Sto
     clone = Uploaded(table.spark, store, "clone", table.path.with_name("clone"))
     table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {source.name}")
 
-    clone.leave()
+    clone.remove_mapping()
 
     table.spark.sql(f"DELETE FROM {source.name}")
     with session_conf(table.spark, {RETENTION_CHECK: "false"}):
@@ -199,7 +199,7 @@ def test_the_setting_has_the_executors_copy(
     renamed_table(table, megabytes=40)
 
     with session_conf(table.spark, {STORE_COPY: "false"}):
-        uploaded = leave_both(table, store)
+        uploaded = remove_both(table, store)
 
     asked = uploaded.counts()
     assert asked.pop(Kind.COPY_PART, 0) == 0
@@ -215,7 +215,7 @@ def test_the_setting_is_refused_where_it_says_nothing(table: Table) -> None:
         session_conf(table.spark, {STORE_COPY: "perhaps"}),
         table.refusal("USAGE_TRACKING_INVALID_SETTING"),
     ):
-        table.alter(LEAVE)
+        table.alter(REMOVE_MAPPING)
 
 
 def test_a_store_without_uploads_of_parts_is_not_asked(
@@ -224,7 +224,7 @@ def test_a_store_without_uploads_of_parts_is_not_asked(
     store = new_store_on(server, options={"multipart.uploads.enabled": "false"})
     renamed_table(table)
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     assert uploaded.counts()[Kind.CREATE_UPLOAD] == 0
     assert uploaded.counts()[Kind.PUT] == 1
@@ -240,7 +240,7 @@ def test_a_store_that_refuses_is_asked_once(
     table.alter("RENAME COLUMN a TO d")
     store.proxy.harm(Harm.ERROR_403, Kind.COPY_PART, times=None)
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     assert uploaded.counts()[Kind.COPY_PART] <= 2  # one for each task
     assert uploaded.counts()[Kind.ABORT_UPLOAD] == uploaded.counts()[Kind.COPY_PART]
@@ -251,7 +251,7 @@ def test_an_upload_whose_begin_was_not_answered_is_ended(table: Table, store: St
     renamed_table(table)
     lost = store.proxy.harm(Harm.LOST, Kind.CREATE_UPLOAD)
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     assert lost.harmed == 1
     assert uploaded.counts()[Kind.CREATE_UPLOAD] == 2
@@ -274,7 +274,7 @@ def test_one_upload_that_cannot_be_ended_leaves_no_other(table: Table, store: St
     store.proxy.harm(Harm.LOST, Kind.CREATE_UPLOAD, also=is_first, times=None)
     store.proxy.harm(Harm.ERROR_403, Kind.ABORT_UPLOAD)
 
-    uploaded.leave()
+    uploaded.remove_mapping()
 
     assert len(begun) == 2
     assert uploaded.counts()[Kind.ABORT_UPLOAD] == 2
@@ -317,7 +317,7 @@ def test_settings_of_the_file_system_are_carried_over(
     store.proxy.forget()
 
     with contextlib.suppress(PySparkException):
-        uploaded.leave()
+        uploaded.remove_mapping()
 
     assert_told(uploaded, Kind.CREATE_UPLOAD, headers)
 
@@ -333,7 +333,7 @@ def test_the_key_of_the_customer_goes_with_each_request(
     )
     renamed_table(table)
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     prefix = "server-side-encryption-customer"
     told = {f"x-amz-{prefix}-algorithm": "AES256", f"x-amz-{prefix}-key": key}
@@ -349,7 +349,7 @@ def test_checksums_of_parts(table: Table, server: S3, new_store_on: Callable[...
     text_table(table)
     table.alter("DROP COLUMN b")
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     assert_told(uploaded, Kind.CREATE_UPLOAD, {"x-amz-checksum-algorithm": "SHA256"})
     assert uploaded.counts()[Kind.COMPLETE_UPLOAD] == 1
@@ -363,7 +363,7 @@ def test_whoever_asks_pays(
     store = new_store_on(versitygw_server, options={"requester.pays.enabled": "true"})
     renamed_table(table)
 
-    uploaded = leave_both(table, store)
+    uploaded = remove_both(table, store)
 
     for kind in (Kind.GET_RANGE, Kind.COPY_PART, Kind.COMPLETE_UPLOAD):
         assert_told(uploaded, kind, {"x-amz-request-payer": "requester"})

@@ -15,12 +15,12 @@ from tests.object_stores.requests import Kind
 from tests.object_stores.store import Store
 from tests.object_stores.uploads import MIB
 from tests.support.delta_table import Table
-from tests.support.leaving import NONE_MODE
+from tests.support.removal import NONE_MODE
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
 
 UNCOMPRESSED = {"spark.sql.parquet.compression.codec": "uncompressed"}
-LEAVE = f"SET TBLPROPERTIES ({NONE_MODE})"
+REMOVE_MAPPING = f"SET TBLPROPERTIES ({NONE_MODE})"
 _numbers = itertools.count()
 
 
@@ -37,8 +37,8 @@ class Uploaded(Table):
         self.store.mirror(f"{self.key}/_delta_log", self.path / "_delta_log")
         return TableLog(self.path)
 
-    def leave(self) -> None:
-        self.alter(LEAVE)
+    def remove_mapping(self) -> None:
+        self.alter(REMOVE_MAPPING)
 
     def objects(self, prefix: str = "") -> dict[str, int]:
         """The size of each object of the table, by its key below the table's."""

@@ -203,7 +203,7 @@ def test_a_table_that_one_leaves_is_left_for_the_other(
     second.sql(f"ALTER TABLE {table} ADD COLUMN a INT")
     first.run(f"held = spark.read.format('delta').load('{path}')")
 
-    second.run(f"spark_ext.UsageTracking.forPath(spark, '{path}').disable_column_mapping()")
+    second.run(f"spark_ext.UsageTracking.forPath(spark, '{path}').remove_column_mapping()")
 
     log = TableLog(path)
     assert log.configuration.get("delta.columnMapping.mode", "none") == "none"

@@ -148,7 +148,7 @@ def plan(
     kept: Sequence[str] = (),
     ignored: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """As `spark_ext/leave/copy_plan.py` makes it."""
+    """As `spark_ext/removal/copy_plan.py` makes it."""
 
     def entry(kind: Type) -> dict[str, Any] | None:
         if isinstance(kind, Struct):

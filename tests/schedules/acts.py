@@ -23,7 +23,7 @@ from pyspark.sql import Row as SparkRow
 from tests.schedules.table_kinds import Kind, Original
 from tests.schedules.table_model import OPEN, Impossible, Model, Row
 from tests.support.delta_table import NAME_MODE, TRACKED
-from tests.support.leaving import NONE_MODE, SETTING
+from tests.support.removal import NONE_MODE, SETTING
 from tests.support.table_log import TableLog
 
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
@@ -597,7 +597,7 @@ FILL_F = Act("fill f", sql("UPDATE {t} SET f = 'f.all.{n}'"), _updating("f", Non
 # The table as a whole.
 
 
-def _leave(stage: Stage, how: str) -> None:
+def _remove_mapping(stage: Stage, how: str) -> None:
     stage.spark.conf.set(SETTING, how)
     stage.sql(f"ALTER TABLE {{t}} SET TBLPROPERTIES ({NONE_MODE})")
 
@@ -622,8 +622,12 @@ def _clone_over(stage: Stage, number: int) -> None:
     stage.sql(f"CREATE OR REPLACE TABLE {{t}} SHALLOW CLONE {source}")
 
 
-LEAVE = Act("leave by copy", lambda stage, number: _leave(stage, "copy"), _unmapped)
-LEAVE_BY_DELTA = Act("leave by rewrite", lambda stage, number: _leave(stage, "rewrite"), _unmapped)
+REMOVE_MAPPING = Act(
+    "remove by copy", lambda stage, number: _remove_mapping(stage, "copy"), _unmapped
+)
+REMOVE_BY_DELTA = Act(
+    "remove by rewrite", lambda stage, number: _remove_mapping(stage, "rewrite"), _unmapped
+)
 DROP_MAPPING = Act(
     "drop the mapping feature",
     sql("ALTER TABLE {t} DROP FEATURE columnMapping"),
@@ -692,24 +696,24 @@ CHANGES: tuple[tuple[Act, ...], ...] = (
     (ADD,),
     (ADD, INSERT),
     (ADD_F, FILL_F),
-    (LEAVE,),
-    (LEAVE,),
-    (LEAVE,),
-    (LEAVE, ADD),
-    (LEAVE, MAP),
-    (DROP_B, LEAVE, ADD_B),
-    (DROP_B, LEAVE, ADD_B, MAP),
-    (DROP_B, ADD_B, LEAVE),
-    (RENAME, LEAVE),
-    (LEAVE_BY_DELTA,),
-    (LEAVE_BY_DELTA,),
+    (REMOVE_MAPPING,),
+    (REMOVE_MAPPING,),
+    (REMOVE_MAPPING,),
+    (REMOVE_MAPPING, ADD),
+    (REMOVE_MAPPING, MAP),
+    (DROP_B, REMOVE_MAPPING, ADD_B),
+    (DROP_B, REMOVE_MAPPING, ADD_B, MAP),
+    (DROP_B, ADD_B, REMOVE_MAPPING),
+    (RENAME, REMOVE_MAPPING),
+    (REMOVE_BY_DELTA,),
+    (REMOVE_BY_DELTA,),
     (DROP_MAPPING,),
     (MAP,),
     (MAP, RENAME),
     (TRACK,),
     (UNTRACK,),
     (RESTORE,),
-    (RESTORE, LEAVE),
+    (RESTORE, REMOVE_MAPPING),
     (RESTORE_MAPPED,),
     (CLONE_OVER,),
     (REPLACE_AS_SELECT,),

@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.schedules.actors import Deed, Run, signatures
-from tests.schedules.acts import DROP_MAPPING, LEAVE, VACUUM_NOW, Moment
+from tests.schedules.acts import DROP_MAPPING, REMOVE_MAPPING, VACUUM_NOW, Moment
 from tests.schedules.deletion_vectors import deleted_rows, vector_file
 from tests.schedules.faults import MESSAGE
 from tests.schedules.table_model import OPEN, Impossible, Model, Value
@@ -40,7 +40,7 @@ OF_SPARK = {
     "INSERT_COLUMN_ARITY_MISMATCH",
 }
 """What Spark says where a column has another name or is gone when the statement is analysed."""
-ENDLESS = "USAGE_TRACKING_REMOVAL_OVERTAKEN"
+ENDLESS = "USAGE_TRACKING_REMOVAL_CONFLICT"
 """Which a few statements beside leaving must not bring about."""
 
 SPARK_READS = 3
@@ -333,7 +333,7 @@ def _judge_files(run: Run, log: TableLog) -> None:
     """What failed leaves what Delta wrote; leaving nothing, unless its commit may stand."""
     unnamed = _unnamed(log)
     leaving_may_stand = any(
-        deed.had_fault and not deed.succeeded and deed.act in (LEAVE, DROP_MAPPING)
+        deed.had_fault and not deed.succeeded and deed.act in (REMOVE_MAPPING, DROP_MAPPING)
         for deed in run.deeds
     )
     copies = {path for path in unnamed if "c000" not in path and path.endswith(".parquet")}

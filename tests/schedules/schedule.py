@@ -26,8 +26,6 @@ from tests.schedules.acts import (
     INSERT,
     INSERT_INTO_HELD_VIEW,
     KEEPERS,
-    LEAVE,
-    LEAVE_BY_DELTA,
     MAP,
     MERGE,
     OPTIMIZE,
@@ -35,6 +33,8 @@ from tests.schedules.acts import (
     OVERWRITE_PARTITIONS,
     PROPERTIES,
     READ_HELD,
+    REMOVE_BY_DELTA,
+    REMOVE_MAPPING,
     RENAME,
     RENAME_ASIDE_TO_D,
     RENAME_B_ASIDE,
@@ -130,7 +130,7 @@ class Danger:
 
 
 SWAP = (RENAME_B_ASIDE, RENAME_D_TO_B, RENAME_ASIDE_TO_D)
-OTHER_NAMES = ((LEAVE,), (DROP_B, ADD_B), (RENAME, ADD_B), SWAP, (LEAVE_BY_DELTA,))
+OTHER_NAMES = ((REMOVE_MAPPING,), (DROP_B, ADD_B), (RENAME, ADD_B), SWAP, (REMOVE_BY_DELTA,))
 BY_B = (DELETE_BY_B, UPDATE_BY_B, HELD_DELETE_BY_B, HELD_UPDATE_BY_B)
 ROWS = (UPDATE, DELETE, MERGE, DELETE_FILE, OVERWRITE, INSERT, SINK, OPTIMIZE, REORG, REPLACE_WHERE)
 DANGERS = (
@@ -150,18 +150,18 @@ DANGERS = (
         (INSERT, SINK, REPLACE_WHERE), (Step.PREPARE, Step.COMMIT), ((RESTORE_MAPPED,),), ("left",)
     ),
     # Copies are made of what others change.
-    Danger((LEAVE,), (Step.COMMIT,), tuple((act,) for act in ROWS), ("used",)),
+    Danger((REMOVE_MAPPING,), (Step.COMMIT,), tuple((act,) for act in ROWS), ("used",)),
     Danger(
-        (LEAVE,),
+        (REMOVE_MAPPING,),
         (Step.COMMIT,),
-        ((RENAME,), (DROP_E,), SWAP, (LEAVE,), (REPLACE_AS_SELECT,), (RESTORE,)),
+        ((RENAME,), (DROP_E,), SWAP, (REMOVE_MAPPING,), (REPLACE_AS_SELECT,), (RESTORE,)),
         ("used",),
     ),
     # A name is given again, so that changes of before seem to be of it.
     Danger(
         (PROPERTIES, INSERT, OPTIMIZE),
         (Step.COMMIT,),
-        ((DROP_B, LEAVE, ADD_B, MAP),),
+        ((DROP_B, REMOVE_MAPPING, ADD_B, MAP),),
         ("free",),
         has_feed=True,
         is_tracked=True,
@@ -172,12 +172,12 @@ DANGERS = (
 PARTITIONS = Danger(
     (OVERWRITE_PARTITIONS,),
     (Step.START,),
-    ((LEAVE,), (RENAME, ADD_B), SWAP, (*SWAP, LEAVE), (LEAVE_BY_DELTA,)),
+    ((REMOVE_MAPPING,), (RENAME, ADD_B), SWAP, (*SWAP, REMOVE_MAPPING), (REMOVE_BY_DELTA,)),
     ("used", "free"),
     has_partitions=True,
 )
 BROUGHT_BACK = Danger(
-    (LEAVE,),
+    (REMOVE_MAPPING,),
     (Step.COMMIT,),
     tuple((act, *rows) for act in (RESTORE, CLONE_OVER) for rows in ((), (INSERT,), (UPDATE,))),
     (DROPPED,),
@@ -186,7 +186,13 @@ BROUGHT_BACK = Danger(
 READERS = (READ_HELD, STREAM)
 BEFORE_READERS = tuple(
     (*names, *rows)
-    for names in (*OTHER_NAMES, (LEAVE, MAP), (DROP_B, LEAVE, ADD_B, MAP), (ADD_F,), (RESTORE,))
+    for names in (
+        *OTHER_NAMES,
+        (REMOVE_MAPPING, MAP),
+        (DROP_B, REMOVE_MAPPING, ADD_B, MAP),
+        (ADD_F,),
+        (RESTORE,),
+    )
     for rows in ((INSERT,), ())
 )
 
@@ -255,7 +261,7 @@ def _scripts(random: Random) -> tuple[Script, ...]:
         else:
             scripts.append(random.choice(CHANGES))
     # Who removes what nobody needs yet harms whoever is about to need it, but for who leaves.
-    if all(act in (LEAVE, VACUUM) for script in scripts for act in script):
+    if all(act in (REMOVE_MAPPING, VACUUM) for script in scripts for act in script):
         scripts = [tuple(VACUUM_NOW if act is VACUUM else act for act in s) for s in scripts]
     random.shuffle(scripts)
     return tuple(scripts)
@@ -263,7 +269,7 @@ def _scripts(random: Random) -> tuple[Script, ...]:
 
 def _kind(random: Random, acts: list[Act]) -> Kind:
     mapping = random.choice(MAPPINGS)
-    if {LEAVE, LEAVE_BY_DELTA, DROP_MAPPING} & set(acts):
+    if {REMOVE_MAPPING, REMOVE_BY_DELTA, DROP_MAPPING} & set(acts):
         mapping = random.choice(("used", "used", "used", "free"))
     elif MAP in acts:
         mapping = random.choice(("plain", "left", "left"))
@@ -303,7 +309,7 @@ def _around(random: Random, scripts: tuple[Script, ...]) -> tuple[Move, ...]:
     actors = len(scripts)
     first = random.choices(range(actors), [4 if len(script) == 1 else 1 for script in scripts])[0]
     steps = [Step.START, Step.PREPARE, Step.COMMIT]
-    weights = {LEAVE: (1, 1, 8)}.get(scripts[first][0], (5, 1, 2))
+    weights = {REMOVE_MAPPING: (1, 1, 8)}.get(scripts[first][0], (5, 1, 2))
     held_at = Move(first, random.choices(steps, weights)[0])
     others = [
         _way(random, actor, random.choice((0, 0, 1))) for actor in range(actors) if actor != first

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.schedules.table_model import Column, Model, Row, Value
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.leaving import NONE_MODE, setting
+from tests.support.removal import NONE_MODE, setting
 
 MAPPINGS = ("plain", "free", "used", "left")
 """Never mapped; mapped and no column touched; renamed and dropped; that, and mapping left."""

@@ -39,7 +39,7 @@ public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, 
   }
 
   static RuntimeException refusal() {
-    throw sneak(
+    throw sneakyThrow(
         new AnalysisException(
             "[FORBIDDEN_OPERATION] Not for eve.",
             Option.empty(),
@@ -51,7 +51,7 @@ public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, 
   }
 
   @SuppressWarnings("unchecked")
-  private static <T extends Throwable> RuntimeException sneak(Throwable error) throws T {
+  private static <T extends Throwable> RuntimeException sneakyThrow(Throwable error) throws T {
     throw (T) error;
   }
 

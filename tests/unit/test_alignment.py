@@ -8,21 +8,21 @@ from dataclasses import replace
 
 import pytest
 
-from spark_ext import ColumnMappingExit, FileCount, NameAlignment, StatementResult
+from spark_ext import FileCount, NameAlignment, RemovalStage, StatementResult
 from spark_ext.api.alignment import align
 from spark_ext.errors import (
-    AlignmentOvertakenError,
+    AlignmentConflictError,
+    CannotAlignNamesError,
     ModeIdLostError,
-    NamesNotAlignableError,
     NotMappedError,
 )
-from spark_ext.leave.alignment import AligningTable, statements_left
-from spark_ext.leave.exits import exits
 from spark_ext.model.metadata import TableFacts
+from spark_ext.removal.alignment import AligningTable, statements_left
+from spark_ext.removal.stages import stages
 from tests.unit.tables import protocol, table
 
 BEGIN = "ALTER TABLE t SET TBLPROPERTIES ('sparkext.columnMapping.aligning' = 'name')"
-LEAVE = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+REMOVE_MAPPING = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 DROP = "ALTER TABLE t DROP FEATURE columnMappingUsageTracking"
 TRACK = (
     "ALTER TABLE t SET TBLPROPERTIES ('delta.feature.columnmappingusagetracking' = 'supported',"
@@ -45,7 +45,7 @@ def at(
     text = None if flag is None else str(flag).lower()
     metadata = table({name: column if mode != "none" else ""}, mode, text, properties)
     features = protocol(OTHERS) if flag is None else protocol()
-    unmapped = exits(TableFacts(metadata, features, "t", FileCount(4, 5000)))[0]
+    unmapped = stages(TableFacts(metadata, features, "t", FileCount(4, 5000)))[0]
     return AligningTable("t", 7, mode, flag, aligning, unmapped)
 
 
@@ -58,19 +58,19 @@ def left(where: AligningTable) -> tuple[str, ...]:
 
 
 def test_a_tracked_table_is_tracked_anew() -> None:
-    assert left(MISLED) == (BEGIN, LEAVE, DROP, TRACK, END)
+    assert left(MISLED) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
 
 
 def test_an_untracked_table_is_tracked() -> None:
-    assert left(at("name", None)) == (BEGIN, LEAVE, TRACK, END)
+    assert left(at("name", None)) == (BEGIN, REMOVE_MAPPING, TRACK, END)
 
 
 def test_a_flag_of_false_stays() -> None:
-    assert left(at("name", False)) == (BEGIN, LEAVE, MAP, END)
+    assert left(at("name", False)) == (BEGIN, REMOVE_MAPPING, MAP, END)
 
 
 def test_a_true_flag_alone_is_not_aligned() -> None:
-    assert left(at("name", True, column="1 a")) == (BEGIN, LEAVE, DROP, TRACK, END)
+    assert left(at("name", True, column="1 a")) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
 
 
 def test_nothing_is_left_of_an_aligned_table() -> None:
@@ -82,7 +82,7 @@ def test_nothing_is_left_of_an_aligned_table() -> None:
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        (at("name", True, aligning="name"), (LEAVE, DROP, TRACK, END)),
+        (at("name", True, aligning="name"), (REMOVE_MAPPING, DROP, TRACK, END)),
         (at("none", True, aligning="name"), (DROP, TRACK, END)),
         (at("none", None, aligning="name"), (TRACK, END)),
         (at("none", False, aligning="name"), (MAP, END)),
@@ -111,7 +111,7 @@ def test_mode_id_wants_consent() -> None:
         left(by_id)
 
     began = BEGIN.replace("'name'", "'id'")
-    assert statements_left(by_id, to_name_mode=True) == (began, LEAVE, DROP, TRACK, END)
+    assert statements_left(by_id, to_name_mode=True) == (began, REMOVE_MAPPING, DROP, TRACK, END)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_mode_id_wants_consent() -> None:
 def test_a_table_that_cannot_leave_is_refused_with_the_reasons(
     where: AligningTable, reasons: str
 ) -> None:
-    with pytest.raises(NamesNotAlignableError) as refused:
+    with pytest.raises(CannotAlignNamesError) as refused:
         left(where)
 
     params = refused.value.params
@@ -140,9 +140,9 @@ def run_through(*wheres: AligningTable) -> tuple[NameAlignment, list[str]]:
     ran: list[str] = []
     looks: Iterator[AligningTable] = iter(wheres)
 
-    def run(statement: str, version: int, removal: ColumnMappingExit | None) -> StatementResult:
+    def run(statement: str, version: int, removal: RemovalStage | None) -> StatementResult:
         ran.append(statement)
-        assert (removal is not None) == (statement == LEAVE)
+        assert (removal is not None) == (statement == REMOVE_MAPPING)
         result = StatementResult(statement, version, version + 1, 0.5)
         counts = FileCount(3, 40), FileCount(1, 2)
         return replace(result, copied=counts[0], rewritten=counts[1]) if removal else result
@@ -166,7 +166,7 @@ def test_it_looks_after_each_statement() -> None:
         ALIGNED,
     )
 
-    assert ran == [BEGIN, LEAVE, DROP, TRACK, END]
+    assert ran == [BEGIN, REMOVE_MAPPING, DROP, TRACK, END]
     assert result == NameAlignment("t", True, "name", "COPY", 4, 42, result.done, ())
     assert (result.copied, result.rewritten, result.kept) == (
         FileCount(3, 40),
@@ -187,10 +187,10 @@ def test_a_call_that_goes_on_after_the_removal_reports_no_files() -> None:
 def test_a_step_that_others_undo_is_not_made_for_ever() -> None:
     again = at("name", True, aligning="name")
 
-    with pytest.raises(AlignmentOvertakenError) as refused:
+    with pytest.raises(AlignmentConflictError) as refused:
         run_through(again, again)
 
-    assert refused.value.params == {"table": "t", "statement": LEAVE}
+    assert refused.value.params == {"table": "t", "statement": REMOVE_MAPPING}
 
 
 def test_a_call_that_leaves_once_more_than_another_goes_on() -> None:
@@ -204,7 +204,7 @@ def test_a_call_that_leaves_once_more_than_another_goes_on() -> None:
         ALIGNED,
     )
 
-    assert ran == [BEGIN, LEAVE, BEGIN, MAP, END]
+    assert ran == [BEGIN, REMOVE_MAPPING, BEGIN, MAP, END]
     assert result.aligned
 
 
@@ -222,7 +222,7 @@ def test_who_takes_the_property_away_ends_it() -> None:
 def test_a_name_that_blocks_is_refused_before_a_statement(*, dry_run: bool) -> None:
     odd = at("name", True, name="a b")
 
-    with pytest.raises(NamesNotAlignableError):
+    with pytest.raises(CannotAlignNamesError):
         align(lambda: odd, no_statement, dry_run=dry_run, to_name_mode=False)
 
 
@@ -230,5 +230,5 @@ def test_a_dry_run_tells_cost_and_statements() -> None:
     told = align(lambda: MISLED, no_statement, dry_run=True, to_name_mode=False)
 
     assert told == NameAlignment(
-        "t", False, "name", "COPY", 4, 5000, (), (BEGIN, LEAVE, DROP, TRACK, END)
+        "t", False, "name", "COPY", 4, 5000, (), (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
     )

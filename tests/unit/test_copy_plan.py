@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from spark_ext.leave.copy_plan import copy_plan
 from spark_ext.model.column_mapping import column_id, physical_name
 from spark_ext.model.keys import COLUMN_ID, PHYSICAL_NAME
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import map_fields, walk
 from spark_ext.process.questions import ask
+from spark_ext.removal.copy_plan import copy_plan
 from tests.unit.strategies import deep_schemas, tables
 from tests.unit.tables import TRACKED, table, wire
 
@@ -272,7 +272,7 @@ def answer(metadata: TableMetadata) -> Any:
             "writerFeatures": list(TRACKED),
         },
     }
-    return json.loads(ask("leaving", json.dumps(request)))
+    return json.loads(ask("removal", json.dumps(request)))
 
 
 @given(tables(("name", "id")))

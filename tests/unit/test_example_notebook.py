@@ -21,7 +21,7 @@ SHOWN = {
     "track": "<th>has dropped or renamed</th><td>false</td>",
     "rename": "<td>RENAME COLUMN</td>",
     "history": "<td>rename</td>",
-    "exits": "<td>unmapped</td>",
+    "stages": "<td>unmapped</td>",
     "survey": "<td>spark_catalog.default.trips</td>",
     "audit": "<td>no findings</td>",
     "finding": "<td>file_missing</td>",

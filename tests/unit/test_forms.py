@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people see of a table's status and exits, and that no name does anything there."""
+"""What people see of a table's status and stages, and that no name does anything there."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from spark_ext import ColumnChange, ColumnMappingStatus, FlagChange, NameAlignment
-from spark_ext.api.exits import ColumnMappingExits
+from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
-from spark_ext.leave.exits import exits
 from spark_ext.model.metadata import FileCount, TableFacts
+from spark_ext.removal.stages import stages
 from tests.unit.tables import protocol, table
 
 TIME = datetime(2026, 11, 22, 17, 0)
@@ -98,16 +98,16 @@ class TestStatus:
         assert "<script>" not in html
 
 
-class TestExits:
-    EXITS = ColumnMappingExits(exits(FACTS))
+class TestStages:
+    STAGES = RemovalStages(stages(FACTS))
 
     def test_they_are_a_list(self) -> None:
-        assert isinstance(self.EXITS, list)
-        assert [step.exit for step in self.EXITS] == ["unmapped", "readers", "writers"]
+        assert isinstance(self.STAGES, list)
+        assert [step.stage for step in self.STAGES] == ["unmapped", "readers", "writers"]
 
     def test_they_read_as_text(self) -> None:
-        assert repr(self.EXITS).splitlines() == [
-            "exit      reached  cost      files      bytes",
+        assert repr(self.STAGES).splitlines() == [
+            "stage     reached  cost      files      bytes",
             "--------  -------  --------  ---------  -------------",
             "unmapped  false    COPY      at most 4  at most 5,000",
             "readers   false    METADATA  0          0",
@@ -126,7 +126,7 @@ class TestExits:
         ]
 
     def test_html_escapes_names(self) -> None:
-        html = self.EXITS._repr_html_()
+        html = self.STAGES._repr_html_()
 
         assert "PHYSICAL_NAME_DIFFERS (b, &lt;b&gt;)" in html
         assert "<b>" not in html
@@ -135,7 +135,7 @@ class TestExits:
     def test_it_reports_what_each_statement_did(self) -> None:
         removed = StatementResult("REMOVE <b>", 3, 4, 0.5, kept=FileCount(2, 7))
         waited = StatementResult("WAIT", 4, 5, 1.0, waits=True)
-        done = ColumnMappingExits(exits(FACTS), (removed, waited))
+        done = RemovalStages(stages(FACTS), (removed, waited))
 
         assert repr(done).splitlines()[-3:] == [
             "done:",
@@ -148,8 +148,8 @@ class TestExits:
         columns: dict[str, Any] = {f"c{id}": f"{id} p{id}" for id in range(1, 2001)}
         wide = replace(FACTS, table=table(columns, "name", "true"))
 
-        for form in (repr, ColumnMappingExits._repr_html_):
-            text = form(ColumnMappingExits(exits(wide)))
+        for form in (repr, RemovalStages._repr_html_):
+            text = form(RemovalStages(stages(wide)))
             assert "PHYSICAL_NAME_DIFFERS (c2, p2) and 1,998 more" in text
             assert "c3" not in text
 

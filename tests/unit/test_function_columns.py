@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_ext.auditing import Finding
-from spark_ext.leave.exits import ColumnMappingExit
-from spark_ext.leave.survey import SurveyedTable
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.status import HistoryRow, StatusRow
 from spark_ext.process.table_functions import FUNCTIONS, MappedColumn
+from spark_ext.removal.stages import RemovalStage
+from spark_ext.removal.survey import SurveyedTable
 from spark_ext.wire.rows import ddl
 
 FILE = Path(__file__).parents[2] / "spark_ext" / "function_columns.json"
@@ -47,7 +47,7 @@ ASKED = {
     "column_mapping": MappedColumn,
     "column_mapping_audit": Finding,
     "column_mapping_dropped": DroppedColumn,
-    "column_mapping_exit": ColumnMappingExit,
+    "column_mapping_removal": RemovalStage,
     "column_mapping_history": HistoryRow,
     "column_mapping_status": StatusRow,
     "column_mapping_survey": SurveyedTable,

@@ -93,7 +93,7 @@ class TestShape:
 RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "MetadataChange"): messages.METADATA_CHANGE,
     ("wire/Question.java", "CommitContext"): messages.COMMIT_CONTEXT,
-    ("wire/Question.java", "Leaving"): messages.shape_of(questions.leaving),
+    ("wire/Question.java", "Removal"): messages.shape_of(questions.removal),
     ("wire/Question.java", "Purge"): messages.shape_of(questions.purge),
     ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
     ("wire/Question.java", "TableAndLog"): logs.TABLE_AND_LOG,

@@ -10,13 +10,13 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
-from spark_ext import ColumnMappingExit, FileCount, StatementResult
-from spark_ext.api.exits import ColumnMappingExits
+from spark_ext import FileCount, RemovalStage, StatementResult
 from spark_ext.api.removal import RemovalState, remove
+from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementRunner
-from spark_ext.errors import ColumnMappingNotRemovableError
-from spark_ext.leave.exits import exits
+from spark_ext.errors import CannotRemoveColumnMappingError
 from spark_ext.model.metadata import Protocol, TableFacts
+from spark_ext.removal.stages import stages
 from tests.unit.tables import table
 
 OFF = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
@@ -44,7 +44,7 @@ def at(
         "t",
         FileCount(4, 5000),
     )
-    return RemovalState("t", 7, ColumnMappingExits(exits(facts)))
+    return RemovalState("t", 7, RemovalStages(stages(facts)))
 
 
 MAPPED = at(*OURS, mode="name")
@@ -56,11 +56,11 @@ OUT = at(reader=(1, None))
 
 def run_through(
     *states: RemovalState, until: str = "unmapped", waits: bool = False
-) -> tuple[ColumnMappingExits, list[tuple[str, int, ColumnMappingExit | None]]]:
-    ran: list[tuple[str, int, ColumnMappingExit | None]] = []
+) -> tuple[RemovalStages, list[tuple[str, int, RemovalStage | None]]]:
+    ran: list[tuple[str, int, RemovalStage | None]] = []
     looks: Iterator[RemovalState] = iter(states)
 
-    def run(statement: str, version: int, removal: ColumnMappingExit | None) -> StatementResult:
+    def run(statement: str, version: int, removal: RemovalStage | None) -> StatementResult:
         ran.append((statement, version, removal))
         return StatementResult(statement, version, version + 1, 0.5, waits and "TRUNC" in statement)
 
@@ -68,7 +68,7 @@ def run_through(
 
 
 def refused(*states: RemovalState, until: str) -> dict[str, str]:
-    with pytest.raises(ColumnMappingNotRemovableError) as told:
+    with pytest.raises(CannotRemoveColumnMappingError) as told:
         run_through(*states, until=until)
     assert told.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
     return told.value.params
@@ -148,7 +148,7 @@ def test_each_stage_is_reached_in_turn() -> None:
         (DROP_TRACKING, 9),
         (TRUNCATE, 10),
     ]
-    assert [removal and removal.exit for _, _, removal in ran] == ["unmapped", None, None, None]
+    assert [removal and removal.stage for _, _, removal in ran] == ["unmapped", None, None, None]
     assert all(stage.reached for stage in stages)
     assert [result.statement for result in stages.done] == [statement for statement, _, _ in ran]
 
@@ -205,7 +205,7 @@ class TestStatement:
     REMOVED = row(8, "REMOVE COLUMN MAPPING", COUNTED)
 
     def run(
-        self, session: Any, after: int, removal: ColumnMappingExit | None, **options: Any
+        self, session: Any, after: int, removal: RemovalStage | None, **options: Any
     ) -> StatementResult:
         runner = StatementRunner(
             session, lambda: Row(version=after, sqlName="t"), progress=None, **options

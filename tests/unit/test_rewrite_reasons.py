@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from spark_ext.leave.rewrite_reasons import RewriteReason, rewrite_reasons
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
+from spark_ext.removal.rewrite_reasons import RewriteReason, rewrite_reasons
 from tests.unit.tables import TRACKED, protocol, table, wire
 
 NAMES_AGREE: dict[str, Any] = {
@@ -38,7 +38,7 @@ def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, A
             "writerFeatures": list(features),
         },
     }
-    answered: Mapping[str, Any] = json.loads(ask("leaving", json.dumps(request)))
+    answered: Mapping[str, Any] = json.loads(ask("removal", json.dumps(request)))
     return answered
 
 
@@ -99,7 +99,7 @@ def test_every_reason_is_told() -> None:
 
 
 def test_a_malformed_request_is_refused_as_data() -> None:
-    answer = json.loads(ask("leaving", "{}"))
+    answer = json.loads(ask("removal", "{}"))
 
     assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
 

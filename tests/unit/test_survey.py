@@ -21,9 +21,9 @@ import spark_ext
 from spark_ext import Obstacle, Survey, SurveyedTable, SurveyProgress
 from spark_ext.cli.survey import as_json_lines, write_csv
 from spark_ext.errors import MalformedMessageError
-from spark_ext.leave.survey_sums import sums
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
+from spark_ext.removal.survey_sums import sums
 from tests.unit.tables import table, wire
 
 TRACKED = ["columnMapping", "columnMappingUsageTracking"]
@@ -131,8 +131,8 @@ def test_what_blocks_an_exit_is_told_and_not_why_files_would_be_touched_then() -
 
     found = row(facts(metadata, *TRACKED, reader=["columnMapping", "deletionVectors"]))
 
-    assert [found[exit] for exit in ("unmapped", "readers", "writers")] == ["BLOCKED"] * 3
-    assert [(why["exit"], why["reason"], why["name"]) for why in found["blockedBy"]] == [
+    assert [found[stage] for stage in ("unmapped", "readers", "writers")] == ["BLOCKED"] * 3
+    assert [(why["stage"], why["reason"], why["name"]) for why in found["blockedBy"]] == [
         ("unmapped", "INVALID_COLUMN_NAME", "`a b`"),
         ("readers", "OTHER_FEATURE", "deletionVectors"),
         ("writers", "OTHER_FEATURE", "deletionVectors"),
@@ -142,8 +142,8 @@ def test_what_blocks_an_exit_is_told_and_not_why_files_would_be_touched_then() -
 def test_a_stage_after_one_that_is_blocked_is_blocked_in_the_sums_as_well() -> None:
     found = row(facts(table({"a b": "1 a"}, "name", "false"), *TRACKED))
 
-    assert [found[exit] for exit in ("unmapped", "readers", "writers")] == ["BLOCKED"] * 3
-    assert [(why["exit"], why["reason"], why["name"]) for why in found["blockedBy"]] == [
+    assert [found[stage] for stage in ("unmapped", "readers", "writers")] == ["BLOCKED"] * 3
+    assert [(why["stage"], why["reason"], why["name"]) for why in found["blockedBy"]] == [
         ("unmapped", "INVALID_COLUMN_NAME", "`a b`"),
         ("readers", "EARLIER_STAGE", "unmapped"),
         ("writers", "EARLIER_STAGE", "unmapped"),
@@ -176,14 +176,14 @@ TABLES = st.lists(UNREADABLE | READABLE, max_size=8)
 def test_every_table_that_can_be_read_is_in_one_sum_of_each_exit(tables: list[Any]) -> None:
     found = sums(tables, num_views=3, num_others=5)
 
-    for exit in ("unmapped", "readers", "writers"):
+    for stage in ("unmapped", "readers", "writers"):
         for cost in COSTS:
             files, sizes = [], []
             for surveyed in tables:
-                if surveyed.error is None and vars(surveyed)[exit] == cost:
+                if surveyed.error is None and vars(surveyed)[stage] == cost:
                     files.append(surveyed.num_files)
                     sizes.append(surveyed.size_in_bytes)
-            known = found.cost(exit, cost)
+            known = found.cost(stage, cost)
             told = (known.num_tables, known.num_files, known.size_in_bytes)
             assert told == (len(files), sum(files), sum(sizes))
             assert (known in found.costs) == bool(files)
@@ -199,12 +199,12 @@ def test_a_table_counts_once_for_each_of_its_obstacles(tables: list[Any]) -> Non
         about = set()
         for why in surveyed.blocked_by:
             is_feature = why.reason == "OTHER_FEATURE"
-            about.add((why.exit, why.reason, why.name if is_feature else None))
+            about.add((why.stage, why.reason, why.name if is_feature else None))
         expected.update(about)
 
     found = sums(tables).blocked_by
 
-    assert {(why.exit, why.reason, why.name): why.num_tables for why in found} == expected
+    assert {(why.stage, why.reason, why.name): why.num_tables for why in found} == expected
     numbers = [why.num_tables for why in found]
     assert numbers == sorted(numbers, reverse=True)
 
@@ -442,14 +442,14 @@ def test_json_has_a_line_for_each_table_and_one_with_the_sums() -> None:
 
     assert (first["table"], first["hasDroppedOrRenamed"]) == (ODD.table, True)
     assert first["blockedBy"][2] == {
-        "exit": "readers",
+        "stage": "readers",
         "reason": "OTHER_FEATURE",
         "name": "deletionVectors",
         "detail": None,
     }
     assert (second["table"], second["mode"], second["error"]) == ("db.u", None, "DELTA_MISSING")
     assert last.keys() == {"sums"}
-    cost = {"exit": "writers", "cost": "HISTORY", "numTables": 1, "numFiles": 3}
+    cost = {"stage": "writers", "cost": "HISTORY", "numTables": 1, "numFiles": 3}
     assert {**cost, "sizeInBytes": 1234} in last["sums"]["costs"]
     assert last["sums"]["errors"] == [{"error": "DELTA_MISSING", "numTables": 1}]
 

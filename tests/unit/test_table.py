@@ -18,14 +18,14 @@ from spark_ext import (
     FlagChange,
     UsageTracking,
 )
-from spark_ext.api.exits import ColumnMappingExits
+from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.errors import (
     DifferentVersionsError,
     MalformedMessageError,
     SessionWithoutExtensionError,
 )
-from spark_ext.leave.exits import EXITS
-from spark_ext.leave.reasons import Reason
+from spark_ext.removal.reasons import Reason
+from spark_ext.removal.stages import STAGES
 
 TABLE = {
     "name": "t",
@@ -68,10 +68,10 @@ class Session:
         return Answer(self._answers[function])
 
 
-def exit_row(name: str, **changes: Any) -> Row:
+def stage_row(name: str, **changes: Any) -> Row:
     reason = Row(reason="R", name=None, detail="d")
     columns = {
-        "exit": name,
+        "stage": name,
         "meaning": "m",
         "reached": False,
         "cost": "BLOCKED",
@@ -110,33 +110,33 @@ class TestTheVersion:
         assert len(session.statements) == 1
 
 
-class TestTheExits:
+class TestStages:
     def test_columns_of_a_newer_jar_are_left_alone(self) -> None:
         later = Row(severity=3, reason="R", name=None, detail="d", link="l")
-        rows = [exit_row(name, reasons=[later], since="v", table="t") for name in EXITS]
+        rows = [stage_row(name, reasons=[later], since="v", table="t") for name in STAGES]
 
-        exits = tracking(Session(column_mapping_exit=rows)).disable_column_mapping(dry_run=True)
+        stages = tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
 
-        assert [step.exit for step in exits] == list(EXITS)
-        assert {step.reasons for step in exits} == {(Reason("R", None, "d"),)}
-        assert {(step.num_files, step.size_in_bytes, step.statements) for step in exits} == {
+        assert [step.stage for step in stages] == list(STAGES)
+        assert {step.reasons for step in stages} == {(Reason("R", None, "d"),)}
+        assert {(step.num_files, step.size_in_bytes, step.statements) for step in stages} == {
             (1, 2, ("S",))
         }
 
     def test_columns_are_known_by_name_and_not_by_place(self) -> None:
-        rows = [Row(**dict(reversed(exit_row(name).asDict().items()))) for name in EXITS]
+        rows = [Row(**dict(reversed(stage_row(name).asDict().items()))) for name in STAGES]
 
-        exits = tracking(Session(column_mapping_exit=rows)).disable_column_mapping(dry_run=True)
+        stages = tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
 
-        assert [step.exit for step in exits] == list(EXITS)
+        assert [step.stage for step in stages] == list(STAGES)
 
-    @pytest.mark.parametrize("missing", sorted(exit_row("unmapped").asDict()))
+    @pytest.mark.parametrize("missing", sorted(stage_row("unmapped").asDict()))
     def test_a_column_that_an_older_jar_lacks_is_an_error(self, missing: str) -> None:
-        whole = [exit_row(name).asDict() for name in EXITS]
+        whole = [stage_row(name).asDict() for name in STAGES]
         rows = [Row(**{key: row[key] for key in row if key != missing}) for row in whole]
 
         with pytest.raises(MalformedMessageError) as refused:
-            tracking(Session(column_mapping_exit=rows)).disable_column_mapping(dry_run=True)
+            tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
 
         assert missing in refused.value.params["problem"]
 
@@ -219,7 +219,7 @@ class TestAStatementThatFails:
     class Session(Session):
         def __init__(self, condition: str | None) -> None:
             super().__init__(
-                column_mapping_exit=[exit_row(name, cost="METADATA") for name in EXITS]
+                column_mapping_removal=[stage_row(name, cost="METADATA") for name in STAGES]
             )
             self.failure: Exception = Py4JJavaError("failed", Thrown())
             if condition is not None:
@@ -231,22 +231,22 @@ class TestAStatementThatFails:
                 raise self.failure
             return answered
 
-    def leave(self, session: Session) -> ColumnMappingExits:
-        return tracking(session).disable_column_mapping(until="readers", progress=None)
+    def remove_mapping(self, session: Session) -> RemovalStages:
+        return tracking(session).remove_column_mapping(until="readers", progress=None)
 
     @pytest.mark.parametrize("condition", [None, "OTHER"])
     def test_its_error_is_told_as_it_is(self, condition: str | None) -> None:
         session = self.Session(condition)
 
         with pytest.raises((Py4JJavaError, AnalysisException)) as refused:
-            self.leave(session)
+            self.remove_mapping(session)
 
         assert refused.value is session.failure
 
     def test_one_that_waits_for_the_retention_period_is_none(self) -> None:
-        exits = self.leave(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
+        stages = self.remove_mapping(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
 
-        assert not exits[0].reached
+        assert not stages[0].reached
 
 
 class TestTheName:

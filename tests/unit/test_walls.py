@@ -28,7 +28,7 @@ ROOMS: Mapping[str, set[str]] = {
     "show": set(),
     "model": {"errors"},
     "rules": {"errors", "model"},
-    "leave": {"errors", "model"},
+    "removal": {"errors", "model"},
     "log": {"model"},
     "history": {"log", "model"},
     "auditing": {"log", "model"},
@@ -38,7 +38,7 @@ ROOMS: Mapping[str, set[str]] = {
         "errors",
         "model",
         "rules",
-        "leave",
+        "removal",
         "log",
         "history",
         "auditing",
@@ -47,10 +47,10 @@ ROOMS: Mapping[str, set[str]] = {
     },
     "version": set(),
     "launch": {"errors", "version"},
-    "api": {"errors", "show", "model", "leave", "auditing", "wire", "launch"},
+    "api": {"errors", "show", "model", "removal", "auditing", "wire", "launch"},
     "doctor": {"errors", "model", "launch", "version"},
-    "cli": {"errors", "model", "leave", "wire", "launch", "api"},
-    "__init__": {"errors", "leave", "auditing", "launch", "api", "version"},
+    "cli": {"errors", "model", "removal", "wire", "launch", "api"},
+    "__init__": {"errors", "removal", "auditing", "launch", "api", "version"},
     "__main__": {"errors", "launch", "cli", "doctor"},
 }
 # What it may import of others, besides the standard library.
@@ -77,11 +77,11 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "log": {"commit", "error", "parquet", "jobs"},
     "wire": {"error", "feature", "process", "parquet", "log"},
     "files": {"commit", "copy", "error", "feature", "parquet", "shim", "wire", "jobs"},
-    "leave": {"commit", "copy", "error", "files", "parquet", "shim", "wire", "jobs"},
+    "removal": {"commit", "copy", "error", "files", "parquet", "shim", "wire", "jobs"},
     "purge": {"commit", "copy", "error", "files", "parquet", "shim", "wire", "jobs"},
     "stale": {"commit", "error", "feature", "log", "shim", "jobs"},
-    "hook": {"error", "feature", "release", "wire", "leave", "purge", "stale"},
-    "sql": {"error", "feature", "files", "leave", "log", "release", "wire", "jobs"},
+    "hook": {"error", "feature", "release", "wire", "removal", "purge", "stale"},
+    "sql": {"error", "feature", "files", "removal", "log", "release", "wire", "jobs"},
     "": {"check", "hook", "process", "release", "sql", "stale", "error"},
 }
 # The process knows neither the tables nor what weaves them.
@@ -178,7 +178,10 @@ def test_imports_have_no_circle() -> None:
     ("statement", "expected"),
     [
         ("import spark_ext", set()),
-        ("import spark_ext.model.physical_schema, spark_ext.rules, spark_ext.leave.exits", set()),
+        (
+            "import spark_ext.model.physical_schema, spark_ext.rules, spark_ext.removal.stages",
+            set(),
+        ),
         ("import spark_ext.process.questions", set()),
         ("import spark_ext.process.__main__", {"py4j"}),
     ],

@@ -289,9 +289,9 @@ def test_leaving_column_mapping_tells_the_servers_tasks(
     table.alter("RENAME COLUMN a TO c")
     calls: list[Progress] = []
 
-    exits = UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=calls.append)
+    stages = UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=calls.append)
 
-    assert exits[0].reached
+    assert stages[0].reached
     assert (calls[0].tasks, calls[0].finished) == (0, False)
     assert 0 < calls[-1].tasks_done <= calls[-1].tasks
     assert [told.finished for told in calls].count(True) == 1
@@ -316,11 +316,11 @@ def test_leaving_column_mapping_can_be_cancelled(
     # PySpark 4.0 has the condition in the text only, at times.
     cancelled = pytest.raises(PySparkException, match=r"\[OPERATION_CANCELED\]")
     with table.no_commit(), cancelled:
-        UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=cancel)
+        UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=cancel)
 
     spark.removeTag("mine")
-    exits = UsageTracking.forPath(spark, table.path).disable_column_mapping(progress=None)
-    assert exits[0].reached
+    stages = UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=None)
+    assert stages[0].reached
     assert table.rows() == [(1, "x")]
 
 
@@ -328,7 +328,7 @@ def test_leaving_column_mapping_can_be_cancelled(
 def test_what_waits_for_the_retention_period_has_deltas_condition(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """By which `disable_column_mapping` knows that the table has to wait."""
+    """By which `remove_column_mapping` knows that the table has to wait."""
     table = Table(spark, tmp_path / "t").create_tracked("a INT")
 
     with refusal("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"):

@@ -13,21 +13,21 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from tests.support.custom_sessions import DELTA, failure_of, session
-from tests.support.leaving import counts
 from tests.support.processes import in_new_process
+from tests.support.removal import counts
 from tests.support.sessions import small_session
 from tests.support.table_log import TableLog
 from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, statements
 
 UNMAP = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
-EXITS = "SELECT `exit`, reached FROM column_mapping_exit('{t}')"
+STAGES = "SELECT `stage`, reached FROM column_mapping_removal('{t}')"
 
 
 @dataclass(frozen=True)
 class Seen:
     names: tuple[str, ...]
     refused: str | None
-    exits: dict[str, bool]
+    stages: dict[str, bool]
     rows: list[tuple[object, ...]]
 
 
@@ -46,10 +46,10 @@ def use_a_cluster(home: Path, spark_home: str) -> Seen:
     [names] = map(tuple, spark.sql(NAMES.format(t=kept)).collect())
     spark.sql(f"INSERT INTO {left} VALUES (2, 'y', 3, 4)")
     spark.sql(UNMAP.format(t=left))
-    exits = {row[0]: row[1] for row in spark.sql(EXITS.format(t=left)).collect()}
+    stages = {row[0]: row[1] for row in spark.sql(STAGES.format(t=left)).collect()}
     rows = sorted(tuple(row) for row in spark.table(left).collect())
     spark.stop()
-    return Seen(names, failure and failure.condition, exits, rows)
+    return Seen(names, failure and failure.condition, stages, rows)
 
 
 @pytest.mark.matrix
@@ -69,7 +69,7 @@ def test_executors_of_their_own(tmp_path: Path, spark_home: Callable[..., str]) 
     assert left.parquet_columns() == ["a", "b", "c", "d"]
     assert (left.is_tracked, left.flag) == (True, "true")
     assert seen.rows == [(1, "x", 2, None), (2, "y", 3, 4)]
-    assert seen.exits["unmapped"]
+    assert seen.stages["unmapped"]
 
 
 def attach_to_a_cluster(home: Path, spark_home: str, delta: list[str]) -> list[tuple[object, ...]]:
@@ -82,7 +82,7 @@ def attach_to_a_cluster(home: Path, spark_home: str, delta: list[str]) -> list[t
     spark_ext.attach(spark)
     for statement in statements(table=f"delta.`{path}`"):
         spark.sql(statement)
-    spark_ext.UsageTracking.forPath(spark, path).disable_column_mapping(progress=None)
+    spark_ext.UsageTracking.forPath(spark, path).remove_column_mapping(progress=None)
     rows = [tuple(row) for row in spark.read.format("delta").load(str(path)).collect()]
     spark.stop()
     return rows

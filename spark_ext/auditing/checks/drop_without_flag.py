@@ -46,7 +46,7 @@ def drop_without_flag(log: TableLog, states: tuple[State, ...]) -> Iterator[Find
                 file=None,
                 message=(
                     f"The column was {happened}, and the flag stayed false: a new column of this"
-                    " name shows the old one's values, and switching column mapping off keeps"
+                    " name shows the old one's values, and removing column mapping keeps"
                     " files that it should not."
                 ),
                 remedy=(

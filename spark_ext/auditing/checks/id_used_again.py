@@ -16,7 +16,7 @@ def id_used_again(log: TableLog, states: tuple[State, ...]) -> Iterator[Finding]
 
     It is another column where the id has another physical name, and where it comes back after it
     was dropped. A struct that is replaced by one of another type gives its fields' ids and names to
-    those that are called alike. RESTORE, CLONE, and switching column mapping off and on again start
+    those that are called alike. RESTORE, CLONE, and removing column mapping and on again start
     anew: they bring ids of another table or time, or give all of them again.
 
     Source:

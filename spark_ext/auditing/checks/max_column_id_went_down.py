@@ -45,6 +45,6 @@ def max_column_id_went_down(log: TableLog, states: tuple[State, ...]) -> Iterato
                 ),
                 remedy=(
                     "Switch column mapping off before a column is added"
-                    " (UsageTracking.disable_column_mapping()), and on again."
+                    " (UsageTracking.remove_column_mapping()), and on again."
                 ),
             )

@@ -15,7 +15,7 @@ def physical_name_used_again(log: TableLog, states: tuple[State, ...]) -> Iterat
     """Finds physical paths that two columns have, at one time or one after the other.
 
     Letter case is ignored, since Parquet readers may ignore it. RESTORE, CLONE, and
-    switching column mapping off and on again start anew, as in `id_used_again`. Of a struct only
+    removing column mapping and on again start anew, as in `id_used_again`. Of a struct only
     the topmost column is found.
 
     Source:

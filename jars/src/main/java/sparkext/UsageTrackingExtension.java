@@ -81,7 +81,7 @@ public final class UsageTrackingExtension
    */
   private static RuntimeException ending(Throwable failure) {
     try {
-      return UsageTrackingErrors.startFailed(Versions.delta(), failure).sneak();
+      return UsageTrackingErrors.startFailed(Versions.delta(), failure).sneakyThrow();
     } catch (LinkageError noErrors) {
       return new IllegalStateException("Cannot start " + UsageTrackingExtension.class, failure);
     }

@@ -34,7 +34,7 @@ public final class DeltaConfiguration {
     // A session built with withExtensions(..) names neither of the two.
     boolean named = extensions.contains(ours);
     if (named && !extensions.contains(DELTA_EXTENSION)) {
-      throw UsageTrackingErrors.deltaNotConfigured().sneak();
+      throw UsageTrackingErrors.deltaNotConfigured().sneakyThrow();
     }
   }
 
@@ -51,7 +51,7 @@ public final class DeltaConfiguration {
         new DeltaNode(
             ((org.apache.spark.sql.classic.SparkSession) session).sessionState().catalog());
     if (delta.isIn(plan)) {
-      throw UsageTrackingErrors.deltaNotConfigured().sneak();
+      throw UsageTrackingErrors.deltaNotConfigured().sneakyThrow();
     }
   }
 }

@@ -111,7 +111,7 @@ final class DeltaNode {
       return isDelta(table.database())
           || catalog.tableExists(table) && isDelta(catalog.getTableMetadata(table).provider());
     } catch (AnalysisException dropped) {
-      throw UsageTrackingException.sneak(dropped);
+      throw UsageTrackingException.sneakyThrow(dropped);
     }
   }
 

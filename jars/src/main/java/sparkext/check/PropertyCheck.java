@@ -66,7 +66,7 @@ final class PropertyCheck {
 
   private static void refuseFlag(LogicalPlan node) {
     if (namedKeys(node).anyMatch(PropertyCheck::isFlag)) {
-      throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
+      throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneakyThrow();
     }
   }
 
@@ -77,7 +77,7 @@ final class PropertyCheck {
   private static void refuseFeatureOfTableLike(LogicalPlan node) {
     if (isTableLike(node)
         && namedKeys(node).anyMatch(UsageTrackingFeature.PROPERTY::equalsIgnoreCase)) {
-      throw UsageTrackingErrors.featureOfTableLike(UsageTrackingFeature.NAME).sneak();
+      throw UsageTrackingErrors.featureOfTableLike(UsageTrackingFeature.NAME).sneakyThrow();
     }
   }
 
@@ -144,7 +144,7 @@ final class PropertyCheck {
     if (assignment.isDefined()
         && assignment.get()._2().isDefined()
         && assignment.get()._1().equalsIgnoreCase(UsageTrackingFeature.FLAG_DEFAULT)) {
-      throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneak();
+      throw UsageTrackingErrors.cannotModifyTableProperty(UsageTrackingFeature.FLAG).sneakyThrow();
     }
   }
 }

@@ -40,7 +40,7 @@ public final class StatementCheck extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     refuse(session, plan);
-    CheckedLeaving.refuse(plan);
+    CheckedRemoval.refuse(plan);
     return plan;
   }
 

@@ -49,7 +49,7 @@ public record CommitActions(List<Action> actions, String problem) {
         }
       }
     } catch (IOException unreachable) {
-      throw UsageTrackingException.sneak(unreachable);
+      throw UsageTrackingException.sneakyThrow(unreachable);
     }
     return reading.end();
   }

@@ -100,11 +100,11 @@ public final class CopyJob {
       return job.get();
     } catch (ExecutionException failed) {
       await(job);
-      throw UsageTrackingException.sneak(CopyFailedException.described(failed.getCause()));
+      throw UsageTrackingException.sneakyThrow(CopyFailedException.described(failed.getCause()));
     } catch (InterruptedException killed) {
       job.cancel(true);
       await(job);
-      throw UsageTrackingException.sneak(killed);
+      throw UsageTrackingException.sneakyThrow(killed);
     }
   }
 

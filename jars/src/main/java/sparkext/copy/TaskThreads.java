@@ -53,7 +53,7 @@ final class TaskThreads {
         }
       }
     } catch (ExecutionException failed) {
-      throw UsageTrackingException.sneak(failed.getCause());
+      throw UsageTrackingException.sneakyThrow(failed.getCause());
     } finally {
       threads.shutdownNow();
       Uninterrupted.run(() -> threads.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS));

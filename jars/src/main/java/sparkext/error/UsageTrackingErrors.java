@@ -54,11 +54,11 @@ public final class UsageTrackingErrors {
         "USAGE_TRACKING_UNREADABLE_DATA_FILE", null, "path", path, "reason", reason);
   }
 
-  /** Other writers changed a table faster than it could leave column mapping. */
-  public static UsageTrackingException removalOvertaken(
+  /** Other writers changed a table faster than it could remove column mapping. */
+  public static UsageTrackingException removalConflict(
       String timeout, int rounds, int attempts, long version, String operation, Throwable cause) {
     return Conditions.error(
-        "USAGE_TRACKING_REMOVAL_OVERTAKEN",
+        "USAGE_TRACKING_REMOVAL_CONFLICT",
         cause,
         "timeout",
         timeout,
@@ -79,16 +79,16 @@ public final class UsageTrackingErrors {
         "USAGE_TRACKING_COPY_FAILED", cause, "source", source, "target", target, "reason", reason);
   }
 
-  /** A storage failed that a table was to leave column mapping on. */
+  /** A storage failed that a table was to remove column mapping on. */
   public static UsageTrackingException storageFailed(String table, IOException cause) {
     return Conditions.error(
         "USAGE_TRACKING_STORAGE_FAILED", cause, "table", table, "reason", cause.toString());
   }
 
-  /** A log entry by which a table leaves column mapping may have been written, or may not. */
+  /** A log entry by which a table removes column mapping may have been written, or may not. */
   public static UsageTrackingException commitUnknown(String table, long version, Throwable cause) {
     return Conditions.error(
-        "USAGE_TRACKING_COMMIT_UNKNOWN",
+        "USAGE_TRACKING_COMMIT_STATUS_UNKNOWN",
         cause,
         "table",
         table,

@@ -73,13 +73,13 @@ public final class UsageTrackingException extends AnalysisException {
   }
 
   /** Throws this from code whose signature, given by a JDK type, allows no checked exception. */
-  public RuntimeException sneak() {
-    return sneak(this);
+  public RuntimeException sneakyThrow() {
+    return sneakyThrow(this);
   }
 
   /** Throws an error of Spark or Delta from code whose signature allows no checked exception. */
   @SuppressWarnings("unchecked")
-  public static <T extends Throwable> RuntimeException sneak(Throwable error) throws T {
+  public static <T extends Throwable> RuntimeException sneakyThrow(Throwable error) throws T {
     throw (T) error;
   }
 

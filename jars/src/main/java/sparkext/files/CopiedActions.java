@@ -28,7 +28,7 @@ public final class CopiedActions {
   }
 
   /** Adds a file's rows under new names. All else that the log says of it stays. */
-  public static AddFile added(FilePlan.Looked looked, FileResult copy, FilePlaces places) {
+  public static AddFile added(FilePlan.FileDecision looked, FileResult copy, FilePlaces places) {
     String vector = copy.vector() == null ? null : places.relative(copy.vector());
     AddFile file = looked.file();
     Map<String, Object> changes = new HashMap<>();

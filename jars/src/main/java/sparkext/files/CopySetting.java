@@ -36,7 +36,8 @@ public enum CopySetting {
       case "copy" -> COPY;
       case "rewrite" -> REWRITE;
       default ->
-          throw UsageTrackingErrors.invalidSetting(key, value.get(), "copy or rewrite").sneak();
+          throw UsageTrackingErrors.invalidSetting(key, value.get(), "copy or rewrite")
+              .sneakyThrow();
     };
   }
 

@@ -25,7 +25,7 @@ public final class FileJob {
   private final Path table;
 
   /** What the log and the footer say of a file, and what became of it. */
-  public record Done(FilePlan.Looked looked, FileResult result) {
+  public record TaskResult(FilePlan.FileDecision looked, FileResult result) {
     /** The error for a file that nobody can read. */
     public UsageTrackingException refusal() {
       return UsageTrackingErrors.unreadableDataFile(result.unreadable(), result.reason());
@@ -53,18 +53,19 @@ public final class FileJob {
    * @param doing for those who look at Spark's jobs
    * @param progress is kept up to date
    */
-  public List<Done> run(List<AddFile> some, Target target, String doing, CopyProgress progress) {
-    List<Done> done = new ArrayList<>();
+  public List<TaskResult> run(
+      List<AddFile> some, Target target, String doing, CopyProgress progress) {
+    List<TaskResult> done = new ArrayList<>();
     List<Order> orders = new ArrayList<>();
-    Map<Integer, FilePlan.Looked> ordered = new HashMap<>();
+    Map<Integer, FilePlan.FileDecision> ordered = new HashMap<>();
     for (int number = 0; number < some.size(); number++) {
-      FilePlan.Looked looked = files.look(some.get(number));
+      FilePlan.FileDecision looked = files.look(some.get(number));
       boolean isCopied = looked.reason() == null;
       Order order =
           files.order(
               number, looked, isCopied ? target.of(number, looked.partitionValues()) : null);
       if (order == null) {
-        done.add(new Done(looked, FileResult.toRewrite(number, looked.reason())));
+        done.add(new TaskResult(looked, FileResult.toRewrite(number, looked.reason())));
       } else {
         orders.add(order);
         ordered.put(number, looked);
@@ -79,7 +80,7 @@ public final class FileJob {
             progress);
     for (FileResult result :
         JobNames.described(session.sparkContext(), table, doing, () -> job.run(orders))) {
-      done.add(new Done(ordered.get(result.number()), result));
+      done.add(new TaskResult(ordered.get(result.number()), result));
     }
     return done;
   }

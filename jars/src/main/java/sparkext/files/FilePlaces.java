@@ -158,7 +158,7 @@ public final class FilePlaces {
         found.putAll(copiesIn(folder, configuration));
       }
     } catch (IOException unreachable) {
-      throw UsageTrackingException.sneak(unreachable);
+      throw UsageTrackingException.sneakyThrow(unreachable);
     }
     return found;
   }
@@ -172,7 +172,7 @@ public final class FilePlaces {
           return false;
         }
       } catch (IOException unreachable) {
-        throw UsageTrackingException.sneak(unreachable);
+        throw UsageTrackingException.sneakyThrow(unreachable);
       }
     }
     return true;

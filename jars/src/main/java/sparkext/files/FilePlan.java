@@ -37,7 +37,7 @@ public final class FilePlan {
    * @param mayStay whether nothing new has to be said of it, where its names are right
    * @param reason why it has to be rewritten, whatever is in it; else null
    */
-  public record Looked(
+  public record FileDecision(
       AddFile file,
       String statistics,
       Map<String, String> partitionValues,
@@ -95,7 +95,7 @@ public final class FilePlan {
     return keys;
   }
 
-  public Looked look(AddFile file) {
+  public FileDecision look(AddFile file) {
     if (isPurge && file.deletionVector() != null) {
       return toRewrite(file, "it has a deletion vector");
     }
@@ -124,7 +124,7 @@ public final class FilePlan {
             && values.equals(oldValues)
             && (isPurge || !isForeign(file))
             && !places.isMisleading(file.path(), oldValues, values);
-    return new Looked(file, statistics.json(), values, mayStay, null);
+    return new FileDecision(file, statistics.json(), values, mayStay, null);
   }
 
   /** Whether a shallow clone has it, or its deletion vector, from its source, which may go. */
@@ -141,15 +141,15 @@ public final class FilePlan {
                     && Boolean.parseBoolean(property.getValue()));
   }
 
-  private static Looked toRewrite(AddFile file, String reason) {
-    return new Looked(file, null, Map.of(), false, reason);
+  private static FileDecision toRewrite(AddFile file, String reason) {
+    return new FileDecision(file, null, Map.of(), false, reason);
   }
 
   /**
    * The order to look at a file's footer and deletion vector, and to copy it if it has a target;
    * null where there is nothing to look at.
    */
-  Order order(int number, Looked looked, String target) {
+  Order order(int number, FileDecision looked, String target) {
     AddFile file = looked.file();
     StoredVector stored = CopiedVectors.stored(file, places.table());
     if (looked.reason() != null && stored == null) {

@@ -70,7 +70,7 @@ public final class LiveFiles {
     try {
       return answer.get();
     } catch (Exception failure) { // Scala declares none: Spark's own is a checked one
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           CommitActions.described(failure, snapshot.deltaLog().newDeltaHadoopConf()));
     }
   }

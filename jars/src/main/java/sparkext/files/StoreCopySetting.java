@@ -24,7 +24,8 @@ final class StoreCopySetting {
     return switch (value.strip().toLowerCase(Locale.ROOT)) {
       case "true" -> true;
       case "false" -> false;
-      default -> throw UsageTrackingErrors.invalidSetting(KEY, value, "true or false").sneak();
+      default ->
+          throw UsageTrackingErrors.invalidSetting(KEY, value, "true or false").sneakyThrow();
     };
   }
 }

@@ -25,12 +25,12 @@ import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.Downgrade;
 import sparkext.feature.UsageTrackingFeature;
-import sparkext.leave.LeavingCommand;
-import sparkext.leave.WholeRows;
 import sparkext.purge.PurgeCommand;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Linkage;
 import sparkext.release.Versions;
+import sparkext.removal.RemovalCommand;
+import sparkext.removal.StrictFileRead;
 import sparkext.stale.RebasedNames;
 import sparkext.stale.ReusedNames;
 import sparkext.stale.StalePlan;
@@ -45,8 +45,8 @@ public final class DeltaHooks {
           new AssignedMetadataHook(),
           new ComparedPropertiesHook(),
           new DowngradeHook(),
-          LeavingHook.AT_START,
-          LeavingHook.AT_READ,
+          RemovalHook.AT_START,
+          RemovalHook.AT_READ,
           PurgeHook.AT_GROUPS,
           PurgeHook.AT_GROUP,
           PurgeHook.AT_COMMIT,
@@ -93,7 +93,7 @@ public final class DeltaHooks {
     } catch (LinkageError | ReflectiveOperationException | IOException error) {
       throw UsageTrackingErrors.unsupportedDeltaVersion(
               Versions.delta(), List.of(error.toString()), error)
-          .sneak();
+          .sneakyThrow();
     }
   }
 
@@ -150,7 +150,7 @@ public final class DeltaHooks {
       mismatches.addAll(Linkage.misfits(classFiles));
       if (!mismatches.isEmpty()) {
         throw UsageTrackingErrors.unsupportedDeltaVersion(Versions.delta(), mismatches, null)
-            .sneak();
+            .sneakyThrow();
       }
       weaver.weave(needed);
       // Before the feature is there: a session that runs already may use it at once. After the
@@ -167,8 +167,8 @@ public final class DeltaHooks {
     BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
     UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
     BiConsumer<Object, Object> downgraded = Downgrade::removeFlag;
-    BiPredicate<Object, Object[]> removed = LeavingCommand::commit;
-    UnaryOperator<Object> rewrittenRead = WholeRows::of;
+    BiPredicate<Object, Object[]> removed = RemovalCommand::commit;
+    UnaryOperator<Object> rewrittenRead = StrictFileRead::of;
     BiFunction<Object[], Object, Object> purgeBegun = PurgeCommand::begin;
     BiFunction<Object[], Object, Object> purgeGrouped = PurgeCommand::group;
     BinaryOperator<Object> purgeWritten = PurgeCommand::actions;
@@ -265,7 +265,7 @@ public final class DeltaHooks {
                   "delta-spark is not on the class path of sparkext.UsageTrackingExtension; give"
                       + " both by the same means, such as --packages and --jars"),
               absent)
-          .sneak();
+          .sneakyThrow();
     }
   }
 }

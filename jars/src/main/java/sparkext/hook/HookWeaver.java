@@ -117,7 +117,7 @@ final class HookWeaver {
               .orElseThrow(() -> refused);
       jvm.redefineClasses(new ClassDefinition(loaded, woven));
     } catch (UnmodifiableClassException | IllegalStateException unchangeable) {
-      throw UsageTrackingErrors.deltaAlreadyLoaded(typeName, unchangeable).sneak();
+      throw UsageTrackingErrors.deltaAlreadyLoaded(typeName, unchangeable).sneakyThrow();
     }
   }
 }

@@ -136,7 +136,7 @@ final class UnlinkedCommandHook extends MethodHook {
       if (hook.type.equals(typeName) && hook.comesToIt.test(of)) {
         throw UsageTrackingErrors.unsupportedCommand(
                 hook.statement, hook.missing(classFiles).get(0), Versions.spark(), Versions.delta())
-            .sneak();
+            .sneakyThrow();
       }
     }
   }

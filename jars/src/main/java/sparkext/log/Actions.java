@@ -87,7 +87,7 @@ final class Actions {
       parsed = MAPPER.readTree(line);
     } catch (JsonProcessingException broken) {
       String reason = "it has a line that is no JSON: " + broken.getOriginalMessage();
-      throw UsageTrackingErrors.unreadableLog(file.toString(), reason).sneak();
+      throw UsageTrackingErrors.unreadableLog(file.toString(), reason).sneakyThrow();
     }
     for (String kind : LogLines.KINDS) {
       if (parsed.path(kind).isObject()) {

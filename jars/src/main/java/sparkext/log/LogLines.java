@@ -59,7 +59,7 @@ public final class LogLines {
         }
         return lines;
       } catch (IOException unreadable) {
-        throw UsageTrackingException.sneak(unreadable);
+        throw UsageTrackingException.sneakyThrow(unreadable);
       }
     }
     files.forEach(file -> lines.add(new ArrayList<>()));

@@ -92,17 +92,17 @@ public final class LoggedTable {
     for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
       if (cause instanceof ChecksumException) { // it names the file
         String folder = new Path(table, "_delta_log").toString();
-        return UsageTrackingErrors.unreadableLog(folder, firstLine(cause)).sneak();
+        return UsageTrackingErrors.unreadableLog(folder, firstLine(cause)).sneakyThrow();
       }
       if (cause instanceof SparkThrowable known
           && known.getCondition() != null
           && known.getCondition().startsWith("FAILED_READ_FILE")) {
         Throwable reason = cause.getCause() == null ? cause : cause.getCause();
         String path = known.getMessageParameters().get("path");
-        return UsageTrackingErrors.unreadableLog(path, firstLine(reason)).sneak();
+        return UsageTrackingErrors.unreadableLog(path, firstLine(reason)).sneakyThrow();
       }
     }
-    return UsageTrackingException.sneak(failed);
+    return UsageTrackingException.sneakyThrow(failed);
   }
 
   private static String firstLine(Throwable reason) {
@@ -178,7 +178,7 @@ public final class LoggedTable {
     for (Path file : log.jsonFiles()) {
       if (found.isTorn(file) && !(isAudit && commits.contains(file))) {
         throw UsageTrackingErrors.unreadableLog(file.toString(), "it ends with half a line")
-            .sneak();
+            .sneakyThrow();
       }
     }
     return commits.stream().filter(found::isTorn).toList();

@@ -5,7 +5,7 @@ import java.io.Serializable;
 import java.util.List;
 
 /**
- * What becomes of the columns in data files; {@code spark_ext/leave/copy_plan.py} makes and
+ * What becomes of the columns in data files; {@code spark_ext/removal/copy_plan.py} makes and
  * describes it.
  *
  * @param byId whether a file's columns are found by field id

@@ -51,7 +51,7 @@ public final class RuleProcesses {
       List<String> command = RuleProcess.command(python);
       return SHARED.call(command, rules -> rules.ask(question, request), timeoutMillis);
     } catch (InterruptedException interrupted) {
-      throw UsageTrackingException.sneak(interrupted);
+      throw UsageTrackingException.sneakyThrow(interrupted);
     } catch (IOException noJar) {
       throw UsageTrackingErrors.rulesUnavailable(reason(noJar), List.of(python), "none", "", noJar);
     }

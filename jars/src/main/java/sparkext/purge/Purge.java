@@ -97,16 +97,16 @@ final class Purge {
     run(paths, (number, values) -> null, "reads up to " + paths.size() + " footers");
   }
 
-  private List<FileJob.Done> run(Set<String> paths, FileJob.Target target, String doing) {
+  private List<FileJob.TaskResult> run(Set<String> paths, FileJob.Target target, String doing) {
     // Those that Delta works with have no statistics.
     List<AddFile> files =
         LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
     FileJob job = new FileJob(session, configuration, plan, places.table());
-    List<FileJob.Done> done =
+    List<FileJob.TaskResult> done =
         job.run(files, target, doing, CopyProgress.in(session.sparkContext()));
-    for (FileJob.Done one : done) {
+    for (FileJob.TaskResult one : done) {
       if (one.result().way() == DataFile.Way.UNREADABLE) {
-        throw one.refusal().sneak();
+        throw one.refusal().sneakyThrow();
       }
     }
     return done;
@@ -121,7 +121,7 @@ final class Purge {
    */
   void copy(Set<String> paths) {
     try {
-      for (FileJob.Done done :
+      for (FileJob.TaskResult done :
           run(paths, places::target, "purges up to " + paths.size() + " files")) {
         if (done.result().way() == DataFile.Way.COPIED) {
           copies.put(
@@ -137,7 +137,7 @@ final class Purge {
       }
     } catch (Throwable failure) {
       removeAll();
-      throw UsageTrackingException.sneak(failure);
+      throw UsageTrackingException.sneakyThrow(failure);
     } finally {
       places.abortUploads(configuration);
     }

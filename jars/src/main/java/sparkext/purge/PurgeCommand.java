@@ -33,7 +33,7 @@ import sparkext.parquet.ColumnPlan;
  * is found to have them, how that is committed and counted, and files with deletion vectors stay
  * Delta's.
  *
- * <p>What becomes of the columns is decided by {@code spark_ext/leave/copy_plan.py}.
+ * <p>What becomes of the columns is decided by {@code spark_ext/removal/copy_plan.py}.
  *
  * <p>Source: Delta 4.4.0, OptimizeTableCommand.scala, {@code OptimizeExecutor}.
  */
@@ -157,7 +157,7 @@ public final class PurgeCommand {
   private static boolean mayBeTried(Purge purge, Snapshot now) {
     try {
       if (!purge.hasColumnsOf(now)) {
-        throw UsageTrackingException.sneak(
+        throw UsageTrackingException.sneakyThrow(
             DeltaErrors.schemaChangedSinceAnalysis(
                 purge.schema(), now.schema(), /* mentionLegacyFlag= */ false));
       }
@@ -188,7 +188,7 @@ public final class PurgeCommand {
       UnreadFooters.refuse(executor, described);
     }
     if (described != failure) {
-      throw UsageTrackingException.sneak(described);
+      throw UsageTrackingException.sneakyThrow(described);
     }
   }
 

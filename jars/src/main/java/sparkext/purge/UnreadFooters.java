@@ -43,7 +43,7 @@ final class UnreadFooters {
       if (found instanceof UsageTrackingException refusal
           && UNREADABLE.equals(refusal.getCondition())) {
         refusal.addSuppressed(failure);
-        throw refusal.sneak();
+        throw refusal.sneakyThrow();
       }
       failure.addSuppressed(found);
     }

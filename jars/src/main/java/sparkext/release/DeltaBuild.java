@@ -75,7 +75,7 @@ public final class DeltaBuild {
 
   private static RuntimeException refusal(String misfit) {
     return UsageTrackingErrors.unsupportedSparkVersion(Versions.spark(), Versions.delta() + misfit)
-        .sneak();
+        .sneakyThrow();
   }
 
   /** What a class file implements and a class loader has not. */

@@ -67,7 +67,7 @@ public final class JarCopies {
       }
     }
     if (contents.size() > 1) {
-      throw UsageTrackingErrors.severalJars(described).sneak();
+      throw UsageTrackingErrors.severalJars(described).sneakyThrow();
     }
   }
 

@@ -26,7 +26,7 @@ import sparkext.error.UsageTrackingException;
  * InMemoryLogReplay.scala.
  */
 public final class DeltaShims {
-  // Looked up once: a plan that is scanned may ask for commits.
+  // FileDecision up once: a plan that is scanned may ask for commits.
   private static final boolean LOG_FILES_TAKE_TABLE =
       has(DeltaLog.class, "getChangeLogFiles", long.class, Option.class, boolean.class);
   private static final boolean SNAPSHOTS_TAKE_RETENTION =
@@ -74,7 +74,7 @@ public final class DeltaShims {
               .getConstructor(long.class, Option.class)
               .newInstance(Long.MIN_VALUE, Option.empty());
     } catch (ReflectiveOperationException misfit) {
-      throw UsageTrackingException.sneak(misfit);
+      throw UsageTrackingException.sneakyThrow(misfit);
     }
   }
 
@@ -101,9 +101,9 @@ public final class DeltaShims {
           .orElseThrow(() -> new NoSuchMethodException(target.getClass().getName() + "." + name))
           .invoke(target, arguments);
     } catch (InvocationTargetException failed) {
-      throw UsageTrackingException.sneak(failed.getCause());
+      throw UsageTrackingException.sneakyThrow(failed.getCause());
     } catch (ReflectiveOperationException misfit) {
-      throw UsageTrackingException.sneak(misfit);
+      throw UsageTrackingException.sneakyThrow(misfit);
     }
   }
 }

@@ -23,7 +23,7 @@ record Arguments(String function, List<Expression> given) {
   void requireCount(int least, int most) {
     if (count() < least || count() > most) {
       List<Object> counts = List.copyOf(IntStream.rangeClosed(least, most).boxed().toList());
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           QueryCompilationErrors.wrongNumArgsError(
               function, CollectionConverters.asScala(counts).toList(), count(), "", "", ""));
     }
@@ -33,16 +33,16 @@ record Arguments(String function, List<Expression> given) {
   Object value(int place, String parameter, DataType type) {
     Expression argument = given.get(place);
     if (!argument.foldable() || argument.exists(part -> part instanceof RuntimeReplaceable)) {
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           QueryCompilationErrors.nonFoldableArgumentError(function, parameter, type));
     }
     if (!isOf(argument.dataType(), type)) {
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           QueryCompilationErrors.unexpectedInputDataTypeError(function, place + 1, type, argument));
     }
     Object value = argument.eval(null);
     if (value == null) {
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           QueryCompilationErrors.nullArgumentError(function, parameter));
     }
     return value;

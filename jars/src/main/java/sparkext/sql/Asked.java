@@ -28,7 +28,7 @@ record Asked(List<LogicalPlan> relations, Callable<Relation> answer) {
     try {
       return JobNames.ofStatement(SparkSession.active().sparkContext(), callable::call);
     } catch (Exception error) { // Scala declares no checked exception: Delta's are some
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           isLeftAsItIs(error) ? error : UsageTrackingErrors.ofFunction(function, error));
     }
   }

@@ -63,7 +63,7 @@ final class AuditedRelation {
           || isOfKernel(refused)) {
         return null;
       }
-      throw UsageTrackingException.sneak(refused);
+      throw UsageTrackingException.sneakyThrow(refused);
     }
   }
 

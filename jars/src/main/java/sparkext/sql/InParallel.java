@@ -52,9 +52,9 @@ final class InParallel {
       }
       return results;
     } catch (InterruptedException interrupted) {
-      throw UsageTrackingException.sneak(interrupted);
+      throw UsageTrackingException.sneakyThrow(interrupted);
     } catch (ExecutionException ended) {
-      throw UsageTrackingException.sneak(ended.getCause());
+      throw UsageTrackingException.sneakyThrow(ended.getCause());
     } finally {
       threads.shutdownNow();
     }

@@ -100,7 +100,7 @@ final class ListedTables {
     try {
       return NameParts.of(name);
     } catch (Exception noName) { // Scala declares no checked exception
-      throw UsageTrackingErrors.invalidSchemaName(name, noName).sneak();
+      throw UsageTrackingErrors.invalidSchemaName(name, noName).sneakyThrow();
     }
   }
 
@@ -126,7 +126,7 @@ final class ListedTables {
     try {
       addTables(namespace, found);
     } catch (NoSuchNamespaceException missing) {
-      throw UsageTrackingException.sneak(missing);
+      throw UsageTrackingException.sneakyThrow(missing);
     }
     for (List<String> schema : schemas(namespace)) {
       addUnder(schema, found);
@@ -135,7 +135,7 @@ final class ListedTables {
         && !namespace.isEmpty()
         && catalog instanceof SupportsNamespaces schemas
         && !schemas.namespaceExists(namespace.toArray(String[]::new))) {
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           new NoSuchNamespaceException(namespace.toArray(String[]::new)));
     }
     return found;
@@ -166,7 +166,7 @@ final class ListedTables {
     } catch (UnsupportedOperationException flat) { // Unity Catalog's, of a schema
       return List.of();
     } catch (NoSuchNamespaceException missing) {
-      throw UsageTrackingException.sneak(missing);
+      throw UsageTrackingException.sneakyThrow(missing);
     }
   }
 

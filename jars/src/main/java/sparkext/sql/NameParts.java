@@ -35,7 +35,7 @@ final class NameParts {
    */
   static List<String> of(String name) {
     if (name.length() > MAX_LENGTH) {
-      throw UsageTrackingErrors.invalidTableName(name.substring(0, 100) + "..", null).sneak();
+      throw UsageTrackingErrors.invalidTableName(name.substring(0, 100) + "..", null).sneakyThrow();
     }
     List<String> parts;
     try {
@@ -43,11 +43,11 @@ final class NameParts {
           CollectionConverters.asJava(CatalystSqlParser$.MODULE$.parseMultipartIdentifier(name));
     } catch (Exception unreadable) { // Scala declares no checked exception: ParseException is one
       throw unreadable instanceof ParseException
-          ? UsageTrackingErrors.invalidTableName(name, unreadable).sneak()
-          : UsageTrackingException.sneak(unreadable);
+          ? UsageTrackingErrors.invalidTableName(name, unreadable).sneakyThrow()
+          : UsageTrackingException.sneakyThrow(unreadable);
     }
     if (parts.contains("")) {
-      throw UsageTrackingErrors.invalidTableName(name, null).sneak();
+      throw UsageTrackingErrors.invalidTableName(name, null).sneakyThrow();
     }
     return List.copyOf(parts);
   }

@@ -122,7 +122,7 @@ final class NamedTable {
    */
   static NamedTable byPath(SparkSession session, String path) {
     if (path.isEmpty()) {
-      throw UsageTrackingErrors.invalidTableName(path, null).sneak();
+      throw UsageTrackingErrors.invalidTableName(path, null).sneakyThrow();
     }
     Found found = resolve(session, List.of(DELTA, qualified(session, path).toString()));
     DeltaLog log = found.table.deltaLog();
@@ -171,7 +171,7 @@ final class NamedTable {
         .orElseThrow(
             () ->
                 UsageTrackingErrors.invalidSetting(UNSET, session.conf().get(UNSET, ""), "empty")
-                    .sneak());
+                    .sneakyThrow());
   }
 
   /**
@@ -181,7 +181,7 @@ final class NamedTable {
    */
   Snapshot snapshot() {
     if (ambiguity != null) {
-      throw ambiguity.sneak();
+      throw ambiguity.sneakyThrow();
     }
     return snapshot;
   }
@@ -291,7 +291,8 @@ final class NamedTable {
     if (isKernel(found.table())) {
       // Delta's commands do not know it, and what Spark's would change is the catalog.
       String connector = session.conf().get(CONNECTOR, EITHER);
-      throw UsageTrackingErrors.kernelTable(NameParts.name(parts), CONNECTOR, connector).sneak();
+      throw UsageTrackingErrors.kernelTable(NameParts.name(parts), CONNECTOR, connector)
+          .sneakyThrow();
     }
     throw missing(parts);
   }
@@ -306,7 +307,7 @@ final class NamedTable {
   }
 
   private static RuntimeException missing(List<String> parts) {
-    return UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts)).sneak();
+    return UsageTrackingErrors.missingDeltaTable(deltaIdentifier(parts)).sneakyThrow();
   }
 
   private static DeltaTableIdentifier deltaIdentifier(List<String> parts) {
@@ -362,7 +363,7 @@ final class NamedTable {
     if (!qualified(session, path).equals(log.dataPath())) {
       throw UsageTrackingErrors.missingDeltaTable(
               new DeltaTableIdentifier(Option.apply(path), Option.empty()))
-          .sneak();
+          .sneakyThrow();
     }
   }
 }

@@ -15,7 +15,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.LiveFiles;
-import sparkext.leave.LeavingSetting;
+import sparkext.removal.RemovalSetting;
 import sparkext.wire.FunctionColumns;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
@@ -23,10 +23,10 @@ import sparkext.wire.Question.AskedTable;
 import sparkext.wire.Relation;
 
 /**
- * What leaving column mapping costs for many tables.
+ * What removing column mapping costs for many tables.
  *
- * <p>The rows are made in {@code spark_ext/leave/survey.py}; which tables there are, and what their
- * logs say, here.
+ * <p>The rows are made in {@code spark_ext/removal/survey.py}; which tables there are, and what
+ * their logs say, here.
  */
 final class Survey {
   private static final String SURVEY = "column_mapping_survey";
@@ -46,14 +46,14 @@ final class Survey {
    *
    * @param relation null where it cannot be read
    */
-  private record Looked(AskedTable table, LogicalPlan relation) {}
+  private record FileDecision(AskedTable table, LogicalPlan relation) {}
 
   /** A table to look at, or why it cannot be. */
   private record Wanted(String name, Supplier<NamedTable> table, TableFailure failure) {}
 
   private Survey(SparkSession session) {
     this.session = session;
-    this.removal = LeavingSetting.of(session).value();
+    this.removal = RemovalSetting.of(session).value();
   }
 
   /**
@@ -130,9 +130,9 @@ final class Survey {
     int from = 0;
     do {
       int to = Math.min(wanted.size(), from + MAX_TABLES);
-      List<Looked> looked =
+      List<FileDecision> looked =
           InParallel.map(session, wanted.subList(from, to), this::looked, Survey::unreadable);
-      looked.stream().map(Looked::relation).filter(Objects::nonNull).forEach(all::add);
+      looked.stream().map(FileDecision::relation).filter(Objects::nonNull).forEach(all::add);
       for (List<AskedTable> question : questions(looked)) {
         rows.addAll(MetadataRules.relation(SURVEY, new Question.Survey(question)).rows());
       }
@@ -142,7 +142,7 @@ final class Survey {
     return new Asked(all, () -> answer);
   }
 
-  private Looked looked(Wanted wanted) {
+  private FileDecision looked(Wanted wanted) {
     if (wanted.failure != null) {
       return unreadable(wanted, wanted.failure);
     }
@@ -153,7 +153,7 @@ final class Survey {
     Question facts =
         new Question.TableFacts(
             name, snapshot, LiveFiles.count(snapshot), removal, /* exact= */ null);
-    return new Looked(new AskedTable(name, facts.json(), null, null), table.folder());
+    return new FileDecision(new AskedTable(name, facts.json(), null, null), table.folder());
   }
 
   /** Throws what refuses a query of the table alone, which would refuse the survey as a whole. */
@@ -164,15 +164,15 @@ final class Survey {
     Dataset$.MODULE$.ofRows(session, query).queryExecution().optimizedPlan();
   }
 
-  private static Looked unreadable(Wanted wanted, TableFailure failure) {
-    return new Looked(
+  private static FileDecision unreadable(Wanted wanted, TableFailure failure) {
+    return new FileDecision(
         new AskedTable(wanted.name, null, failure.condition(), failure.message()), null);
   }
 
-  private static List<List<AskedTable>> questions(List<Looked> tables) {
+  private static List<List<AskedTable>> questions(List<FileDecision> tables) {
     List<List<AskedTable>> questions = new ArrayList<>(List.of(new ArrayList<>()));
     int text = 0;
-    for (Looked looked : tables) {
+    for (FileDecision looked : tables) {
       AskedTable table = looked.table();
       int more = table.facts() == null ? 0 : table.facts().length();
       if (text > 0 && text + more > MAX_TEXT) {

@@ -74,7 +74,8 @@ final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPla
 
   private String text(Object element) {
     if (element == null) {
-      throw UsageTrackingException.sneak(QueryCompilationErrors.nullArgumentError(name, "tables"));
+      throw UsageTrackingException.sneakyThrow(
+          QueryCompilationErrors.nullArgumentError(name, "tables"));
     }
     return element.toString();
   }

@@ -66,7 +66,7 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
         if (!read.schema().equals(schema)) {
           throw UsageTrackingErrors.malformedAnswer(
                   "has the columns " + read.schema().toDDL() + " and not " + schema.toDDL(), null)
-              .sneak();
+              .sneakyThrow();
         }
         rows = read.rows();
       }

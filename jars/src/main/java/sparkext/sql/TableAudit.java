@@ -34,7 +34,7 @@ public final class TableAudit {
     LogicalPlan relation = AuditedRelation.of(session, parts, place.path());
     LoggedTable table = new LoggedTable(session, place.configuration(), place.path(), List.of());
     if (table.isMissing()) {
-      throw NamedTable.missing(name).sneak();
+      throw NamedTable.missing(name).sneakyThrow();
     }
     return new Asked(
         List.of(relation),

@@ -20,7 +20,7 @@ record TableFailure(String condition, String message) {
   /** Of an error; throws it where it says that nobody wants to know of any table any more. */
   static TableFailure of(Throwable error) {
     if (isStop(error)) {
-      throw UsageTrackingException.sneak(error);
+      throw UsageTrackingException.sneakyThrow(error);
     }
     Throwable described = UsageTrackingErrors.described(error);
     return described instanceof SparkThrowable spark

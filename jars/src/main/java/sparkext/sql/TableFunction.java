@@ -22,10 +22,10 @@ import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.files.LiveFiles;
-import sparkext.leave.LeavingCommand;
-import sparkext.leave.LeavingSetting;
 import sparkext.log.TableLog;
 import sparkext.release.Versions;
+import sparkext.removal.RemovalCommand;
+import sparkext.removal.RemovalSetting;
 import sparkext.wire.FunctionColumns;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
@@ -45,7 +45,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static final List<TableFunction> ALL =
       List.of(
           new TableFunction("column_mapping", null, of(TableFunction::columns)),
-          new TableFunction("column_mapping_exit", option("exact"), of(TableFunction::exits)),
+          new TableFunction("column_mapping_removal", option("exact"), of(TableFunction::stages)),
           new TableFunction(NAMED, option("isPath"), TableFunction::named),
           logged("column_mapping_history"),
           logged("column_mapping_status"),
@@ -138,17 +138,17 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return MetadataRules.relation("column_mapping", new Question.TableAndLog(snapshot, log));
   }
 
-  private static Relation exits(SparkSession session, NamedTable table, Object exact)
+  private static Relation stages(SparkSession session, NamedTable table, Object exact)
       throws UsageTrackingException {
     Snapshot snapshot = table.snapshot();
     return MetadataRules.relation(
-        "column_mapping_exit",
+        "column_mapping_removal",
         new Question.TableFacts(
             table.sqlName(),
             snapshot,
             LiveFiles.count(snapshot),
-            LeavingSetting.of(session).value(),
-            (boolean) exact ? LeavingCommand.count(session, snapshot) : null));
+            RemovalSetting.of(session).value(),
+            (boolean) exact ? RemovalCommand.count(session, snapshot) : null));
   }
 
   /** For {@code spark_ext.UsageTracking}, which sees there whether the jar is of its version. */

@@ -99,7 +99,7 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
     } catch (ReflectiveOperationException unknown) {
       // A later one: its refusal says how to reach the table.
       NamedTable.of(session, given, found);
-      throw UsageTrackingException.sneak(unknown);
+      throw UsageTrackingException.sneakyThrow(unknown);
     }
   }
 

@@ -52,7 +52,7 @@ final class UnresolvedAnswer extends LogicalPlan {
 
   @Override
   public Seq<Attribute> output() {
-    throw UsageTrackingException.sneak(new UnresolvedException("output"));
+    throw UsageTrackingException.sneakyThrow(new UnresolvedException("output"));
   }
 
   @Override

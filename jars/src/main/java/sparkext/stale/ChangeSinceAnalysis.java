@@ -61,7 +61,7 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
 
   private void require(boolean isRight) {
     if (!isRight) {
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           DeltaErrors.schemaChangedSinceAnalysis(
               analysed.metadata().schema(),
               newest.metadata().schema(),
@@ -96,7 +96,7 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
   }
 
   private boolean columnsWereAdded() {
-    return !haveSameSchema() && columns(analysed).lackSomeOf(columns(newest));
+    return !haveSameSchema() && columns(analysed).lacksColumnsOf(columns(newest));
   }
 
   private boolean haveSameRowTracking() {

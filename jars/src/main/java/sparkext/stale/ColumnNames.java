@@ -46,7 +46,7 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   boolean readFilesOf(ColumnNames other) {
     boolean haveIds = mode.equals(IdMapping$.MODULE$);
     return haveIds == other.mode.equals(IdMapping$.MODULE$)
-        && areIn(
+        && isSubsetOf(
             schema,
             other.schema,
             (here, there) ->
@@ -57,8 +57,8 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   }
 
   /** Whether the other has each column under the same name, in the table and in files. */
-  boolean areIn(ColumnNames other) {
-    return areIn(
+  boolean isSubsetOf(ColumnNames other) {
+    return isSubsetOf(
         schema,
         other.schema,
         (here, there) -> nameInFiles(here).equals(other.nameInFiles(there)),
@@ -101,13 +101,14 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   }
 
   /** Whether the other has columns that are not here. */
-  boolean lackSomeOf(ColumnNames other) {
-    return !areIn(other.schema, schema, (here, there) -> true, ANY_TYPES);
+  boolean lacksColumnsOf(ColumnNames other) {
+    return !isSubsetOf(other.schema, schema, (here, there) -> true, ANY_TYPES);
   }
 
   /** Whether each column has its own name in the files. */
   boolean areOwn() {
-    return areIn(schema, schema, (here, same) -> nameInFiles(here).equals(here.name()), ANY_TYPES);
+    return isSubsetOf(
+        schema, schema, (here, same) -> nameInFiles(here).equals(here.name()), ANY_TYPES);
   }
 
   boolean areMapped() {
@@ -119,7 +120,7 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   }
 
   /** Whether each field of a type is in another of the same name that passes, and so its type. */
-  private static boolean areIn(
+  private static boolean isSubsetOf(
       DataType here,
       DataType there,
       BiPredicate<StructField, StructField> fields,
@@ -130,17 +131,18 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
               field ->
                   named(other, field.name())
                       .filter(found -> fields.test(field, found))
-                      .filter(found -> areIn(field.dataType(), found.dataType(), fields, types))
+                      .filter(
+                          found -> isSubsetOf(field.dataType(), found.dataType(), fields, types))
                       .isPresent());
     }
     if (here instanceof ArrayType array && there instanceof ArrayType other) {
       return types.test(here, there)
-          && areIn(array.elementType(), other.elementType(), fields, types);
+          && isSubsetOf(array.elementType(), other.elementType(), fields, types);
     }
     if (here instanceof MapType map && there instanceof MapType other) {
       return types.test(here, there)
-          && areIn(map.keyType(), other.keyType(), fields, types)
-          && areIn(map.valueType(), other.valueType(), fields, types);
+          && isSubsetOf(map.keyType(), other.keyType(), fields, types)
+          && isSubsetOf(map.valueType(), other.valueType(), fields, types);
     }
     return types.test(here, there);
   }

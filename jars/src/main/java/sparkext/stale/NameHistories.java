@@ -196,7 +196,7 @@ final class NameHistories {
             log, first, log.getInitialCatalogTable(), /* failOnDataLoss= */ true);
     while (first + commits.size() <= last) {
       if (!files.hasNext()) {
-        throw UsageTrackingException.sneak(
+        throw UsageTrackingException.sneakyThrow(
             DeltaErrors.failOnDataLossException(first + commits.size(), last));
       }
       commits.add(files.next()._2().getPath());

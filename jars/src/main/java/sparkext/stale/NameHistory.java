@@ -112,7 +112,7 @@ final class NameHistory {
       }
       if (isLeft(i)
           && !states.get(i - 1).isUnused()
-          && !readers.areIn(states.get(i - 1).columns())) {
+          && !readers.isSubsetOf(states.get(i - 1).columns())) {
         return OptionalLong.of(states.get(i).version());
       }
       if (isBroughtBack(i) && !hasTheColumnsOfBeforeLeaving(i - 1)) {
@@ -127,7 +127,7 @@ final class NameHistory {
     for (int i = last; i > 0; i--) {
       if (isLeft(i)) {
         ColumnNames mapped = states.get(i - 1).columns();
-        return !mapped.lackSomeOf(states.get(last).columns());
+        return !mapped.lacksColumnsOf(states.get(last).columns());
       }
     }
     return false;

@@ -71,7 +71,7 @@ public final class ReusedNames {
 
   private static void refuse(Changes changes, long version) {
     boolean isInRange = version <= changes.end;
-    throw UsageTrackingException.sneak(
+    throw UsageTrackingException.sneakyThrow(
         DeltaErrors.blockBatchCdfReadWithIncompatibleSchemaChange(
             changes.start,
             changes.end,
@@ -97,7 +97,7 @@ public final class ReusedNames {
             : isMisledFrom((long) arguments[0], stream);
     if (isMisled) {
       StructType schema = stream.snapshotAtSourceInit().metadata().schema();
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           new DeltaStreamingNonAdditiveSchemaIncompatibleException(
               schema,
               schema,
@@ -152,7 +152,7 @@ public final class ReusedNames {
       Snapshot snapshot = DeltaShims.getSnapshotAt(log, version, log.getInitialCatalogTable());
       return new State(version, "", snapshot.protocol(), snapshot.metadata());
     } catch (Exception unreadable) {
-      throw UsageTrackingException.sneak(
+      throw UsageTrackingException.sneakyThrow(
           DeltaErrors.failedToGetSnapshotDuringColumnMappingStreamingReadCheck(unreadable));
     }
   }

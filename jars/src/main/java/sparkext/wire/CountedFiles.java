@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.wire;
 
-/** What leaving column mapping does to each file of a table, as their footers tell. */
+/** What removing column mapping does to each file of a table, as their footers tell. */
 public record CountedFiles(Count kept, Count copied, Count rewritten) {
   /** How many files, and their size in bytes. */
   public record Count(long numFiles, long sizeInBytes) {

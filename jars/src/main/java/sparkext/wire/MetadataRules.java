@@ -74,22 +74,22 @@ public final class MetadataRules {
       decision.warning().ifPresent(warning -> LOG.warn("{}: {}", log.dataPath(), warning));
       return decision.metadata();
     } catch (UsageTrackingException refused) {
-      throw refused.sneak();
+      throw refused.sneakyThrow();
     }
   }
 
   /**
-   * How a table may leave column mapping.
+   * How a table may remove column mapping.
    *
    * @throws UsageTrackingException a failure of the rules
    */
-  public static Leaving leaving(Protocol protocol, Metadata metadata) {
+  public static Removal removal(Protocol protocol, Metadata metadata) {
     try {
       Question question =
-          new Question.Leaving(TableMetadata.of(metadata), TableProtocol.of(protocol));
-      return AnswerJson.record(RuleProcesses.ask("leaving", question.json()), Leaving.class);
+          new Question.Removal(TableMetadata.of(metadata), TableProtocol.of(protocol));
+      return AnswerJson.record(RuleProcesses.ask("removal", question.json()), Removal.class);
     } catch (UsageTrackingException refused) {
-      throw refused.sneak();
+      throw refused.sneakyThrow();
     }
   }
 
@@ -104,7 +104,7 @@ public final class MetadataRules {
       Question question = new Question.Purge(TableMetadata.of(metadata));
       return AnswerJson.record(RuleProcesses.ask("purge", question.json()), Purge.class).plan();
     } catch (UsageTrackingException refused) {
-      throw refused.sneak();
+      throw refused.sneakyThrow();
     }
   }
 
@@ -137,7 +137,8 @@ public final class MetadataRules {
     return switch (value.strip().toLowerCase(Locale.ROOT)) {
       case "true" -> true;
       case "false" -> false;
-      default -> throw UsageTrackingErrors.invalidSetting(key, value, "true or false").sneak();
+      default ->
+          throw UsageTrackingErrors.invalidSetting(key, value, "true or false").sneakyThrow();
     };
   }
 }

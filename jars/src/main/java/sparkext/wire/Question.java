@@ -20,8 +20,8 @@ public sealed interface Question {
       TableMetadata old, TableMetadata proposed, TableMetadata assigned, CommitContext commit)
       implements Question {}
 
-  /** How a table may leave column mapping. */
-  record Leaving(TableMetadata table, TableProtocol protocol) implements Question {}
+  /** How a table may remove column mapping. */
+  record Removal(TableMetadata table, TableProtocol protocol) implements Question {}
 
   /** What becomes of the columns in the files of a table that is purged of dropped ones. */
   record Purge(TableMetadata table) implements Question {}

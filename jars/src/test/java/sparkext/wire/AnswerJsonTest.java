@@ -30,7 +30,7 @@ class AnswerJsonTest {
         "{\"free\": false, \"plan\": {\"byId\": true}}",
       })
   void anotherShapeIsNoAnswer(String text) {
-    assertThatThrownBy(() -> AnswerJson.record(text, Leaving.class))
+    assertThatThrownBy(() -> AnswerJson.record(text, Removal.class))
         .isInstanceOfSatisfying(
             UsageTrackingException.class,
             error ->
@@ -45,8 +45,8 @@ class AnswerJsonTest {
 
   @Test
   void leavingIsFreeOrHasAPlan() throws UsageTrackingException {
-    Leaving free = AnswerJson.record("{\"free\": true, \"plan\": null}", Leaving.class);
-    Leaving costly = AnswerJson.record("{\"free\": false, \"plan\": " + PLAN + "}", Leaving.class);
+    Removal free = AnswerJson.record("{\"free\": true, \"plan\": null}", Removal.class);
+    Removal costly = AnswerJson.record("{\"free\": false, \"plan\": " + PLAN + "}", Removal.class);
 
     assertThat(free.isFree()).isTrue();
     assertThat(free.plan()).isEmpty();

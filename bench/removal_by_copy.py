@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long removing column mapping takes where files are copied: ours, Delta's rewrite, `cp -r`.
+
+Each table is written once and copied by hard links for both sides. Ours: the tracked copy in a
+session with the plugin; with all names `col-<uuid>` it is not tracked. Delta's: the untracked copy
+in a plain session. In turns, in one run, on one disk.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties
+from remote import Remote, both_sessions, one_session
+from report import Figure, Report, in_seconds, machine, table
+from rich.table import Table
+
+COLUMNS = 10
+BYTES_PER_ROW = 8 * COLUMNS  # random doubles, which do not compress
+FILE_MB = 64
+# How often each size is measured, and how often Delta's rewrite of it.
+SIZES_MB = {100: (5, 5), 1_000: (5, 3), 5_000: (3, 1)}
+FILE_COUNTS = (10, 1_000, 10_000)
+SMALL_FILES = 100_000
+YOUNG_MB = 800
+# How many sessions have a first removal, and how many removals follow it in each.
+YOUNG_SESSIONS, LATER = 3, 3
+PICTURE = Path(__file__).parents[1] / "docs" / "removal-by-copy.png"
+COPY = "SET spark.sparkext.columnMapping.removal = copy"
+NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What happened to the columns before."""
+
+    name: str
+    changes: tuple[str, ...]
+    mapped_from_start: bool = False
+
+
+CASES = (
+    Case("one column renamed", ("RENAME COLUMN c1 TO d1",)),
+    Case("one of ten dropped", ("DROP COLUMN c1",)),
+    Case("all names col-<uuid>", (), mapped_from_start=True),
+)
+CLEAN = Case("nothing to do", ("RENAME COLUMN x0 TO y", "RENAME COLUMN y TO x0"))
+SMALL = Case("one column renamed, small files", ("RENAME COLUMN x0 TO y",))
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Median seconds at one size of table."""
+
+    case: str
+    files: int
+    megabytes: float
+    ours: float
+    delta: float
+    cp: float
+    floor: float
+    """Of a statement on the same table that only sets a property."""
+    last_look: float
+    """From the last look at the table to the commit, which others must not overtake."""
+
+
+@dataclass(frozen=True)
+class Young:
+    """Median seconds in sessions of their own."""
+
+    first: float
+    """A removal that is the session's first statement."""
+    later: float
+    """The removals after it."""
+    plain: float
+    """A statement that sets a property, as the first one of a plain session."""
+
+
+def run(folder: Path) -> Report:
+    with both_sessions(folder) as (ours, plain):
+        sizes = by_size(ours, plain, folder)
+        counts = by_files(ours, plain, folder)
+        small = of_small_files(ours, plain, folder)
+    young = in_young_sessions(folder)
+    draw(sizes, counts, PICTURE)
+    return Report(
+        "leaving by copies, medians",
+        figures(sizes, counts, small, young),
+        [as_table([*sizes, *counts, small])],
+    )
+
+
+def figures(
+    sizes: list[Leaving], counts: list[Leaving], small: Leaving, young: Young
+) -> list[Figure]:
+    large = [row for row in sizes if row.megabytes > 900]
+    (thousand,) = (row for row in counts if row.files == 1_000)
+    return [
+        *map(over_cp, large),
+        until_commit(sizes[-1], 2),
+        until_commit(small, 10),
+        *map(over_delta, large),
+        in_all("ours, 1,000 clean files", thousand, 2),
+        in_all(f"ours, {small.files:,} small files copied", small, 12),
+        # Plain Delta's first statement alone takes three times as long as a later removal.
+        Figure(
+            f"first of a session - plain Delta's first SET TBLPROPERTIES, {YOUNG_MB:,} MB",
+            in_seconds(young.first),
+            in_seconds(young.plain),
+            young.first - young.plain,
+            young.later,
+            "s",
+        ),
+    ]
+
+
+def over_cp(row: Leaving) -> Figure:
+    """What is not the statement's own, beside `cp -r`."""
+    what = f"(ours - a statement) / cp -r, {row.case}, {row.megabytes:,.0f} MB"
+    return ratio(what, row.ours - row.floor, row.cp, 1.3)
+
+
+def over_delta(row: Leaving) -> Figure:
+    return ratio(f"ours / Delta's, {row.case}, {row.megabytes:,.0f} MB", row.ours, row.delta, 1 / 8)
+
+
+def ratio(what: str, ours: float, other: float, limit: float) -> Figure:
+    return Figure(what, in_seconds(ours), in_seconds(other), ours / other, limit)
+
+
+def until_commit(row: Leaving, limit: float) -> Figure:
+    what = f"last look to commit, {row.files:,} files, {row.megabytes:,.0f} MB"
+    return Figure(what, in_seconds(row.last_look), "", row.last_look, limit, "s")
+
+
+def in_all(what: str, row: Leaving, limit: float) -> Figure:
+    return Figure(what, in_seconds(row.ours), in_seconds(row.delta), row.ours, limit, "s")
+
+
+def as_table(rows: list[Leaving]) -> Table:
+    """How long leaving takes at each size."""
+    times = ("ours", "a statement", "Delta's", "cp -r", "ours / cp", "Delta's / ours")
+    return table(
+        "removing column mapping by copies",
+        ("case", "files", "data", *times),
+        (
+            (
+                row.case,
+                f"{row.files:,}",
+                f"{row.megabytes:,.1f} MB",
+                *map(in_seconds, (row.ours, row.floor, row.delta, row.cp)),
+                f"{row.ours / row.cp:.2f}",
+                f"{row.delta / row.ours:.1f}",
+            )
+            for row in rows
+        ),
+        to_the_left=("case",),
+    )
+
+
+def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Leaving]:
+    """Each case at 100 MB, 1 GB and 5 GB, in files of 64 MB."""
+    found = []
+    for megabytes, (repeats, rewrites) in SIZES_MB.items():
+        for mapped in (False, True):
+            original = folder / f"{megabytes}-{mapped}"
+            write(plain, original, megabytes, mapped=mapped)
+            for case in CASES:
+                if case.mapped_from_start == mapped:
+                    found.append(measured(ours, plain, original, case, repeats, rewrites))
+            shutil.rmtree(original)
+    return found
+
+
+def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Leaving]:
+    """The flag is true and all files are clean, at 10, 1,000 and 10,000 files of a hundred rows."""
+    found = []
+    for count in FILE_COUNTS:
+        original = folder / f"files-{count}"
+        of_files(plain, original, count)
+        found.append(measured(ours, plain, original, CLEAN, repeats=3, rewrites=3))
+        shutil.rmtree(original)
+    return found
+
+
+def of_small_files(ours: Remote, plain: Remote, folder: Path) -> Leaving:
+    """A hundred rows a file, each of which is copied."""
+    original = folder / "small"
+    of_files(plain, original, SMALL_FILES)
+    found = measured(ours, plain, original, SMALL, repeats=2, rewrites=1)
+    shutil.rmtree(original)
+    return found
+
+
+def in_young_sessions(folder: Path) -> Young:
+    """Measures sessions that are opened to remove column mapping."""
+    original = folder / "young"
+    names = [f"{n}-{m}" for n in range(YOUNG_SESSIONS) for m in range(LATER + 1)]
+    with one_session("plugin", folder / "young-maker") as maker:
+        write(maker, original, YOUNG_MB, mapped=False)
+        for name in names:
+            prepare(maker, original, folder / f"young-{name}", CASES[0], is_tracked=True)
+            set_properties(maker, folder / f"young-{name}", "'a' = 'warm'")
+    with one_session("plain", folder / "young-plain-maker") as maker:
+        for number in range(YOUNG_SESSIONS):
+            prepare(maker, original, folder / f"plain-{number}", CASES[0], is_tracked=False)
+            set_properties(maker, folder / f"plain-{number}", "'a' = 'warm'")
+    os.sync()
+    firsts, laters, plains = [], [], []
+    for number in range(YOUNG_SESSIONS):
+        paths = [folder / f"young-{number}-{place}" for place in range(LATER + 1)]
+        with one_session("plugin", folder / f"young-session-{number}") as session:
+            first, *later = (set_properties(session, path, NO_MODE) for path in paths)
+        with one_session("plain", folder / f"young-plain-{number}") as session:
+            plains.append(set_properties(session, folder / f"plain-{number}", "'a' = 'first'"))
+        firsts.append(first)
+        laters += later
+        for path in paths:
+            shutil.rmtree(path)
+        os.sync()
+    shutil.rmtree(original)
+    return Young(*map(statistics.median, (firsts, laters, plains)))
+
+
+def write(session: Remote, path: Path | str, megabytes: int, *, mapped: bool) -> None:
+    """Writes a table of about this size."""
+    doubles = ", ".join(f"rand({seed}) AS c{seed}" for seed in range(COLUMNS))
+    properties = f"TBLPROPERTIES ({NAME_MODE})" if mapped else ""
+    files = max(2, megabytes // FILE_MB)
+    session.sql(
+        f"CREATE TABLE delta.`{path}` USING delta {properties} AS"
+        f" SELECT {doubles} FROM range(0, {megabytes * 1_000_000 // BYTES_PER_ROW}, 1, {files})"
+    )
+
+
+def measured(
+    ours: Remote, plain: Remote, original: Path, case: Case, repeats: int, rewrites: int
+) -> Leaving:
+    """Measures on copies of a table, once more than asked: the first is left out.
+
+    One rewrite is all there is where no more are asked for.
+    """
+    files = [path for path in original.rglob("*.parquet") if "_delta_log" not in path.parts]
+    floors, looks = [], []
+
+    def left_by_us(path: Path) -> float:
+        floor, seconds = leave(ours, original, path, case, by_us=True)
+        floors.append(floor)
+        looks.append(ours.last_look())
+        return seconds
+
+    sides: dict[str, Callable[[Path], float]] = {
+        "ours": left_by_us,
+        "delta": lambda path: leave(plain, original, path, case, by_us=False)[1],
+        "cp": lambda path: copied(original, path),
+    }
+    seconds: dict[str, list[float]] = {side: [] for side in sides}
+    rounds = {"ours": repeats + 1, "delta": rewrites + (rewrites > 1), "cp": repeats + 1}
+    for round_ in range(repeats + 1):
+        for side in (side for side in sides if round_ < rounds[side]):
+            folder = Path(tempfile.mkdtemp(dir=original.parent))
+            seconds[side].append(sides[side](folder / "t"))
+            shutil.rmtree(folder)
+    medians = {side: statistics.median(all_[1:] or all_) for side, all_ in seconds.items()}
+    size = sum(file.stat().st_size for file in files) / 1e6
+    floor, last_look = (statistics.median(values[1:]) for values in (floors, looks))
+    return Leaving(case.name, len(files), size, floor=floor, last_look=last_look, **medians)
+
+
+def leave(
+    session: Remote, original: Path, path: Path, case: Case, *, by_us: bool
+) -> tuple[float, float]:
+    """Seconds of a statement that sets a property, and of the one that switches mapping off."""
+    is_tracked = by_us and not case.mapped_from_start
+    prepare(session, original, path, case, is_tracked=is_tracked)
+    # The first statement after a change of schema is slow, whatever it is.
+    set_properties(session, path, "'a' = 'warm'")
+    floor = set_properties(session, path, "'a' = 'floor'")
+    if by_us and not is_tracked:
+        session.sql(COPY)
+    os.sync()  # what was written before is not to slow this down
+    seconds = set_properties(session, path, NO_MODE)
+    if by_us and not is_tracked:
+        session.sql(NO_SETTING)
+    return floor, seconds
+
+
+def prepare(session: Remote, original: Path, path: Path, case: Case, *, is_tracked: bool) -> None:
+    """Makes a table of hard links, and changes its columns."""
+    shutil.copytree(original, path, copy_function=os.link)
+    if is_tracked:
+        set_properties(session, path, TRACKED)
+    if not case.mapped_from_start:
+        set_properties(session, path, NAME_MODE)
+    for change in case.changes:
+        session.sql(f"ALTER TABLE delta.`{path}` {change}")
+
+
+def copied(original: Path, path: Path) -> float:
+    """Seconds of `cp -r`."""
+    os.sync()
+    started = time.perf_counter()
+    subprocess.run(["cp", "-r", str(original), str(path)], check=True)
+    return time.perf_counter() - started
+
+
+def draw(sizes: list[Leaving], counts: list[Leaving], path: Path) -> None:
+    """Both as a PNG: bars by case at each size, and curves by the number of files."""
+    import matplotlib.figure
+
+    figure = matplotlib.figure.Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for case, style in zip(CASES, ("o-", "s-", "^-"), strict=True):
+        rows = [row for row in sizes if row.case == case.name]
+        along = [row.megabytes for row in rows]
+        left.plot(along, [row.delta for row in rows], style, color="C0")
+        left.plot(along, [row.ours for row in rows], style, color="C1", label=case.name)
+    along = [row.megabytes for row in sizes if row.case == CASES[0].name]
+    left.plot(along, [row.cp for row in sizes if row.case == CASES[0].name], "--", color="C2")
+    left.set(xscale="log", yscale="log", xlabel="MB of data", ylabel="seconds")
+    left.legend(fontsize="small")
+    along = [row.files for row in counts]
+    right.plot(along, [row.delta for row in counts], "o-", label="plain Delta (rewrite)")
+    right.plot(along, [row.ours for row in counts], "o-", label="spark-ext")
+    right.plot(along, [row.cp for row in counts], "--", label="cp -r")
+    right.set(xscale="log", yscale="log", xlabel="files of 100 rows, nothing to do")
+    right.legend(fontsize="small")
+    for axes in (left, right):
+        axes.grid(visible=True, which="major", alpha=0.3)
+    figure.suptitle(f"Removing column mapping by copying ({machine()})", fontsize="medium")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=110)
+    print(f"Drew {path}")

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long removing column mapping takes: ours, Delta's, and an unrelated statement's.
+
+Each table is made once, copied by hard links for both sides, and mapped by ALTER, which touches no
+file. Ours: the tracked copy in a session with the plugin. Delta's: the untracked copy in a plain
+one. The floor: `SET TBLPROPERTIES ('a' = ..)` on the tracked copy, before each of ours.
+
+Both are measured after two statements that changed no mode: the first one after a change of the
+mode takes plain Delta half a second more, in which jobs of ours would not show.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties, write
+from remote import Remote, both_sessions
+from report import Figure, Report, machine, milliseconds, table
+from rich.table import Table
+
+PAIRS = 9
+REWRITES = 3
+BYTES_PER_ROW = 36  # an id and four random doubles, which do not compress
+FILES_OF_SIZES = 10
+SIZES_MB = (10, 100, 1000)
+# How often Delta's rewrite of each is measured.
+FILE_COUNTS = {10: REWRITES, 1_000: REWRITES, 10_000: REWRITES, 100_000: 1}
+PICTURE = Path(__file__).parents[1] / "docs" / "removal-by-metadata.png"
+OVER_FLOOR = 1.1
+OVER_DELTA = 1 / 50
+
+
+@dataclass(frozen=True)
+class Disabling:
+    """Median seconds at one size of table."""
+
+    files: int
+    megabytes: float
+    floor: float
+    ours: float
+    delta: float
+    over_floor: float  # ours / floor, median of pairs
+
+
+def run(folder: Path) -> Report:
+    with both_sessions(folder) as (ours, plain):
+        sizes = by_size(ours, plain, folder)
+        counts = by_files(ours, plain, folder)
+    draw(sizes, counts, PICTURE)
+    return Report(f"{PAIRS} pairs, medians", figures(sizes, counts), [as_table([*sizes, *counts])])
+
+
+def figures(sizes: list[Disabling], counts: list[Disabling]) -> list[Figure]:
+    largest = sizes[-1]
+    return [
+        *(
+            Figure(
+                f"ours / floor, {row.files} files, {row.megabytes:.0f} MB",
+                milliseconds(row.ours),
+                milliseconds(row.floor),
+                row.over_floor,
+                OVER_FLOOR,
+            )
+            for row in (*sizes, *counts)
+        ),
+        Figure(
+            f"ours / Delta's, {largest.megabytes:.0f} MB",
+            milliseconds(largest.ours),
+            milliseconds(largest.delta),
+            largest.ours / largest.delta,
+            OVER_DELTA,
+        ),
+    ]
+
+
+def as_table(rows: list[Disabling]) -> Table:
+    """How long switching off takes at each size."""
+    return table(
+        "removing column mapping",
+        ("files", "data", "floor", "ours", "Delta's", "Delta's / ours"),
+        (
+            (
+                f"{row.files:,}",
+                f"{row.megabytes:.1f} MB",
+                milliseconds(row.floor),
+                milliseconds(row.ours),
+                milliseconds(row.delta),
+                f"{row.delta / row.ours:.1f}",
+            )
+            for row in rows
+        ),
+    )
+
+
+def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
+    """At 10 MB, 100 MB and 1 GB, in ten files each."""
+    return [
+        measured(ours, plain, folder, partial(of_size, plain, megabytes=megabytes))
+        for megabytes in SIZES_MB
+    ]
+
+
+def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
+    """At 10 to 100,000 files of a hundred rows."""
+    return [
+        measured(ours, plain, folder, partial(of_files, plain, count=count), rewrites)
+        for count, rewrites in FILE_COUNTS.items()
+    ]
+
+
+def of_size(session: Remote, path: Path, megabytes: int) -> None:
+    """Writes a table of about this size."""
+    write(session, path, megabytes * 1_000_000 // BYTES_PER_ROW, FILES_OF_SIZES)
+
+
+def measured(
+    ours: Remote,
+    plain: Remote,
+    folder: Path,
+    make: Callable[[Path], None],
+    num_rewrites: int = REWRITES,
+) -> Disabling:
+    """Makes a table and measures on copies of it."""
+    # A path of its own: sessions remember what was at a path.
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    original, tracked = folder / "original", folder / "tracked"
+    make(original)
+    shutil.copytree(original, tracked, copy_function=os.link)
+    files = list(original.rglob("*.parquet"))
+    size = sum(file.stat().st_size for file in files) / 1e6
+    # A checkpoint would be written by one of the statements that are compared.
+    set_properties(ours, tracked, f"{TRACKED}, 'delta.checkpointInterval' = '1000'")
+    pairs = [pair(ours, tracked, number) for number in range(PAIRS + 1)][1:]
+    rewrites = [rewrite(plain, original, folder / f"untracked-{n}") for n in range(num_rewrites)]
+    shutil.rmtree(folder)
+    floors, left = zip(*pairs, strict=True)
+    return Disabling(
+        files=len(files),
+        megabytes=size,
+        floor=statistics.median(floors),
+        ours=statistics.median(left),
+        delta=statistics.median(rewrites),
+        over_floor=statistics.median(b / a for a, b in pairs),
+    )
+
+
+def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
+    """Seconds of the floor and of leaving, one after the other."""
+    set_properties(session, path, NAME_MODE)
+    for warm in range(2):
+        set_properties(session, path, f"'a' = 'warm {number}.{warm}'")
+    floor = set_properties(session, path, f"'a' = '{number}'")
+    return floor, set_properties(session, path, NO_MODE)
+
+
+def rewrite(session: Remote, original: Path, path: Path) -> float:
+    """Seconds of leaving Delta's way on a fresh copy: a rewrite packs small files together."""
+    shutil.copytree(original, path, copy_function=os.link)
+    set_properties(session, path, NAME_MODE)
+    seconds = set_properties(session, path, NO_MODE)
+    shutil.rmtree(path)
+    return seconds
+
+
+def draw(sizes: list[Disabling], counts: list[Disabling], path: Path) -> None:
+    """Both curves as a PNG."""
+    import matplotlib.figure
+
+    figure = matplotlib.figure.Figure(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axes, rows, along, label in (
+        (left, sizes, [row.megabytes for row in sizes], "MB of data, 10 files"),
+        (right, counts, [row.files for row in counts], "files of 100 rows"),
+    ):
+        axes.plot(along, [row.delta for row in rows], "o-", label="plain Delta (rewrite)")
+        axes.plot(along, [row.ours for row in rows], "o-", label="spark-ext (metadata)")
+        axes.plot(along, [row.floor for row in rows], "--", label="SET TBLPROPERTIES ('a'='b')")
+        axes.set(xscale="log", yscale="log", xlabel=label)
+        axes.grid(visible=True, which="major", alpha=0.3)
+    left.set_ylabel("seconds")
+    left.legend()
+    figure.suptitle(f"Switching column mapping off ({machine()})", fontsize="medium")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=110)
+    print(f"Drew {path}")

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.check;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.SetTableProperties;
+import org.apache.spark.sql.delta.ClusteringTableFeature$;
+import org.apache.spark.sql.delta.DeltaColumnMapping$;
+import org.apache.spark.sql.delta.DeltaConfigs$;
+import org.apache.spark.sql.delta.DeltaErrors;
+import org.apache.spark.sql.delta.DeltaOperations;
+import org.apache.spark.sql.delta.OptimisticTransaction;
+import org.apache.spark.sql.delta.TableFeature;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.TableFeatureProtocolUtils$;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
+import org.apache.spark.sql.delta.coordinatedcommits.CatalogOwnedTableUtils$;
+import org.apache.spark.sql.delta.coordinatedcommits.CoordinatedCommitsUtils$;
+import org.apache.spark.sql.delta.skipping.clustering.ClusteredTableUtils$;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Map$;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.error.UsageTrackingException;
+import sparkext.feature.ChangedMetadata;
+import sparkext.feature.UsageTrackingFeature;
+import sparkext.jobs.JobNames;
+
+/**
+ * Refuses to remove column mapping a tracked table together with properties that Delta will not
+ * take.
+ *
+ * <p>Delta commits such a statement in two steps, leaving first: what is wrong with the other
+ * properties would show when column mapping is gone. Here both are put to a transaction that is
+ * never committed.
+ *
+ * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code
+ * AlterTableSetPropertiesDeltaCommand.run}.
+ */
+final class CheckedRemoval {
+  private static final String MODE = "delta.columnMapping.mode";
+  private static final TableFeature CLUSTERING = ClusteringTableFeature$.MODULE$;
+
+  private CheckedRemoval() {}
+
+  /** Throws what Delta would throw after it had removed column mapping. */
+  static void refuse(LogicalPlan plan) {
+    if (plan instanceof SetTableProperties set
+        && set.table() instanceof ResolvedTable found
+        && found.table() instanceof DeltaTableV2 table) {
+      Map<String, String> properties = normalized(set.properties());
+      if (properties.size() > 1 && properties.get(MODE).contains("none")) {
+        JobNames.ofStatement(
+            table.spark().sparkContext(),
+            () -> {
+              refuse(table, properties);
+              return null;
+            });
+      }
+    }
+  }
+
+  /** Empty where Delta refuses a property by itself, which it does before it removes anything. */
+  private static Map<String, String> normalized(Map<String, String> properties) {
+    try {
+      return DeltaConfigs$.MODULE$.validateConfigurations(properties);
+    } catch (Exception refusedByDelta) {
+      return Map$.MODULE$.empty();
+    }
+  }
+
+  private static void refuse(DeltaTableV2 table, Map<String, String> properties) {
+    OptimisticTransaction never =
+        table.deltaLog().startTransaction(table.catalogTable(), Option.empty());
+    if (!UsageTrackingFeature.isSupportedBy(never.protocol())) {
+      return;
+    }
+    properties.keysIterator().foreach(CheckedRemoval::refuseKey);
+    CoordinatedCommitsUtils$.MODULE$.validateConfigurationsForAlterTableSetPropertiesDeltaCommand(
+        never.metadata().configuration(), properties);
+    CatalogOwnedTableUtils$.MODULE$.validatePropertiesForAlterTableSetPropertiesDeltaCommand(
+        never.snapshot(), properties);
+    RemoveColumnMappingCommand command =
+        new RemoveColumnMappingCommand(table.deltaLog(), table.catalogTable());
+    Metadata old = never.metadata();
+    StructType schema = DeltaColumnMapping$.MODULE$.dropColumnMappingMetadata(old.schema());
+    command.verifySchemaFieldNames(schema);
+    Map<String, String> kept =
+        command.getConfigurationWithoutColumnMapping(
+            never, /* removeColumnMappingTableProperty= */ false);
+    java.util.Map<String, String> configuration =
+        new LinkedHashMap<>(CollectionConverters.asJava(kept));
+    configuration.putAll(CollectionConverters.asJava(properties));
+    never.updateMetadata(
+        ChangedMetadata.of(
+            old, schema.json(), Map$.MODULE$.from(CollectionConverters.asScala(configuration))),
+        /* ignoreDefaultProperties= */ false);
+    never.prepareCommit(
+        CollectionConverters.asScala(List.<Action>of()).toList(),
+        new DeltaOperations.SetTableProperties(properties));
+  }
+
+  /** Delta's own refusals by the key alone. */
+  private static Object refuseKey(String key) {
+    if (key.toLowerCase(Locale.ROOT).startsWith("delta.constraints.")) {
+      throw UsageTrackingException.sneakyThrow(DeltaErrors.useAddConstraints());
+    }
+    if (key.equals(TableFeatureProtocolUtils$.MODULE$.propertyKey(CLUSTERING))) {
+      throw UsageTrackingException.sneakyThrow(
+          DeltaErrors.alterTableSetClusteringTableFeatureException(CLUSTERING.name()));
+    }
+    if (key.equals(ClusteredTableUtils$.MODULE$.PROP_CLUSTERING_COLUMNS())) {
+      throw UsageTrackingException.sneakyThrow(DeltaErrors.cannotModifyTableProperty(key));
+    }
+    return null;
+  }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.removal;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.DomainMetadataTableFeature$;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.CommitInfo;
+import org.apache.spark.sql.delta.actions.DomainMetadata;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.actions.RemoveFile;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.commit.CommitActions;
+import sparkext.files.LiveFiles;
+import sparkext.shim.DeltaShims;
+
+/**
+ * What a table's newest version has, kept up to date from one version to the next by the commits in
+ * between: to read it anew takes as long as others need to make the next version.
+ *
+ * <p>Source: Delta 4.4.0, InMemoryLogReplay.scala.
+ */
+final class IncrementalSnapshot {
+  /** Of more, the executors together are quicker. */
+  private static final long MAX_BYTES = 16 << 20;
+
+  private static final String VACUUM = "VACUUM";
+
+  private final DeltaLog log;
+  private final Option<CatalogTable> catalogTable;
+  private Snapshot snapshot;
+  private Map<Key, AddFile> files;
+  private Map<String, DomainMetadata> domains;
+  private Commit last;
+  private boolean wasVacuumed;
+  private boolean hasNewMetadata;
+
+  /** What Delta tells files apart by. */
+  private record Key(String path, String vector) {
+    static Key of(AddFile file) {
+      return new Key(file.path(), file.getDeletionVectorUniqueId().getOrElse(() -> ""));
+    }
+
+    static Key of(RemoveFile file) {
+      return new Key(file.path(), file.getDeletionVectorUniqueId().getOrElse(() -> ""));
+    }
+  }
+
+  /**
+   * A commit of another writer.
+   *
+   * @param operation as the commit calls itself
+   */
+  record Commit(long version, String operation) {}
+
+  IncrementalSnapshot(DeltaLog log, Option<CatalogTable> catalogTable) {
+    this.log = log;
+    this.catalogTable = catalogTable;
+    this.snapshot = newest();
+    this.last = new Commit(snapshot.version(), "");
+  }
+
+  /** Where the table is. */
+  String path() {
+    return log.dataPath().toString();
+  }
+
+  /** The version that all else is of. */
+  Snapshot snapshot() {
+    return snapshot;
+  }
+
+  /** Its live files, each the same object as long as the log says nothing new of it. */
+  Collection<AddFile> files() {
+    return state().values();
+  }
+
+  /** What the log has under a name beside the metadata, if it has it. */
+  Optional<DomainMetadata> domain(String name) {
+    state();
+    return Optional.ofNullable(domains.get(name)).filter(domain -> !domain.removed());
+  }
+
+  /** The newest commit that was followed. */
+  Commit last() {
+    return last;
+  }
+
+  /** Whether somebody removed unused files since this was asked last. */
+  boolean wasVacuumed() {
+    boolean was = wasVacuumed;
+    wasVacuumed = false;
+    return was;
+  }
+
+  /** Whether a commit that was followed last had metadata, so that it conflicts with any other. */
+  boolean hasNewMetadata() {
+    return hasNewMetadata;
+  }
+
+  /** Goes on to the newest version. Where a storage lists an older one, the table is as it was. */
+  void follow() {
+    Snapshot newest = newest();
+    hasNewMetadata = false;
+    if (newest.version() <= snapshot.version() && isSameTable(newest)) {
+      return;
+    }
+    List<Tuple2<Object, FileStatus>> commits = commitsUntil(newest.version());
+    boolean isFollowed =
+        files != null
+            && isWhole(commits, newest.version())
+            && commits.stream().mapToLong(commit -> commit._2().getLen()).sum() <= MAX_BYTES;
+    snapshot = newest;
+    for (Tuple2<Object, FileStatus> commit : commits) {
+      // Where the files are read anew, only who changed them is of interest.
+      isFollowed = apply((long) commit._1(), commit._2(), isFollowed) && isFollowed;
+    }
+    if (!isFollowed || !LiveFiles.areAll(files.values(), snapshot)) {
+      files = null;
+    }
+  }
+
+  private boolean isSameTable(Snapshot newest) {
+    return newest.metadata().id().equals(snapshot.metadata().id());
+  }
+
+  /** Whether a listing has each version up to the newest, and once. */
+  private boolean isWhole(List<Tuple2<Object, FileStatus>> commits, long newest) {
+    long version = snapshot.version();
+    for (Tuple2<Object, FileStatus> commit : commits) {
+      version++;
+      if ((long) commit._1() != version) {
+        return false;
+      }
+    }
+    return version == newest;
+  }
+
+  private Map<Key, AddFile> state() {
+    if (files == null) {
+      files = new LinkedHashMap<>();
+      for (AddFile file : LiveFiles.of(snapshot)) {
+        files.put(Key.of(file), file);
+      }
+      domains = new LinkedHashMap<>();
+      // Else Delta computes the state of the table, in a job.
+      if (snapshot.protocol().isFeatureSupported(DomainMetadataTableFeature$.MODULE$)) {
+        for (DomainMetadata domain : CollectionConverters.asJava(snapshot.domainMetadata())) {
+          domains.put(domain.domain(), domain);
+        }
+      }
+    }
+    return files;
+  }
+
+  private List<Tuple2<Object, FileStatus>> commitsUntil(long version) {
+    List<Tuple2<Object, FileStatus>> commits = new ArrayList<>();
+    Iterator<Tuple2<Object, FileStatus>> all =
+        DeltaShims.getChangeLogFiles(
+            log, snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ false);
+    while (all.hasNext()) {
+      Tuple2<Object, FileStatus> commit = all.next();
+      if ((long) commit._1() <= version) {
+        commits.add(commit);
+      }
+    }
+    return commits;
+  }
+
+  /** Whether the files are known after a commit, which they are before. */
+  private boolean apply(long version, FileStatus commit, boolean areFilesWanted) {
+    CommitActions read =
+        CommitActions.of(
+            commit.getPath(),
+            log.newDeltaHadoopConf(),
+            line ->
+                areFilesWanted || line.contains("\"commitInfo\"") || line.contains("\"metaData\""));
+    boolean areKnown = read.areAll();
+    wasVacuumed |= !read.areAll();
+    for (Action action : read.actions()) {
+      if (action instanceof CommitInfo info) {
+        last = new Commit(version, info.operation());
+        wasVacuumed |= info.operation() != null && info.operation().startsWith(VACUUM);
+      } else if (action instanceof Metadata) {
+        hasNewMetadata = true;
+      } else if (!areFilesWanted) {
+        continue;
+      } else if (!LiveFiles.isPlain(action)) {
+        areKnown = false;
+      } else if (action instanceof RemoveFile file) {
+        areKnown &= files.remove(Key.of(file)) != null;
+      } else if (action instanceof AddFile file) {
+        files.put(Key.of(file), file);
+      } else if (action instanceof DomainMetadata domain) {
+        domains.put(domain.domain(), domain);
+      }
+    }
+    return areKnown;
+  }
+
+  private Snapshot newest() {
+    return log.update(/* stalenessAcceptable= */ false, Option.empty(), catalogTable);
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.removal;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSession;
+import scala.jdk.javaapi.CollectionConverters;
+import sparkext.copy.CopyProgress;
+
+/** How far the tables are that leave in this driver, for those who wait for them. */
+public final class RemovalProgress implements AutoCloseable {
+  private static final Map<String, Round> RUNNING = new ConcurrentHashMap<>();
+
+  private final SparkContext context;
+  private final Set<String> tags;
+
+  /** What a round has to copy, and what it has copied. */
+  private record Round(int number, long numFiles, long sizeInBytes, CopyProgress copied) {}
+
+  /** That of the table that leaves in this thread, known by the tags of its Spark jobs. */
+  RemovalProgress(SparkSession session) {
+    this.context = session.sparkContext();
+    this.tags = CollectionConverters.asJava(context.getJobTags());
+  }
+
+  /**
+   * The round, and how many files and bytes it has still to copy; empty where no copies are made.
+   *
+   * @param tag of the Spark jobs of a statement
+   */
+  public static long[] of(String tag) {
+    Round round = RUNNING.get(tag);
+    return round == null
+        ? new long[0]
+        : new long[] {
+          round.number(),
+          round.numFiles() - round.copied().numFiles().value(),
+          round.sizeInBytes() - round.copied().sizeInBytes().value()
+        };
+  }
+
+  /** Begins a round. */
+  CopyProgress begin(int number, long numFiles, long sizeInBytes) {
+    CopyProgress copied = CopyProgress.in(context);
+    tags.forEach(tag -> RUNNING.put(tag, new Round(number, numFiles, sizeInBytes, copied)));
+    return copied;
+  }
+
+  @Override
+  public void close() {
+    tags.forEach(RUNNING::remove);
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.removal;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import scala.collection.immutable.Map$;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.runtime.AbstractPartialFunction;
+
+/**
+ * The rows of files that are rewritten, and none less: where a session has Spark pass over what it
+ * cannot read, the rows would be gone.
+ *
+ * <p>Source: Spark 4.0 to 4.2, FileSourceOptions.scala: a relation's options come before the
+ * session's.
+ */
+public final class StrictFileRead {
+  private static final Map<String, String> OPTIONS =
+      Map.of("ignoreCorruptFiles", "false", "ignoreMissingFiles", "false");
+
+  private StrictFileRead() {}
+
+  /**
+   * The same rows.
+   *
+   * @param rows a Dataset of files, as Delta makes it
+   * @return one whose job fails where a file is not there or cannot be read
+   */
+  public static Object of(Object rows) {
+    Dataset<?> given = (Dataset<?>) rows;
+    LogicalPlan plan =
+        ((org.apache.spark.sql.classic.Dataset<?>) given)
+            .queryExecution()
+            .analyzed()
+            .transformDown(new WithOptions());
+    return Dataset$.MODULE$.ofRows((SparkSession) given.sparkSession(), plan);
+  }
+
+  private static final class WithOptions extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+    @Override
+    public boolean isDefinedAt(LogicalPlan node) {
+      return node instanceof LogicalRelation relation
+          && relation.relation() instanceof HadoopFsRelation;
+    }
+
+    @Override
+    public LogicalPlan apply(LogicalPlan node) {
+      LogicalRelation relation = (LogicalRelation) node;
+      HadoopFsRelation files = (HadoopFsRelation) relation.relation();
+      Map<String, String> options = new HashMap<>(CollectionConverters.asJava(files.options()));
+      // In any letter case: a name of these that is there already would be another key.
+      options.keySet().removeIf(key -> OPTIONS.keySet().stream().anyMatch(key::equalsIgnoreCase));
+      options.putAll(OPTIONS);
+      return relation.copy(
+          files.copy(
+              files.location(),
+              files.partitionSchema(),
+              files.dataSchema(),
+              files.bucketSpec(),
+              files.fileFormat(),
+              Map$.MODULE$.from(CollectionConverters.asScala(options)),
+              files.sparkSession()),
+          relation.output(),
+          relation.catalogTable(),
+          relation.isStreaming(),
+          relation.stream());
+    }
+  }
+}

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a stage from column mapping costs what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from spark_ext.model.column_mapping import (
+    INVALID_NAME_CHARACTERS,
+    has_physical_name,
+    physical_name,
+)
+from spark_ext.model.keys import (
+    CATALOG_MANAGED_FEATURES,
+    CHECKPOINT_PROTECTION_FEATURE,
+    DEFAULT_TRUNCATE_HISTORY_RETENTION,
+    ICEBERG_COMPAT_ENABLED,
+    REMOVAL_REWRITE,
+    TRUNCATE_HISTORY_RETENTION,
+)
+from spark_ext.model.metadata import Protocol, TableFacts, TableMetadata
+from spark_ext.model.schema import Path, quoted, walk
+from spark_ext.removal.rewrite_reasons import (
+    FILES_READ_BY_ID,
+    HAS_DROPPED_OR_RENAMED,
+    NOT_TRACKED,
+    PHYSICAL_NAME_DIFFERS,
+    reserved_columns,
+    rewrite_reasons,
+)
+
+CATALOG_MANAGED = "CATALOG_MANAGED"
+CONFLICT = "CONFLICT"
+EARLIER_STAGE = "EARLIER_STAGE"
+INVALID_COLUMN_NAME = "INVALID_COLUMN_NAME"
+MAPPING_METADATA_LEFT = "MAPPING_METADATA_LEFT"
+OTHER_FEATURE = "OTHER_FEATURE"
+OTHER_SESSIONS = "OTHER_SESSIONS"
+READER_VERSION = "READER_VERSION"
+REMOVAL_SETTING = "REMOVAL_SETTING"
+RESERVED_COLUMN_NAME = "RESERVED_COLUMN_NAME"
+RETENTION_PERIOD = "RETENTION_PERIOD"
+
+_RENAME = (
+    "Rename the columns. If the catalog refuses RENAME COLUMN, as Unity Catalog does, name an"
+    " external table by its path: ALTER TABLE delta.`<path>` RENAME COLUMN."
+)
+_COPY_COLUMN = (
+    "Rename the columns. If the catalog refuses RENAME COLUMN, as Unity Catalog does, add columns"
+    " with other names, copy the values with UPDATE, and drop the old columns."
+)
+_DROP_FEATURE = "Drop the features first, if Delta can drop them."
+_SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
+# Why files are copied or rewritten, once nothing blocks that.
+_OF_FILES = {
+    NOT_TRACKED,
+    HAS_DROPPED_OR_RENAMED,
+    PHYSICAL_NAME_DIFFERS,
+    FILES_READ_BY_ID,
+    REMOVAL_SETTING,
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a stage costs what it costs.
+
+    Args:
+        reason: That of a `RewriteReason`, or `CATALOG_MANAGED` (the catalog that manages the table
+            may refuse to rename its columns), `EARLIER_STAGE`, `INVALID_COLUMN_NAME`,
+            `MAPPING_METADATA_LEFT` (by a statement that set the mode only; where names differ,
+            older versions have the values),
+            `OTHER_FEATURE`, `OTHER_SESSIONS` (those without spark-ext may write by names of
+            before), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
+            `RETENTION_PERIOD`.
+        name: The column's path, quoted where SQL wants it, or the feature or the stage that it is
+            about; None where it is about the table.
+        detail: The column's physical name, its invalid characters, its reserved name, the
+            version, the setting, or the period.
+    """
+
+    reason: str
+    name: str | None = None
+    detail: str | None = None
+
+
+def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """The reasons that block a stage, without those for which files are touched once it is free."""
+    return tuple(why for why in reasons if why.reason not in _OF_FILES)
+
+
+def in_words(reasons: Iterable[Reason]) -> str:
+    """Reasons for the text of an error."""
+    return ", ".join(map(reason_in_words, reasons))
+
+
+def reason_in_words(why: Reason) -> str:
+    """A reason for people, in which every character can be seen.
+
+    Example:
+        >>> reason_in_words(Reason(INVALID_COLUMN_NAME, "`a b;`", " ;"))
+        'INVALID_COLUMN_NAME (`a b;`, blank ;)'
+    """
+    detail = why.detail
+    if detail and why.reason == INVALID_COLUMN_NAME:
+        detail = " ".join(_SPELLED.get(char, char) for char in detail)
+    words = [word for word in (why.name, detail) if word is not None]
+    return f"{why.reason} ({', '.join(words)})" if words else why.reason
+
+
+def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
+    """Why metadata alone does not suffice."""
+    physical_names = _physical_names(facts.table)
+    for why in rewrite_reasons(table=facts.table, protocol=facts.protocol):
+        if why.column:
+            yield Reason(why.reason, quoted(why.column), physical_names[why.column])
+        else:
+            yield Reason(why.reason)
+    if facts.removal == REMOVAL_REWRITE:
+        yield Reason(REMOVAL_SETTING, detail=facts.removal)
+
+
+def hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
+    """Columns whose values stand in files under names of their own."""
+    for path, name in _physical_names(metadata).items():
+        if name != path[-1]:
+            yield Reason(PHYSICAL_NAME_DIFFERS, quoted(path), name)
+
+
+def _physical_names(metadata: TableMetadata) -> Mapping[Path, str]:
+    return {
+        path: physical_name(field)
+        for path, field in walk(metadata.schema)
+        if has_physical_name(field)
+    }
+
+
+def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
+    """Columns that Delta refuses without column mapping, with the characters that are invalid."""
+    for path, field in walk(metadata.schema):
+        invalid = [char for char in field["name"] if char in INVALID_NAME_CHARACTERS]
+        if invalid:
+            yield Reason(INVALID_COLUMN_NAME, quoted(path), "".join(dict.fromkeys(invalid)))
+
+
+def reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
+    """Columns that Spark or Delta would take for one of theirs."""
+    for column, name in reserved_columns(metadata):
+        yield Reason(RESERVED_COLUMN_NAME, quoted((column,)), name)
+
+
+def catalog_managed(protocol: Protocol) -> Iterable[Reason]:
+    """The feature by which a catalog, and no path, leads to the table."""
+    for feature in sorted(CATALOG_MANAGED_FEATURES & (protocol.writer_features or frozenset())):
+        yield Reason(CATALOG_MANAGED, feature)
+
+
+def what_to_do(reasons: Iterable[Reason]) -> str:
+    """What removes the reasons that block removal, in whole sentences; empty for other reasons.
+
+    Source:
+        Delta 4.4.0, UCDeltaTableAlterTest.java: Unity Catalog's connector refuses RENAME COLUMN.
+    """
+    kinds = {why.reason for why in reasons}
+    advice = []
+    if kinds & {INVALID_COLUMN_NAME, RESERVED_COLUMN_NAME}:
+        advice.append(_COPY_COLUMN if CATALOG_MANAGED in kinds else _RENAME)
+    if OTHER_FEATURE in kinds:
+        advice.append(_DROP_FEATURE)
+    return " ".join(advice)
+
+
+def other_features(features: Iterable[str]) -> tuple[Reason, ...]:
+    """Features that stand in the way."""
+    return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
+
+
+def enabled_iceberg_compat(metadata: TableMetadata) -> Iterable[str]:
+    """The features that need column mapping and are switched on."""
+    for feature, enabled in ICEBERG_COMPAT_ENABLED.items():
+        if metadata.configuration.get(enabled, "").lower() == "true":
+            yield feature
+
+
+def retention_period(facts: TableFacts) -> Reason:
+    """The period that Delta waits for before it deletes history."""
+    period = facts.table.configuration.get(
+        TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
+    )
+    return Reason(RETENTION_PERIOD, CHECKPOINT_PROTECTION_FEATURE, period)

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way out of column mapping: three stages, and where on it a table is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from spark_ext.model.column_mapping import is_mapped as has_mapping_on
+from spark_ext.model.column_mapping import (
+    satisfies_column_mapping_protocol,
+    schema_has_column_mapping_metadata,
+)
+from spark_ext.model.keys import (
+    CHECKPOINT_PROTECTION_FEATURE,
+    COLUMN_MAPPING_FEATURE,
+    COLUMN_MAPPING_MODE,
+    FEATURE_NAME,
+    ICEBERG_COMPAT_ENABLED,
+    IDENTITY_COLUMNS_FEATURE,
+    MODE_NONE,
+    REMOVAL_COPY,
+)
+from spark_ext.model.metadata import FileCount, Protocol, TableFacts
+from spark_ext.removal.reasons import (
+    EARLIER_STAGE,
+    MAPPING_METADATA_LEFT,
+    OTHER_SESSIONS,
+    READER_VERSION,
+    RETENTION_PERIOD,
+    Reason,
+    catalog_managed,
+    enabled_iceberg_compat,
+    hidden_columns,
+    invalid_names,
+    other_features,
+    reasons_for_files,
+    reserved_names,
+    retention_period,
+)
+
+UNMAPPED, READERS, WRITERS = STAGES = ("unmapped", "readers", "writers")
+
+MEANINGS = {
+    UNMAPPED: "readable by readers that ignore column mapping",
+    READERS: "readable by readers of protocol version 1",
+    WRITERS: "writable by writers of protocol version 4 and below",
+}
+
+# What a stage costs.
+NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED = (
+    "NOTHING",
+    "METADATA",
+    "COPY",
+    "REWRITE",
+    "HISTORY",
+    "BLOCKED",
+)
+
+# Protocol, "Valid Feature Names in Table Features": what writers up to version 4 know.
+_FEATURES_OF_WRITER_4 = frozenset(
+    {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns"}
+)
+_WRITER_6, _WRITER_7, _READER_1, _READER_3 = 6, 7, 1, 3
+
+# Delta, TableFeature.scala, `requiredFeatures`.
+_NEED_COLUMN_MAPPING = frozenset({*ICEBERG_COMPAT_ENABLED, "adaptiveMetadata-preview"})
+
+
+@dataclass(frozen=True)
+class RemovalStage:
+    """One stage, seen from where the table is.
+
+    Args:
+        stage: `unmapped`, `readers` or `writers`.
+        meaning: What has become possible there, in words.
+        reached: Whether the table is there.
+        cost: `NOTHING` once reached, `METADATA` (commits without files), `COPY` (of the bytes of
+            files that have other names or dropped columns), `REWRITE` (of all files, by Delta),
+            `HISTORY` (older versions are deleted once the retention period is over), or `BLOCKED`.
+        reasons: Of the cost, and of a copy or rewrite that comes once a blocked one is free.
+        num_files: How many files are copied or rewritten; 0 without either.
+        size_in_bytes: Their size.
+        exact: Whether these two were counted; else they are upper bounds.
+        kept: Files that stay, where a copy was counted; else None, as the next two.
+        copied: Those whose bytes are copied.
+        rewritten: Those that Delta writes anew, row by row, since their bytes cannot be copied.
+        statements: To run on the way from the stage before, in order; empty where it is blocked.
+    """
+
+    stage: str
+    meaning: str
+    reached: bool
+    cost: str
+    reasons: tuple[Reason, ...]
+    num_files: int
+    size_in_bytes: int
+    exact: bool
+    kept: FileCount | None
+    copied: FileCount | None
+    rewritten: FileCount | None
+    statements: tuple[str, ...]
+
+
+def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
+    """The three stages in order.
+
+    Later stages take for granted that the earlier ones are reached, and say what remains to be
+    done then. A stage that is blocked blocks the later ones that are not reached.
+
+    Source:
+        Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableDropFeatureDeltaCommand`;
+        RemoveColumnMappingCommand.scala, `verifySchemaFieldNames`.
+
+    Example:
+        >>> from spark_ext.model.metadata import TableMetadata
+        >>> plain = TableFacts(TableMetadata(), Protocol(1, 2), "db.t", FileCount(1))
+        >>> [stage.reached for stage in stages(plain)]
+        [True, True, True]
+    """
+    return tuple(_one_after_the_other([_unmapped(facts), _readable(facts), _writable(facts)]))
+
+
+def removal_statement(name: str) -> str:
+    """The statement that removes column mapping."""
+    return f"ALTER TABLE {name} SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = '{MODE_NONE}')"
+
+
+def _one_after_the_other(steps: Iterable[RemovalStage]) -> Iterator[RemovalStage]:
+    blocked: str | None = None
+    for step in steps:
+        if blocked is not None and step.cost not in (NOTHING, BLOCKED):
+            step = _stage(step.stage, BLOCKED, (Reason(EARLIER_STAGE, blocked),))
+        if blocked is None and step.cost == BLOCKED:
+            blocked = step.stage
+        yield step
+
+
+def _unmapped(facts: TableFacts) -> RemovalStage:
+    has_keys = schema_has_column_mapping_metadata(facts.table.schema)
+    if not has_mapping_on(facts.table) and not has_keys:
+        return _stage(UNMAPPED, NOTHING)
+    invalid = tuple(invalid_names(facts.table))
+    reserved = tuple(reserved_names(facts.table))
+    blocking = (*other_features(enabled_iceberg_compat(facts.table)), *reserved)
+    if invalid or reserved:
+        blocking += tuple(catalog_managed(facts.protocol))
+    # A name can only be made legal by a rename, after which nothing is free.
+    reasons = tuple(reasons_for_files(facts))
+    cost = _cost_of_files(facts) if reasons or invalid else METADATA
+    if invalid or blocking:
+        return _with_files(BLOCKED, cost, facts, (*invalid, *blocking, *reasons))
+    if has_mapping_on(facts.table) and not _is_tracked(facts):
+        # They can write it, and may have plans by the names that the files have now.
+        reasons = (*reasons, Reason(OTHER_SESSIONS))
+    statement = removal_statement(facts.name)
+    if not has_mapping_on(facts.table):
+        # Delta's rewrite reads by the logical names, and would write nulls over these.
+        hidden = tuple(hidden_columns(facts.table))
+        if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
+            return _stage(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
+        statement = _drop_mapping(facts.name)
+        reasons = (Reason(MAPPING_METADATA_LEFT), *reasons)
+    return _with_files(cost, cost, facts, reasons, (statement,))
+
+
+def _cost_of_files(facts: TableFacts) -> str:
+    """Whether files are copied or rewritten, where metadata alone does not suffice."""
+    asked = facts.removal == REMOVAL_COPY
+    if facts.removal is None:
+        asked = _is_tracked(facts)
+    return COPY if asked and has_mapping_on(facts.table) else REWRITE
+
+
+def _is_tracked(facts: TableFacts) -> bool:
+    return FEATURE_NAME in (facts.protocol.writer_features or ())
+
+
+def _with_files(
+    cost: str,
+    cost_of_files: str,
+    facts: TableFacts,
+    reasons: tuple[Reason, ...],
+    statements: tuple[str, ...] = (),
+) -> RemovalStage:
+    step = _stage(UNMAPPED, cost, reasons, statements)
+    if cost_of_files == METADATA:
+        return step
+    touched, counted = facts.files, facts.exact
+    if cost_of_files == COPY and counted:
+        touched = FileCount(
+            counted.copied.num_files + counted.rewritten.num_files,
+            counted.copied.size_in_bytes + counted.rewritten.size_in_bytes,
+        )
+        step = replace(step, kept=counted.kept, copied=counted.copied, rewritten=counted.rewritten)
+    return replace(
+        step,
+        num_files=touched.num_files,
+        size_in_bytes=touched.size_in_bytes,
+        exact=cost_of_files == REWRITE or counted is not None,
+    )
+
+
+def _readable(facts: TableFacts) -> RemovalStage:
+    if facts.protocol.min_reader_version == _READER_1:
+        return _stage(READERS, NOTHING)
+    features = _reader_features(facts.protocol)
+    # Delta drops no feature that one of the others needs.
+    needed_by = _NEED_COLUMN_MAPPING & _features(facts.protocol)
+    others = other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
+    if others:
+        return _stage(READERS, BLOCKED, others)
+    if COLUMN_MAPPING_FEATURE not in features:
+        version = str(facts.protocol.min_reader_version)
+        return _stage(READERS, BLOCKED, (Reason(READER_VERSION, detail=version),))
+    return _stage(READERS, METADATA, statements=(_drop_mapping(facts.name),))
+
+
+def _writable(facts: TableFacts) -> RemovalStage:
+    features = _features(facts.protocol)
+    ours = {FEATURE_NAME, CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE}
+    others = other_features(features - ours - _FEATURES_OF_WRITER_4)
+    if others:
+        return _stage(WRITERS, BLOCKED, others)
+    statements: list[str] = []
+    reasons: tuple[Reason, ...] = ()
+    if FEATURE_NAME in features:
+        statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {FEATURE_NAME}")
+        reasons = (Reason(OTHER_SESSIONS),)
+    cost = METADATA if statements else NOTHING
+    # Delta's fast DROP FEATURE of columnMapping leaves it behind.
+    if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
+        dropped = f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY"
+        statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {dropped}")
+        cost, reasons = HISTORY, (retention_period(facts), *reasons)
+    return _stage(WRITERS, cost, reasons, tuple(statements))
+
+
+def _drop_mapping(name: str) -> str:
+    return f"ALTER TABLE {name} DROP FEATURE {COLUMN_MAPPING_FEATURE}"
+
+
+def waiting(step: RemovalStage) -> RemovalStage:
+    """A stage whose statement Delta wants to be run again once its retention period is over."""
+    if any(reason.reason == RETENTION_PERIOD for reason in step.reasons):
+        return step
+    reasons = (*step.reasons, Reason(RETENTION_PERIOD))
+    return replace(step, cost=HISTORY, reasons=reasons)
+
+
+def _stage(
+    name: str,
+    cost: str,
+    reasons: tuple[Reason, ...] = (),
+    statements: tuple[str, ...] = (),
+) -> RemovalStage:
+    """A stage without files."""
+    return RemovalStage(
+        stage=name,
+        meaning=MEANINGS[name],
+        reached=cost == NOTHING,
+        cost=cost,
+        reasons=reasons,
+        num_files=0,
+        size_in_bytes=0,
+        exact=True,
+        kept=None,
+        copied=None,
+        rewritten=None,
+        statements=statements,
+    )
+
+
+def _reader_features(protocol: Protocol) -> frozenset[str]:
+    if protocol.min_reader_version >= _READER_3:
+        return protocol.reader_features or frozenset()
+    return frozenset({COLUMN_MAPPING_FEATURE} & _features(protocol))
+
+
+def _features(protocol: Protocol) -> frozenset[str]:
+    """What a writer has to know, above version 4."""
+    if protocol.min_writer_version >= _WRITER_7:
+        return protocol.writer_features or frozenset()
+    implied = set()
+    if satisfies_column_mapping_protocol(protocol):
+        implied.add(COLUMN_MAPPING_FEATURE)
+    if protocol.min_writer_version == _WRITER_6:
+        implied.add(IDENTITY_COLUMNS_FEATURE)
+    return frozenset(implied)

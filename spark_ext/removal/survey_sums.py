@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sums of a survey: what leaves for nothing, what by copies, what is blocked and by what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from spark_ext.removal.reasons import OTHER_FEATURE
+from spark_ext.removal.stages import (
+    BLOCKED,
+    COPY,
+    HISTORY,
+    METADATA,
+    NOTHING,
+    REWRITE,
+    STAGES,
+)
+from spark_ext.removal.survey import Obstacle, SurveyedTable
+
+_COSTS = (NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED)
+
+
+@dataclass(frozen=True)
+class CostSum:
+    """The tables for which a stage has one cost.
+
+    Args:
+        stage: The stage.
+        cost: Its cost; `NOTHING`: they are there.
+        num_tables: How many tables.
+        num_files: Their files; of a copy, an upper bound of what is copied.
+        size_in_bytes: The size of these.
+    """
+
+    stage: str
+    cost: str
+    num_tables: int
+    num_files: int
+    size_in_bytes: int
+
+
+@dataclass(frozen=True)
+class ObstacleSum:
+    """The tables of which one stage is blocked by one thing.
+
+    Args:
+        stage: The stage.
+        reason: That of a `Reason`.
+        name: The feature; None where columns or the table itself are in the way.
+        num_tables: How many tables.
+    """
+
+    stage: str
+    reason: str
+    name: str | None
+    num_tables: int
+
+
+@dataclass(frozen=True)
+class ErrorSum:
+    """The tables that cannot be read for one reason.
+
+    Args:
+        error: The condition.
+        num_tables: How many tables.
+    """
+
+    error: str
+    num_tables: int
+
+
+@dataclass(frozen=True)
+class SurveySums:
+    """The sums of a survey.
+
+    Args:
+        num_tables: How many tables there are in it, those that cannot be read included.
+        num_files: The files of those that can.
+        size_in_bytes: The size of these files.
+        costs: For each stage, by cost; those of no table are left out.
+        blocked_by: Most frequent first. A table with several obstacles counts for each.
+        errors: Most frequent first.
+        num_views: How many views were left out.
+        num_others: How many tables were, that are not Delta.
+    """
+
+    num_tables: int
+    num_files: int
+    size_in_bytes: int
+    costs: tuple[CostSum, ...]
+    blocked_by: tuple[ObstacleSum, ...]
+    errors: tuple[ErrorSum, ...]
+    num_views: int = 0
+    num_others: int = 0
+
+    def cost(self, stage: str, cost: str) -> CostSum:
+        """The tables for which a stage has a cost; there may be none."""
+        for known in self.costs:
+            if (known.stage, known.cost) == (stage, cost):
+                return known
+        return CostSum(stage, cost, 0, 0, 0)
+
+
+def sums(tables: Sequence[SurveyedTable], *, num_views: int = 0, num_others: int = 0) -> SurveySums:
+    """The sums of these tables.
+
+    Example:
+        >>> sums([SurveyedTable("db.t", error="DELTA_MISSING_DELTA_TABLE")]).errors
+        (ErrorSum(error='DELTA_MISSING_DELTA_TABLE', num_tables=1),)
+    """
+    costs = (_cost(tables, stage, cost) for stage in STAGES for cost in _COSTS)
+    return SurveySums(
+        num_tables=len(tables),
+        num_files=_files(tables),
+        size_in_bytes=_bytes(tables),
+        costs=tuple(found for found in costs if found.num_tables),
+        blocked_by=obstacles(tables),
+        errors=tuple(
+            ErrorSum(error, number)
+            for error, number in Counter(table.error for table in tables).most_common()
+            if error is not None
+        ),
+        num_views=num_views,
+        num_others=num_others,
+    )
+
+
+def obstacles(tables: Iterable[SurveyedTable]) -> tuple[ObstacleSum, ...]:
+    """What is in the way of these tables, most frequent first."""
+    numbers = Counter(
+        about for table in tables for about in dict.fromkeys(map(_about, table.blocked_by))
+    )
+    return tuple(ObstacleSum(*about, number) for about, number in numbers.most_common())
+
+
+def _about(obstacle: Obstacle) -> tuple[str, str, str | None]:
+    """Features are the same in many tables, and columns are not."""
+    feature = obstacle.name if obstacle.reason == OTHER_FEATURE else None
+    return obstacle.stage, obstacle.reason, feature
+
+
+def _cost(tables: Sequence[SurveyedTable], stage: str, cost: str) -> CostSum:
+    costly = [table for table in tables if getattr(table, stage) == cost]
+    return CostSum(stage, cost, len(costly), _files(costly), _bytes(costly))
+
+
+def _files(tables: Iterable[SurveyedTable]) -> int:
+    return sum(table.num_files or 0 for table in tables)
+
+
+def _bytes(tables: Iterable[SurveyedTable]) -> int:
+    return sum(table.size_in_bytes or 0 for table in tables)

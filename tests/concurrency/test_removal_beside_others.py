@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What others do to a table that is being left, and copies must not outlive.
+
+Found by a review of the rounds: each took values, or a table, without an error.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from tests.concurrency.statements import named_condition
+from tests.concurrency.test_removal_beside_writers import (
+    TIMEOUT,
+    SetConf,
+    assert_left,
+    copies,
+    remove_beside,
+    remove_mapping,
+    restore,
+    used,
+    with_rewrites,
+)
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.removal import NONE_MODE, in_matrix, insert_one_file, live, metrics
+
+CHANGED = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
+ROW_TRACKING = "'delta.feature.rowTracking' = 'supported'"
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("columns", "values", "dropped"),
+    [
+        ("a INT, b STRING", "(1, 'x')", "b"),
+        ("a INT, s ARRAY<STRUCT<x: INT, y: INT>>", "(1, array((2, 3)))", "s.element.x"),
+        *in_matrix(("a INT, s STRUCT<x: INT, y: INT>", "(1, named_struct('x', 2, 'y', 3))", "s.x")),
+    ],
+    ids=["top", "array", "struct"],
+)
+def test_a_dropped_column_that_is_restored_meanwhile_has_its_values(
+    table: Table, columns: str, values: str, dropped: str
+) -> None:
+    table.create(columns, TRACKED, NAME_MODE)
+    table.insert(values)
+    rows = table.rows()
+    table.alter(f"DROP COLUMN {dropped}")
+
+    error = remove_beside(table, restore)
+
+    assert error is None
+    assert_left(table, rows)
+
+
+def test_row_ids_that_are_switched_on_meanwhile_are_those_of_before(table: Table) -> None:
+    with_rewrites(table, ROW_TRACKING)
+    columns = "a, _metadata.row_id"
+    seen = []
+
+    def switch_on(_: Table) -> None:
+        table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+        seen.append(table.rows(columns))
+
+    error = remove_beside(table, switch_on)
+
+    assert error is None
+    assert table.rows(columns) == seen[0]
+
+
+def test_rows_that_nobody_counted_get_their_ids(table: Table, conf: SetConf) -> None:
+    conf("spark.databricks.delta.stats.collect", "false")
+    used(table)
+    rows = table.rows()
+    table.alter(f"SET TBLPROPERTIES ({ROW_TRACKING})")
+    assert all("baseRowId" not in add and "stats" not in add for add in live(table.log).values())
+    conf("spark.databricks.delta.stats.collect", "true")
+
+    remove_mapping(table)
+
+    assert_left(table, rows)
+    assert metrics(table.log)["numRewrittenFiles"] == 4
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("is_short", [True, False])
+def test_a_table_that_was_made_anew_at_the_path_is_not_left(table: Table, is_short: bool) -> None:
+    with_rewrites(table)
+
+    # First for what Delta would refuse, then for the rows that it writes.
+    with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:
+        before = table.log.version
+        shutil.rmtree(table.path)
+        table.create("a INT, b STRING", NAME_MODE)
+        table.alter("RENAME COLUMN b TO c")
+        while table.log.version < (2 if is_short else before + 3):
+            table.insert("(7, 'new')")
+        version, rows = table.log.version, table.rows()
+        error = held.release()
+
+    assert error is not None
+    assert named_condition(error) == CHANGED
+    assert table.log.version == version
+    assert table.rows() == rows
+    assert not copies(table)
+
+
+def test_a_file_that_is_removed_under_another_spelling_does_not_come_back(table: Table) -> None:
+    used(table)
+    rows = table.rows()
+
+    def remove(_: Table) -> None:
+        path = next(iter(live(table.log)))
+        action = {"path": f"./{path}", "deletionTimestamp": 1, "dataChange": True}
+        lines = [{"commitInfo": {"timestamp": 1, "operation": "DELETE"}}, {"remove": action}]
+        log = table.path / "_delta_log" / f"{table.log.version + 1:020}.json"
+        log.write_text("\n".join(map(json.dumps, lines)) + "\n")
+
+    error = remove_beside(table, remove)
+
+    assert error is None
+    assert len(table.rows()) == len(rows) - 2
+    assert metrics(table.log)["numCopiedFiles"] == 3
+
+
+@pytest.mark.broken_table("file_missing")
+def test_rows_that_cannot_be_read_and_live_no_more_are_no_trouble(table: Table) -> None:
+    with_rewrites(table)
+
+    with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:
+        gone = list(live(table.log))
+        table.spark.sql(f"INSERT OVERWRITE {table.name} VALUES (60, named_struct('y', 6))")
+        for path in gone:
+            (table.path / path).unlink()
+        error = held.release()
+
+    assert error is None
+    assert_left(table, table.rows())
+    assert table.rows("a, s.y") == [(60, 6)]
+
+
+@pytest.mark.broken_table("file_unreadable")
+def test_a_file_that_cannot_be_read_is_told_whatever_the_time(table: Table, conf: SetConf) -> None:
+    used(table)
+    conf(TIMEOUT, "0s")
+    (table.path / next(iter(live(table.log)))).write_bytes(b"no Parquet")
+
+    with table.refusal("USAGE_TRACKING_UNREADABLE_DATA_FILE"):
+        remove_mapping(table)
+
+
+def test_values_that_together_are_too_long_for_a_path_are_left(table: Table) -> None:
+    columns = ", ".join(f"p{number} STRING" for number in range(5))
+    names = ", ".join(f"p{number}" for number in range(5))
+    table.create(f"a INT, b STRING, {columns}", TRACKED, NAME_MODE, partitioned_by=names)
+    insert_one_file(table, f"(1, 'x', {', '.join([repr('v' * 240)] * 5)})")
+    table.alter("RENAME COLUMN b TO c")
+    rows = table.rows()
+
+    remove_mapping(table)
+
+    assert_left(table, rows)
+    assert max(len(path) for path in live(table.log)) < 200
+
+
+@pytest.mark.parametrize("value", ["400000d"])
+def test_a_time_that_is_longer_than_a_life_is_one(
+    table: Table, conf: Callable[[str, str], None], value: str
+) -> None:
+    used(table)
+    conf(TIMEOUT, value)
+
+    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+    assert_left(table, table.rows())

@@ -1,0 +1,738 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Column mapping is left by copies while others write: it goes on with what it has.
+
+Each writer comes between the copies and their commit, where Delta's conflict checks see it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.concurrency.statements import named_condition
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
+from tests.support.held_statement import HeldStatement, Step, overtaken
+from tests.support.removal import (
+    NONE_MODE,
+    OPERATION,
+    Action,
+    assert_checksum_holds,
+    assert_names_of_the_table,
+    data_files,
+    in_matrix,
+    live,
+    local,
+    metrics,
+    newest_adds,
+    pairs,
+    setting,
+    untouched,
+)
+from tests.support.table_log import TableLog
+
+VECTORS = "'delta.enableDeletionVectors' = 'true'"
+NO_VECTORS = "'delta.enableDeletionVectors' = 'false'"
+TIMEOUT = "spark.sparkext.columnMapping.removal.timeout"
+OVERTAKEN = "USAGE_TRACKING_REMOVAL_CONFLICT"
+
+SetConf = Callable[[str, str], None]
+Rows = list[tuple[object, ...]]
+
+
+def used(table: Table, *properties: str, partitioned_by: str = "") -> Table:
+    """A table of four files, in which `c` has another name."""
+    columns = "a INT, b STRING, d INT"
+    options = {"partitioned_by": partitioned_by} if partitioned_by else {}
+    table.create(columns, TRACKED, NAME_MODE, *(properties or [VECTORS]), **options)
+    for number in range(4):
+        table.spark.sql(
+            f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES"
+            f" ({2 * number}, 'x{number}', 0), ({2 * number + 1}, 'y{number}', 0)"
+        )
+    table.alter("RENAME COLUMN b TO c")
+    return table
+
+
+def remove_mapping(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+def remove_beside(table: Table, *writers: Callable[[Table], object]) -> Exception | None:
+    """Leaves; each time that it is about to commit, the next of the writers does so first."""
+    others = [lambda write=write: write(table) for write in writers]
+    return overtaken(table.spark, lambda: remove_mapping(table), Step.COMMIT, others)
+
+
+def goes_on_beside(table: Table, write: Callable[[Table], object]) -> None:
+    """Leaving succeeds, and no row of the writer's is lost."""
+    seen: list[Rows] = []
+
+    error = remove_beside(table, in_turn(write, lambda table: seen.append(table.rows())))
+
+    assert error is None
+    assert_left(table, seen[0])
+
+
+def sql(text: str) -> Callable[[Table], object]:
+    return lambda table: table.spark.sql(text.format(t=table.name))
+
+
+def restore(table: Table) -> None:
+    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {table.log.version - 1}")
+
+
+def stream(table: Table) -> None:
+    """A streaming sink writes a batch."""
+    source = Table(table.spark, table.path.with_name("source")).create("a INT, c STRING, d INT")
+    source.insert("(50, 'z', 1)")
+    rows = table.spark.readStream.format("delta").load(str(source.path)).writeStream
+    checkpoint = str(table.path.with_name("checkpoint"))
+    writer = rows.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+    writer.format("delta").start(str(table.path)).awaitTermination()
+
+
+def purge(table: Table) -> None:
+    """Gives a file a vector, and writes it without the row."""
+    WRITERS["delete"](table)
+    with table.one_commit():
+        table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
+    assert table.log.actions("remove")[0]["deletionVector"]["cardinality"] == 1
+
+
+def assert_left(table: Table, rows: Rows) -> None:
+    """What is true of every table that left; nothing lies about that nobody needs."""
+    log = table.log
+    assert log.operation == OPERATION
+    assert set(log.physical_names.values()) == {None}
+    assert_names_of_the_table(log, with_ids=True)
+    assert_checksum_holds(log)
+    assert_other_metadata_stays(log)
+    assert table.rows() == rows
+    assert not copies(table) - named(table)
+
+
+def assert_other_metadata_stays(log: TableLog) -> None:
+    """What came just before leaving has no part of it taken back."""
+
+    def other(found: dict[str, Any]) -> dict[str, Any]:
+        return {key: told for key, told in found.items() if "columnMapping" not in key}
+
+    before = log.at(log.version - 1)
+    assert other(log.configuration) == other(before.configuration)
+    assert log.protocol == before.protocol
+    assert list(log.fields) == list(before.fields)
+    for name, field in log.fields.items():
+        assert other(field.metadata) == other(before.fields[name].metadata)
+
+
+def parquet_files(table: Table) -> set[Path]:
+    return {file for file in data_files(table.path) if file.suffix == ".parquet"}
+
+
+def copies(table: Table) -> set[Path]:
+    """Delta's writer names the files of a task by one more number, `c000`."""
+    return {file for file in parquet_files(table) if "c000" not in file.name}
+
+
+def named(table: Table) -> set[Path]:
+    return {table.path / path for path in newest_adds(table.log)}
+
+
+MERGE = (
+    "MERGE INTO {t} t USING (SELECT 1 AS k UNION ALL SELECT 50) ON a = k"
+    " WHEN MATCHED THEN UPDATE SET d = 7 WHEN NOT MATCHED THEN INSERT (a, c, d) VALUES (k, 'm', 8)"
+)
+WRITERS: dict[str, Callable[[Table], object]] = {
+    "append": sql("INSERT INTO {t} VALUES (50, 'z', 1)"),
+    "stream": stream,
+    "delete": sql("DELETE FROM {t} WHERE a = 1"),
+    "delete of a file": sql("DELETE FROM {t} WHERE a < 2"),
+    "update": sql("UPDATE {t} SET d = 9, c = 'u' WHERE a IN (1, 4)"),
+    "merge": sql(MERGE),
+    "optimize": sql("OPTIMIZE {t}"),
+    "z-order": sql("OPTIMIZE {t} ZORDER BY (a)"),
+    "overwrite": sql("INSERT OVERWRITE {t} VALUES (60, 'o', 6)"),
+    "replace some": sql("INSERT INTO {t} REPLACE WHERE a = 1 VALUES (1, 'r', 6)"),
+    "restore": restore,
+    "properties": sql(
+        "ALTER TABLE {t} SET TBLPROPERTIES ('a' = 'b', 'delta.appendOnly' = 'false')"
+    ),
+    "comment": sql("ALTER TABLE {t} ALTER COLUMN c COMMENT 'what it is'"),
+    "constraint": sql("ALTER TABLE {t} ADD CONSTRAINT positive CHECK (a >= 0)"),
+    "add a column": sql("ALTER TABLE {t} ADD COLUMN e INT"),
+    "vacuum": sql("VACUUM {t}"),
+    "row tracking": sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')"),
+}
+# Each does to files and metadata what another does, or two others together.
+LIKE_OTHERS = (
+    "stream",
+    "update",
+    "z-order",
+    "overwrite",
+    "replace some",
+    "properties",
+    "comment",
+    "vacuum",
+    "row tracking",
+)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    "writer", [*(name for name in WRITERS if name not in LIKE_OTHERS), *in_matrix(*LIKE_OTHERS)]
+)
+def test_it_goes_on_when_a_writer_overtakes_it(table: Table, writer: str) -> None:
+    goes_on_beside(used(table), WRITERS[writer])
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_it_goes_on_beside_a_writer_that_makes_no_vectors(table: Table, writer: str) -> None:
+    goes_on_beside(used(table, NO_VECTORS), WRITERS[writer])
+
+
+def test_it_goes_on_beside_a_purge_of_vectors(table: Table) -> None:
+    goes_on_beside(used(table), purge)
+
+    assert metrics(table.log)["numDiscardedFiles"] == 1
+
+
+def test_it_goes_on_beside_an_auto_compaction(table: Table, conf: SetConf) -> None:
+    used(table, VECTORS, "'delta.autoOptimize.autoCompact' = 'true'")
+    conf("spark.databricks.delta.autoCompact.minNumFiles", "2")
+
+    goes_on_beside(table, WRITERS["append"])
+
+    [append, compaction] = [table.log.at(table.log.version - before) for before in (2, 1)]
+    assert (append.operation, compaction.operation) == ("WRITE", "OPTIMIZE")
+    assert compaction.actions("commitInfo")[0]["operationParameters"]["auto"] is True
+    assert metrics(table.log)["numDiscardedFiles"] == 4
+
+
+def test_it_goes_on_beside_an_append_that_counts_identities(table: Table) -> None:
+    table.create("i BIGINT GENERATED ALWAYS AS IDENTITY, b STRING", TRACKED, NAME_MODE)
+    insert = f"INSERT INTO {table.name} ({{b}}) VALUES ('{{value}}')"
+    table.spark.sql(insert.format(b="b", value="x"))
+    table.alter("RENAME COLUMN b TO c")
+
+    goes_on_beside(table, sql(insert.format(b="c", value="y")))
+
+    assert table.log.fields["i"].metadata["delta.identity.highWaterMark"] == 2
+    table.spark.sql(insert.format(b="c", value="z"))
+    assert table.rows() == [(1, "x"), (2, "y"), (3, "z")]
+
+
+def test_it_is_overtaken_as_often_as_it_takes(table: Table) -> None:
+    used(table, partitioned_by="d")
+    writers = [WRITERS[name] for name in ("append", "update", "add a column", "optimize", "merge")]
+
+    error = remove_beside(table, *writers)
+
+    assert error is None
+    told = metrics(table.log)
+    assert told["numRounds"] == 5  # a column that was added needs none
+    assert told["numCopiedFiles"] == len(table.log.live_files)
+    assert_left(table, table.rows())
+
+
+def test_what_was_copied_is_not_copied_again(table: Table) -> None:
+    used(table)
+
+    remove_beside(table, WRITERS["append"], WRITERS["delete"])
+
+    told = metrics(table.log)
+    assert (told["numRounds"], told["numCopiedFiles"]) == (2, 5)
+    assert (told["numDiscardedFiles"], told["numDiscardedBytes"]) == (0, 0)
+    [vector] = [add for add in table.log.actions("add") if "deletionVector" in add]
+    assert vector["deletionVector"]["cardinality"] == 1
+    assert table.rows()[0] == (0, "x0", 0)
+    assert (1, "y0", 0) not in table.rows()
+
+
+def test_what_was_copied_for_nothing_is_counted_and_removed(table: Table) -> None:
+    used(table)
+    before = parquet_files(table)
+
+    remove_beside(table, WRITERS["delete of a file"])
+
+    told = metrics(table.log)
+    assert (told["numRounds"], told["numCopiedFiles"], told["numDiscardedFiles"]) == (1, 3, 1)
+    assert told["numDiscardedBytes"] > 0
+    assert len(parquet_files(table) - before) == 3
+    assert_left(table, table.rows())
+
+
+def test_restored_files_take_the_copies_that_were_made_of_them(table: Table) -> None:
+    used(table)
+    rows = table.rows()
+
+    remove_beside(table, WRITERS["delete of a file"], restore)
+
+    assert metrics(table.log)["numRounds"] == 1
+    assert_left(table, rows)
+
+
+# Features that are enabled meanwhile, and may be used at once.
+
+FEATURES = {
+    "change data feed": ("delta.enableChangeDataFeed", WRITERS["update"]),
+    "deletion vectors": ("delta.enableDeletionVectors", WRITERS["delete"]),
+    "type widening": (
+        "delta.enableTypeWidening",
+        sql("ALTER TABLE {t} ALTER COLUMN d TYPE BIGINT"),
+    ),
+    "in-commit timestamps": ("delta.enableInCommitTimestamps", WRITERS["append"]),
+    "row tracking": ("delta.enableRowTracking", WRITERS["update"]),
+}
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("is_used", [False, *in_matrix(True)])
+@pytest.mark.parametrize("feature", FEATURES)
+def test_it_goes_on_when_a_feature_is_enabled_meanwhile(
+    table: Table, feature: str, is_used: bool
+) -> None:
+    key, use = FEATURES[feature]
+    enable = f"SET TBLPROPERTIES ('{key}' = 'true')"
+
+    goes_on_beside(
+        used(table, NO_VECTORS),
+        in_turn(lambda table: table.alter(enable), *([use] if is_used else [])),
+    )
+
+    assert table.log.configuration[key] == "true"
+    if feature == "in-commit timestamps":
+        times = [log.actions("commitInfo")[0]["inCommitTimestamp"] for log in last(table, 2)]
+        assert times == sorted(set(times))
+
+
+def last(table: Table, commits: int) -> list[TableLog]:
+    """The newest versions, in their order."""
+    newest = table.log.version
+    return [table.log.at(version) for version in range(newest - commits + 1, newest + 1)]
+
+
+def test_values_of_a_type_that_is_widened_meanwhile_are_wide_in_what_came_after(
+    table: Table,
+) -> None:
+    used(table, NO_VECTORS, "'delta.enableTypeWidening' = 'true'")
+
+    goes_on_beside(
+        table,
+        in_turn(
+            lambda table: table.alter("ALTER COLUMN d TYPE BIGINT"),
+            lambda table: table.insert(f"(50, 'z', {2**40})"),
+        ),
+    )
+
+    assert table.log.fields["d"].type == "long"
+    [change] = table.log.fields["d"].metadata["delta.typeChanges"]
+    assert (change["fromType"], change["toType"]) == ("integer", "long")
+    assert table.rows("d")[-1] == (2**40,)
+    assert table.frame().where("d = 0").count() == 8
+
+
+# What the log says of a file by then.
+
+
+def test_copies_have_what_the_log_says_last_of_their_sources(table: Table) -> None:
+    """Of each file it has another statistic, another row id and another tag than when copied."""
+    used(table, NO_VECTORS, "'delta.dataSkippingNumIndexedCols' = '0'")
+    early = live(table.log)
+
+    error = remove_beside(
+        table,
+        WRITERS["row tracking"],
+        recompute_statistics,
+        tag,
+        in_turn(lambda table: table.alter(f"SET TBLPROPERTIES ({VECTORS})"), WRITERS["delete"]),
+    )
+
+    assert error is None
+    assert len(pairs(table.log)) == len(early) == 4
+    for old, new in pairs(table.log):
+        first = early[old["path"]]
+        assert "baseRowId" not in first
+        assert "maxValues" not in json.loads(first["stats"])
+        assert json.loads(new["stats"]) == under_names_of_the_table(old)
+        assert json.loads(new["stats"])["maxValues"].keys() == {"a", "c", "d"}
+        assert new["tags"] == old["tags"] == {"of": old["path"]}
+        for key in ("baseRowId", "defaultRowCommitVersion", "deletionVector"):
+            assert new.get(key) == old.get(key)
+        assert new["baseRowId"] >= 0
+    assert sum("deletionVector" in add for add in table.log.actions("add")) == 1
+    assert_left(table, table.rows())
+
+
+@pytest.mark.parametrize("writer", ["append", "update", "merge", "optimize", "delete", "restore"])
+def test_rows_keep_the_ids_that_they_have_by_then(table: Table, writer: str) -> None:
+    used(table, VECTORS, "'delta.enableRowTracking' = 'true'")
+    seen: list[Rows] = []
+
+    def ids() -> Rows:
+        return table.rows("*, _metadata.row_id, _metadata.row_commit_version")
+
+    error = remove_beside(table, in_turn(WRITERS[writer], lambda _: seen.append(ids())))
+
+    assert error is None
+    assert ids() == seen[0]
+    assert_left(table, table.rows())
+    table.insert("(70, 'new', 1)")
+    assert len({row[-2] for row in ids()}) == len(seen[0]) + 1
+
+
+def recompute_statistics(table: Table) -> None:
+    """By the function that Delta has for it, and no statement."""
+    table.alter("SET TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '9')")
+    jvm: Any = table.spark._jvm
+    delta = jvm.org.apache.spark.sql.delta
+    session = table.spark._jsparkSession
+    collection = delta.stats.StatisticsCollection
+    with table.one_commit():
+        collection.recompute(
+            session,
+            delta.DeltaLog.forTable(session, str(table.path)),
+            getattr(jvm, "scala.None$").__getattr__("MODULE$"),
+            getattr(collection, "recompute$default$4")(),
+            getattr(collection, "recompute$default$5")(),
+        )
+
+
+def tag(table: Table) -> None:
+    """Says every file's action again with a tag of its own, as another engine would."""
+    table.log.append_foreign(
+        *(
+            {"add": {**add, "tags": {"of": path}, "dataChange": False}}
+            for path, add in live(table.log).items()
+        )
+    )
+
+
+def under_names_of_the_table(add: Action) -> Any:
+    """The statistics of a file in which `c` is still `b`."""
+    return {
+        key: {"c" if name == "b" else name: told for name, told in value.items()}
+        if isinstance(value, dict)
+        else value
+        for key, value in json.loads(add["stats"]).items()
+    }
+
+
+# Names that change meanwhile.
+
+
+def test_a_column_that_is_renamed_meanwhile_has_its_new_name(table: Table) -> None:
+    used(table)
+
+    error = remove_beside(table, lambda _: table.alter("RENAME COLUMN c TO f"))
+
+    assert error is None
+    assert list(table.log.physical_names) == ["a", "f", "d"]
+    assert metrics(table.log)["numDiscardedFiles"] == 4
+    assert table.rows("f")[0] == ("x0",)
+    assert_left(table, table.rows())
+
+
+def test_a_column_that_is_dropped_meanwhile_does_not_come_back(table: Table) -> None:
+    used(table)
+
+    error = remove_beside(table, lambda _: table.alter("DROP COLUMN c"))
+    table.alter("ADD COLUMN c STRING")
+
+    assert error is None
+    assert set(table.rows("c")) == {(None,)}
+
+
+def test_a_flag_that_turns_true_meanwhile_makes_copies_of_a_free_exit(table: Table) -> None:
+    table.create("a INT, b STRING", TRACKED, NAME_MODE)
+    table.insert("(1, 'x')")
+
+    error = remove_beside(table, lambda _: table.alter("RENAME COLUMN b TO c"))
+
+    assert error is None
+    assert table.log.flag == "true"
+    assert metrics(table.log)["numCopiedFiles"] == 1
+    assert_left(table, [(1, "x")])
+
+
+def test_the_free_exit_is_overtaken_by_metadata_and_goes_on(table: Table) -> None:
+    table.create("a INT, b STRING", TRACKED, NAME_MODE)
+    table.insert("(1, 'x')")
+
+    error = remove_beside(
+        table,
+        lambda _: table.alter("ADD COLUMN c INT"),
+        lambda _: table.insert("(2, 'y', 3)"),
+    )
+
+    assert error is None
+    assert table.log.flag == "false"
+    assert_left(table, [(1, "x", None), (2, "y", 3)])
+
+
+def test_a_table_that_was_left_meanwhile_is_not_left_again(table: Table) -> None:
+    used(table)
+
+    error = remove_beside(table, remove_mapping)
+
+    assert error is not None
+    assert named_condition(error) == "DELTA_METADATA_CHANGED"
+    assert_left(table, table.rows())
+
+
+def test_a_table_that_was_replaced_meanwhile_stays_as_it_is(table: Table) -> None:
+    used(table)
+    replace = (
+        f"CREATE OR REPLACE TABLE {{t}} USING delta TBLPROPERTIES ({NAME_MODE}) AS SELECT 1 AS a"
+    )
+
+    error = remove_beside(table, sql(replace))
+
+    assert error is not None
+    assert named_condition(error) == "DELTA_METADATA_CHANGED"
+    assert table.rows() == [(1,)]
+    assert not copies(table)
+
+
+def test_columns_that_cluster_the_table_meanwhile_have_the_names_of_the_table(table: Table) -> None:
+    table.create("a INT, b STRING", TRACKED, NAME_MODE)
+    table.alter("CLUSTER BY (a)")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN b TO c")
+    table.alter("CLUSTER BY NONE")
+
+    error = remove_beside(table, lambda _: table.alter("CLUSTER BY (c)"))
+
+    assert error is None
+    [domain] = [d for d in table.log.actions("domainMetadata") if d["domain"] == "delta.clustering"]
+    assert '[["c"]]' in domain["configuration"]
+    table.spark.sql(f"OPTIMIZE {table.name}")
+    assert table.rows() == [(1, "x")]
+
+
+# Files of another table.
+
+
+@pytest.mark.parametrize(
+    "writer", ["append", "stream", "delete", "delete of a file", "merge", "optimize", "restore"]
+)
+def test_a_shallow_clone_goes_on_and_leaves_the_files_of_its_source_alone(
+    table: Table, tmp_path: Path, writer: str
+) -> None:
+    source = used(Table(table.spark, tmp_path / "original"))
+    table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
+    table.insert("(9, 'w', 0)")
+
+    with untouched(source):
+        goes_on_beside(table, WRITERS[writer])
+
+    assert {local(table.path, path).parent for path in table.log.live_files} == {table.path}
+    assert source.rows() == [(a, f"{'xy'[a % 2]}{a // 2}", 0) for a in range(8)]
+
+
+# It comes to an end.
+
+
+def test_it_gives_up_after_its_time_and_leaves_nothing(table: Table, conf: SetConf) -> None:
+    used(table)
+    conf(TIMEOUT, "0s")
+    files = parquet_files(table)
+
+    with refusal(OVERTAKEN) as refused:
+        error = remove_beside(table, WRITERS["append"])
+        assert error is not None
+        raise error
+
+    told = refused.value.getMessageParameters()
+    assert (told["rounds"], told["attempts"], told["operation"]) == ("1", "1", "WRITE")
+    assert int(told["version"]) == table.log.version
+    assert refused.value.getSqlState() == "40001"
+    assert table.log.operation == "WRITE"
+    assert len(parquet_files(table) - files) == 1
+
+
+@pytest.mark.broken_table("file_unreadable")
+def test_a_file_of_the_second_round_that_nobody_can_read_leaves_nothing(table: Table) -> None:
+    used(table)
+    seen: list[set[Path]] = []
+
+    def append_garbage(_: Table) -> None:
+        WRITERS["append"](table)
+        [add] = table.log.actions("add")
+        assert len(copies(table)) == 4
+        (table.path / add["path"]).write_bytes(b"x" * add["size"])
+        seen.append(data_files(table.path) - copies(table))
+
+    error = remove_beside(table, append_garbage)
+
+    assert error is not None
+    assert named_condition(error) == "USAGE_TRACKING_UNREADABLE_DATA_FILE"
+    assert table.log.operation == "WRITE"
+    assert data_files(table.path) == seen[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "condition"),
+    [
+        ("RENAME COLUMN c TO `c c`", "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"),
+        (
+            "SET TBLPROPERTIES ('delta.enableIcebergCompatV1' = 'true')",
+            "DELTA_ICEBERG_COMPAT_VIOLATION",
+        ),
+    ],
+)
+def test_what_delta_refuses_of_what_came_meanwhile_leaves_nothing(
+    table: Table, change: str, condition: str
+) -> None:
+    used(table, NO_VECTORS)
+    before = data_files(table.path)
+
+    def alter(_: Table) -> None:
+        assert len(copies(table)) == 4
+        table.alter(change)
+
+    error = remove_beside(table, alter)
+
+    assert error is not None
+    assert named_condition(error) == condition
+    assert table.log.operation != OPERATION
+    assert data_files(table.path) == before
+
+
+@pytest.mark.parametrize("step", [Step.COMMIT, Step.PREPARE])
+@pytest.mark.parametrize("is_overtaken", [False, True])
+def test_a_cancel_before_the_log_entry_is_written_leaves_nothing(
+    table: Table, step: Step, is_overtaken: bool
+) -> None:
+    used(table)
+    threads: list[Any] = []
+
+    def remove_on_a_known_thread() -> None:
+        jvm: Any = table.spark._jvm
+        threads.append(jvm.java.lang.Thread.currentThread())
+        remove_mapping(table)
+
+    with HeldStatement(table.spark, remove_on_a_known_thread, step) as held:
+        assert len(copies(table)) == 4
+        if is_overtaken:
+            WRITERS["append"](table)
+        before = data_files(table.path) - copies(table)
+        threads[0].interrupt()
+        with table.no_commit():
+            error = held.release()
+
+    assert "InterruptedException" in str(error)
+    assert data_files(table.path) == before
+
+
+@pytest.mark.parametrize("value", ["soon", "-1s"])
+def test_a_time_that_is_none_is_refused(table: Table, conf: SetConf, value: str) -> None:
+    used(table)
+    conf(TIMEOUT, value)
+
+    with table.refusal("USAGE_TRACKING_INVALID_SETTING"):
+        remove_mapping(table)
+
+
+def test_a_quiet_table_needs_no_second_round(table: Table, conf: SetConf) -> None:
+    used(table)
+    conf(TIMEOUT, "0s")
+
+    remove_mapping(table)
+
+    assert metrics(table.log)["numRounds"] == 1
+    assert_left(table, table.rows())
+
+
+# What is written anew, row by row.
+
+
+def with_rewrites(table: Table, *properties: str) -> Table:
+    """Of two files Delta has to write the rows: of their struct nothing is left but a name."""
+    table.create("a INT, s STRUCT<x: INT>", TRACKED, NAME_MODE, VECTORS, *properties)
+    for number in range(2):
+        table.spark.sql(
+            f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES"
+            f" ({2 * number}, named_struct('x', 1)), ({2 * number + 1}, named_struct('x', 2))"
+        )
+    table.alter("ADD COLUMN s.y INT")
+    table.alter("DROP COLUMN s.x")
+    return table
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("writer", ["delete", "optimize", *in_matrix("append", "delete of a file")])
+def test_rewritten_rows_are_those_of_the_newest_version(table: Table, writer: str) -> None:
+    with_rewrites(table)
+    writers = {**WRITERS, "append": sql("INSERT INTO {t} VALUES (50, named_struct('y', 1))")}
+    seen: list[Rows] = []
+
+    error = remove_beside(
+        table, in_turn(writers[writer], lambda table: seen.append(table.rows("a")))
+    )
+
+    assert error is None
+    assert table.rows("a") == seen[0]
+    assert_left(table, table.rows())
+
+
+# What others remove from the storage.
+
+
+def test_copies_that_vacuum_removed_are_made_again(table: Table, conf: SetConf) -> None:
+    used(table)
+    rows = table.rows()
+    conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+
+    vacuum = sql("VACUUM {t} RETAIN 0 HOURS")
+    error = remove_beside(table, in_turn(vacuum, WRITERS["append"]))
+
+    assert error is None
+    assert metrics(table.log)["numRounds"] == 2
+    assert_left(table, sorted([*rows, (50, "z", 1)], key=repr))
+
+
+@pytest.mark.parametrize("writer", ["delete", "append", "properties"])
+def test_copies_that_an_unlogged_vacuum_removed_are_made_again(
+    table: Table, conf: SetConf, writer: str
+) -> None:
+    """Delta logs it or not by this setting, and by the storage where nobody sets it."""
+    used(table)
+    conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    conf("spark.databricks.delta.vacuum.logging.enabled", "false")
+
+    def vacuum(_: Table) -> None:
+        assert copies(table)
+        with table.no_commit():
+            table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+        assert not copies(table)
+        WRITERS[writer](table)
+
+    goes_on_beside(table, vacuum)
+
+
+@pytest.mark.broken_table("file_missing")
+def test_a_file_that_is_gone_and_live_no_more_is_no_trouble(table: Table) -> None:
+    used(table)
+
+    with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START) as held:
+        gone = next(iter(table.log.live_files))
+        WRITERS["overwrite"](table)
+        (table.path / gone).unlink()
+        error = held.release()
+
+    assert error is None
+    assert_left(table, [(60, "o", 6)])
+
+
+def test_the_setting_of_delta_that_rewrites_all_is_delta_s_own(table: Table) -> None:
+    used(table)
+
+    with setting(table, "rewrite"):
+        error = remove_beside(table, WRITERS["append"])
+
+    assert error is not None
+    assert named_condition(error) == "DELTA_CONCURRENT_APPEND"

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Removing column mapping by copies: the ways to it, and the settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from delta.tables import DeltaTable as SparkDeltaTable
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.removal import (
+    NONE_MODE,
+    OPERATION,
+    SETTING,
+    counts,
+    disable,
+    in_matrix,
+    insert_one_file,
+    metrics,
+    newest_adds,
+    rows_in_files,
+    setting,
+    untouched,
+)
+from tests.support.table_log import TableLog
+
+Disable = Callable[[Table], object]
+
+
+def by_unset(table: Table) -> None:
+    table.alter("UNSET TBLPROPERTIES ('delta.columnMapping.mode')")
+
+
+def by_drop_feature(table: Table) -> None:
+    table.alter("DROP FEATURE columnMapping")
+
+
+def by_drop_feature_support(table: Table) -> None:
+    SparkDeltaTable.forPath(table.spark, str(table.path)).dropFeatureSupport("columnMapping")
+
+
+def leaving(log: TableLog) -> TableLog:
+    """The version that removed column mapping; a dropped feature is followed by more commits."""
+    (version,) = (v for v in range(log.version + 1) if log.at(v).operation == OPERATION)
+    return log.at(version)
+
+
+def renamed(table: Table, *properties: str) -> Table:
+    """A table of two files, of which one has an old name and one a column that was dropped."""
+    table.create("a INT, b STRING, d INT", TRACKED, NAME_MODE, *properties)
+    table.insert("(1, 'x', 7)")
+    table.alter("RENAME COLUMN a TO c")
+    table.insert("(2, 'y', 8)")
+    table.alter("DROP COLUMN d")
+    return table
+
+
+# The ways.
+
+
+@pytest.mark.without("auto-compact")
+@pytest.mark.parametrize(
+    "remove_mapping", [disable, by_unset, by_drop_feature, *in_matrix(by_drop_feature_support)]
+)
+def test_every_way_copies(table: Table, remove_mapping: Disable) -> None:
+    renamed(table)
+
+    remove_mapping(table)
+
+    commit = leaving(table.log)
+    assert counts(commit) == (0, 2, 0)
+    assert commit.parquet_columns() == ["b", "c"]
+    assert commit.parquet_field_ids() == {}
+    assert set(commit.ids.values()) == set(commit.physical_names.values()) == {None}
+    assert table.log.flag == "true"
+    assert ("columnMapping" in table.log.writer_features) == (remove_mapping in (disable, by_unset))
+    assert rows_in_files(table.log) == [{"c": 1, "b": "x"}, {"c": 2, "b": "y"}]
+    assert table.rows("c, b") == [(1, "x"), (2, "y")]
+
+
+@pytest.mark.parametrize(("remove_mapping", "mode"), [(disable, "none"), (by_unset, None)])
+def test_the_mode_is_set_or_gone(table: Table, remove_mapping: Disable, mode: str | None) -> None:
+    with renamed(table).one_commit():
+        remove_mapping(table)
+
+    assert table.log.configuration.get("delta.columnMapping.mode") == mode
+    assert "delta.columnMapping.maxColumnId" not in table.log.configuration
+
+
+@pytest.mark.without("auto-compact")
+def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
+    insert_one_file(table, "(1, NULL), (2, named_struct('x', 2, 'y', 3))")
+    table.alter("DROP COLUMN s.x")
+    insert_one_file(table, "(3, NULL), (4, named_struct('y', 4))")
+    table.alter("ADD COLUMN s.z INT")
+    table.alter("DROP COLUMN s.y")
+    # The first two files have no field of the struct any more.
+    table.spark.sql(f"ALTER TABLE {table.name} ADD COLUMN b INT")
+    table.insert("(5, named_struct('z', 6), 7)")
+    table.alter("RENAME COLUMN b TO c")
+    (late,) = (action for action in table.log.at(table.log.version - 1).actions("add"))
+    # Whether a struct without a field in the file is null, the releases of Spark do not agree on.
+    rows = table.rows("a, s.z, s IS NULL, c")
+    assert [row[0] for row in rows] == [1, 2, 3, 4, 5]
+    assert rows[-1] == (5, 6, False, 7)
+
+    log = disable(table)
+
+    assert counts(log) == (0, 1, 2)
+    assert late["path"] in {action["path"] for action in log.actions("remove")}
+    assert table.rows("a, s.z, s IS NULL, c") == rows
+
+
+@pytest.mark.without("auto-compact")
+def test_clean_files_stay_where_they_are(table: Table) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    table.alter("ADD COLUMN b INT")
+    table.insert("(2, 2)")
+    table.alter("DROP COLUMN b")
+    before = newest_adds(table.log)
+    clean = {path for path, add in before.items() if "b" not in add["stats"]}
+
+    log = disable(table)
+
+    assert log.flag == "true"
+    assert counts(log) == (1, 1, 0)
+    assert clean < set(log.live_files)
+    assert not clean & {action["path"] for action in log.actions("add")}
+    assert table.rows() == [(1,), (2,)]
+
+
+def test_a_clean_table_leaves_without_an_action_on_a_file(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("RENAME COLUMN c TO a")
+
+    log = disable(table)
+
+    assert counts(log) == (1, 0, 0)
+    assert log.actions("add") == log.actions("remove") == []
+    assert table.rows() == [(1, "x")]
+
+
+def test_a_clean_file_with_statistics_of_what_it_has_not_is_copied(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, NULL)")
+    (add,) = table.log.actions("add")
+    foreign = '{"numRecords":1,"minValues":{"a":1,"gone":5},"maxValues":{"a":1,"gone":5}}'
+    table.log.append_foreign({"add": {**add, "stats": foreign}})
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("RENAME COLUMN c TO a")
+
+    log = disable(table)
+
+    assert counts(log) == (0, 1, 0)
+    (copy,) = log.actions("add")
+    assert copy["stats"] == '{"numRecords":1,"minValues":{"a":1},"maxValues":{"a":1}}'
+    assert table.rows() == [(1, None)]
+
+
+def test_a_clean_file_with_statistics_by_another_writer_stays(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    insert_one_file(table, "(1, 'ä')")
+    (add,) = table.log.actions("add")
+    spaced = json.dumps(json.loads(add["stats"]), indent=1)  # with escapes, too
+    assert spaced != add["stats"]
+    table.log.append_foreign({"add": {**add, "stats": spaced, "dataChange": False}})
+    table.alter("RENAME COLUMN a TO c")
+    table.alter("RENAME COLUMN c TO a")
+
+    log = disable(table)
+
+    assert counts(log) == (1, 0, 0)
+    assert log.actions("add") == []
+
+
+def test_a_table_whose_writers_left_a_column_out_leaves_to_the_end(table: Table) -> None:
+    """What such files say of the column has its old name; the checkpoint proves the checksum."""
+    table.create_tracked("a INT, b INT")
+    table.spark.sql("SELECT 1 AS a").write.format("delta").mode("append").save(str(table.path))
+    table.alter("RENAME COLUMN b TO c")
+
+    disable(table)
+    table.alter("DROP FEATURE columnMapping")
+
+    assert "columnMapping" not in table.log.writer_features
+    assert table.rows("a, c") == [(1, None)]
+
+
+@pytest.mark.broken_table("partition_values")
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ({"q": "1"}, None),
+        *in_matrix(({"p": "1", "q": "9"}, 1), ({"p": "1", "gone": "9"}, 1), ({}, None)),
+    ],
+)
+def test_partition_values_under_other_keys_are_not_read_afterwards_either(
+    table: Table, written: dict[str, str], read: int | None
+) -> None:
+    """They stand under the physical name; what other writers put elsewhere is nobody's."""
+    table.create_tracked("a INT, p INT", partitioned_by="p")
+    insert_one_file(table, "(5, 1)")
+    (add,) = table.log.actions("add")
+    table.alter("RENAME COLUMN p TO q")
+    table.log.append_foreign({"add": {**add, "partitionValues": written, "dataChange": False}})
+    assert table.rows("a, q") == [(5, read)]
+
+    disable(table)
+
+    assert table.rows("a, q") == [(5, read)]
+
+
+def test_a_file_whose_statistics_nobody_can_read_is_rewritten(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    insert_one_file(table, "(1, 'x')")
+    (add,) = table.log.actions("add")
+    table.alter("RENAME COLUMN a TO c")
+    table.log.append_foreign({"add": {**add, "stats": "null", "dataChange": False}})
+
+    log = disable(table)
+
+    assert counts(log) == (0, 0, 1)
+    assert table.rows() == [(1, "x")]
+
+
+def test_an_empty_table_leaves(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.alter("DROP COLUMN b")
+
+    assert counts(disable(table)) == (0, 0, 0)
+    assert table.rows() == []
+    table.insert("(1)")
+    assert table.rows() == [(1,)]
+
+
+def test_a_file_without_rows_leaves(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    table.insert("(1, 2)")
+    (add,) = table.log.actions("add")
+    empty = table.spark.range(0).selectExpr("CAST(id AS INT) a", "CAST(id AS INT) b")
+    empty.coalesce(1).write.parquet(str(table.path / "empty"))
+    (file,) = (table.path / "empty").glob("*.parquet")
+    table.log.append_foreign(
+        {
+            "add": {
+                **add,
+                "path": f"empty/{file.name}",
+                "size": file.stat().st_size,
+                "stats": '{"numRecords":0}',
+            }
+        }
+    )
+    table.alter("RENAME COLUMN a TO c")
+
+    log = disable(table)
+
+    assert counts(log) == (0, 2, 0)
+    assert '{"numRecords":0}' in {action["stats"] for action in log.actions("add")}
+    assert table.rows() == [(1, 2)]
+
+
+@pytest.mark.matrix
+def test_a_file_of_which_all_columns_were_dropped_keeps_its_rows(table: Table) -> None:
+    table.create_tracked("a INT")
+    insert_one_file(table, "(1), (2)")
+    table.alter("ADD COLUMN b INT")
+    table.alter("DROP COLUMN a")
+
+    log = disable(table)
+
+    assert counts(log) == (0, 0, 1)
+    assert table.rows() == [(None,), (None,)]
+
+
+# The setting.
+
+
+def assert_by_delta(log: TableLog) -> None:
+    """Every file was written anew, and counted in Delta's way."""
+    assert "numCopiedFiles" not in metrics(log)
+    before = log.at(log.version - 1).live_files
+    assert {action["path"] for action in log.actions("remove")} == set(before)
+    assert not set(before) & set(log.live_files)
+
+
+def test_an_invalid_setting_is_refused(table: Table) -> None:
+    renamed(table)
+
+    with (
+        setting(table, "move"),
+        untouched(table),
+        table.refusal("USAGE_TRACKING_INVALID_SETTING") as refused,
+    ):
+        disable(table)
+
+    assert refused.value.getMessageParameters()["setting"] == SETTING
+
+
+def test_a_tracked_table_is_rewritten_if_the_session_says_so(table: Table) -> None:
+    renamed(table)
+
+    with setting(table, "Rewrite"):
+        log = disable(table)
+
+    assert_by_delta(log)
+    assert table.rows("c, b") == [(1, "x"), (2, "y")]
+
+
+def test_an_untracked_table_is_copied_if_the_session_says_so(table: Table) -> None:
+    table.create("a INT, b STRING", NAME_MODE)
+    table.insert("(1, 'x')")
+
+    with setting(table, " COPY "):
+        log = disable(table)
+
+    assert counts(log) == (0, 1, 0)
+    assert log.flag is None
+    assert not log.is_tracked
+    assert log.parquet_columns() == ["a", "b"]
+    assert table.rows() == [(1, "x")]
+
+
+def test_an_untracked_table_is_treated_as_by_plain_delta(table: Table) -> None:
+    table.create("a INT, b STRING", NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
+    insert_one_file(table, "(1, 'x'), (2, 'y')")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
+
+    log = disable(table)
+
+    assert_by_delta(log)
+    (add,) = log.actions("add")
+    assert "deletionVector" not in add
+    assert len(log.actions("remove")) == 1
+    assert table.rows() == [(2, "y")]
+
+
+@pytest.mark.matrix
+def test_the_setting_has_no_effect_on_a_table_that_leaves_by_metadata(
+    table: Table, tmp_path: Path
+) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+
+    with setting(table, "copy"):
+        log = disable(table)
+
+    assert log.flag == "false"
+    assert log.actions("add") == log.actions("remove") == []
+    assert NONE_MODE.split("'")[1] in log.configuration

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shallow clone that left column mapping by copy needs nothing of its source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_ext import UsageTracking
+from tests.support import vectors
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.removal import (
+    Action,
+    counts,
+    data_files,
+    disable,
+    insert_one_file,
+    live,
+    local,
+    pairs,
+    untouched,
+)
+from tests.support.session_conf import session_conf
+
+pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
+
+VECTORS = "'delta.enableDeletionVectors' = 'true'"
+ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
+RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
+ROWS = [(a, f"x{a}") for a in range(12) if a % 4 != 1 and a != 6]
+
+
+@pytest.fixture
+def source(table: Table) -> Table:
+    """Three files of four rows; a statement deleted one of each, another one more of a file."""
+    table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
+    for first in (0, 4, 8):
+        rows = ", ".join(f"({a}, 'x{a}')" for a in range(first, first + 4))
+        insert_one_file(table, rows)
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a % 4 = 1")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE a = 6")
+    return table
+
+
+@pytest.fixture
+def clone(source: Table, tmp_path: Path) -> Table:
+    source.alter("RENAME COLUMN b TO c")
+    return clone_of(source, tmp_path / "clone")
+
+
+def clone_of(source: Table, path: Path) -> Table:
+    clone = Table(source.spark, path)
+    source.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {source.name}")
+    return clone
+
+
+def row_ids(table: Table) -> list[tuple[object, ...]]:
+    return table.rows("*, _metadata.row_id, _metadata.row_commit_version")
+
+
+def move_away(table: Table) -> None:
+    """Nothing that was below the table's folder is there."""
+    table.path.rename(table.path.with_name("elsewhere"))
+
+
+def vacuum(table: Table) -> None:
+    """Nothing is kept for time travel."""
+    with session_conf(table.spark, {RETENTION_CHECK: "false"}):
+        table.spark.sql(f"VACUUM {table.name} RETAIN 0 HOURS")
+
+
+def vectors_of(table: Table) -> list[Action]:
+    found = [add.get("deletionVector") for add in live(table.log).values()]
+    return [vector for vector in found if vector]
+
+
+def vector_files(table: Table) -> set[Path]:
+    return set(table.path.rglob("deletion_vector_*.bin"))
+
+
+def assert_alike(old: Path, before: dict[str, Any], new: Path, now: dict[str, Any]) -> None:
+    """The vector was copied with all that the log says of it but the place."""
+    changing = {"storageType", "pathOrInlineDv", "offset"}
+    for key in (before.keys() | now.keys()) - changing:
+        assert before[key] == now[key], key
+    assert vectors.problem(new, now) is None
+    found = vectors.read(vectors.file_of(new, now), now["offset"])
+    assert found == vectors.read(vectors.file_of(old, before), before["offset"])
+    assert vectors.file_of(new, now).read_bytes()[0] == 1
+
+
+def test_its_vectors_are_copied(source: Table, clone: Table) -> None:
+    shared = {vectors.path_of(vector) for vector in vectors_of(source)}
+    assert len(vectors_of(clone)) == 3 > len(shared)
+    assert {vector["storageType"] for vector in vectors_of(clone)} == {"p"}
+    before = row_ids(clone)
+
+    log = disable(clone)
+
+    assert counts(log) == (0, 3, 0)
+    for old, new in pairs(log):
+        assert new["deletionVector"]["storageType"] == "u"
+        assert_alike(source.path, old["deletionVector"], clone.path, new["deletionVector"])
+    assert len(vector_files(clone)) == 3
+    move_away(source)
+    assert sorted(clone.rows()) == ROWS
+    assert row_ids(clone) == before
+
+
+def test_it_outlives_a_purge_and_a_vacuum_of_its_source(source: Table, clone: Table) -> None:
+    disable(clone)
+
+    source.spark.sql(f"REORG TABLE {source.name} APPLY (PURGE)")
+    vacuum(source)
+
+    assert not vector_files(source)
+    assert sorted(clone.rows()) == ROWS
+    vacuum(clone)
+    assert sorted(clone.rows()) == ROWS
+
+
+def test_vectors_of_its_own_stay_where_they_are(source: Table, clone: Table) -> None:
+    clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
+    (own,) = [vector for vector in vectors_of(clone) if vector["storageType"] == "u"]
+
+    disable(clone)
+
+    assert own in vectors_of(clone)
+    assert len(vector_files(clone)) == 3
+    move_away(source)
+    assert sorted(clone.rows()) == ROWS[1:]
+
+
+def test_inline_vectors_stay_as_they_are(source: Table, tmp_path: Path) -> None:
+    source.alter("RENAME COLUMN b TO c")
+    log = source.log
+    for path, add in live(log).items():
+        stored = add["deletionVector"]
+        found = vectors.read(vectors.file_of(source.path, stored), stored["offset"])
+        inline = {
+            "storageType": "i",
+            "pathOrInlineDv": vectors.to_z85(found.bitmap),
+            "sizeInBytes": found.size,
+            "cardinality": stored["cardinality"],
+        }
+        remove = {"path": path, "deletionTimestamp": 1, "dataChange": False}
+        source.log.append_foreign(
+            {"remove": {**remove, "deletionVector": stored}},
+            {"add": {**add, "deletionVector": inline, "dataChange": False}},
+        )
+    clone = clone_of(source, tmp_path / "clone")
+    before = vectors_of(clone)
+
+    disable(clone)
+
+    assert sorted(vectors_of(clone), key=repr) == sorted(before, key=repr)
+    assert not vector_files(clone)
+    move_away(source)
+    assert sorted(clone.rows()) == ROWS
+
+
+@pytest.mark.matrix
+def test_a_file_that_needs_no_new_name_is_copied_with_its_vector(
+    source: Table, tmp_path: Path
+) -> None:
+    insert_one_file(source, "(20, 'x20')")
+    source.alter("RENAME COLUMN b TO c")
+    source.alter("RENAME COLUMN c TO b")
+    clone = clone_of(source, tmp_path / "clone")
+
+    assert counts(disable(source)) == (4, 0, 0)
+    assert counts(disable(clone)) == (0, 4, 0)
+
+    move_away(source)
+    assert sorted(clone.rows()) == [*ROWS, (20, "x20")]
+
+
+def test_a_file_of_its_own_with_a_vector_of_its_own_is_kept(source: Table, tmp_path: Path) -> None:
+    source.alter("RENAME COLUMN b TO c")
+    source.alter("RENAME COLUMN c TO b")
+    clone = clone_of(source, tmp_path / "clone")
+    insert_one_file(clone, "(20, 'x20'), (21, 'x21')")
+    clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 20")
+
+    assert counts(disable(clone)) == (1, 3, 0)
+
+    move_away(source)
+    assert sorted(clone.rows()) == [*ROWS, (21, "x21")]
+
+
+@pytest.mark.matrix
+def test_a_clone_of_a_clone(source: Table, clone: Table, tmp_path: Path) -> None:
+    clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
+    third = clone_of(clone, tmp_path / "third")
+
+    disable(third)
+
+    move_away(source)
+    clone.path.rename(tmp_path / "gone")
+    assert sorted(third.rows()) == ROWS[1:]
+
+
+@pytest.mark.matrix
+def test_where_the_table_wants_random_folders_vectors_are_in_them(
+    source: Table, clone: Table
+) -> None:
+    clone.alter("SET TBLPROPERTIES ('delta.randomizeFilePrefixes' = 'true')")
+
+    log = disable(clone)
+
+    folders = {local(clone.path, path).parent for path in live(log)}
+    assert {file.parent for file in vector_files(clone)} == folders != {clone.path}
+    move_away(source)
+    assert sorted(clone.rows()) == ROWS
+
+
+@pytest.mark.matrix
+def test_align_copies_them_too(source: Table, clone: Table) -> None:
+    UsageTracking.forPath(clone.spark, str(clone.path)).align_names(progress=None)
+
+    move_away(source)
+    assert sorted(clone.rows()) == ROWS
+
+
+@pytest.mark.broken_table("file_missing")
+def test_a_removal_that_fails_leaves_no_copy_of_a_vector(source: Table, clone: Table) -> None:
+    (*_, last) = live(clone.log).values()
+    local(clone.path, last["path"]).unlink()
+    before = data_files(clone.path)
+
+    with untouched(clone), clone.refusal(UNREADABLE):
+        disable(clone)
+
+    assert data_files(clone.path) == before == set()

@@ -1,0 +1,536 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Removing column mapping fails: the table is as it was, and no copy stays behind."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark import InheritableThread
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.support.custom_sessions import our_jar, resolved_jars, session, stop
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.held_statement import HeldStatement, Step
+from tests.support.odd_disk import OddDisk, odd_jar, with_odd_disk
+from tests.support.processes import in_new_process
+from tests.support.removal import (
+    NONE_MODE,
+    OPERATION,
+    SETTING,
+    counts,
+    data_files,
+    disable,
+    in_matrix,
+    insert_one_file,
+    local,
+    newest_adds,
+    untouched,
+)
+from tests.support.table_log import TableLog
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.without("optimize-write", "auto-compact")
+
+COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
+MATRIX = pytest.mark.matrix
+UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
+
+
+def renamed(table: Table, **options: str) -> Table:
+    """A table of two files, whose first column has another name in them."""
+    table.create("a INT, b STRING", TRACKED, NAME_MODE, **options)
+    table.insert("(0, 'x'), (1, 'x')")
+    assert len(table.log.actions("add")) == 2
+    table.alter("RENAME COLUMN a TO c")
+    return table
+
+
+def remove_mapping(table: Table) -> None:
+    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+
+# Files that nobody can read.
+
+
+def missing(file: Path) -> None:
+    file.unlink()
+
+
+def cut_short(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def cut_in_the_middle(file: Path) -> None:
+    """With a footer at its end, though the log says that it is longer."""
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + content[100:])
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(b"PAR1" + bytes(file.stat().st_size - 8) + b"PAR1")
+
+
+def no_parquet(file: Path) -> None:
+    file.write_bytes(b"x" * file.stat().st_size)
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+@pytest.mark.broken_table("file_missing", "file_unreadable")
+@pytest.mark.parametrize(
+    "broken", [missing, cut_short, *in_matrix(cut_in_the_middle, garbage, no_parquet, emptied)]
+)
+def test_a_file_that_nobody_can_read_is_named(table: Table, broken: Callable[[Path], None]) -> None:
+    renamed(table)
+    file = local(table.path, list(table.log.live_files)[1])
+    broken(file)
+
+    with untouched(table), table.refusal(UNREADABLE) as refused:
+        remove_mapping(table)
+
+    error = refused.value
+    assert error.getSqlState()
+    assert file.name in str(error.getMessageParameters())
+
+
+@MATRIX
+def test_after_the_file_is_back_the_statement_succeeds(table: Table) -> None:
+    renamed(table)
+    file = local(table.path, list(table.log.live_files)[1])
+    content = file.read_bytes()
+    cut_short(file)
+    with table.refusal(UNREADABLE):
+        remove_mapping(table)
+    file.write_bytes(content)
+
+    assert counts(disable(table)) == (0, 2, 0)
+    assert table.rows() == [(0, "x"), (1, "x")]
+
+
+def spoil(file: Path) -> None:
+    """Its footer is whole, its pages are not: only who decodes it finds out."""
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + b"\xff" * 90 + content[94:])
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def test_a_file_that_has_to_be_rewritten_and_cannot_be(table: Table) -> None:
+    table.create_tracked("s STRUCT<x: INT>, b STRING")
+    insert_one_file(table, "(named_struct('x', 1), 'x')")
+    insert_one_file(table, "(named_struct('x', 2), 'y')")
+    table.alter("ADD COLUMN s.y INT")
+    table.alter("DROP COLUMN s.x")
+    insert_one_file(table, "(named_struct('y', 3), 'z')")
+    table.alter("RENAME COLUMN b TO c")
+    file = local(table.path, next(iter(table.log.live_files)))
+    content = file.read_bytes()
+    spoil(file)
+    before = data_files(table.path)
+
+    with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
+        remove_mapping(table)
+
+    # What Delta's writer began stays as after its own rewrite, for VACUUM.
+    left = [new.name for new in data_files(table.path) - before]
+    assert not [name for name in left if COPY.match(name)]
+    file.write_bytes(content)
+    log = disable(table)
+    assert counts(log) == (0, 1, 2)
+    assert len([add for add in log.actions("add") if COPY.match(add["path"])]) == 1
+
+
+@pytest.mark.parametrize("removal", ["copy", *in_matrix("rewrite")])
+@pytest.mark.parametrize("harm", [spoil, *in_matrix(Path.unlink)])
+def test_no_row_is_passed_over_whatever_the_session_passes_over(
+    table: Table, conf: Any, removal: str, harm: Callable[[Path], None]
+) -> None:
+    conf(SETTING, removal)
+    conf("spark.sql.files.ignoreCorruptFiles", "true")
+    conf("spark.sql.files.ignoreMissingFiles", "true")
+    table.create_tracked("s STRUCT<x: INT>, b STRING")
+    insert_one_file(table, "(named_struct('x', 1), 'x')")
+    insert_one_file(table, "(named_struct('x', 2), 'y')")
+    table.alter("ADD COLUMN s.y INT")
+    table.alter("DROP COLUMN s.x")
+    file = local(table.path, next(iter(table.log.live_files)))
+    content = file.read_bytes()
+    harm(file)
+    assert len(table.rows()) == 1  # as the session says
+
+    with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
+        remove_mapping(table)
+
+    file.write_bytes(content)
+    assert disable(table)
+    assert table.rows("b") == [("x",), ("y",)]
+
+
+def test_what_delta_refuses_is_refused_before_any_file_is_written(table: Table) -> None:
+    """By then files would have been copied for nothing."""
+    renamed(table, partitioned_by="b")
+    protocol = table.log.protocol
+    features = {
+        key: [*protocol.get(key, []), "icebergCompatV1"] if key == "writerFeatures" else value
+        for key, value in protocol.items()
+    }
+    configuration = {**table.log.configuration, "delta.enableIcebergCompatV1": "true"}
+    table.log.append_foreign(
+        {"protocol": features}, {"metaData": {**table.log.metadata, "configuration": configuration}}
+    )
+    folders = set(table.path.rglob("b=*"))
+
+    with untouched(table), pytest.raises((PySparkException, Py4JError)) as refused:
+        remove_mapping(table)
+
+    assert "COMPAT" in str(refused.value)
+    assert set(table.path.rglob("b=*")) == folders
+
+
+def test_names_that_are_illegal_without_mapping_are_refused_first(table: Table) -> None:
+    renamed(table)
+    table.alter("RENAME COLUMN b TO `b c`")
+
+    with (
+        untouched(table),
+        table.refusal("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"),
+    ):
+        remove_mapping(table)
+
+
+# Columns that are mapped alike.
+
+
+ID, PHYSICAL_NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
+ALIKE = pytest.mark.broken_table(
+    "physical_name_used_again", "id_used_again", "dropped_column_shown"
+)
+
+
+def twins(table: Table, mode: str, key: str) -> Table:
+    """Its second column has the first one's id or physical name, by the hand of another writer."""
+    table.create("a INT, b INT", TRACKED, f"'delta.columnMapping.mode' = '{mode}'")
+    table.insert("(1, 2)")
+    table.alter("RENAME COLUMN a TO c")
+    metadata = table.log.metadata
+    schema = json.loads(metadata["schemaString"])
+    first, second = (field["metadata"] for field in schema["fields"])
+    second[key] = first[key]
+    table.log.append_foreign({"metaData": {**metadata, "schemaString": json.dumps(schema)}})
+    return table
+
+
+@pytest.mark.every_variant
+@ALIKE
+@pytest.mark.parametrize(
+    ("mode", "key", "condition"),
+    [
+        ("name", PHYSICAL_NAME, "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
+        ("id", ID, "USAGE_TRACKING_DUPLICATED_COLUMN_ID"),
+        ("id", PHYSICAL_NAME, "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
+    ],
+)
+def test_columns_that_files_cannot_tell_apart_are_not_copied(
+    table: Table, mode: str, key: str, condition: str
+) -> None:
+    """A copy would give the values to one of them, and nulls to the other."""
+    twins(table, mode, key)
+
+    with table.refusal(condition), untouched(table):
+        remove_mapping(table)
+
+
+@ALIKE
+def test_ids_do_not_matter_where_files_are_read_by_name(table: Table) -> None:
+    """To leave is what mends such a table."""
+    twins(table, "name", ID)
+
+    log = disable(table)
+
+    assert counts(log) == (0, 1, 0)
+    assert table.rows("c, b") == [(1, 2)]
+    assert table.frame().where("b = 2").count() == 1
+
+
+# A commit that stands.
+
+
+@pytest.mark.without("deletion-vectors")
+def test_a_commit_that_stands_keeps_its_files_though_an_error_follows(table: Table) -> None:
+    """A hook after the commit fails: here the one that writes manifests."""
+    renamed(table)
+    key = "delta.compatibility.symlinkFormatManifest.enabled"
+    configuration = {**table.log.configuration, key: "true"}
+    table.log.append_foreign({"metaData": {**table.log.metadata, "configuration": configuration}})
+    (table.path / "_symlink_format_manifest").write_text("in the way")
+
+    with refusal("DELTA_POST_COMMIT_HOOK_FAILED"):
+        remove_mapping(table)
+
+    assert table.log.operation == OPERATION
+    assert counts(table.log) == (0, 2, 0)
+    assert all(local(table.path, path).is_file() for path in table.log.live_files)
+    assert table.rows() == [(0, "x"), (1, "x")]
+
+
+# A storage that streams, waits and fails.
+
+
+@pytest.fixture
+def odd_table(disk: OddDisk, table: Table) -> Table:
+    """A table on that storage."""
+    table.name = f"delta.`odd:{table.path}`"
+    return renamed(table)
+
+
+def test_on_a_storage_of_streams(odd_table: Table) -> None:
+    insert_one_file(odd_table, "(3, 'y')")
+    odd_table.alter("DROP COLUMN b")
+
+    log = disable(odd_table)
+
+    assert counts(log) == (0, 3, 0)
+    assert not [file for file in data_files(odd_table.path) if file.suffix == ".crc"]
+    assert odd_table.rows() == [(0,), (1,), (3,)]
+
+
+def test_a_clone_on_one_storage_of_a_table_on_another(
+    disk: OddDisk, table: Table, tmp_path: Path
+) -> None:
+    source = renamed(Table(table.spark, tmp_path / "source"))
+    table.name = f"delta.`odd:{table.path}`"
+    table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
+
+    log = disable(table)
+
+    assert counts(log) == (0, 2, 0)
+    assert {file.suffix for file in data_files(table.path)} == {".parquet"}
+    assert table.rows() == source.rows() == [(0, "x"), (1, "x")]
+
+
+def test_a_task_that_fails_fails_the_statement(odd_table: Table, disk: OddDisk) -> None:
+    disk.fail()
+
+    with untouched(odd_table), pytest.raises((PySparkException, Py4JError), match="disk is odd"):
+        remove_mapping(odd_table)
+
+    assert counts(disable(odd_table)) == (0, 2, 0)
+
+
+class Running:
+    """A statement on a thread of its own, in a job group."""
+
+    def __init__(self, table: Table, group: str) -> None:
+        self._table = table
+        self._group = group
+        self.error: Exception | None = None
+        self.jvm_thread: Any = None
+        self.thread = InheritableThread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        context = self._table.spark.sparkContext
+        jvm: Any = self._table.spark._jvm
+        self.jvm_thread = jvm.java.lang.Thread.currentThread()
+        context.setJobGroup(self._group, "of the test", interruptOnCancel=False)
+        try:
+            remove_mapping(self._table)
+        except Exception as error:
+            self.error = error
+
+
+def by_group(running: Running, spark: SparkSession) -> None:
+    spark.sparkContext.cancelJobGroup("copies")
+
+
+def by_interrupt(running: Running, spark: SparkSession) -> None:
+    running.jvm_thread.interrupt()
+
+
+@pytest.mark.parametrize("kill", [by_group, by_interrupt])
+def test_a_cancelled_statement_leaves_no_copies_though_they_were_complete(
+    odd_table: Table, disk: OddDisk, kill: Callable[[Running, SparkSession], None]
+) -> None:
+    """The tasks stand before the end of a file, and go on when the statement is cancelled."""
+    disk.hold()
+
+    with untouched(odd_table):
+        running = Running(odd_table, "copies")
+        wait_until(lambda: disk.is_waiting, "a copy")
+        kill(running, odd_table.spark)
+        time.sleep(1)
+        assert running.thread.is_alive()  # for it waits for its tasks
+        disk.release()
+        running.thread.join()
+        assert running.error is not None
+        tracker = odd_table.spark.sparkContext.statusTracker()
+        job = tracker.getJobInfo(max(tracker.getJobIdsForGroup("copies")))
+        assert job is not None
+        assert job.status == "FAILED"
+
+    assert counts(disable(odd_table)) == (0, 2, 0)
+
+
+def cancel_the_group(spark: SparkSession) -> None:
+    spark.sparkContext.cancelJobGroup("round two")
+
+
+def interrupt_all(spark: SparkSession) -> None:
+    assert spark.interruptAll()
+
+
+@pytest.mark.parametrize("cancel", [cancel_the_group, interrupt_all])
+def test_a_statement_that_is_cancelled_in_its_second_round_leaves_no_copy_of_the_first(
+    odd_table: Table, disk: OddDisk, cancel: Callable[[SparkSession], object]
+) -> None:
+    """Its copies are complete when it is overtaken, and that of what was appended is held."""
+    spark = odd_table.spark
+    other = Table(spark, odd_table.path)
+
+    def remove_in_a_group() -> None:
+        spark.sparkContext.setJobGroup("round two", "of the test", interruptOnCancel=False)
+        remove_mapping(odd_table)
+
+    def cancel_once_it_copies() -> None:
+        wait_until(lambda: disk.is_waiting, "a copy")
+        cancel(spark)
+        wait_until(lambda: "FAILED" in statuses(spark, "round two"), "a job that failed")
+        disk.release()
+
+    with HeldStatement(spark, remove_in_a_group, Step.COMMIT) as held:
+        first_round = orphans(other)
+        insert_one_file(other, "(9, 'z')")
+        before = data_files(other.path) - first_round
+        disk.hold()
+        canceller = InheritableThread(target=cancel_once_it_copies)
+        canceller.start()
+        with other.no_commit():
+            error = held.release()
+        canceller.join()
+
+    assert len(first_round) == 2
+    assert "SPARK_JOB_CANCELLED" in str(error)
+    assert data_files(other.path) == before
+    assert other.rows() == [(0, "x"), (1, "x"), (9, "z")]
+    assert counts(disable(odd_table)) == (0, 3, 0)
+
+
+def statuses(spark: SparkSession, group: str) -> set[str]:
+    tracker = spark.sparkContext.statusTracker()
+    jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
+    return {job.status for job in jobs if job}
+
+
+@MATRIX
+def test_the_job_tells_what_it_does(odd_table: Table, disk: OddDisk) -> None:
+    disk.hold()
+    running = Running(odd_table, "told")
+    wait_until(lambda: disk.is_waiting, "a copy")
+    store = odd_table.spark._jsc.sc().statusStore()
+    jobs = store.jobsList(None)
+    descriptions = [jobs.apply(n).description() for n in range(jobs.size())]
+    disk.release()
+    running.thread.join()
+
+    assert running.error is None
+    told = [d.get() for d in descriptions if d.isDefined() and "Column mapping of" in d.get()]
+    doing = f"Column mapping of odd:{odd_table.path}: round 1, copies up to 2 files, "
+    assert told[0].startswith(doing)
+    assert odd_table.rows() == [(0, "x"), (1, "x")]
+
+
+REMOVE_MAPPING = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+
+
+@pytest.mark.parametrize(
+    ("change", "condition"),
+    [
+        ("INSERT INTO {t} VALUES (9, 'z')", None),
+        *in_matrix(
+            ("DELETE FROM {t} WHERE c = 1", None),
+            ("OPTIMIZE {t}", None),
+            ("ALTER TABLE {t} RENAME COLUMN b TO d", None),
+        ),
+        (REMOVE_MAPPING, "DELTA_METADATA_CHANGED"),
+    ],
+)
+def test_a_statement_that_is_overtaken_while_it_copies_goes_on_or_leaves_no_copies(
+    odd_table: Table, disk: OddDisk, change: str, condition: str | None
+) -> None:
+    disk.hold()
+    running = Running(odd_table, "overtaken")
+    wait_until(lambda: disk.is_waiting, "a copy")
+    other = Table(odd_table.spark, odd_table.path)
+
+    other.spark.sql(change.format(t=other.name))
+
+    version, rows = other.log.version, other.rows()
+    disk.release()
+    running.thread.join()
+    if condition:
+        assert condition in str(running.error)
+        assert other.log.version == version
+    else:
+        assert running.error is None
+        assert other.log.version == version + 1
+        assert other.log.operation == OPERATION
+    assert not orphans(other)
+    assert other.rows() == rows
+
+
+def orphans(table: Table) -> set[Path]:
+    """Copies that no version of the log names."""
+    named = {local(table.path, path) for path in newest_adds(table.log)}
+    return {file for file in data_files(table.path) if COPY.match(file.name)} - named
+
+
+# Applications of their own.
+
+
+@dataclass(frozen=True)
+class Seen:
+    rows: list[tuple[object, ...]]
+    files: set[str]
+
+
+def remove_with_tasks_that_fail(home: Path, jars: list[str]) -> Seen:
+    """Each of eight tasks, one after the other, may fail twice. What they get is Kryo's."""
+    builder = session(home, jars).master("local[1, 3]")
+    builder.config("spark.serializer", "org.apache.spark.serializer.KryoSerializer")
+    builder.config("spark.default.parallelism", "8")
+    spark = with_odd_disk(builder).getOrCreate()
+    disk = OddDisk(spark, home / "disk")
+    table = Table(spark, home / "t", f"delta.`odd:{home / 't'}`")
+    table.create_tracked("a BIGINT")
+    rows = spark.range(24).selectExpr("id AS a")
+    rows.repartitionByRange(24, "a").write.format("delta").mode("append").save(f"odd:{table.path}")
+    table.alter("RENAME COLUMN a TO c")
+    disk.fail(2, after=1)  # so that one file is complete when its task fails
+
+    disable(table)
+
+    seen = Seen(table.rows(), {str(file) for file in orphans(table)})
+    stop()
+    return seen
+
+
+def test_a_task_that_fails_is_tried_again_and_leaves_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    jars = [*resolved_jars(spark), our_jar(), str(odd_jar(tmp_path))]
+
+    seen = in_new_process(remove_with_tasks_that_fail, tmp_path, jars)
+
+    assert seen == Seen(sorted(((n,) for n in range(24)), key=repr), set())
+    assert counts(TableLog(tmp_path / "t")) == (0, 24, 0)
+    assert not list((tmp_path / "disk").glob("fail-*"))

@@ -1,0 +1,755 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`UsageTracking.remove_column_mapping` and `column_mapping_removal`: out of column mapping."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark import InheritableThread, SparkContext
+from pyspark.sql import SparkSession
+
+from spark_ext import FileCount, RemovalStage, UsageTracking
+from spark_ext.api.progress import Progress
+from spark_ext.api.table import Until
+from spark_ext.errors import CannotRemoveColumnMappingError
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.table_log import FEATURE
+
+MODE = "delta.columnMapping.mode"
+REMOVAL = "spark.sparkext.columnMapping.removal"
+WAIT = "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"
+TRUNCATE_PROTECTION = "DROP FEATURE checkpointProtection TRUNCATE HISTORY"
+
+SetConf = Callable[[str, str], None]
+
+
+def tracking(table: Table) -> UsageTracking:
+    return UsageTracking.forPath(table.spark, str(table.path))
+
+
+def reached(stages: list[RemovalStage]) -> list[bool]:
+    return [step.reached for step in stages]
+
+
+@contextmanager
+def not_removable(table: Table, reasons: str) -> Iterator[None]:
+    """The body is refused before a commit, with these reasons."""
+    with table.no_commit(), pytest.raises(CannotRemoveColumnMappingError) as refused:
+        yield
+    assert refused.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
+    assert (refused.value.params["reasons"], refused.value.params["done"]) == (reasons, "none")
+
+
+# Refusals.
+
+
+def test_another_exit_is_refused(table: Table) -> None:
+    table.create_tracked()
+
+    with table.no_commit(), pytest.raises(ValueError, match="everyone"):
+        tracking(table).remove_column_mapping(until="everyone")  # type: ignore[arg-type]
+
+
+@pytest.mark.without("deletion-vectors", "row-tracking")
+@pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
+def test_names_that_are_illegal_without_mapping_are_refused(table: Table, until: Until) -> None:
+    table.create_tracked("a INT, s STRUCT<`b=c`: INT>")
+    usage = tracking(table)
+
+    (first, *_) = usage.remove_column_mapping(dry_run=True)
+    assert first.cost == "BLOCKED"
+    assert [(why.name, why.detail) for why in first.reasons] == [("s.`b=c`", "=")]
+
+    with not_removable(table, "unmapped: INVALID_COLUMN_NAME (s.`b=c`, =)"):
+        usage.remove_column_mapping(until=until, progress=None)
+
+
+@pytest.mark.parametrize(
+    ("call", "condition"),
+    [
+        ("column_mapping('no_such_table')", "DELTA_MISSING_DELTA_TABLE"),
+        ("column_mapping_removal('delta.`/no/such/table`')", "DELTA_MISSING_DELTA_TABLE"),
+        ("column_mapping('a b')", "USAGE_TRACKING_INVALID_TABLE_NAME"),
+        ("column_mapping()", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("column_mapping('a', true)", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("column_mapping_removal('a', true, true)", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
+        ("column_mapping_removal('a', 'b')", "UNEXPECTED_INPUT_TYPE"),
+        ("column_mapping(1)", "UNEXPECTED_INPUT_TYPE"),
+        ("column_mapping(current_database())", "NON_FOLDABLE_ARGUMENT"),
+    ],
+)
+def test_a_table_function_wants_the_name_of_a_delta_table(
+    spark: SparkSession, call: str, condition: str
+) -> None:
+    with refusal(condition):
+        spark.sql(f"SELECT * FROM {call}")
+
+
+def test_a_table_function_without_rules_is_refused(table: Table, driver_conf: SetConf) -> None:
+    table.create_tracked()
+    driver_conf("spark.sparkext.worker.python", "no-such-python")
+
+    with refusal("USAGE_TRACKING_RULES_UNAVAILABLE"):
+        tracking(table).columns().collect()
+
+
+# Say before doing.
+
+
+@pytest.mark.without("deletion-vectors", "row-tracking")
+def test_a_dry_run_says_free_and_does_nothing(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+
+    with table.no_commit():
+        stages = tracking(table).remove_column_mapping(dry_run=True, until="writers")
+
+    assert [(step.stage, step.cost) for step in stages] == [
+        ("unmapped", "METADATA"),
+        ("readers", "METADATA"),
+        ("writers", "HISTORY"),
+    ]
+    assert stages[0].reasons == ()
+    assert (stages[0].num_files, stages[0].size_in_bytes) == (0, 0)
+
+
+@pytest.mark.without("auto-compact")
+def test_a_dry_run_says_what_is_copied_at_most_and_why(table: Table) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT>")
+    table.insert("(1, named_struct('x', 2))")
+    table.insert("(3, named_struct('x', 4))")
+    table.alter("RENAME COLUMN s.x TO y")
+
+    with table.no_commit():
+        (first, *_) = tracking(table).remove_column_mapping(dry_run=True)
+
+    sizes = table.log.live_files.values()
+    assert (first.cost, first.exact) == ("COPY", False)
+    assert (first.num_files, first.size_in_bytes) == (2, sum(sizes))
+    assert first.kept is first.copied is first.rewritten is None
+    assert [(why.reason, why.name, why.detail) for why in first.reasons] == [
+        ("HAS_DROPPED_OR_RENAMED", None, None),
+        ("PHYSICAL_NAME_DIFFERS", "s.y", "x"),
+    ]
+
+
+@pytest.mark.without("auto-compact")
+def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT>")
+    table.insert("(1, NULL)")
+    table.alter("ADD COLUMN d STRUCT<y: INT>")
+    table.insert("(1, NULL, named_struct('y', 1))")
+    table.alter("ADD COLUMN e INT")
+    table.insert("(1, NULL, NULL, 1)")
+    table.alter("ADD COLUMN d.z INT")
+    table.alter("DROP COLUMN d.y")  # where a file has nothing else of d, its rows are read
+    table.alter("DROP COLUMN e")
+
+    with table.no_commit():
+        (first, *_) = tracking(table).remove_column_mapping(dry_run=True, exact=True)
+    (sizes, (row, *_)) = (
+        table.log.live_files,
+        table.spark.sql(f"SELECT * FROM column_mapping_removal('{table.name}', true)").collect(),
+    )
+    (left, *_) = tracking(table).remove_column_mapping(progress=None)
+
+    assert (first.cost, first.exact) == ("COPY", True)
+    kept, copied, rewritten = first.kept, first.copied, first.rewritten
+    assert kept
+    assert copied
+    assert rewritten
+    assert [kept.num_files, copied.num_files, rewritten.num_files] == [1, 0, 2]
+    assert kept.size_in_bytes + first.size_in_bytes == sum(sizes.values())
+    assert (row.kept.asDict(), row.exact) == (
+        {"numFiles": 1, "sizeInBytes": kept.size_in_bytes},
+        True,
+    )
+    assert left.reached
+    metrics = table.log.at(table.log.version).actions("commitInfo")[0]["operationMetrics"]
+    told = [metrics[f"num{way}Files"] for way in ("Kept", "Copied", "Rewritten")]
+    assert told == ["1", "0", "2"]
+
+
+def test_the_job_says_in_the_ui_what_it_does(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    context = table.spark.sparkContext
+    context.setJobDescription("mine")
+
+    table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
+
+    jobs = context._jsc.sc().statusStore().jobsList(None)
+    told = [jobs.apply(place).description() for place in range(jobs.size())]
+    told = [text.get() for text in told if text.isDefined()]
+    [job] = [text for text in told if text.startswith(f"Column mapping of file:{table.path}: ")]
+    assert "round 1, copies up to 1 files, " in job
+    assert context.getLocalProperty("spark.job.description") == "mine"
+    context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+
+
+@pytest.mark.broken_table("file_missing", "file_unreadable")
+def test_files_that_cannot_be_read_are_told_of_before(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    (data_file,) = (table.path / file for file in table.log.live_files)
+    data_file.unlink()
+
+    with table.refusal("USAGE_TRACKING_UNREADABLE_DATA_FILE"):
+        tracking(table).remove_column_mapping(dry_run=True, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "costs"),
+    [(None, ["REWRITE", "COPY"]), ("copy", ["COPY", "COPY"]), ("Rewrite", ["REWRITE", "REWRITE"])],
+)
+def test_an_untracked_table_is_copied_where_that_is_asked_for(
+    table: Table, conf: SetConf, setting: str | None, costs: list[str]
+) -> None:
+    table.create("a INT", NAME_MODE)
+    table.insert("(1)")
+    (written,) = table.log.live_files
+    if setting:
+        conf(REMOVAL, setting)
+
+    (row, *_) = table.spark.sql(f"SELECT * FROM column_mapping_removal('{table.name}')").collect()
+    (first, *_) = tracking(table).remove_column_mapping(dry_run=True)
+    assert [row.cost, first.cost] == costs
+
+    tracking(table).remove_column_mapping(progress=None)
+
+    assert written not in table.log.live_files
+    metrics = table.log.at(table.log.version).actions("commitInfo")[0]["operationMetrics"]
+    assert metrics.get("numCopiedFiles") == ("1" if costs[1] == "COPY" else None)
+    assert table.spark.conf.get(REMOVAL, None) == setting
+    assert table.rows() == [(1,)]
+
+
+def test_a_free_table_is_rewritten_where_that_is_asked_for(table: Table, conf: SetConf) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    conf(REMOVAL, "rewrite")
+
+    (first, *_) = tracking(table).remove_column_mapping(dry_run=True)
+
+    assert (first.cost, first.num_files, first.exact) == ("REWRITE", 1, True)
+    assert [(why.reason, why.detail) for why in first.reasons] == [("REMOVAL_SETTING", "rewrite")]
+
+
+def test_a_setting_that_says_nothing_is_refused(table: Table, conf: SetConf) -> None:
+    table.create("a INT", NAME_MODE)
+    conf(REMOVAL, "move")
+
+    with table.refusal("USAGE_TRACKING_INVALID_SETTING"):
+        table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
+
+
+def test_sql_says_the_same_of_a_table_by_its_name(named_table: Table) -> None:
+    named_table.create_tracked()
+    usage = UsageTracking.forName(named_table.spark, "named")
+
+    rows = named_table.spark.sql("SELECT * FROM column_mapping_removal('default.named')").collect()
+
+    stages = usage.remove_column_mapping(dry_run=True)
+    assert [row.stage for row in rows] == [step.stage for step in stages]
+    assert [row.cost for row in rows] == [step.cost for step in stages]
+    assert [row.reached for row in rows] == [False] * 3
+
+
+@pytest.mark.matrix
+def test_the_statements_do_what_they_say(named_table: Table) -> None:
+    named_table.create_tracked()
+    spark = named_table.spark
+
+    for stage_name in ["unmapped", "readers"]:
+        (row,) = spark.sql(
+            f"SELECT statements FROM column_mapping_removal('named') WHERE stage = '{stage_name}'"
+        ).collect()
+        for statement in row.statements:
+            spark.sql(statement)
+
+    (left,) = spark.sql(
+        "SELECT stage FROM column_mapping_removal('named') WHERE NOT reached"
+    ).collect()
+    assert left.stage == "writers"
+    assert "columnMapping" not in named_table.log.writer_features
+
+
+def test_columns_shows_names_ids_and_versions_at_every_level(table: Table) -> None:
+    table.create_tracked("a INT, l ARRAY<STRUCT<x: INT>>")
+    table.alter("RENAME COLUMN a TO b")
+    table.alter("ADD COLUMN a STRING")
+
+    rows = tracking(table).columns().collect()
+
+    uuid = table.log.physical_names["a"]
+    assert [tuple(row) for row in rows] == [
+        ("b", "b", "a", 1, "int", 0, 1, None),
+        ("l", "l", "l", 2, "array<struct<x:int>>", 0, None, None),
+        ("l.element.x", "x", "x", 3, "int", 0, None, None),
+        ("a", "a", uuid, 4, "string", 2, None, "b"),
+    ]
+
+
+def test_a_table_function_is_a_relation_like_any_other(table: Table) -> None:
+    table.create_tracked("a INT, b INT")
+    call = f"column_mapping('delta.`{table.path}`')"
+
+    joined = table.spark.sql(f"SELECT one.id FROM {call} one JOIN {call} two USING (path)")
+
+    assert joined.count() == 2
+
+
+# Exit by stage.
+
+
+def test_until_none_is_one_commit_of_metadata(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    files = table.log.live_files
+
+    with table.one_commit():
+        stages = tracking(table).remove_column_mapping(progress=None)
+
+    assert reached(stages) == [True, False, False]
+    assert table.log.operation == "REMOVE COLUMN MAPPING"
+    assert table.log.live_files == files
+    assert table.rows() == [(1, "x")]
+
+
+@pytest.mark.without("deletion-vectors")
+def test_until_readers_takes_the_feature_out_of_the_protocol(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+
+    stages = tracking(table).remove_column_mapping(until="readers", progress=None)
+
+    assert reached(stages) == [True, True, False]
+    assert table.log.protocol["minReaderVersion"] == 1
+    assert "columnMapping" not in table.log.writer_features
+    assert table.log.is_tracked
+
+
+@pytest.mark.without("deletion-vectors", "row-tracking")
+def test_until_writers_waits_for_the_retention_period_and_then_arrives(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    files = table.log.live_files
+
+    stages = tracking(table).remove_column_mapping(until="writers", progress=None)
+
+    assert reached(stages) == [True, True, False]
+    assert [why.reason for why in stages[2].reasons] == ["RETENTION_PERIOD"]
+    assert [statement.endswith(TRUNCATE_PROTECTION) for statement in stages[2].statements] == [True]
+    assert not table.log.is_tracked
+    assert table.log.flag is None
+
+    table.age_log()
+    stages = tracking(table).remove_column_mapping(until="writers", progress=None)
+
+    assert reached(stages) == [True, True, True]
+    assert table.log.writer_features <= {"appendOnly", "invariants"}
+    assert table.rows() == [(1, "x")]
+    found = {str(file.relative_to(table.path)) for file in table.path.rglob("part-*.parquet")}
+    assert found == set(files)
+
+
+@pytest.mark.without("deletion-vectors", "row-tracking")
+def test_a_table_that_is_out_is_left_as_it_is(table: Table) -> None:
+    table.create("a INT")
+
+    with table.no_commit():
+        stages = tracking(table).remove_column_mapping(until="writers", progress=None)
+
+    assert reached(stages) == [True, True, True]
+
+
+@pytest.mark.without("row-tracking")
+@pytest.mark.parametrize("until", ["readers", "writers"])
+def test_a_later_exit_that_is_blocked_is_refused_before_the_first_is_begun(
+    table: Table, until: Until
+) -> None:
+    table.create_tracked("a INT")
+    table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+
+    reasons = {
+        stage: f"{stage}: OTHER_FEATURE (deletionVectors)" for stage in ("readers", "writers")
+    }
+    wanted = list(reasons.values())[: 1 if until == "readers" else 2]
+    with not_removable(table, "; ".join(wanted)):
+        tracking(table).remove_column_mapping(until=until, progress=None)
+
+    with table.one_commit():
+        stages = tracking(table).remove_column_mapping(progress=None)
+    assert reached(stages) == [True, False, False]
+    assert {"columnMapping", FEATURE} <= table.log.writer_features
+
+
+def test_an_exit_that_others_undo_is_refused(table: Table) -> None:
+    table.create_tracked("a INT")
+
+    def undo(progress: Progress) -> None:
+        if progress.finished:
+            table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+    with pytest.raises(CannotRemoveColumnMappingError) as refused:
+        tracking(table).remove_column_mapping(progress=undo)
+
+    assert refused.value.params["reasons"] == "unmapped: CONFLICT"
+    assert refused.value.params["done"].endswith("('delta.columnMapping.mode' = 'none')")
+
+
+@pytest.mark.without("deletion-vectors")
+@pytest.mark.parametrize("change", [None, "RENAME COLUMN a TO b"])
+@pytest.mark.parametrize("rows", [[], ["(1)"]])
+def test_iceberg_compat_is_refused_whatever_is_in_the_table(
+    table: Table, rows: list[str], change: str | None
+) -> None:
+    """Delta refuses an empty table at once, and one with rows after it wrote all files."""
+    table.create_tracked("a INT")
+    table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
+    for row in rows:
+        table.insert(row)
+    if change:
+        table.alter(change)
+    files = set(table.path.rglob("*.parquet"))
+    usage = tracking(table)
+
+    (first, *_) = usage.remove_column_mapping(dry_run=True)
+    assert (first.cost, first.reasons[0].name) == ("BLOCKED", "icebergCompatV2")
+
+    with not_removable(table, "unmapped: OTHER_FEATURE (icebergCompatV2)"):
+        usage.remove_column_mapping(progress=None)
+    assert set(table.path.rglob("*.parquet")) == files
+
+
+@pytest.mark.broken_table("mapping_keys_left")
+def test_mapping_keys_that_block_are_left_alone(table: Table) -> None:
+    """Another engine left them; Delta would take them out by a rewrite that nobody was told of."""
+    table.create("a INT")
+    table.insert("(1)")
+    mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "a"}
+    schema = json.loads(table.log.metadata["schemaString"])
+    schema["fields"][0]["metadata"] = mapped
+    metadata = {**table.log.metadata, "schemaString": json.dumps(schema)}
+    table.log.append_foreign({"metaData": metadata})
+
+    usage = tracking(table)
+    with not_removable(table, "unmapped: MAPPING_METADATA_LEFT"):
+        usage.remove_column_mapping(progress=None)
+    (first, *_) = usage.remove_column_mapping(dry_run=True)
+
+    assert (first.cost, first.reached, first.statements) == ("BLOCKED", False, ())
+    assert [why.reason for why in first.reasons] == ["MAPPING_METADATA_LEFT"]
+    assert table.log.fields["a"].metadata == mapped
+
+
+@pytest.mark.without("deletion-vectors")
+@pytest.mark.broken_table("mapping_keys_left")
+def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> None:
+    """Delta takes the mode in another letter case off alone, and DROP FEATURE for all data."""
+    table.create("a INT", NAME_MODE)
+    table.insert("(1)")
+    table.alter("UNSET TBLPROPERTIES ('delta.columnmapping.MODE')")
+    assert table.rows() == [(None,)]
+
+    usage = tracking(table)
+    with not_removable(table, "unmapped: MAPPING_METADATA_LEFT"):
+        usage.remove_column_mapping(until="readers", progress=None)
+    (first, *_) = usage.remove_column_mapping(dry_run=True)
+
+    assert (first.cost, first.reached, first.statements) == ("BLOCKED", False, ())
+    assert [why.reason for why in first.reasons] == [
+        "MAPPING_METADATA_LEFT",
+        "PHYSICAL_NAME_DIFFERS",
+    ]
+    # Delta refuses to restore it to a mapped version.
+    table.spark.sql(f"INSERT OVERWRITE {table.name} SELECT * FROM {table.name} VERSION AS OF 1")
+    assert table.rows() == [(1,)]
+
+
+# What it did.
+
+
+@pytest.mark.without("auto-compact", "deletion-vectors")
+def test_a_copy_reports_what_it_did_with_the_files(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.insert("(2, 'y')")
+    table.alter("RENAME COLUMN b TO c")
+    version, sizes = table.log.version, table.log.live_files
+
+    stages = tracking(table).remove_column_mapping(until="readers", progress=None)
+
+    (removed, dropped) = stages.done
+    assert (removed.version_before, removed.version_after) == (version, version + 1)
+    assert dropped.version_after == table.log.version
+    assert (removed.copied, removed.kept) == (FileCount(2, sum(sizes.values())), FileCount())
+    assert removed.rewritten == FileCount()
+    assert (dropped.kept, dropped.copied, dropped.waits) == (None, None, False)
+    assert removed.seconds > 0
+
+
+@pytest.mark.without("auto-compact")
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_a_removal_without_copies_reports_it(
+    table: Table, conf: SetConf, *, rewritten: bool
+) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    if rewritten:
+        conf(REMOVAL, "rewrite")
+    files = table.log.live_files
+
+    (removed,) = tracking(table).remove_column_mapping(progress=None).done
+
+    expected = FileCount(1, sum(files.values())) if rewritten else FileCount()
+    assert (removed.kept, removed.copied, removed.rewritten) == (
+        FileCount(),
+        FileCount(),
+        expected,
+    )
+    assert removed.version_after == table.log.version
+
+
+@pytest.mark.without("auto-compact", "deletion-vectors")
+def test_a_copy_beside_an_append_reports_its_own_commit(table: Table) -> None:
+    table.create_tracked("a INT, b STRING")
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN b TO c")
+
+    def append(progress: Progress) -> None:
+        if progress.finished:
+            table.insert("(2, 'y')")
+
+    (removed,) = tracking(table).remove_column_mapping(progress=append).done
+
+    assert removed.copied is not None
+    assert removed.copied.num_files == 1
+    assert removed.version_after == removed.version_before + 2
+
+
+@pytest.mark.without("deletion-vectors")
+@pytest.mark.matrix
+def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:
+    conf("spark.databricks.delta.tableFeatures.fastDropFeature.enabled", "false")
+    table.create_tracked()
+    table.insert("(1, 'x')")
+
+    stages = tracking(table).remove_column_mapping(until="readers", progress=None)
+
+    assert reached(stages) == [True, False, False]
+    assert [why.reason for why in stages[1].reasons] == ["RETENTION_PERIOD"]
+
+
+@pytest.mark.without("deletion-vectors")
+def test_a_renamed_table_leaves_by_a_rewrite(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    files = table.log.live_files
+
+    stages = tracking(table).remove_column_mapping(until="readers", progress=None)
+
+    assert reached(stages) == [True, True, False]
+    assert not set(table.log.live_files) & set(files)
+    assert table.rows() == [(1, "x")]
+
+
+def test_a_path_with_backticks_and_quotes(spark: SparkSession, table: Table) -> None:
+    odd = Table(spark, table.path / "o`d'd")
+    spark.sql(
+        f"CREATE TABLE delta.`{str(odd.path).replace('`', '``')}` (a INT) USING delta"
+        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    )
+
+    stages = tracking(odd).remove_column_mapping(progress=None)
+
+    assert reached(stages) == [True, False, False]
+
+
+# The two stages of DROP FEATURE with TRUNCATE HISTORY.
+
+
+@pytest.mark.without("deletion-vectors")
+def test_drop_feature_with_truncate_history_is_free_and_leaves_nothing_behind(
+    table: Table,
+) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    files = table.log.live_files
+
+    with refusal(WAIT):
+        table.alter("DROP FEATURE columnMapping TRUNCATE HISTORY")
+
+    operations = [commit[0]["commitInfo"]["operation"] for commit in table.log.commits]
+    assert operations.count("REMOVE COLUMN MAPPING") == 1
+    assert table.log.live_files == files
+    assert MODE not in table.log.configuration
+
+    table.age_log()
+    table.alter("DROP FEATURE columnMapping TRUNCATE HISTORY")
+
+    assert {"columnMapping", "checkpointProtection"}.isdisjoint(table.log.writer_features)
+    assert table.log.protocol["minReaderVersion"] == 1
+    assert FEATURE in table.log.writer_features
+    assert table.rows() == [(1, "x")]
+
+
+# Progress.
+
+
+@pytest.mark.without("deletion-vectors")
+def test_each_statement_is_reported_while_it_runs(table: Table) -> None:
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    seen: list[Progress] = []
+
+    tracking(table).remove_column_mapping(until="readers", progress=seen.append)
+
+    statements = list(dict.fromkeys(progress.statement for progress in seen))
+    assert ["SET" in statements[0], "DROP FEATURE" in statements[1]] == [True, True]
+    for statement in statements:
+        of_one = [progress for progress in seen if progress.statement == statement]
+        assert [of_one[0].seconds < 1, of_one[0].finished] == [True, False]
+        assert of_one[-1].finished
+        assert 0 < of_one[-1].tasks_done <= of_one[-1].tasks
+    assert seen == sorted(seen, key=lambda p: (statements.index(p.statement), p.seconds))
+
+
+@pytest.fixture
+def job_group(spark: SparkSession) -> Iterator[dict[str, str | None]]:
+    """A job group and a tag of the user's; gives the properties of the thread's jobs."""
+    context = spark.sparkContext
+    context.addJobTag("my-tag")
+    context.setJobGroup("mine", "my job", interruptOnCancel=True)
+    keys = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
+    yield {key: context.getLocalProperty(key) for key in (*keys, "spark.job.tags")}
+    for key in keys:
+        context.setLocalProperty(key, None)  # type: ignore[arg-type]
+    context.removeJobTag("my-tag")
+
+
+def wait_for_a_held_stage(context: SparkContext, group: str) -> None:
+    """Until a stage of the group has had a task for half a second, as one that opens a pipe has.
+
+    Once it were open, the task would find no Parquet in it, perhaps before it is cancelled.
+    """
+    tracker = context.statusTracker()
+    seen: list[int] = []
+    while len(seen) < 10:
+        jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
+        stages = {
+            stage: tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds
+        }
+        running = [stage for stage, info in stages.items() if info and info.numActiveTasks]
+        seen = [*seen, *running] if running == seen[-1:] or not seen else []
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("progress", [None, lambda _: None])
+def test_the_user_cancels_a_rewrite_by_the_job_group(
+    table: Table,
+    job_group: dict[str, str | None],
+    progress: Callable[[Progress], None] | None,
+    conf: SetConf,
+) -> None:
+    conf(REMOVAL, "rewrite")
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN a TO c")
+    context = table.spark.sparkContext
+    (data_file,) = (table.path / file for file in table.log.live_files)
+    kept = data_file.rename(table.path.parent / data_file.name)
+    os.mkfifo(data_file)
+
+    def cancel_once_a_task_waits() -> None:
+        wait_for_a_held_stage(context, "mine")
+        context.cancelJobGroup("mine")
+
+    canceller = InheritableThread(target=cancel_once_a_task_waits, daemon=True)
+    canceller.start()
+
+    with table.refusal("SPARK_JOB_CANCELLED"):
+        tracking(table).remove_column_mapping(progress=progress)
+    canceller.join()
+    os.close(os.open(data_file, os.O_RDWR))  # the task, which nobody waits for, goes on
+
+    assert {key: context.getLocalProperty(key) for key in job_group} == job_group
+    kept.replace(data_file)
+    assert table.rows() == [(1, "x")]
+
+
+def test_progress_tells_the_round_and_what_it_has_still_to_copy(
+    table: Table, job_group: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_ext.api.progress.INTERVAL_SECONDS", 0.05)
+    table.create_tracked()
+    table.insert("(1, 'x')")
+    table.insert(f"(2, '{'y' * 999}')")
+    table.alter("RENAME COLUMN a TO c")
+    context = table.spark.sparkContext
+    sizes = {path: (table.path / path).stat().st_size for path in table.log.live_files}
+    longest = max(sizes, key=sizes.__getitem__)
+    kept = (table.path / longest).rename(table.path.parent / Path(longest).name)
+    os.mkfifo(table.path / longest)
+    seen: list[Progress] = []
+
+    def cancel_once_one_is_left(progress: Progress) -> None:
+        seen.append(progress)
+        if (progress.round, progress.num_files) == (1, 1):
+            context.cancelJobGroup("mine")
+            tracker = context.statusTracker()
+            while {"RUNNING"} & {
+                info.status
+                for info in map(tracker.getJobInfo, tracker.getJobIdsForGroup("mine"))
+                if info
+            }:
+                time.sleep(0.05)
+            os.close(os.open(table.path / longest, os.O_RDWR))  # lets the task go on, and end
+
+    with table.refusal("SPARK_JOB_CANCELLED"):
+        tracking(table).remove_column_mapping(progress=cancel_once_one_is_left)
+    kept.replace(table.path / longest)
+
+    last = next(progress for progress in seen if progress.num_files == 1)
+    assert last.size_in_bytes == sizes[longest]
+    assert [seen[-1].finished, seen[-1].round] == [True, 0]
+
+
+def test_the_job_group_of_the_user_is_as_before(
+    table: Table, job_group: dict[str, str | None]
+) -> None:
+    table.create_tracked()
+    seen: list[dict[str, str | None]] = []
+    context = table.spark.sparkContext
+
+    def look(_: Progress) -> None:
+        seen.append({key: context.getLocalProperty(key) for key in job_group})
+
+    tracking(table).remove_column_mapping(progress=look)
+
+    assert {key: context.getLocalProperty(key) for key in job_group} == job_group
+    # While the statement runs the thread's jobs have one tag more, and everything else as it was.
+    assert seen[0]["spark.job.tags"] != job_group["spark.job.tags"]
+    assert {**seen[0], "spark.job.tags": "my-tag"} == job_group
+
+
+def test_by_default_progress_is_a_line_on_standard_error(
+    table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table.create_tracked()
+
+    tracking(table).remove_column_mapping()
+
+    lines = capsys.readouterr().err.splitlines()
+    assert sum("SET TBLPROPERTIES" in line for line in lines) >= 2
+    assert any(": done, " in line for line in lines)

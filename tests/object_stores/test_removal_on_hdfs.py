@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table on HDFS goes from one stage to the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
+
+from spark_ext import UsageTracking
+from tests.object_stores.hdfs import mini_hdfs
+from tests.support.delta_table import NAME_MODE, TRACKED
+from tests.support.removal import counts
+from tests.support.table_log import TableLog
+
+pytestmark = pytest.mark.matrix
+
+PARTITIONS = ("100%", "a b", "ä")
+THREE_DAYS = 3 * 24 * 3600 * 1000
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with mini_hdfs(tmp_path_factory.mktemp("hdfs")) as address:
+        yield address
+
+
+@pytest.fixture
+def uri(spark: SparkSession, hdfs: str) -> str:
+    """Of a table with a renamed column, partitioned."""
+    uri = f"{hdfs}/t"
+    name = f"delta.`{uri}`"
+    spark.sql(
+        f"CREATE TABLE {name} (a INT, p STRING) USING delta PARTITIONED BY (p)"
+        f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
+    )
+    for number, partition in enumerate(PARTITIONS):
+        spark.sql(f"INSERT INTO {name} VALUES ({number}, '{partition}')")
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN a TO c")
+    return uri
+
+
+def storage(spark: SparkSession, uri: str) -> tuple[Any, Any]:
+    jvm: Any = spark._jvm
+    path = jvm.org.apache.hadoop.fs.Path(uri)
+    return path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration()), path
+
+
+def mirror(spark: SparkSession, uri: str, folder: Path) -> Path:
+    """A copy of a table, by `FileSystem.copyToLocalFile`."""
+    jvm: Any = spark._jvm
+    store, path = storage(spark, uri)
+    store.copyToLocalFile(path, jvm.org.apache.hadoop.fs.Path(f"file:{folder}"))
+    return folder
+
+
+def age_log(spark: SparkSession, uri: str) -> None:
+    """What Delta keeps goes by the files' times."""
+    store, path = storage(spark, f"{uri}/_delta_log")
+    for file in store.listStatus(path):
+        store.setTimes(file.getPath(), int(time.time() * 1000) - THREE_DAYS, -1)
+
+
+def rows(uri: str) -> list[dict[str, object]]:
+    found = DeltaTable(uri).to_pyarrow_table().select(["c", "p"]).to_pylist()
+    return sorted(found, key=lambda row: row["c"])
+
+
+def test_each_exit(spark: SparkSession, uri: str, tmp_path: Path) -> None:
+    expected = [{"c": number, "p": partition} for number, partition in enumerate(PARTITIONS)]
+    tracking = UsageTracking.forPath(spark, uri)
+
+    assert [step.reached for step in tracking.remove_column_mapping(progress=None)] == [
+        *(True, False, False)
+    ]
+    assert counts(TableLog(mirror(spark, uri, tmp_path / "unmapped"))) == (0, 3, 0)
+    assert rows(uri) == expected
+
+    tracking.remove_column_mapping(until="readers", progress=None)
+    assert TableLog(mirror(spark, uri, tmp_path / "readers")).protocol["minReaderVersion"] == 1
+
+    tracking.remove_column_mapping(until="writers", progress=None)
+    age_log(spark, uri)
+    last = tracking.remove_column_mapping(until="writers", progress=None)
+
+    assert [step.reached for step in last] == [True, True, True]
+    table = DeltaTable(uri)
+    write_deltalake(table, table.to_pyarrow_table().slice(0, 1), mode="append")
+    assert len(rows(uri)) == len(PARTITIONS) + 1
