@@ -700,9 +700,10 @@ class TestResult:
             "2  damage             file_missing          part-0",
             "",
             "1. It is <so>.",
-            "   What to do: Do that.",
+            "  What to do: Do that.",
+            "",
             "2. It is gone.",
-            "   What to do: Bring it.",
+            "  What to do: Bring it.",
         ]
 
     def test_findings_are_counted_by_severity(self) -> None:
@@ -716,7 +717,7 @@ class TestResult:
     def test_a_notebook_shows_it_escaped(self) -> None:
         html = AuditResult("db.t", (self.WORST,))._repr_html_()
 
-        assert "<td>It is &lt;so&gt;.</td>" in html
+        assert "<p>1. It is &lt;so&gt;.</p><ul><li>What to do: Do that.</li></ul>" in html
         assert AuditResult("<t>", ())._repr_html_().count("&lt;t&gt;") == 1
 
     def test_a_healthy_table_says_so(self) -> None:
