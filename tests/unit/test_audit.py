@@ -659,7 +659,7 @@ class TestApi:
 
     @pytest.mark.parametrize("sample", [True, "3", 2.0])
     def test_a_sample_that_is_no_integer_is_refused(self, sample: Any) -> None:
-        with pytest.raises(TypeError, match="is no integer"):
+        with pytest.raises(TypeError, match="is not an integer"):
             spark_ext.audit(None, "db.t", sample=sample)  # type: ignore[arg-type]
 
     def test_a_negative_sample_is_refused(self) -> None:

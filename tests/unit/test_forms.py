@@ -61,7 +61,7 @@ class TestStatus:
         [
             (None, None, ""),
             (False, None, "false"),
-            (True, None, "true, since a version that the log no longer tells of"),
+            (True, None, "true, since a version that the log no longer has"),
             (True, FlagChange(7, None, None, None), "true since version 7"),
         ],
     )
