@@ -66,7 +66,7 @@ class Filter:
 def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
     import chdb
 
-    # See `test_clickhouse_and_the_fields_of_structs`.
+    # See `test_clickhouse_filters_fields_of_structs_as_listed`.
     columns = "id" if where else "*"
     condition = f"WHERE {where.sql_from_one()}" if where else ""
     options = ["output_format_json_quote_64bit_integers = 0", *([settings] if settings else [])]

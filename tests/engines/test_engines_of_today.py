@@ -65,7 +65,7 @@ def engine(
 @pytest.mark.every_variant
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("properties", [(TRACKED, NAME_MODE), (NAME_MODE,)], ids=["ours", "plain"])
-def test_it_is_not_misled(
+def test_engine_is_not_misled(
     engine: tuple[str, Environment],
     table: Table,
     case: str,
@@ -80,7 +80,7 @@ def test_it_is_not_misled(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("state", STATES)
-def test_it_reads_golden_tables(
+def test_engine_reads_golden_tables(
     engine: tuple[str, Environment], tmp_path: Path, state: str
 ) -> None:
     case = Case("", (), STATES[state]["reads"]["rows"], FILTERS.get(state, {}))

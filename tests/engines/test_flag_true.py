@@ -76,7 +76,7 @@ def judged(found: list[Rows | str], case: Case) -> list[str]:
     ]
 
 
-def test_what_engines_make_of_names_that_mislead(
+def test_engines_answer_as_listed_when_names_mislead(
     table: Table, readers: dict[str, Engine], case: str
 ) -> None:
     made = CASES[case].make(table, TRACKED, NAME_MODE)
@@ -87,7 +87,7 @@ def test_what_engines_make_of_names_that_mislead(
     assert found == {name: WRONG[name].get(case, []) for name in found}
 
 
-def test_delta_itself_is_not_misled(table: Table, case: str) -> None:
+def test_delta_is_not_misled(table: Table, case: str) -> None:
     made = CASES[case].make(table, TRACKED, NAME_MODE)
 
     for where, ids in CASES[case].filters.items():
@@ -95,7 +95,7 @@ def test_delta_itself_is_not_misled(table: Table, case: str) -> None:
         assert [row.id for row in kept.collect()] == ids, where
 
 
-def test_nobody_is_misled_once_the_names_are_aligned(
+def test_engines_are_not_misled_after_names_are_aligned(
     table: Table, readers: dict[str, Engine], case: str
 ) -> None:
     made = CASES[case].make(table, TRACKED, NAME_MODE)
@@ -121,7 +121,7 @@ def test_pyarrow_misses_nulls_of_an_added_column_without_column_mapping_too(
 
 
 @pytest.mark.matrix
-def test_clickhouse_and_the_fields_of_structs(table: Table) -> None:
+def test_clickhouse_filters_fields_of_structs_as_listed(table: Table) -> None:
     made = CASES["nested"].make(table, TRACKED, NAME_MODE)
 
     def read(where: str) -> Rows:
@@ -133,7 +133,7 @@ def test_clickhouse_and_the_fields_of_structs(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_deltas_own_names_do_not_mislead_clickhouse(
+def test_uuid_names_do_not_mislead_clickhouse(
     table: Table, readers: dict[str, Engine], case: str
 ) -> None:
     made = CASES[case].make(table, NAME_MODE)

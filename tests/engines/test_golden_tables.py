@@ -109,7 +109,7 @@ def readers(spark: SparkSession) -> dict[str, Reader]:
     return {**{name: ENGINES[name] for name in HERE}, "kernel": engines.filtered_kernel(spark)}
 
 
-def test_engines_read_the_rows_but_for_those_that_are_known_to_be_wrong(
+def test_engines_read_the_rows_except_known_wrong_answers(
     golden: Path, readers: dict[str, Reader]
 ) -> None:
     found: dict[str, dict[str, Rows | str]] = {name: {} for name in readers}
@@ -128,7 +128,7 @@ def test_engines_read_the_rows_but_for_those_that_are_known_to_be_wrong(
     }
 
 
-def test_engines_filter_rightly_but_for_those_that_are_known_not_to(
+def test_engines_filter_the_rows_except_known_wrong_answers(
     golden: Path, readers: dict[str, Reader]
 ) -> None:
     found: dict[str, dict[str, dict[str, list[int] | str]]] = {name: {} for name in readers}
@@ -155,7 +155,7 @@ def append(table: Path) -> None:
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.every_variant
-def test_deltalake_writes_no_table_that_lists_the_feature(golden: Path, name: str) -> None:
+def test_deltalake_refuses_to_write_a_table_with_the_feature(golden: Path, name: str) -> None:
     before = seen(golden / name)
     if name == "stale":  # which lists it no more
         append(golden / name)
@@ -184,7 +184,7 @@ def forget_feature(table: Path) -> None:
     assert FEATURE not in seen(table)["protocol"]["writerFeatures"]
 
 
-def test_with_the_feature_in_its_list_deltalake_would_append_rightly(listed: Path) -> None:
+def test_deltalake_would_append_rightly_if_it_knew_the_feature(listed: Path) -> None:
     before = seen(listed)
 
     append(listed)
@@ -206,7 +206,7 @@ def overwrite_schema(table: DeltaTable) -> None:
 
 @pytest.mark.parametrize("change", [add_column, merge_schema, overwrite_schema])
 @pytest.mark.every_variant
-def test_with_the_feature_in_its_list_deltalake_would_change_no_schema(
+def test_deltalake_would_change_no_schema_if_it_knew_the_feature(
     listed: Path, change: Callable[[DeltaTable], None]
 ) -> None:
     before = seen(listed)
@@ -217,13 +217,13 @@ def test_with_the_feature_in_its_list_deltalake_would_change_no_schema(
     assert seen(listed) == before
 
 
-def test_with_the_feature_in_its_list_deltalake_would_bring_a_false_flag_back(listed: Path) -> None:
+def test_deltalake_would_restore_a_false_flag_if_it_knew_the_feature(listed: Path) -> None:
     DeltaTable(str(listed)).restore(1)
 
     assert seen(listed)["properties"]["hasDroppedOrRenamed"] == "false"
 
 
-def test_with_the_feature_in_its_list_deltalake_would_let_users_set_the_flag(listed: Path) -> None:
+def test_deltalake_would_let_users_set_the_flag_if_it_knew_the_feature(listed: Path) -> None:
     properties = {FLAG: "false"}
 
     DeltaTable(str(listed)).alter.set_table_properties(properties, raise_if_not_exists=False)
@@ -243,7 +243,9 @@ def change_by_kernel(spark: SparkSession, path: Path, change: Callable[[Any], An
     transaction.commit(engine, kernel.utils.CloseableIterable.emptyIterable())
 
 
-def test_kernel_changes_no_table_that_lists_the_feature(spark: SparkSession, golden: Path) -> None:
+def test_kernel_refuses_to_change_a_table_with_the_feature(
+    spark: SparkSession, golden: Path
+) -> None:
     before = seen(golden / "flag_true")
 
     with pytest.raises(Py4JJavaError, match=FEATURE):
@@ -252,7 +254,7 @@ def test_kernel_changes_no_table_that_lists_the_feature(spark: SparkSession, gol
     assert seen(golden / "flag_true") == before
 
 
-def test_with_the_feature_in_its_list_kernel_would_bring_dropped_values_back(
+def test_kernel_would_restore_dropped_values_if_it_knew_the_feature(
     spark: SparkSession, listed: Path
 ) -> None:
     change_by_kernel(spark, listed, lambda schema: with_note(spark, schema))
@@ -267,7 +269,7 @@ def test_with_the_feature_in_its_list_kernel_would_bring_dropped_values_back(
     assert after["rows"][0] == {"id": 1, "town": "Rome", "note": "x"}
 
 
-def test_with_the_feature_in_its_list_kernel_would_drop_columns_behind_the_flag(
+def test_kernel_would_drop_columns_without_the_flag_if_it_knew_the_feature(
     spark: SparkSession, golden: Path
 ) -> None:
     table = golden / "flag_false"
@@ -280,7 +282,7 @@ def test_with_the_feature_in_its_list_kernel_would_drop_columns_behind_the_flag(
     assert after["properties"]["hasDroppedOrRenamed"] == "false"
 
 
-def test_with_the_feature_in_its_list_kernel_would_lose_the_flag_by_replace(
+def test_kernel_would_lose_the_flag_at_replace_if_it_knew_the_feature(
     spark: SparkSession, golden: Path
 ) -> None:
     table = golden / "flag_false"

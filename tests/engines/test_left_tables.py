@@ -55,7 +55,7 @@ def plain(rows: Rows) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["id"])
 
 
-def test_every_engine_reads_the_same(left: tuple[Table, Table]) -> None:
+def test_every_engine_reads_the_same_rows_after_removal(left: tuple[Table, Table]) -> None:
     ours, theirs = left
     (version,) = (v for v in range(ours.log.version) if ours.log.at(v).operation == OPERATION)
     assert counts(ours.log.at(version))[1] > 0

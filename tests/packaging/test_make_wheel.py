@@ -35,7 +35,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.matrix
-def test_the_wheel_that_make_prints_is_the_one_to_install(clone: Path, tmp_path: Path) -> None:
+def test_make_prints_the_wheel_to_install(clone: Path, tmp_path: Path) -> None:
     _, block = (block for block in blocks("README.md") if block.section == "Install")
     fetch, make, install = (shlex.split(line, comments=True) for line in block.text.splitlines())
     assert fetch[:2] == ["git", "clone"]
