@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What engines make of tables with the flag true, with filters that they push down and without.
+"""Compares the answers of engines on tables with the flag true, with and without filters.
 
-docs/other-engines.md tells these results, under "Flag `true`".
+docs/other-engines.md contains the results, under "Flag `true`".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table
 Rows = list[dict[str, Any]]
 Engine = Callable[[Path, Filter | None], Rows]
 
-# What is wrong, of every table that an engine is wrong about: all rows, or those of a filter.
+# The known wrong answers by table: all rows, or the rows of a filter.
 WRONG = {
     "clickhouse": {
         "rename and add": ["city = 'X'", "city IS NULL"],
@@ -38,7 +38,7 @@ WRONG = {
     "polars": {case: ["refused"] for case in CASES},
     "kernel": {},
 }
-# Of a column that was added to any table, mapped or not: files from before it are left out.
+# On any table, a filter on an added column skips the files from before the column.
 ADDED = {
     case: {"deltalake_by_pyarrow": ["city IS NULL"]} for case in ("rename and add", "drop and add")
 }
@@ -56,7 +56,7 @@ def case(request: pytest.FixtureRequest) -> str:
 
 
 def wrong(engine: Engine, path: Path, case: Case) -> list[str]:
-    """What an engine reads otherwise than Delta."""
+    """Returns the answers of an engine that differ from those of Delta."""
     found = [told(engine, path, each) for each in (None, *case.filters)]
     return judged(found, case)
 
@@ -129,7 +129,7 @@ def test_clickhouse_filters_fields_of_structs_as_listed(table: Table) -> None:
 
     with pytest.raises(RuntimeError, match="NOT_FOUND_COLUMN"):
         read("s.town = 'Rome'")
-    assert read("s.city = 'Rome'") == [{"id": 1, "s": {"town": "Rome"}}]  # whose city is null
+    assert read("s.city = 'Rome'") == [{"id": 1, "s": {"town": "Rome"}}]  # its city is null
 
 
 @pytest.mark.matrix

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other engines read a tracked table, and read and write it after each stage from mapping."""
+"""Holds how other engines read and write a tracked table after each removal stage."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def append(path: Path) -> None:
     write_deltalake(str(path), more, mode="append")
 
 
-# Refusals, so that the promises below mean something.
+# Refusals. Without them, the answers below would prove nothing.
 
 
 def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader]) -> None:
@@ -126,7 +126,7 @@ def test_deltalake_reads_fields_of_structs_in_maps_by_position(table: Table) -> 
     assert engines.deltalake_by_datafusion(table.path) == [{"m": [("k", {"l": [{"new": 5}]})]}]
 
 
-# Values, at each step of the way.
+# Values after each removal stage.
 
 
 def test_tracked_table_is_read_as_written(tracked: Table, readers: dict[str, Reader]) -> None:
@@ -164,8 +164,8 @@ def test_table_after_the_last_removal_stage_is_read_and_written_by_every_engine(
     assert found == dict.fromkeys(found, rows)
     assert len(tracked.rows()) == 3
     if is_partitioned:
-        # Delta names the folders of a mapped table at random, others name them `id=3`. polars
-        # 2.1.0 refuses a table that has both, unless it reads through pyarrow.
+        # Delta gives the folders of a mapped table random names. Other writers call them `id=3`.
+        # polars 2.1.0 refuses a table with both, unless it reads through pyarrow.
         with pytest.raises(ShapeError):
             engines.polars_(tracked.path)
         assert engines.polars_(tracked.path, use_pyarrow=True) == rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make release` builds: the same again, and whole for those who install it by name."""
+"""Holds that `make release` is reproducible, and that its files install by name."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ BUILD = """
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make release` has just built of this commit, or else the same."""
+    """Returns the files that `make release` built from this commit, or builds the same files."""
     if built := os.environ.get("RELEASE"):
         return Path(built).resolve()
     folder = tmp_path_factory.mktemp("release")
@@ -97,7 +97,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shell(release: Path, tmp_path: Path) -> Callable[..., str]:
-    """A shell in a folder of its own, with no jar fetched yet; a command finds the release."""
+    """Returns a function that runs a shell without fetched jars, which finds the release."""
     conf = tmp_path / "conf"
     conf.mkdir()
     (conf / "spark-defaults.conf").write_text(
@@ -226,7 +226,7 @@ def test_java_build_resolves_the_jar_by_coordinates(release: Path, tmp_path: Pat
     sources.mkdir(parents=True)
     (sources / "App.java").write_text(block("Scala and Java", "java"))
 
-    # What was fetched for the jar serves here as well; what is fetched here is gone afterwards.
+    # Maven reads the repository of the jar's build, and writes to a folder that is removed.
     local = [f"-Dmaven.repo.local={tmp_path / 'repository'}"]
     local += [f"-Dmaven.repo.local.tail={CHECKOUT / '.maven' / 'repository'}"]
     goals = ["compile", "org.apache.maven.plugins:maven-dependency-plugin:3.9.0:copy-dependencies"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One version in every place, and which tag is refused."""
+"""Holds that every place has the same version, and which tags are refused."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_tag_is_refused_when_the_changelog_has_no_day() -> None:
     assert reason.startswith("CHANGELOG.md")
 
 
-# As an owner writes them; the test of the wheel has the first one's effect.
+# The addresses as an owner writes them. The test of the wheel shows the effect of the first.
 PROJECT = """[project.urls]
 Changelog = "https://example.org/spark-ext/changes"
 Repository = "https://example.org/spark-ext"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel: what it holds, that it works where it is installed, and what is no wheel of ours."""
+"""Holds what the wheel contains, that an installed wheel works, and which builds are refused."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ for module in pkgutil.walk_packages(spark_ext.__path__, "spark_ext."):
 
 
 def build(target: str, source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Builds a wheel as pip does, or what hatchling calls the target, without the network."""
+    """Builds a wheel or another target of hatchling as pip does, without a network."""
     commands: dict[str, list[str | Path]] = {
         "wheel": ["pip", "wheel", "--no-build-isolation", "--no-deps", "-w", folder, source],
         "sdist": ["hatchling", "build", "-t", "sdist", "-d", folder],
@@ -102,7 +102,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environm
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """What a wheel is built from, as it is in the checkout."""
+    """Returns a copy of the files of the checkout from which a wheel is built."""
     folder = tmp_path / "copy"
     shutil.copytree(
         CHECKOUT / "spark_ext", folder / "spark_ext", ignore=shutil.ignore_patterns("__pycache__")
@@ -113,7 +113,7 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
-# What is refused.
+# Refusals.
 
 
 def assert_refused(target: str, source: Path, *named: str) -> None:
@@ -161,7 +161,7 @@ def test_build_with_the_jar_of_other_sources_is_refused(
     assert_refused("sdist", copy, "make clean wheel", source)
 
 
-# What is built.
+# Builds.
 
 
 def test_editable_install_needs_no_jar(copy: Path, wheel: Path, tmp_path: Path) -> None:
@@ -197,14 +197,14 @@ def test_metadata_version_is_one_that_the_upload_reads(wheel: Path) -> None:
 
 
 def with_address(project: Path, repository: str) -> None:
-    """Writes down where the repository is, in place of what is there."""
+    """Writes the address of the repository into pyproject.toml."""
     text = re.sub(r"^\[project\.urls\]\n(?:.+\n)*", "", project.read_text(), flags=re.MULTILINE)
     project.write_text(f'{text}\n[project.urls]\nRepository = "{repository}"\n')
 
 
 def test_readme_links_lead_to_the_repository_on_an_index(copy: Path, tmp_path: Path) -> None:
     repository = "https://example.org/spark-ext"
-    # The commit that is released has one already.
+    # The released commit already contains an address.
     for address in ("https://example.org/another", repository):
         with_address(copy / "pyproject.toml", address)
 
