@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 
-ROUNDS = "sparkext.removal.LeavingRounds"
+ROUNDS = "sparkext.removal.RemovalRounds"
 
 
 class Session:
