@@ -54,7 +54,7 @@ def test_every_rule_has_cases() -> None:
 
 def _request(case: Mapping[str, Any]) -> tuple[TableMetadata, dict[str, Any]]:
     facts = dict.fromkeys(case["facts"], True)
-    overwrites = facts.pop("overwritingSchema", False)  # for Delta only
+    overwrites = facts.pop("overwritingSchema", False)  # only `fake_delta` needs it
     if facts.pop("requested", False):
         case["proposed"].setdefault("properties", {})[FEATURE_PROPERTY] = "supported"
     old = table(**case["old"] or {})

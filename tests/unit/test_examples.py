@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in docstrings do what they show, and every rule and every check has one."""
+"""Runs the examples in docstrings. Every rule and every check has an example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spark_ext.rules import RULES
 from tests.unit import audited_logs, tables
 
 ROOT = Path(__file__).parents[2]
-# What examples are written in, unless the module has such a name itself.
+# Names that examples use, unless the module defines the same name.
 NOTATION = {name: getattr(tables, name) for name in ("columns", "commit", "protocol", "table")}
 NOTATION |= {"flag": flag, "history": audited_logs.history, "replace": dataclasses.replace}
 

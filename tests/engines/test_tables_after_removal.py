@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other engines read a table that left column mapping by copies as one that Delta rewrote."""
+"""Holds that other engines read byte copies of a removal as they read files of Delta's rewrite."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ ROWS = (
 
 
 @pytest.fixture(params=["p", *in_matrix("")], ids=["partitioned", "plain"])
-def left(request: pytest.FixtureRequest, table: Table) -> tuple[Table, Table]:
-    """The table that left our way, and a copy of it that left Delta's; neither has the feature."""
+def removed(request: pytest.FixtureRequest, table: Table) -> tuple[Table, Table]:
+    """Returns a table after our removal by byte copy, and its copy after Delta's rewrite."""
     table.create_tracked(COLUMNS, partitioned_by=request.param)
     insert_one_file(table, ROWS)
     for old, new in {"f": "f2", "d": "Größe", "s.y.z": "w", "s": "St", "p": "q"}.items():
@@ -55,8 +55,8 @@ def plain(rows: Rows) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["id"])
 
 
-def test_every_engine_reads_the_same(left: tuple[Table, Table]) -> None:
-    ours, theirs = left
+def test_every_engine_reads_the_same_rows_after_removal(removed: tuple[Table, Table]) -> None:
+    ours, theirs = removed
     (version,) = (v for v in range(ours.log.version) if ours.log.at(v).operation == OPERATION)
     assert counts(ours.log.at(version))[1] > 0
 
