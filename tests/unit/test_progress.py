@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +15,8 @@ import pytest
 from spark_ext.api import progress
 from spark_ext.api.progress import Progress, reported
 from spark_ext.errors import ProgressFailedError
+
+ROOT = Path(__file__).parents[2]
 
 
 class Connected:
@@ -35,6 +39,20 @@ class Connected:
 
 
 CONNECTED: Any = Connected()
+
+
+def test_java_classes_that_python_names_exist() -> None:
+    names = {
+        name
+        for file in (ROOT / "spark_ext").rglob("*.py")
+        for name in re.findall(r"sparkext(?:\.[a-z]+)+\.[A-Z]\w+", file.read_text())
+    }
+
+    assert "sparkext.removal.RemovalProgress" in names
+    sources = ROOT / "jars" / "src" / "main" / "java"
+    assert [
+        name for name in names if not (sources / f"{name.replace('.', '/')}.java").exists()
+    ] == []
 
 
 def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
