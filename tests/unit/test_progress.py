@@ -49,10 +49,8 @@ def test_java_classes_that_python_names_exist() -> None:
     }
 
     assert "sparkext.removal.RemovalProgress" in names
-    sources = ROOT / "jars" / "src" / "main" / "java"
-    assert [
-        name for name in names if not (sources / f"{name.replace('.', '/')}.java").exists()
-    ] == []
+    java = ROOT / "jars" / "src" / "main" / "java"
+    assert [name for name in names if not (java / f"{name.replace('.', '/')}.java").exists()] == []
 
 
 def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
