@@ -65,7 +65,7 @@ class NameAlignment(Rendered):
         if self.done:
             yield Lines("done:", tuple(map(str, self.done)))
         if self.statements:
-            yield Lines("left:", self.statements)
+            yield Lines("remaining:", self.statements)
 
     def _facts(self) -> dict[str, Any]:
         counted = counted_in_words(self.kept, self.copied, self.rewritten)

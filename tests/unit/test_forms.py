@@ -175,7 +175,7 @@ class TestAlignment:
             "done:",
             "  FIRST\\n: version 5 to 6, 0.2 s",
             "",
-            "left:",
+            "remaining:",
             "  NEXT <b>\\n",
             "  LAST",
         ]
@@ -183,7 +183,7 @@ class TestAlignment:
     def test_html_escapes_names(self) -> None:
         html = self.ALIGNMENT._repr_html_()
 
-        assert "<p>left:</p><ul><li>NEXT &lt;b&gt;\\n</li><li>LAST</li></ul>" in html
+        assert "<p>remaining:</p><ul><li>NEXT &lt;b&gt;\\n</li><li>LAST</li></ul>" in html
         assert "<b>" not in html
 
     def test_text_has_the_files_of_the_removal(self) -> None:
