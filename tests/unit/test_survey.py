@@ -411,15 +411,6 @@ def test_text_has_the_sums_and_the_tables() -> None:
     assert re.search(r"^views left out: +1$", text, re.M)
 
 
-def test_html_has_the_same_escaped() -> None:
-    html = of(ODD, MISSING)._repr_html_()
-
-    assert "<td>db.`&lt;b&gt;&quot;&amp;\\n`</td>" in html
-    assert "<b>" not in html
-    assert "<td>DELTA_MISSING</td><td>1</td>" in html
-    assert "<tr><th>views left out</th><td>1</td></tr>" in html
-
-
 def test_repr_has_the_first_hundred_tables_and_text_all() -> None:
     tables = [replace(ODD, table=f"db.t{number}", blocked_by=()) for number in range(150)]
 
