@@ -42,6 +42,7 @@ def _facts(protocol: tuple[Any, ...]) -> dict[str, Any]:
         "name": "db.t",
         "files": {"numFiles": 4, "sizeInBytes": 4096},
         "removal": None,
+        "copies": TRACKING in (writer_features or ()),
         "exact": None,
     }
 

@@ -7,8 +7,8 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.internal.SQLConf$;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
@@ -19,12 +19,9 @@ import sparkext.error.UsageTrackingException;
  * they like in their sessions, must not choose its program; and all sessions share one process.
  */
 public final class ProcessSettings {
-  private static final String PYTHON = "spark.sparkext.worker.python";
-  private static final String TIMEOUT = "spark.sparkext.worker.timeout";
-
   /** The interpreter, first found; ours is there for notebooks, where Spark's is not a Python. */
   private static final List<String> PYTHON_CONFS =
-      List.of(PYTHON, "spark.pyspark.driver.python", "spark.pyspark.python");
+      List.of(Setting.PYTHON.key(), "spark.pyspark.driver.python", "spark.pyspark.python");
 
   private static final List<String> PYTHON_VARIABLES =
       List.of("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON");
@@ -33,8 +30,11 @@ public final class ProcessSettings {
 
   /** Makes Spark refuse to set ours in a session, as it refuses its own static settings. */
   public static void refuseInSessions() {
-    SQLConf$.MODULE$.registerStaticConfigKey(PYTHON);
-    SQLConf$.MODULE$.registerStaticConfigKey(TIMEOUT);
+    for (Setting setting : Setting.values()) {
+      if (setting.isOfApplication()) {
+        SQLConf$.MODULE$.registerStaticConfigKey(setting.key());
+      }
+    }
   }
 
   /** The interpreter of the rule process. */
@@ -61,21 +61,7 @@ public final class ProcessSettings {
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
   static long timeoutMillis() throws UsageTrackingException {
-    String timeout = conf().get(TIMEOUT, "30s");
-    try {
-      long millis = JavaUtils.timeStringAsMs(timeout);
-      if (millis > 0) {
-        return millis;
-      }
-    } catch (NumberFormatException noTime) {
-      throw noTimeLimit(timeout);
-    }
-    throw noTimeLimit(timeout);
-  }
-
-  private static UsageTrackingException noTimeLimit(String timeout) {
-    return UsageTrackingErrors.invalidSetting(
-        TIMEOUT, timeout, "a time of a millisecond or more, such as `30s`");
+    return Setting.WORKER_TIMEOUT.millis(conf());
   }
 
   private static SparkConf conf() throws UsageTrackingException {

@@ -8,15 +8,16 @@ import java.util.Optional;
 import sparkext.parquet.ColumnPlan;
 
 /**
- * How a table may remove column mapping.
+ * The answer to {@link Question.Removal}: how a table may remove column mapping.
  *
- * @param isFree whether by metadata alone
- * @param plan if not, what becomes of the columns in the files; nothing where mapping is off
+ * @param isFree whether metadata alone suffices
+ * @param plan what becomes of the columns in the files; empty if the removal is free or if column
+ *     mapping is off
  */
-public record Removal(boolean isFree, Optional<ColumnPlan> plan) {
-  /** What the rules answer. */
+public record AllowedRemoval(boolean isFree, Optional<ColumnPlan> plan) {
   @JsonCreator
-  static Removal of(@JsonProperty("free") boolean free, @JsonProperty("plan") JsonNode plan) {
-    return new Removal(free, plan.isNull() ? Optional.empty() : Optional.of(PlanJson.of(plan)));
+  static AllowedRemoval of(
+      @JsonProperty("free") boolean free, @JsonProperty("plan") JsonNode plan) {
+    return new AllowedRemoval(free, PlanJson.optional(plan));
   }
 }

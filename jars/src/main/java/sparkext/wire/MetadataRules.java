@@ -13,7 +13,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.parquet.ColumnPlan;
@@ -26,7 +26,6 @@ import sparkext.process.RuleProcesses;
  */
 public final class MetadataRules {
   private static final Logger LOG = LoggerFactory.getLogger(MetadataRules.class);
-  private static final String ENABLED_BY_DEFAULT = "spark.sparkext.usageTracking.enabledByDefault";
   private static final String FEATURE_PROPERTY =
       UsageTrackingFeature.PROPERTY.toLowerCase(Locale.ROOT);
 
@@ -46,7 +45,7 @@ public final class MetadataRules {
     Metadata proposed = (Metadata) arguments[4];
     Metadata decided = (Metadata) assigned;
     boolean creatingTable = (boolean) arguments[5];
-    boolean enabledByDefault = creatingTable && isTrue(session.conf(), ENABLED_BY_DEFAULT);
+    boolean enabledByDefault = creatingTable && Setting.ENABLED_BY_DEFAULT.isTrue(session);
     boolean concernsTracking =
         enabledByDefault
             || UsageTrackingFeature.isSupportedBy(protocol)
@@ -83,11 +82,11 @@ public final class MetadataRules {
    *
    * @throws UsageTrackingException a failure of the rules
    */
-  public static Removal removal(Protocol protocol, Metadata metadata) {
+  public static AllowedRemoval removal(Protocol protocol, Metadata metadata) {
     try {
       Question question =
           new Question.Removal(TableMetadata.of(metadata), TableProtocol.of(protocol));
-      return AnswerJson.record(RuleProcesses.ask("removal", question.json()), Removal.class);
+      return AnswerJson.record(RuleProcesses.ask("removal", question.json()), AllowedRemoval.class);
     } catch (UsageTrackingException refused) {
       throw refused.sneakyThrow();
     }
@@ -102,7 +101,7 @@ public final class MetadataRules {
   public static Optional<ColumnPlan> purge(Metadata metadata) {
     try {
       Question question = new Question.Purge(TableMetadata.of(metadata));
-      return AnswerJson.record(RuleProcesses.ask("purge", question.json()), Purge.class).plan();
+      return AnswerJson.record(RuleProcesses.ask("purge", question.json()), PurgePlan.class).plan();
     } catch (UsageTrackingException refused) {
       throw refused.sneakyThrow();
     }
@@ -129,16 +128,5 @@ public final class MetadataRules {
   /** Delta takes the feature's name in a session default in any letter case. */
   private static boolean isNamed(RuntimeConfig conf, String key) {
     return conf.getAll().keysIterator().exists(key::equalsIgnoreCase);
-  }
-
-  /** As Spark reads its own settings, while parseBoolean takes a mistake for false. */
-  private static boolean isTrue(RuntimeConfig conf, String key) {
-    String value = conf.get(key, "false");
-    return switch (value.strip().toLowerCase(Locale.ROOT)) {
-      case "true" -> true;
-      case "false" -> false;
-      default ->
-          throw UsageTrackingErrors.invalidSetting(key, value, "true or false").sneakyThrow();
-    };
   }
 }

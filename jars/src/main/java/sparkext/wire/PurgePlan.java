@@ -8,14 +8,13 @@ import java.util.Optional;
 import sparkext.parquet.ColumnPlan;
 
 /**
- * How a table is purged of dropped columns.
+ * The answer to {@link Question.Purge}.
  *
- * @param plan what becomes of the columns in the files; nothing where mapping is off
+ * @param plan what becomes of the columns in the files; empty if column mapping is off
  */
-record Purge(Optional<ColumnPlan> plan) {
-  /** What the rules answer. */
+record PurgePlan(Optional<ColumnPlan> plan) {
   @JsonCreator
-  static Purge of(@JsonProperty("plan") JsonNode plan) {
-    return new Purge(plan.isNull() ? Optional.empty() : Optional.of(PlanJson.of(plan)));
+  static PurgePlan of(@JsonProperty("plan") JsonNode plan) {
+    return new PurgePlan(PlanJson.optional(plan));
   }
 }

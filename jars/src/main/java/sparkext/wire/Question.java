@@ -59,6 +59,7 @@ public sealed interface Question {
    *
    * @param files those of the version
    * @param removal the session's setting, or null
+   * @param copies whether a removal copies files
    * @param exact what becomes of the files, or null
    */
   record TableFacts(
@@ -67,14 +68,21 @@ public sealed interface Question {
       String name,
       CountedFiles.Count files,
       String removal,
+      boolean copies,
       CountedFiles exact)
       implements Question {
-    /** Of a version of a table. */
+    /**
+     * Describes a version of a table.
+     *
+     * @param removal the session's setting or null
+     * @param copies whether a removal copies files, as {@code CopySetting} decides
+     */
     public TableFacts(
         String name,
         Snapshot snapshot,
         CountedFiles.Count files,
         String removal,
+        boolean copies,
         CountedFiles exact) {
       this(
           TableMetadata.of(snapshot.metadata()),
@@ -82,6 +90,7 @@ public sealed interface Question {
           name,
           files,
           removal,
+          copies,
           exact);
     }
   }
