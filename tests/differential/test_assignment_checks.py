@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`check_ids_and_physical_names` against `checkColumnIdAndPhysicalNameAssignments` of Delta.
+"""The check of ids and physical names against Delta's own.
 
 The oracle is Delta. Delta gives four of its refusals no condition; ours have one of our own, whose
 last words `delta_functions` repeats.
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spark_ext.errors import SparkExtError
 from spark_ext.model.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_ids_and_physical_names
+from spark_ext.model.physical_schema import check_column_id_and_physical_name_assignments
 from spark_ext.model.schema import Schema
 from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal, Metadata
 from tests.differential.fixed_schemas import COMPARISON, FIXED, on_schemas
@@ -28,7 +28,7 @@ MAPPED_TABLES = strategies.tables(modes=("name", "id"))
 def our_answer(metadata: TableMetadata) -> str | None:
     """The condition of the refusal; None where the table passes."""
     try:
-        check_ids_and_physical_names(metadata)
+        check_column_id_and_physical_name_assignments(metadata)
     except SparkExtError as refusal:
         return refusal.condition.removeprefix("USAGE_TRACKING_")
     return None

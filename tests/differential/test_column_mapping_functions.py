@@ -16,17 +16,19 @@ from spark_ext.model.column_mapping import (
     find_max_column_id,
     mode_of,
     physical_name,
-    satisfies_column_mapping_protocol,
+    satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
 from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MODE
 from spark_ext.model.metadata import Protocol, TableMetadata
-from spark_ext.model.physical_schema import physical_schema
+from spark_ext.model.physical_schema import (
+    create_physical_schema,
+    drop_column_mapping_metadata,
+)
 from spark_ext.model.schema import Path, Schema, map_fields, walk
 from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal
 from tests.differential.fixed_schemas import COMPARISON, EMPTY, on_schemas
 from tests.unit import strategies
-from tests.unit.fake_delta import drop_column_mapping_metadata
 from tests.unit.tables import struct
 
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))
@@ -59,7 +61,7 @@ class TestRefusals:
     def test_columns_that_the_table_has_not_have_no_physical_schema(
         self, delta: DeltaFunctions, table: TableMetadata, other: Schema
     ) -> None:
-        ours = outcome(physical_schema, other, table.schema, "name")
+        ours = outcome(create_physical_schema, other, table.schema, "name")
         theirs = outcome(delta.create_physical_schema, other, table.schema, "name")
 
         if isinstance(theirs, tuple) and isinstance(ours, tuple):
@@ -73,7 +75,7 @@ class TestRefusals:
     def test_columns_without_id_or_name_have_no_physical_schema(
         self, delta: DeltaFunctions, table: TableMetadata
     ) -> None:
-        ours = outcome(physical_schema, table.schema, table.schema, "name")
+        ours = outcome(create_physical_schema, table.schema, table.schema, "name")
         theirs = outcome(delta.create_physical_schema, table.schema, table.schema, "name")
 
         # Delta says which column in its text only.
@@ -164,7 +166,7 @@ class TestSchemas:
     ) -> None:
         reference = delta.mapped(schema, NESTED_IDS)
 
-        ours = physical_schema(schema, reference, mode)
+        ours = create_physical_schema(schema, reference, mode)
 
         assert ours == delta.create_physical_schema(schema, reference, mode)
 
@@ -176,7 +178,7 @@ class TestSchemas:
         reference = delta.mapped(schema)
         written = data.draw(strategies.recased(schema))
 
-        ours = outcome(physical_schema, written, reference, "name")
+        ours = outcome(create_physical_schema, written, reference, "name")
         theirs = outcome(delta.create_physical_schema, written, reference, "name")
 
         # Both may refuse: the upper case of ß is SS, whose lower case is another name.
@@ -200,7 +202,7 @@ class TestSchemas:
         internal = struct({name: ""})
 
         assert delta.create_physical_schema(internal, EMPTY, "name") == internal
-        assert physical_schema(internal, EMPTY, "name") == internal
+        assert create_physical_schema(internal, EMPTY, "name") == internal
 
 
 class TestModesAndProtocols:
@@ -230,7 +232,7 @@ class TestModesAndProtocols:
     ) -> None:
         ours, theirs = both_protocols(versions, reader_features, writer_features)
 
-        assert satisfies_column_mapping_protocol(ours) == delta.is_column_mapping_supported(theirs)
+        assert satisfy_column_mapping_protocol(ours) == delta.is_column_mapping_supported(theirs)
 
 
 class TestDifferences:
@@ -256,7 +258,7 @@ class TestDifferences:
         ours, theirs = both_protocols(versions, reader_features, writer_features)
 
         assert delta.is_column_mapping_supported(theirs)
-        assert not satisfies_column_mapping_protocol(ours)
+        assert not satisfy_column_mapping_protocol(ours)
 
     def test_an_id_beyond_32_bits_is_not_cut(self, delta: DeltaFunctions) -> None:
         # Delta reads an id as an Int: it overflows, and the highest seems to be 0. An id that was
@@ -303,7 +305,7 @@ class TestCollations:
             assert metadata["__COLLATIONS"] == {"p": "spark.UTF8_LCASE"}
 
     def test_a_collation_follows_into_the_physical_schema(self, delta: DeltaFunctions) -> None:
-        ours = physical_schema(COLLATED, COLLATED, "name")
+        ours = create_physical_schema(COLLATED, COLLATED, "name")
 
         assert ours == delta.create_physical_schema(COLLATED, COLLATED, "name")
 

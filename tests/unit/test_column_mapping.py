@@ -14,7 +14,7 @@ from spark_ext.model.column_mapping import (
     has_physical_name,
     mode_of,
     physical_name,
-    satisfies_column_mapping_protocol,
+    satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
     with_physical_name,
 )
@@ -23,7 +23,7 @@ from spark_ext.model.keys import (
     NESTED_COLUMN_IDS,
 )
 from spark_ext.model.metadata import Protocol
-from tests.unit.fake_delta import drop_column_mapping_metadata
+from spark_ext.model.physical_schema import drop_column_mapping_metadata
 from tests.unit.tables import columns, struct
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
@@ -64,7 +64,7 @@ BOTH = frozenset({"columnMapping"})
     ],
 )
 def test_protocols_that_allow_column_mapping(protocol: Protocol, satisfies: bool) -> None:
-    assert satisfies_column_mapping_protocol(protocol) == satisfies
+    assert satisfy_column_mapping_protocol(protocol) == satisfies
 
 
 class TestFields:

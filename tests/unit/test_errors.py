@@ -68,6 +68,10 @@ def test_the_registry_is_complete() -> None:
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
         "UnsupportedModeError": "DELTA_MODE_NOT_SUPPORTED",
         "ColumnNotResolvedError": "DELTA_CANNOT_RESOLVE_COLUMN",
+        "ModeChangeError": "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
+        "SchemaChangeWithModeError": "DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE",
+        "MappingMetadataExistsError": "DELTA_ENABLING_COLUMN_MAPPING_DISALLOWED_WHEN_COLUMN_MAPPING"
+        "_METADATA_ALREADY_EXISTS",
         "MissingColumnIdError": "USAGE_TRACKING_MISSING_COLUMN_ID",
         "MissingPhysicalNameError": "USAGE_TRACKING_MISSING_PHYSICAL_NAME",
         "DuplicatedColumnIdError": "USAGE_TRACKING_DUPLICATED_COLUMN_ID",

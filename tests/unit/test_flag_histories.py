@@ -30,6 +30,7 @@ from spark_ext.model.keys import (
     MAX_COLUMN_ID,
 )
 from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.physical_schema import drop_column_mapping_metadata
 from spark_ext.model.schema import Path, logical_name, walk
 from spark_ext.rules import next_metadata
 from tests.unit import fake_delta
@@ -115,7 +116,7 @@ class TableHistory(RuleBasedStateMachine):
     def disable_mapping(self) -> None:
         metadata = self.now.metadata
         same = all(physical_name(f) == f["name"] for _, f in walk(metadata.schema))
-        proposed = metadata.with_schema(fake_delta.drop_column_mapping_metadata(metadata.schema))
+        proposed = metadata.with_schema(drop_column_mapping_metadata(metadata.schema))
         proposed = without(proposed, MAX_COLUMN_ID)
         proposed = proposed.with_property(COLUMN_MAPPING_MODE, "none")
         is_free = self.now.is_tracked and self.now.flag == "false" and same

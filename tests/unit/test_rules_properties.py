@@ -16,10 +16,13 @@ from spark_ext.model.column_mapping import (
 )
 from spark_ext.model.keys import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_ids_and_physical_names
+from spark_ext.model.physical_schema import (
+    check_column_id_and_physical_name_assignments,
+    drop_column_mapping_metadata,
+)
 from spark_ext.model.schema import Schema, walk
 from spark_ext.rules import next_metadata
-from tests.unit import fake_delta, strategies
+from tests.unit import strategies
 from tests.unit.tables import TRACKED
 
 TRACKED_CHANGES = strategies.changes(TRACKED)
@@ -83,7 +86,7 @@ def test_physical_paths_and_ids_stay_unique(change: strategies.Change) -> None:
     result = committed(change)
 
     if is_mapped(result):
-        check_ids_and_physical_names(result)
+        check_column_id_and_physical_name_assignments(result)
 
 
 @given(TRACKED_CHANGES)
@@ -144,4 +147,4 @@ def _flag(metadata: TableMetadata) -> str | None:
 
 
 def _bare(schema: Schema) -> Schema:
-    return fake_delta.drop_column_mapping_metadata(schema)
+    return drop_column_mapping_metadata(schema)
