@@ -27,8 +27,7 @@ _SCALARS = (str, int, bool, type(None))
 
 
 class Shape(Generic[_T]):
-    """The shape of a JSON object, whose keys are the fields of a dataclass or the parameters of a
-    function.
+    """The shape of a JSON object: a dataclass or a function names the keys.
 
     Args:
         make: The dataclass or the function.

@@ -29,6 +29,9 @@ _WITHOUT_CONDITION = {
 }
 
 
+_LEGACY_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
+
+
 class DeltaRefusal(Exception):
     """An error of Delta's: its condition, or a word for it where it has none, and parameters."""
 
@@ -140,7 +143,7 @@ class DeltaFunctions:
             result = self._mapping.verifyAndUpdateMetadataChange(
                 self._session,
                 None,
-                None,
+                self._action.fromJson(json.dumps({"protocol": _LEGACY_PROTOCOL})),
                 self._metadata(old),
                 self._metadata(new),
                 creating,

@@ -20,9 +20,10 @@ import sparkext.parquet.ColumnPlan;
 import sparkext.process.RuleProcesses;
 
 /**
- * Hands a metadata change that concerns usage tracking to the Python rules.
+ * Queries the Python rules.
  *
- * <p>Decides only whether the rules are asked; what they decide stands in {@code spark_ext/rules}.
+ * <p>This class decides only whether the rules are queried; {@code spark_ext/rules} decides the
+ * rest.
  */
 public final class MetadataRules {
   private static final Logger LOG = LoggerFactory.getLogger(MetadataRules.class);
@@ -32,11 +33,11 @@ public final class MetadataRules {
   private MetadataRules() {}
 
   /**
-   * The metadata to commit.
+   * Returns the metadata to commit.
    *
-   * @param arguments those of {@code DeltaColumnMapping.verifyAndUpdateMetadataChange}
-   * @param assigned what that method returned
-   * @throws UsageTrackingException a refusal, or a failure of the rules; the commit fails with it
+   * @param arguments the arguments of {@code DeltaColumnMapping.verifyAndUpdateMetadataChange}
+   * @param assigned the result of that method
+   * @throws UsageTrackingException a refusal or a failure of the rules, with which the commit fails
    */
   public static Object nextMetadata(Object[] arguments, Object assigned) {
     SparkSession session = (SparkSession) arguments[0];
@@ -78,7 +79,7 @@ public final class MetadataRules {
   }
 
   /**
-   * How a table may remove column mapping.
+   * Returns how a table may remove column mapping.
    *
    * @throws UsageTrackingException a failure of the rules
    */
@@ -93,8 +94,7 @@ public final class MetadataRules {
   }
 
   /**
-   * What becomes of the columns in the files of a table that is purged of dropped ones; nothing
-   * where mapping is off.
+   * Returns the plan for the columns in the files of a purge; empty if column mapping is off.
    *
    * @throws UsageTrackingException a failure of the rules
    */
@@ -108,7 +108,7 @@ public final class MetadataRules {
   }
 
   /**
-   * The relation that a table function makes of a table.
+   * Returns the rows of a table function.
    *
    * @throws UsageTrackingException a refusal, or a failure of the Python side
    */
@@ -125,7 +125,7 @@ public final class MetadataRules {
             .exists(key -> key.toLowerCase(Locale.ROOT).equals(FEATURE_PROPERTY));
   }
 
-  /** Delta takes the feature's name in a session default in any letter case. */
+  /** Delta ignores the letter case of the feature's name in a session default. */
   private static boolean isNamed(RuntimeConfig conf, String key) {
     return conf.getAll().keysIterator().exists(key::equalsIgnoreCase);
   }

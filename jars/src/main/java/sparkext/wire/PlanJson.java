@@ -15,7 +15,7 @@ import sparkext.parquet.Columns.MapOf;
 import sparkext.parquet.Columns.Struct;
 import sparkext.parquet.Columns.Type;
 
-/** A column plan from JSON; {@code spark_ext/removal/copy_plan.py} describes the shape. */
+/** Reads a column plan; {@code spark_ext/removal/copy_plan.py} describes the shape. */
 public final class PlanJson {
   private PlanJson() {}
 
