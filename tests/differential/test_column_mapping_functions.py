@@ -58,7 +58,7 @@ class TestRefusals:
 
     @COMPARISON
     @given(table=MAPPED_TABLES, other=strategies.schemas())
-    def test_columns_that_the_table_has_not_have_no_physical_schema(
+    def test_unknown_columns_are_refused_by_both(
         self, delta: DeltaFunctions, table: TableMetadata, other: Schema
     ) -> None:
         ours = outcome(create_physical_schema, other, table.schema, "name")
@@ -72,7 +72,7 @@ class TestRefusals:
 
     @COMPARISON
     @given(table=MAPPED_TABLES.flatmap(strategies.faulty))
-    def test_columns_without_id_or_name_have_no_physical_schema(
+    def test_incompletely_mapped_columns_are_refused_by_both(
         self, delta: DeltaFunctions, table: TableMetadata
     ) -> None:
         ours = outcome(create_physical_schema, table.schema, table.schema, "name")
@@ -82,9 +82,7 @@ class TestRefusals:
         assert without_column(ours) == without_column(theirs)
 
     @pytest.mark.parametrize("mode", ["nom", "", "names"])
-    def test_a_mode_that_is_none_of_deltas_is_refused(
-        self, delta: DeltaFunctions, mode: str
-    ) -> None:
+    def test_unknown_mode_is_refused_by_both(self, delta: DeltaFunctions, mode: str) -> None:
         with pytest.raises(DeltaRefusal) as theirs:
             delta.mode_of({COLUMN_MAPPING_MODE: mode})
         with pytest.raises(UnsupportedModeError) as ours:
@@ -97,9 +95,7 @@ class TestRefusals:
 
 class TestSchemas:
     @on_schemas
-    def test_columns_have_deltas_logical_and_physical_paths(
-        self, delta: DeltaFunctions, schema: Schema
-    ) -> None:
+    def test_columns_have_the_paths_of_delta(self, delta: DeltaFunctions, schema: Schema) -> None:
         for form in both_forms(delta, schema):
             physical = walk(form, name=physical_name)
             pairs = zip(walk(form), physical, strict=True)
@@ -108,7 +104,7 @@ class TestSchemas:
             assert paths == delta.physical_paths(form)
 
     @on_schemas
-    def test_columns_have_deltas_physical_names(
+    def test_columns_have_the_physical_names_of_delta(
         self, delta: DeltaFunctions, schema: Schema
     ) -> None:
         for form in both_forms(delta, schema):
@@ -125,7 +121,9 @@ class TestSchemas:
             assert dropped == delta.drop_column_mapping_metadata(form) == schema
 
     @on_schemas
-    def test_the_highest_column_id_is_deltas(self, delta: DeltaFunctions, schema: Schema) -> None:
+    def test_highest_column_id_is_that_of_delta(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
         for form in both_forms(delta, schema):
             assert find_max_column_id(form) == delta.find_max_column_id(form)
 
@@ -138,12 +136,12 @@ class TestSchemas:
 
             assert ours == delta.schema_has_column_mapping_metadata(form)
 
-    def test_the_reserved_keys_are_deltas(self, delta: DeltaFunctions) -> None:
+    def test_reserved_keys_are_those_of_delta(self, delta: DeltaFunctions) -> None:
         assert delta.column_mapping_metadata_keys() == COLUMN_MAPPING_METADATA_KEYS
 
     @COMPARISON
     @given(schema=strategies.schemas(min_size=1), data=st.data())
-    def test_one_key_left_at_any_level_is_found_and_dropped_as_by_delta(
+    def test_single_key_at_any_level_is_found_and_dropped_as_by_delta(
         self, delta: DeltaFunctions, schema: Schema, data: st.DataObject
     ) -> None:
         chosen = data.draw(st.sampled_from([path for path, _ in walk(schema)]))
@@ -161,7 +159,7 @@ class TestSchemas:
 
     @pytest.mark.parametrize("mode", SUPPORTED_MODES)
     @on_schemas
-    def test_the_physical_schema_is_deltas(
+    def test_physical_schema_is_that_of_delta(
         self, delta: DeltaFunctions, mode: str, schema: Schema
     ) -> None:
         reference = delta.mapped(schema, NESTED_IDS)
@@ -172,7 +170,7 @@ class TestSchemas:
 
     @COMPARISON
     @given(schema=strategies.schemas() | strategies.deep_schemas(), data=st.data())
-    def test_the_physical_schema_of_names_in_another_case_is_deltas(
+    def test_physical_schema_of_names_in_another_case_is_that_of_delta(
         self, delta: DeltaFunctions, schema: Schema, data: st.DataObject
     ) -> None:
         reference = delta.mapped(schema)
@@ -246,7 +244,7 @@ class TestDifferences:
             ((3, 7), ["columnMapping"], []),
         ],
     )
-    def test_a_feature_that_only_readers_or_only_writers_must_know_is_not_enough_for_us(
+    def test_feature_in_one_of_two_lists_is_not_enough_for_us(
         self,
         delta: DeltaFunctions,
         versions: tuple[int, int],
@@ -260,7 +258,7 @@ class TestDifferences:
         assert delta.is_column_mapping_supported(theirs)
         assert not satisfy_column_mapping_protocol(ours)
 
-    def test_an_id_beyond_32_bits_is_not_cut(self, delta: DeltaFunctions) -> None:
+    def test_id_beyond_32_bits_is_kept(self, delta: DeltaFunctions) -> None:
         # Delta reads an id as an Int: it overflows, and the highest seems to be 0. An id that was
         # handed out may not look free.
         schema = struct({"a": f"{2**31} a"})
@@ -268,7 +266,7 @@ class TestDifferences:
         assert delta.find_max_column_id(schema) == 0
         assert find_max_column_id(schema) == 2**31
 
-    def test_a_variant_of_a_scan_is_a_struct_for_us(self, delta: DeltaFunctions) -> None:
+    def test_variant_of_a_scan_is_a_struct_for_us(self, delta: DeltaFunctions) -> None:
         # Spark reads parts of a variant as a struct with this mark. No table's schema has it, and
         # the rules see only these.
         mark = {"__VARIANT_METADATA_KEY": {"path": "$", "failOnError": True, "timeZoneId": "UTC"}}
@@ -304,7 +302,7 @@ class TestCollations:
             metadata = schema["fields"][0]["metadata"]
             assert metadata["__COLLATIONS"] == {"p": "spark.UTF8_LCASE"}
 
-    def test_a_collation_follows_into_the_physical_schema(self, delta: DeltaFunctions) -> None:
+    def test_collation_is_kept_in_the_physical_schema(self, delta: DeltaFunctions) -> None:
         ours = create_physical_schema(COLLATED, COLLATED, "name")
 
         assert ours == delta.create_physical_schema(COLLATED, COLLATED, "name")

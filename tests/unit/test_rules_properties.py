@@ -33,14 +33,14 @@ def committed(change: strategies.Change) -> TableMetadata:
 
 
 @given(TRACKED_CHANGES)
-def test_the_rules_are_idempotent(change: strategies.Change) -> None:
+def test_rules_are_idempotent(change: strategies.Change) -> None:
     once = committed(change)
 
     assert once == committed(replace(change, new=once))
 
 
 @given(TRACKED_CHANGES)
-def test_the_flag_is_always_a_boolean(change: strategies.Change) -> None:
+def test_flag_is_always_a_boolean(change: strategies.Change) -> None:
     configuration = committed(change).configuration
 
     existed = bool(change.old.schema["fields"])
@@ -56,7 +56,7 @@ def test_flag_never_changes_from_true_to_false(change: strategies.Change) -> Non
 
 
 @given(TRACKED_CHANGES)
-def test_a_false_flag_means_that_every_column_is_still_there(change: strategies.Change) -> None:
+def test_no_column_is_missing_when_the_flag_is_false(change: strategies.Change) -> None:
     result = committed(change)
 
     if is_mapped(change.old) and is_mapped(result) and _flag(result) == "false":
@@ -67,7 +67,7 @@ def test_a_false_flag_means_that_every_column_is_still_there(change: strategies.
 
 
 @given(TRACKED_CHANGES)
-def test_an_existing_column_keeps_its_id_and_physical_name(change: strategies.Change) -> None:
+def test_existing_column_keeps_its_id_and_physical_name(change: strategies.Change) -> None:
     before = {column_id(f): f for _, f in walk(change.old.schema) if has_column_id(f)}
 
     result = committed(change)
@@ -97,7 +97,7 @@ def test_only_column_mapping_metadata_changes(change: strategies.Change) -> None
 
 
 @given(TRACKED_CHANGES)
-def test_max_column_id_never_goes_down(change: strategies.Change) -> None:
+def test_max_column_id_never_decreases(change: strategies.Change) -> None:
     result = committed(change)
 
     if is_mapped(change.old) and is_mapped(result):
@@ -107,7 +107,7 @@ def test_max_column_id_never_goes_down(change: strategies.Change) -> None:
 
 
 @given(strategies.changes(("columnMapping",), requested=False))
-def test_an_existing_table_without_the_feature_is_left_alone(change: strategies.Change) -> None:
+def test_existing_table_without_the_feature_is_unchanged(change: strategies.Change) -> None:
     if not change.old.schema["fields"]:
         return
     result = committed(change)
@@ -136,7 +136,7 @@ def test_inputs_are_not_mutated(change: strategies.Change) -> None:
 
 
 @given(TRACKED_CHANGES)
-def test_an_unchanged_schema_is_the_same_object(change: strategies.Change) -> None:
+def test_unchanged_schema_is_the_same_object(change: strategies.Change) -> None:
     result = committed(change)
 
     assert (result.schema is change.new.schema) == (result.schema == change.new.schema)
