@@ -91,7 +91,7 @@ class FileCount:
 
 @dataclass(frozen=True)
 class CountedFiles:
-    """What a removal of column mapping does to the files of a table, counted by their footers."""
+    """The files of a table by what a removal of column mapping does to them, from their footers."""
 
     kept: FileCount
     copied: FileCount

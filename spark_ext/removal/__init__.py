@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What removing column mapping costs: pure functions on a table's metadata and protocol."""
+"""The removal of column mapping: stages, costs and plans, as pure functions on a table's metadata."""
