@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The removal of column mapping: stages, costs and plans, as pure functions on a table's metadata."""
+"""Stages, costs and plans of a removal of column mapping: pure functions on metadata."""
