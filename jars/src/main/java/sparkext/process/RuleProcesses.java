@@ -30,9 +30,7 @@ public final class RuleProcesses {
   /** The process of the last answer. Guarded by {@link #turn}. */
   private RuleProcess process;
 
-  /**
-   * The last process that was stopped, and the reason. Guarded by {@link #turn}.
-   */
+  /** The last process that was stopped, and the reason. Guarded by {@link #turn}. */
   private String retired;
 
   /**
