@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from spark_ext.cli.session import own_session, told
+from spark_ext.cli.session import error_text, own_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,12 +46,12 @@ def exit_code(
     try:
         for found, error in _looks(command, tables, look):
             if error is not None:
-                print(told(error), file=sys.stderr)
+                print(error_text(error), file=sys.stderr)
                 code = FAILED
             elif found is not None:
                 code = max(code, SOUND if show(found) else FINDINGS)
     except Exception as error:  # no session could be started
-        print(told(error), file=sys.stderr)
+        print(error_text(error), file=sys.stderr)
         return FAILED
     return code
 

@@ -7,6 +7,9 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+# The file of our jar that has its version.
+OUR_DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
+
 _UTF8 = 1
 # Constants by their tags: how many bytes follow, and how many numbers they take.
 _SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4}
@@ -14,18 +17,19 @@ _SIZES |= {15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 _TWO_NUMBERS = {5, 6}
 
 
-def changed_jar(jar: str, to: Path, changes: Mapping[str, Callable[[bytes], bytes]]) -> str:
-    """A copy of a jar in which some files have other content."""
+def changed_jar(jar: str, to: Path, changes: Mapping[str, Callable[[bytes], bytes | None]]) -> str:
+    """Writes a copy of a jar in which some files have other content; None removes a file."""
     with zipfile.ZipFile(jar) as original, zipfile.ZipFile(to, "w") as copy:
         assert changes.keys() <= set(original.namelist())
         for item in original.infolist():
-            content = original.read(item)
-            copy.writestr(item, changes.get(item.filename, bytes)(content))
+            content = changes.get(item.filename, bytes)(original.read(item))
+            if content is not None:
+                copy.writestr(item, content)
     return str(to)
 
 
 def with_other_name(old: str, new: str) -> Callable[[bytes], bytes]:
-    """Makes a class file name another type: a text in all its constants becomes another."""
+    """Returns a change of a class file: all its constants have another text for this one."""
 
     def change(class_file: bytes) -> bytes:
         changed, place = bytearray(class_file[:10]), 10
@@ -42,6 +46,7 @@ def with_other_name(old: str, new: str) -> Callable[[bytes], bytes]:
                 changed += class_file[place : place + 1 + _SIZES[tag]]
                 place += 1 + _SIZES[tag]
             left -= 2 if tag in _TWO_NUMBERS else 1
+        assert changed != class_file[:place]
         return bytes(changed + class_file[place:])
 
     return change

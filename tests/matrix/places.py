@@ -43,10 +43,6 @@ class Place(NamedTuple):
         return written
 
 
-def numbers(version: str) -> list[int]:
-    return [int(number) for number in version.split(".")]
-
-
 def copied_jars() -> str:
     """Each jar of each Delta, as Maven's dependency plugin takes it."""
     return "".join(
