@@ -32,6 +32,7 @@ def with_other_name(old: str, new: str) -> Callable[[bytes], bytes]:
     """Returns a change of a class file: all its constants have another text for this one."""
 
     def change(class_file: bytes) -> bytes:
+        assert old.encode() in class_file
         changed, place = bytearray(class_file[:10]), 10
         left = int.from_bytes(class_file[8:10], "big") - 1
         while left > 0:
@@ -46,7 +47,6 @@ def with_other_name(old: str, new: str) -> Callable[[bytes], bytes]:
                 changed += class_file[place : place + 1 + _SIZES[tag]]
                 place += 1 + _SIZES[tag]
             left -= 2 if tag in _TWO_NUMBERS else 1
-        assert changed != class_file[:place]
         return bytes(changed + class_file[place:])
 
     return change

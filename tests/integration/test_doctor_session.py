@@ -111,9 +111,9 @@ def test_trial_reports_why_the_defaults_give_no_session(
         "damaged": str(tmp_path / "damaged.jar"),
         "python": str(tmp_path / "python"),
     }
-    told = {key: value.format(**places) for key, value in changed.items()}
+    settings = {key: value.format(**places) for key, value in changed.items()}
 
-    finding = tried(tmp_path, {**sound([our_jar(), *delta_jars]), **told})
+    finding = tried(tmp_path, {**sound([our_jar(), *delta_jars]), **settings})
 
     assert finding.status == PROBLEM
     assert problem in str(finding.problem)
@@ -122,7 +122,7 @@ def test_trial_reports_why_the_defaults_give_no_session(
 @pytest.mark.matrix
 def test_trial_reports_defaults_that_cannot_be_read(tmp_path: Path) -> None:
     file = tmp_path / "spark-defaults.conf"
-    file.symlink_to("/proc/self/mem")  # which not even root reads from its start
+    file.symlink_to("/proc/sys/vm/compact_memory")  # which not even root may read
 
     trial = try_session(DEFAULTS, {**os.environ, "SPARK_CONF_DIR": str(tmp_path)})
 
@@ -135,9 +135,12 @@ def test_trial_is_sound_with_several_jars_that_fit(
     tmp_path: Path, delta_jars: list[str], place: str
 ) -> None:
     (delta,) = [jar for jar in delta_jars if "delta-spark" in jar]
-    name = "delta-spark.jar" if place == "other Delta" else Path(delta).name
-    copied = our_jar() if place == "copy of our jar" else delta
-    copy = shutil.copy(copied, tmp_path / name)
+    source, name = {
+        "copy of our jar": (our_jar(), "copy.jar"),
+        "copy of Delta's jar": (delta, Path(delta).name),
+        "other Delta": (delta, "delta-spark.jar"),
+    }[place]
+    copy = shutil.copy(source, tmp_path / name)
 
     finding = tried(tmp_path, sound([our_jar(), *delta_jars, str(copy)]))
 
