@@ -83,7 +83,7 @@ runpy.run_path(sys.argv[2])' "$@"
         ({"spark.sparkext.worker.python": "{python}"}, "[USAGE_TRACKING_RULES_UNAVAILABLE]"),
         ({"spark.sql.catalog.spark_catalog": "org.example.Catalog"}, "org.example.Catalog"),
         ({"spark.sql.catalogImplementation": "glue"}, "glue"),
-        ({JAVA_OPTIONS: "-XX:+NoSuchOption"}, "NoSuchOption"),
+        ({JAVA_OPTIONS: "-javaagent:/no/agent.jar"}, "/no/agent.jar"),
     ],
     ids=[
         "no extension of Delta",

@@ -168,7 +168,9 @@ public final class Linkage {
     return Stream.concat(missing(references), members);
   }
 
-  /** Returns a line for each abstract method that a supertype has and our class does not implement. */
+  /**
+   * Returns a line for each abstract method that a supertype has and our class does not implement.
+   */
   List<String> unimplemented(List<byte[]> ours) {
     return ours.stream()
         .map(file -> new ClassReader(file).getClassName().replace('/', '.'))

@@ -51,7 +51,8 @@ class DeltaBuildTest {
   /** The Spark on the class path is older. */
   @ParameterizedTest
   @MethodSource("sparkext.release.DeltaJar#all")
-  void alterCommandsOfSomeReleasesNeedAClassThatALaterSparkRemoved(DeltaJar delta) throws IOException {
+  void alterCommandsOfSomeReleasesNeedAClassThatALaterSparkRemoved(DeltaJar delta)
+      throws IOException {
     byte[] alter = delta.classFiles().locate(ALTER).resolve();
     List<RemovedClass> removed = removedClasses();
     ClassLoader newer =
