@@ -177,9 +177,9 @@ def test_listed_condition_has_cause_and_remedy(condition: list[str]) -> None:
 
 
 def test_every_block_runs_or_has_a_reason() -> None:
-    left = [block for block in every_block() if not is_run(block) and not reason(block)]
+    others = [block for block in every_block() if not is_run(block) and not reason(block)]
 
-    assert [block.place for block in left if not is_of_commands(block)] == []
+    assert [block.place for block in others if not is_of_commands(block)] == []
 
 
 def is_of_commands(block: Block) -> bool:
@@ -204,13 +204,13 @@ def test_blocks_that_run_elsewhere_exist() -> None:
 
 
 def test_blocks_that_never_run_exist_and_show_no_output() -> None:
-    told: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
+    outputs: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
     for block in every_block():
         for page, start in NOT_RUN:
             if block.page == page and block.text.startswith(start):
-                told[page, start].append(shown(block))
+                outputs[page, start].append(shown(block))
 
-    assert told == {key: [None] for key in NOT_RUN}
+    assert outputs == {key: [None] for key in NOT_RUN}
 
 
 @pytest.mark.parametrize(("page", "command"), commands())
