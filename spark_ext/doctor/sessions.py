@@ -104,9 +104,9 @@ def _replaced(found: str, jar: str) -> Diagnosis:
     """Describes a Delta of the defaults, as of EMR, that a builder or a command line replaces."""
     problem = f"`configure` and `submit-args` replace the Delta of the defaults, {jar}."
     advice = (
-        f"Nothing to do if you use neither. To keep that Delta with `configure`, set {JARS} of the "
-        f"builder to its value in spark-defaults.conf first. Instead of `submit-args`, add the path "
-        f"that `python -m spark_ext jars` prints to {JARS} in spark-defaults.conf, and set the "
+        f"Nothing to do if you use neither. To keep that Delta with `configure`, first set {JARS} "
+        "of the builder to its value in spark-defaults.conf. Instead of `submit-args`, add the "
+        f"path that `python -m spark_ext jars` prints to {JARS} in spark-defaults.conf, and set the "
         "extensions and the catalog there."
     )
     return Diagnosis(CONFIGURE, NOTE, found, problem, advice)
