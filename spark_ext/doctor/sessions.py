@@ -106,8 +106,8 @@ def _replaced(found: str, jar: str) -> Diagnosis:
     advice = (
         f"Nothing to do if you use neither. To keep that Delta with `configure`, first set {JARS} "
         "of the builder to its value in spark-defaults.conf. Instead of `submit-args`, add the "
-        f"path that `python -m spark_ext jars` prints to {JARS} in spark-defaults.conf, and set the "
-        "extensions and the catalog there."
+        f"path that `python -m spark_ext jars` prints to {JARS} there, and set the "
+        "extensions and the catalog, too."
     )
     return Diagnosis(CONFIGURE, NOTE, found, problem, advice)
 
