@@ -25,10 +25,11 @@ import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.Downgrade;
 import sparkext.feature.UsageTrackingFeature;
-import sparkext.purge.PurgeCommand;
+
 import sparkext.release.DeltaRelease;
 import sparkext.release.Linkage;
 import sparkext.release.Versions;
+import sparkext.removal.PurgeCommand;
 import sparkext.removal.RemovalCommand;
 import sparkext.removal.StrictFileRead;
 import sparkext.stale.RebasedNames;

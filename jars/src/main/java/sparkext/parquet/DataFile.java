@@ -102,7 +102,7 @@ public final class DataFile {
                 target,
                 mayStay,
                 checkpoint);
-    return storages.isReadAtOnce(path, size) ? copy.apply() : storages.buffers().run(copy);
+    return storages.isReadAtOnce(path, size) ? copy.apply() : storages.bufferLock().run(copy);
   }
 
   private Outcome copyIn(S3Bucket bucket, Path target, boolean mayStay, Runnable checkpoint)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.purge;
+package sparkext.removal;
 
 import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
