@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The S3 servers of these tests: each a process of its own on a loopback port of its own.
+"""The S3 servers of these tests, each a process with its own loopback port.
 
 `make test` has S3Proxy, of Maven Central: one jar of 55 MB that is up in 2 s. Copies of ranges,
 their condition on the source's ETag, and errors are those of S3. Of 1 GB in 16 objects by 4
@@ -41,7 +41,7 @@ STARTED = re.compile(r"Started .*ServerConnector.*\{127\.0\.0\.1:(\d+)\}")
 
 @contextmanager
 def s3proxy(home: Path, *, in_memory: bool = False) -> Iterator[S3]:
-    """S3Proxy on a folder; in memory it knows encryption as well, and holds each object whole."""
+    """Starts S3Proxy on a folder, or in memory with support of encryption."""
     (home / "data").mkdir(parents=True)
     (home / "s3proxy.properties").write_text(
         "s3proxy.endpoint=http://127.0.0.1:0\n"
@@ -67,7 +67,7 @@ def s3proxy(home: Path, *, in_memory: bool = False) -> Iterator[S3]:
 
 @contextmanager
 def versitygw(home: Path) -> Iterator[S3]:
-    """A server that shares nothing with S3Proxy, and looks at each signature."""
+    """Starts a server that shares no code with S3Proxy and verifies each signature."""
     for folder in ("data", "metadata"):
         (home / folder).mkdir(parents=True)
     port = _free_port()
@@ -95,7 +95,7 @@ def _versitygw() -> Path:
 def _running(
     home: Path, command: list[str | Path], variables: Mapping[str, str] | None = None
 ) -> Iterator[Path]:
-    """A process and the file of its output; afterwards it is gone."""
+    """Starts a process with an output file, and ends the process afterwards."""
     output = home / "log"
     with output.open("w") as log:
         process = subprocess.Popen(

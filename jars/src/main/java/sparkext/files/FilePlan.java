@@ -34,14 +34,14 @@ public final class FilePlan {
    *
    * @param statistics with the new names; null if the file has none
    * @param partitionValues with the new names
-   * @param mayStay whether the file is kept if its footer needs no change
+   * @param mayBeKept whether the file is kept if its footer needs no change
    * @param reason why the file must be rewritten; null if the footer decides
    */
   public record FileDecision(
       AddFile file,
       String statistics,
       Map<String, String> partitionValues,
-      boolean mayStay,
+      boolean mayBeKept,
       String reason) {}
 
   /** Plans the removal of column mapping. */
@@ -114,30 +114,30 @@ public final class FilePlan {
     }
     if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
       // Delta commits no deletion vector of a file whose rows are not counted.
-      return toRewrite(file, "nobody counted the rows of its deletion vector");
+      return toRewrite(file, "the log lacks its number of rows, which its deletion vector needs");
     }
     if (haveRowIds && file.baseRowId().isEmpty() && file.numPhysicalRecords().isEmpty()) {
-      return toRewrite(file, "nobody counted its rows, which get ids");
+      return toRewrite(file, "the log lacks its number of rows, which row ids need");
     }
     if (isIcebergCompatible && file.numPhysicalRecords().isEmpty()) {
-      return toRewrite(file, "nobody counted its rows, as Iceberg wants");
+      return toRewrite(file, "the log lacks its number of rows, which Iceberg needs");
     }
     RenamedKeys.Statistics statistics;
     try {
       statistics = keys.statistics(file.stats());
     } catch (UncheckedIOException broken) {
-      return toRewrite(file, "its statistics are no JSON object");
+      return toRewrite(file, "its statistics are not a JSON object");
     }
     Map<String, String> oldValues = CollectionConverters.asJava(file.partitionValues());
     Map<String, String> values = keys.partitionValues(oldValues);
     // A commit cannot add a file of the table again with other values: Delta's checksum
     // (Checksum.scala, `computeNewChecksum`) would count the file twice.
-    boolean mayStay =
+    boolean mayBeKept =
         !statistics.isRenamed()
             && values.equals(oldValues)
             && (isPurge || !isForeign(file))
             && !places.paths().isMisleading(file.path(), oldValues, values);
-    return new FileDecision(file, statistics.json(), values, mayStay, null);
+    return new FileDecision(file, statistics.json(), values, mayBeKept, null);
   }
 
   /** Returns whether a shallow clone has the file or its vector from a source table. */
@@ -174,7 +174,7 @@ public final class FilePlan {
         places.paths().uri(file.path()),
         file.size(),
         target,
-        decision.mayStay(),
+        decision.mayBeKept(),
         decision.reason(),
         stored == null
             ? null

@@ -78,7 +78,7 @@ public final class RenamedKeys {
     try (JsonParser parser = FACTORY.createParser(json);
         JsonGenerator generator = FACTORY.createGenerator(renamed)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
-        throw new IOException("The statistics of a file are no JSON object: " + json);
+        throw new IOException("The statistics of a file are not a JSON object: " + json);
       }
       generator.writeStartObject();
       while (parser.nextToken() == JsonToken.FIELD_NAME) {

@@ -173,10 +173,10 @@ public final class Storages {
   /** Logs that a store refused a copy, and asks the store for no other if it will refuse them. */
   void refused(Path target, StoreRefusedException by) throws IOException {
     if (by.isForAll()) {
-      LOG.warn("Files are read and written, for their store does not copy them", by);
+      LOG.warn("Executors copy files, since the store refuses to copy them", by);
       buckets.put(of(target), Optional.empty());
     } else {
-      LOG.warn("{} is written, for its store did not copy it", target, by);
+      LOG.warn("An executor copies {}, since the store refused", target, by);
     }
   }
 

@@ -75,7 +75,7 @@ record CopiedFile(
   /** Returns whether the record is valid although the log describes the file otherwise now. */
   boolean isValidFor(FilePlan.FileDecision now) {
     return switch (result.way()) {
-      case KEPT -> now.mayStay();
+      case KEPT -> now.mayBeKept();
       case COPIED ->
           now.reason() == null && (hasVectorOf(now.file()) || !CopiedVectors.isForeign(now.file()));
       default -> false;

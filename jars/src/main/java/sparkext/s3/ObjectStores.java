@@ -26,7 +26,7 @@ public final class ObjectStores {
     try {
       return S3Bucket.of(storage);
     } catch (LinkageError unfit) {
-      LOG.warn("This Hadoop's S3A cannot be asked for copies: {}", unfit.toString());
+      LOG.warn("Executors copy files, since the classes of S3A do not fit: {}", unfit.toString());
       return Optional.empty();
     }
   }
