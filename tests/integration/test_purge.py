@@ -116,10 +116,13 @@ def test_purge_copies_files_without_the_dropped_column(table: Table) -> None:
     assert log.columns == before.columns
     assert log.parquet_field_ids() == {"a": 1, "b": 2}
     for add in added(log):
-        told = json.loads(add["stats"])
-        assert told["numRecords"] == 2
+        stats = json.loads(add["stats"])
+        assert stats["numRecords"] == 2
         assert (
-            set(told["minValues"]) == set(told["maxValues"]) == set(told["nullCount"]) == {"a", "b"}
+            set(stats["minValues"])
+            == set(stats["maxValues"])
+            == set(stats["nullCount"])
+            == {"a", "b"}
         )
         assert add["size"] == local(table.path, add["path"]).stat().st_size
     assert log.metadata == before.metadata
@@ -139,10 +142,10 @@ def test_purge_returns_and_logs_the_same_metrics_as_delta(table: Table) -> None:
     assert shape(ours) == shape(deltas)
     assert (ours.metrics.numFilesAdded, ours.metrics.numFilesRemoved) == (2, 2)
     assert ours.metrics.filesAdded.totalSize == sum(add["size"] for add in added(table.log))
-    (told, theirs) = (each.log.actions("commitInfo")[0] for each in (table, twin))
-    assert told["operationMetrics"].keys() == theirs["operationMetrics"].keys()
-    assert told["operationParameters"] == theirs["operationParameters"]
-    assert int(told["operationMetrics"]["numAddedFiles"]) == 2
+    (ours_logged, deltas_logged) = (each.log.actions("commitInfo")[0] for each in (table, twin))
+    assert ours_logged["operationMetrics"].keys() == deltas_logged["operationMetrics"].keys()
+    assert ours_logged["operationParameters"] == deltas_logged["operationParameters"]
+    assert int(ours_logged["operationMetrics"]["numAddedFiles"]) == 2
 
 
 def test_second_purge_makes_no_commit(table: Table) -> None:
@@ -296,14 +299,14 @@ def test_delta_rewrites_a_file_when_every_field_of_a_struct_was_dropped(table: T
 
 def test_purge_keeps_row_ids(table: Table) -> None:
     dropped(table, TRACKED, NAME_MODE, ROW_TRACKING)
-    told = "_metadata.row_id, _metadata.row_commit_version, c"
-    rows = table.rows(told)
+    columns = "_metadata.row_id, _metadata.row_commit_version, c"
+    rows = table.rows(columns)
 
     with table.one_commit():
         purge(table)
 
     assert copied(table.log) == 2
-    assert table.rows(told) == rows
+    assert table.rows(columns) == rows
 
 
 def test_purge_drops_the_columns_of_disabled_row_tracking(table: Table) -> None:

@@ -65,9 +65,9 @@ class Request:
         return _kind(self)
 
     def __str__(self) -> str:
-        told = f"{self.kind.name} {self.key}"
-        told += f" {self.range}" if self.range else ""
-        return f"{told}: {self.status}, {self.sent} up, {self.received} down"
+        line = f"{self.kind.name} {self.key}"
+        line += f" {self.range}" if self.range else ""
+        return f"{line}: {self.status}, {self.sent} up, {self.received} down"
 
 
 def _kind(request: Request) -> Kind:

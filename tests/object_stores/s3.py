@@ -65,12 +65,12 @@ class S3:
         """
         split = urlsplit(self.url)
         target = quote(f"/{path}", safe="/-_.~")
-        told = "&".join(f"{_quoted(k)}={_quoted(v)}" for k, v in sorted((query or {}).items()))
+        encoded = "&".join(f"{_quoted(k)}={_quoted(v)}" for k, v in sorted((query or {}).items()))
         named = {name.replace("_", "-").lower(): value for name, value in headers.items()}
-        signed = _signed(method, target, told, {"host": split.netloc, **named})
+        signed = _signed(method, target, encoded, {"host": split.netloc, **named})
         connection = http.client.HTTPConnection(split.netloc, timeout=60)
         try:
-            connection.request(method, f"{target}?{told}", body=body, headers=signed)
+            connection.request(method, f"{target}?{encoded}", body=body, headers=signed)
             response = connection.getresponse()
             found = {name.lower(): value for name, value in response.getheaders()}
             answer = Answer(response.status, found, response.read())
@@ -128,7 +128,7 @@ class S3:
             yield page
             if _text(page, "IsTruncated") != "true":
                 return
-            query = query | {told: _text(page, found) for found, told in markers.items()}
+            query = query | {parameter: _text(page, found) for found, parameter in markers.items()}
 
 
 def _text(element: ElementTree.Element, name: str) -> str:

@@ -102,10 +102,10 @@ def uploaded(local_table: Table, store: Store, tmp_path: Path) -> Uploaded:
     return found
 
 
-def failure_of(leave: Callable[[], None]) -> tuple[bool, str | None]:
+def failure_of(remove: Callable[[], None]) -> tuple[bool, str | None]:
     """Returns whether a removal failed, and its condition."""
     try:
-        leave()
+        remove()
     except PySparkException as refused:
         return True, refused.getCondition()
     except Py4JJavaError:

@@ -136,6 +136,6 @@ def test_response_names_the_encryption(s3proxy_in_memory: S3) -> None:
     s3proxy_in_memory.create_bucket("encrypted")
     s3proxy_in_memory.put("encrypted", "a", b"x", x_amz_server_side_encryption="AES256")
 
-    told = s3proxy_in_memory.head("encrypted", "a")
+    response = s3proxy_in_memory.head("encrypted", "a")
 
-    assert told["x-amz-server-side-encryption"] == "AES256"
+    assert response["x-amz-server-side-encryption"] == "AES256"

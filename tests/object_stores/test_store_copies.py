@@ -321,7 +321,7 @@ def test_requests_carry_the_settings_of_the_file_system(
     with contextlib.suppress(PySparkException):
         uploaded.remove_mapping()
 
-    assert_told(uploaded, Kind.CREATE_UPLOAD, headers)
+    assert_headers(uploaded, Kind.CREATE_UPLOAD, headers)
 
 
 @pytest.mark.matrix
@@ -338,11 +338,11 @@ def test_each_request_has_the_customers_key(
     uploaded = remove_both(table, store)
 
     prefix = "server-side-encryption-customer"
-    told = {f"x-amz-{prefix}-algorithm": "AES256", f"x-amz-{prefix}-key": key}
+    sent = {f"x-amz-{prefix}-algorithm": "AES256", f"x-amz-{prefix}-key": key}
     source = {f"x-amz-copy-source-{prefix}-algorithm": "AES256"}
     for kind in (Kind.GET_RANGE, Kind.CREATE_UPLOAD, Kind.UPLOAD_PART):
-        assert_told(uploaded, kind, told)
-    assert_told(uploaded, Kind.COPY_PART, told | source)
+        assert_headers(uploaded, kind, sent)
+    assert_headers(uploaded, Kind.COPY_PART, sent | source)
 
 
 @pytest.mark.skipif(hadoop_version() == "3.4.1", reason="knows no such setting")
@@ -353,7 +353,7 @@ def test_parts_have_checksums(table: Table, server: S3, new_store_on: Callable[.
 
     uploaded = remove_both(table, store)
 
-    assert_told(uploaded, Kind.CREATE_UPLOAD, {"x-amz-checksum-algorithm": "SHA256"})
+    assert_headers(uploaded, Kind.CREATE_UPLOAD, {"x-amz-checksum-algorithm": "SHA256"})
     assert uploaded.counts()[Kind.COMPLETE_UPLOAD] == 1
 
 
@@ -368,16 +368,16 @@ def test_requests_have_the_requester_pays_header(
     uploaded = remove_both(table, store)
 
     for kind in (Kind.GET_RANGE, Kind.COPY_PART, Kind.COMPLETE_UPLOAD):
-        assert_told(uploaded, kind, {"x-amz-request-payer": "requester"})
+        assert_headers(uploaded, kind, {"x-amz-request-payer": "requester"})
 
 
-def assert_told(uploaded: Uploaded, kind: Kind, headers: dict[str, str]) -> None:
+def assert_headers(uploaded: Uploaded, kind: Kind, headers: dict[str, str]) -> None:
     """Asserts that all requests of a kind for the table's files had these headers."""
-    told = [
+    sent = [
         request.headers
         for request in uploaded.store.proxy.requests
         if request.kind is kind and request.key.startswith(uploaded.key)
         if request.key.endswith(".parquet")
     ]
-    assert told
-    assert all(headers.items() <= each.items() for each in told)
+    assert sent
+    assert all(headers.items() <= each.items() for each in sent)

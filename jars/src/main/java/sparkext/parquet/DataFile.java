@@ -15,7 +15,7 @@ import sparkext.s3.StoreRefusedException;
 
 /** Decides whether a data file is kept, copied or rewritten, and copies the file. */
 public final class DataFile {
-  /** What happens to a file. */
+  /** The possible outcomes for a file. */
   public enum Way {
     /** The file is kept unchanged. */
     KEPT,

@@ -170,7 +170,7 @@ public final class Storages {
     return bufferLock;
   }
 
-  /** Logs that a store refused a copy, and asks the store for no other if it will refuse them. */
+  /** Logs that a store refused a copy. If the store refuses all, no other copy is requested. */
   void refused(Path target, StoreRefusedException by) throws IOException {
     if (by.isForAll()) {
       LOG.warn("Executors copy files, since the store refuses to copy them", by);

@@ -63,10 +63,10 @@ final class Purge {
   /** The paths of copies that Delta has received for a commit. */
   private final Set<String> given = ConcurrentHashMap.newKeySet();
 
-  /** Whether Delta commits no further copies. */
+  /** True if Delta commits no further copies. */
   private volatile boolean hasFailed;
 
-  /** Whether Delta may have committed copies. */
+  /** True if Delta may have committed copies. */
   private volatile boolean mayBeCommitted;
 
   private Purge(
