@@ -57,8 +57,8 @@ def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress
     """Returns a callback that raises KeyError from the first call on that is as wanted."""
     seen: list[Progress] = []
 
-    def callback(told: Progress) -> None:
-        seen.append(told)
+    def callback(report: Progress) -> None:
+        seen.append(report)
         if wanted(seen):
             raise KeyError("in the callback")
 
@@ -75,7 +75,7 @@ class TestSparkConnect:
             session.send((2, 2), (7, 50))
             session.send()
 
-        assert [(told.tasks_done, told.tasks) for told in calls] == [(0, 0), (9, 52)]
+        assert [(report.tasks_done, report.tasks) for report in calls] == [(0, 0), (9, 52)]
 
     def test_tasks_of_another_thread_are_not_counted(self) -> None:
         session: Any = Connected()
@@ -134,8 +134,8 @@ class TestCallback:
         called = Event()
         calls: list[Progress] = []
 
-        def callback(told: Progress) -> None:
-            calls.append(told)
+        def callback(report: Progress) -> None:
+            calls.append(report)
             if len(calls) > 1:
                 called.set()
                 raise KeyError("in the callback")
@@ -143,4 +143,4 @@ class TestCallback:
         with pytest.raises(ProgressFailedError), reported(CONNECTED, "S", callback):
             assert called.wait(timeout=20)
 
-        assert [told.finished for told in calls] == [False, False]
+        assert [report.finished for report in calls] == [False, False]

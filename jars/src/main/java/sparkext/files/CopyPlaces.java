@@ -149,8 +149,8 @@ public final class CopyPlaces {
   }
 
   /**
-   * Removes every copy of this statement, and other files. Files that cannot be removed remain until
-   * VACUUM.
+   * Removes every copy of this statement, and other files. Files that cannot be removed remain
+   * until VACUUM.
    *
    * @param others paths in the log
    */

@@ -13,6 +13,7 @@ import sparkext.copy.CopyJob;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileRequest;
 import sparkext.copy.FileResult;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.jobs.JobNames;
@@ -82,7 +83,7 @@ public record FileJob(SparkSession session, FilePlan plan) {
             context(),
             plan.places().configuration(),
             plan.columns(),
-            StoreCopySetting.isOn(session),
+            Setting.STORE_COPY.isTrue(session),
             progress);
     for (FileResult result :
         JobNames.described(

@@ -51,12 +51,11 @@ public final class FilePlan {
   }
 
   /**
-   * Plans a purge of dropped columns. A file with a deletion vector is rewritten without the deleted
-   * rows, and files of other tables may be kept.
+   * Plans a purge of dropped columns. A file with a deletion vector is rewritten without the
+   * deleted rows, and files of other tables may be kept.
    */
   public static FilePlan ofPurge(ColumnPlan columns, Snapshot table, CopyPlaces places) {
-    List<String> partitions =
-        List.of(table.metadata().physicalPartitionSchema().fieldNames());
+    List<String> partitions = List.of(table.metadata().physicalPartitionSchema().fieldNames());
     return new FilePlan(columns, table, partitions, places, /* isPurge= */ true);
   }
 
@@ -159,8 +158,8 @@ public final class FilePlan {
   }
 
   /**
-   * Returns the request to read a file's footer and deletion vector, and to copy the file if there is
-   * a target; null if nothing must be read.
+   * Returns the request to read a file's footer and deletion vector, and to copy the file if there
+   * is a target; null if nothing must be read.
    */
   FileRequest request(int number, FileDecision decision, String target) {
     AddFile file = decision.file();

@@ -25,7 +25,6 @@ import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.feature.Downgrade;
 import sparkext.feature.UsageTrackingFeature;
-
 import sparkext.release.DeltaRelease;
 import sparkext.release.Linkage;
 import sparkext.release.Versions;

@@ -101,7 +101,8 @@ final class ColumnChunks {
    */
   private static void requireWholeSizes(String writer) throws NotCopyableException {
     if (writer != null && mayLackHeaders(writer)) {
-      throw new NotCopyableException("`" + writer + "` left page headers out of the sizes of column chunks");
+      throw new NotCopyableException(
+          "`" + writer + "` left page headers out of the sizes of column chunks");
     }
   }
 

@@ -30,8 +30,8 @@ import sparkext.parquet.ColumnPlan;
  * The copies and rewritten files made so far. Later rounds reuse those that are still valid.
  *
  * <p>A byte copy has the rows of its source in the same order. If another writer adds a deletion
- * vector to the source, the vector is valid for the copy as well. A rewritten file is valid only for
- * the rows that Delta read.
+ * vector to the source, the vector is valid for the copy as well. A rewritten file is valid only
+ * for the rows that Delta read.
  */
 final class Copies {
   private static final Logger LOG = LoggerFactory.getLogger(Copies.class);
@@ -52,11 +52,7 @@ final class Copies {
   private FilePlan plan;
   private int numFiles;
 
-  Copies(
-      SparkSession session,
-      CopyPlaces places,
-      Rewrites rewrites,
-      RemovalProgress progress) {
+  Copies(SparkSession session, CopyPlaces places, Rewrites rewrites, RemovalProgress progress) {
     this.session = session;
     this.places = places;
     this.rewrites = rewrites;

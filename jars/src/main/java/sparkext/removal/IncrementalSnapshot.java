@@ -118,7 +118,8 @@ final class IncrementalSnapshot {
     boolean isFollowed =
         files != null
             && isComplete(commits, newest.version())
-            && commits.stream().mapToLong(commit -> commit._2().getLen()).sum() <= LiveFiles.MAX_BYTES;
+            && commits.stream().mapToLong(commit -> commit._2().getLen()).sum()
+                <= LiveFiles.MAX_BYTES;
     snapshot = newest;
     for (Tuple2<Object, FileStatus> commit : commits) {
       // If the files are read anew, only the operations of commits are needed.

@@ -6,7 +6,6 @@ import java.util.Collections;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
 import java.util.HashSet;
-
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,10 +29,12 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import sparkext.commit.CommitActions;
 import sparkext.copy.CopyProgress;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.CopiedActions;
 import sparkext.files.CopyPlaces;
+import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlan;
 import sparkext.files.LiveFiles;
@@ -92,7 +93,10 @@ final class Purge {
   static Optional<Purge> of(Object[] executor) {
     SparkSession session = (SparkSession) executor[1];
     Snapshot snapshot = (Snapshot) executor[2];
-    return PurgeSetting.plan(session, snapshot)
+    if (!CopySetting.of(session, Setting.PURGE).copies(snapshot.protocol())) {
+      return Optional.empty();
+    }
+    return MetadataRules.purge(snapshot.metadata())
         .map(plan -> new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan));
   }
 

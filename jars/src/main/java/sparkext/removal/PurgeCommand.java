@@ -24,8 +24,9 @@ import sparkext.error.UsageTrackingException;
 import sparkext.jobs.JobNames;
 
 /**
- * Has Delta's REORG TABLE .. APPLY (PURGE) commit byte copies of files that contain dropped columns.
- * Delta still finds the files, commits them, counts them, and rewrites files with deletion vectors.
+ * Has Delta's REORG TABLE .. APPLY (PURGE) commit byte copies of files that contain dropped
+ * columns. Delta still finds the files, commits them, counts them, and rewrites files with deletion
+ * vectors.
  *
  * <p>{@code spark_ext/removal/copy_plan.py} decides which columns are kept.
  *

@@ -7,16 +7,18 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.CopyPlaces;
+import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlan;
 import sparkext.files.LiveFiles;
 import sparkext.jobs.JobNames;
 import sparkext.parquet.ColumnPlan;
+import sparkext.wire.AllowedRemoval;
 import sparkext.wire.CountedFiles;
 import sparkext.wire.CountedFiles.Count;
-import sparkext.wire.Removal;
 
 /**
  * Replaces the rewrite of Delta's command to remove column mapping by byte copies, or by a
@@ -51,16 +53,16 @@ public final class RemovalCommand {
   }
 
   /**
-   * Counts the files that a removal would keep, copy and rewrite, by a Spark job that reads footers.
+   * Counts the files that a removal would keep, copy and rewrite, by a Spark job that reads
+   * footers.
    *
    * @return null if the removal would copy no file
    * @throws UsageTrackingException as {@link #commit}
    */
   public static CountedFiles count(SparkSession session, Snapshot snapshot) {
     Optional<ColumnPlan> plan =
-        RemovalSetting.of(session)
-            .allowed(snapshot.protocol(), snapshot.metadata())
-            .flatMap(Removal::plan);
+        RemovalRounds.allowed(CopySetting.of(session, Setting.REMOVAL), snapshot)
+            .flatMap(AllowedRemoval::plan);
     if (plan.isEmpty()) {
       return null;
     }

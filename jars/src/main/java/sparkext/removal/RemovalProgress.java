@@ -26,8 +26,8 @@ public final class RemovalProgress implements AutoCloseable {
   }
 
   /**
-   * Returns the number of the round, and how many files and bytes the round has still to copy; empty
-   * if no files are being copied.
+   * Returns the number of the round, and how many files and bytes the round has still to copy;
+   * empty if no files are being copied.
    *
    * @param tag of the Spark jobs of a statement
    */

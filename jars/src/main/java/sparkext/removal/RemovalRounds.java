@@ -17,43 +17,43 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.CopyPlaces;
-import sparkext.wire.Removal;
+import sparkext.files.CopySetting;
+import sparkext.wire.AllowedRemoval;
+import sparkext.wire.MetadataRules;
 
 /**
  * Removes column mapping beside other writers. Each round copies the files of the newest version
- * that have no copy yet. If no file is missing, the removal commits. After a conflict the next round
- * reuses the copies.
+ * that have no copy yet. If no file is missing, the removal commits. After a conflict the next
+ * round reuses the copies.
  */
 final class RemovalRounds {
   private static final Logger LOG = LoggerFactory.getLogger(RemovalRounds.class);
 
-  private final RemovalSetting setting;
+  private final CopySetting setting;
   private final RemovalTimeout timeout;
   private final RemovalCommit commit;
   private final IncrementalSnapshot table;
   private final RemovalProgress progress;
   private final Copies copies;
-  private Optional<Removal> allowed;
+  private Optional<AllowedRemoval> allowed;
   private boolean isCommitted;
   private int numRounds;
   private int numAttempts;
   private long followedAt = System.nanoTime();
 
   RemovalRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
-    this.setting = RemovalSetting.of(session);
+    this.setting = CopySetting.of(session, Setting.REMOVAL);
     this.timeout = new RemovalTimeout(session);
     this.commit = new RemovalCommit(session, command, removesProperty);
     this.table = new IncrementalSnapshot(command.deltaLog(), command.catalogOpt());
     this.progress = new RemovalProgress(session);
     this.copies =
         new Copies(
-            session,
-            new CopyPlaces(table.snapshot()),
-            new Rewrites(session, commit),
-            progress);
+            session, new CopyPlaces(table.snapshot()), new Rewrites(session, commit), progress);
   }
 
   /**
@@ -111,10 +111,19 @@ final class RemovalRounds {
         : failure;
   }
 
+  /** Returns how a table may remove column mapping; empty if Delta must rewrite the files. */
+  static Optional<AllowedRemoval> allowed(CopySetting setting, Snapshot snapshot) {
+    if (!setting.copies(snapshot.protocol())) {
+      return Optional.empty();
+    }
+    AllowedRemoval removal = MetadataRules.removal(snapshot.protocol(), snapshot.metadata());
+    return Optional.of(removal).filter(found -> found.isFree() || found.plan().isPresent());
+  }
+
   /** Decides by the rules how column mapping may be removed from the current version. */
   private void plan() {
     Snapshot snapshot = table.snapshot();
-    allowed = setting.allowed(snapshot.protocol(), snapshot.metadata());
+    allowed = allowed(setting, snapshot);
     if (needsCopies()) {
       commit.refuseEarly(snapshot);
       copies.use(allowed.get().plan().get(), snapshot);
@@ -125,7 +134,9 @@ final class RemovalRounds {
     return allowed.isPresent() && !allowed.get().isFree();
   }
 
-  /** Returns whether every live file has a copy. If not, makes copies and reads the next version. */
+  /**
+   * Returns whether every live file has a copy. If not, makes copies and reads the next version.
+   */
   private boolean complete() {
     if (!needsCopies()) {
       return true;

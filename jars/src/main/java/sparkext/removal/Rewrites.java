@@ -52,16 +52,16 @@ final class Rewrites {
 
   /** Rewrites files of a version as Delta's command does, in a transaction without a commit. */
   Rewrite write(List<AddFile> sources, Snapshot snapshot) {
-    OptimisticTransaction uncommitted = commit.begin(snapshot);
+    OptimisticTransaction draft = commit.begin(snapshot);
     List<AddFile> written =
         CollectionConverters.asJava(
             commit
                 .command()
                 .writeData(
-                    uncommitted,
+                    draft,
                     commit
                         .command()
-                        .buildDataFrame(uncommitted, CollectionConverters.asScala(sources).toList()),
+                        .buildDataFrame(draft, CollectionConverters.asScala(sources).toList()),
                     commit.command().getDeltaOptionsForWrite(session)));
     written.forEach(file -> paths.add(file.path()));
     return new Rewrite(sources.size(), List.copyOf(written));

@@ -12,8 +12,8 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingException;
 
 /**
- * Names the file at fault if Delta fails to read footers for a purge. Delta reads footers in a Spark
- * job before it calls any hook of the purge, and its error may not name the file.
+ * Names the file at fault if Delta fails to read footers for a purge. Delta reads footers in a
+ * Spark job before it calls any hook of the purge, and its error may not name the file.
  *
  * <p>Source: Delta 4.4.0, ReorgTableHelper.scala, {@code filterParquetFilesOnExecutors}.
  */
