@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules on histories whose ids and names Delta gave. The oracle is Delta.
+"""Compares the rules with Delta on histories whose ids and names Delta assigned.
 
 What the rules commit passes the check that Delta makes before every commit, and Delta finds no drop
 and no rename where they leave the flag false. `fake_delta`, on which the unit tests of the rules
@@ -41,7 +41,7 @@ NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}
 class TestCommits:
     @settings(COMPARISON, max_examples=50)
     @given(data=st.data())
-    def test_every_commit_of_a_history_passes_deltas_check(
+    def test_every_commit_passes_the_check_of_delta(
         self, delta: DeltaFunctions, data: st.DataObject
     ) -> None:
         modes = data.draw(st.sampled_from([strategies.MODES, ("name",)]))
@@ -63,7 +63,7 @@ class TestCommits:
 
     @settings(COMPARISON, max_examples=40)
     @given(data=st.data())
-    def test_a_flag_is_true_from_the_first_drop_or_rename_that_delta_sees(
+    def test_flag_is_true_from_the_first_drop_or_rename_of_delta(
         self, delta: DeltaFunctions, data: st.DataObject
     ) -> None:
         schema = data.draw(strategies.deep_schemas() | strategies.schemas(min_size=1))
@@ -80,7 +80,7 @@ class TestCommits:
             check(delta, now)
 
     @on_schemas
-    def test_a_new_table_gets_logical_names_that_delta_accepts(
+    def test_new_table_gets_logical_names_that_delta_accepts(
         self, delta: DeltaFunctions, schema: Schema
     ) -> None:
         now = created(delta, schema)
@@ -89,7 +89,7 @@ class TestCommits:
         check(delta, now)
 
     @on_schemas
-    def test_columns_added_to_a_true_flag_keep_deltas_names(
+    def test_columns_added_when_the_flag_is_true_keep_the_names_of_delta(
         self, delta: DeltaFunctions, schema: Schema
     ) -> None:
         old = created(delta, struct({"other": ""})).with_property(HAS_DROPPED_OR_RENAMED, "true")
@@ -102,13 +102,13 @@ class TestCommits:
         check(delta, now)
 
     @on_schemas
-    def test_a_column_added_to_every_struct_leaves_the_names_that_delta_gave_before(
+    def test_column_added_to_every_struct_keeps_existing_names(
         self, delta: DeltaFunctions, schema: Schema
     ) -> None:
         true = created(delta, struct({"other": ""})).with_property(HAS_DROPPED_OR_RENAMED, "true")
         fields = [*true.schema["fields"], *schema["fields"]]
         by_delta = altered(delta, true, true.with_schema({**true.schema, "fields": fields}))
-        # As CLONE and CREATE TABLE LIKE may bring it: false, and not all names are logical.
+        # After CLONE and CREATE TABLE LIKE the flag may be false while names differ.
         old = by_delta.with_property(HAS_DROPPED_OR_RENAMED, "false")
 
         now = altered(delta, old, old.with_schema(with_column_everywhere(old.schema)))
@@ -117,14 +117,12 @@ class TestCommits:
         assert all(names[path] == physical_name(field) for path, field in walk(old.schema))
         check(delta, now)
 
-    def test_nested_ids_are_those_that_delta_would_give_under_the_name(
-        self, delta: DeltaFunctions
-    ) -> None:
+    def test_nested_ids_are_those_that_delta_finds_again(self, delta: DeltaFunctions) -> None:
         inner = {"column": "", "map": {"x": ""}}
         schema = struct({"a.b": {"array": {"m": inner}}})
         now = created(delta, schema)
 
-        # Delta adds ids that it does not find under the keys of the physical names.
+        # Delta adds an id for every key that is missing.
         again = delta.assign_column_id_and_physical_name(*2 * (as_metadata(now),))
 
         assert again.schema == now.schema
@@ -136,7 +134,7 @@ class TestCommits:
 class TestFakeDelta:
     @settings(COMPARISON, max_examples=120)
     @given(change=strategies.changes())
-    def test_ids_and_names_are_deltas(
+    def test_ids_and_names_are_those_of_delta(
         self, delta: DeltaFunctions, change: strategies.Change
     ) -> None:
         try:
@@ -146,7 +144,7 @@ class TestFakeDelta:
 
         assert comparable(change.new) == comparable(theirs)
 
-    def test_a_nested_name_in_another_case_is_another_type(self, delta: DeltaFunctions) -> None:
+    def test_nested_name_in_another_case_is_another_type(self, delta: DeltaFunctions) -> None:
         old = table({"s": {"column": "1 s", "struct": {"x": "2 x"}}}, "name")
         proposed = old.with_schema(struct({"s": {"struct": {"X": ""}}}))
         theirs = delta.assign_column_id_and_physical_name(
@@ -159,7 +157,7 @@ class TestFakeDelta:
 
 
 def with_column_everywhere(data_type: Any) -> Any:
-    """The type with a column `added last` in every struct of it."""
+    """Returns the type with a column `added last` in every struct."""
     if isinstance(data_type, list):
         return [with_column_everywhere(item) for item in data_type]
     if not isinstance(data_type, dict):
@@ -174,7 +172,7 @@ def with_column_everywhere(data_type: Any) -> Any:
 
 
 def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
-    """The proposed metadata with Delta's ids and names; of an unmapped table as in the change."""
+    """Returns the proposed metadata with the ids and names of Delta."""
     old, proposed, context = change.old, change.commit.proposed, change.commit
     modes = mode_of(old.configuration), mode_of(proposed.configuration)
     changes_mode = modes[0] != modes[1] and not context.creating_table
@@ -192,7 +190,7 @@ def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
 
 
 def created(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
-    """A new tracked table in mode name, as committed."""
+    """Returns the committed metadata of a new tracked table in mode name."""
     wanted = {COLUMN_MAPPING_MODE: "name", FEATURE_PROPERTY: "supported", **NESTED_IDS}
     proposed = TableMetadata(schema, wanted)
     return _next(delta, TableMetadata(), proposed, creating_table=True)
@@ -239,7 +237,7 @@ def as_metadata(metadata: TableMetadata) -> Metadata:
 def comparable(
     metadata: TableMetadata,
 ) -> tuple[dict[Path, tuple[int | None, str]], dict[str, str]]:
-    """Ids and names by path, where a name that Delta or its double made up has no value."""
+    """Returns ids and names by path; a generated name is empty."""
     columns = {}
     for path, field in walk(metadata.schema):
         number = field["metadata"].get(COLUMN_ID)

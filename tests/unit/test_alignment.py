@@ -45,7 +45,8 @@ def at(
     text = None if flag is None else str(flag).lower()
     metadata = table({name: column if mode != "none" else ""}, mode, text, properties)
     features = protocol(OTHERS) if flag is None else protocol()
-    unmapped = stages(TableFacts(metadata, features, "t", FileCount(4, 5000)))[0]
+    facts = TableFacts(metadata, features, "t", FileCount(4, 5000), copies=flag is not None)
+    unmapped = stages(facts)[0]
     return AligningTable("t", 7, mode, flag, aligning, unmapped)
 
 

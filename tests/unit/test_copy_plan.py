@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`copy_plan`: what becomes of which column in data files, and what the JVM gets of it."""
+"""Tests of `copy_plan` and of the answer that the JVM receives."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ PLAN_OF_X = {"struct": [column(2, "col-2", "x")]}
     [
         ("decimal(10,2)", None),
         ("variant", None),
-        # A class of the user's: what is inside has no names of the table's.
+        # A user-defined type, whose inner fields are no columns of the table.
         ({"type": "udt", "class": "Point", "sqlType": X}, None),
         ({"type": "array", "elementType": "string"}, {"array": None}),
         (
@@ -92,7 +92,7 @@ PLAN_OF_X = {"struct": [column(2, "col-2", "x")]}
     ],
     ids=str,
 )
-def test_a_type_is_planned_as_far_as_it_has_names(data_type: Any, planned: Any) -> None:
+def test_plan_has_the_named_parts_of_a_type(data_type: Any, planned: Any) -> None:
     metadata = table({"c": {"column": "1 col-1", "type": data_type}}, "name")
 
     assert copy_plan(metadata)["columns"] == [column(1, "col-1", "c", planned)]
@@ -102,7 +102,7 @@ NAMES = ["p.q", "`", " ,;{}()\n\t=", "ß", "日", "", "element", "col-1", '"\\',
 
 
 @pytest.mark.parametrize(("name", "new_name"), [*zip(NAMES, reversed(NAMES), strict=True)])
-def test_names_are_taken_as_they_are(name: str, new_name: str) -> None:
+def test_plan_keeps_names_exactly(name: str, new_name: str) -> None:
     metadata = table({new_name: f"1 {name}"}, "name")
 
     assert copy_plan(metadata)["columns"] == [column(1, name, new_name)]
@@ -115,8 +115,8 @@ def test_letter_case_of_names_is_kept() -> None:
     assert copy_plan(metadata)["columns"] == [column(1, "a", "A"), column(2, "ä", "Ä")]
 
 
-def test_what_was_dropped_is_not_in_it() -> None:
-    """Not even where another column has its name now."""
+def test_plan_omits_dropped_columns() -> None:
+    """A dropped column is omitted even if another column has its name."""
     metadata = table({"a": "3 col-3", "b": "2 a"}, "name")
 
     assert copy_plan(metadata)["columns"] == [column(3, "col-3", "a"), column(2, "a", "b")]
@@ -140,7 +140,7 @@ def test_files_are_read_by_field_id_in_mode_id(mode: str, by_id: bool) -> None:
     ],
     ids=str,
 )
-def test_columns_of_row_tracking_stay(properties: dict[str, str], kept: list[str]) -> None:
+def test_plan_keeps_columns_of_row_tracking(properties: dict[str, str], kept: list[str]) -> None:
     assert copy_plan(table({"a": "1 col-1"}, "name", properties=properties))["kept"] == kept
 
 
@@ -151,8 +151,8 @@ def test_columns_of_row_tracking_stay(properties: dict[str, str], kept: list[str
         (PHYSICAL_NAME, "USAGE_TRACKING_MISSING_PHYSICAL_NAME"),
     ],
 )
-def test_a_column_that_is_mapped_by_half_is_refused(missing: str, condition: str) -> None:
-    """As Delta refuses to read it."""
+def test_incompletely_mapped_column_is_refused(missing: str, condition: str) -> None:
+    """Delta refuses to read such a column too."""
     metadata = table({"s": {"column": "1 s", "struct": {"x": "2 col-2"}}}, "name")
 
     def forget(path: tuple[str, ...], field: Any) -> dict[str, Any]:
@@ -181,7 +181,7 @@ TWIN_IDS = {"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-3"
     ],
     ids=str,
 )
-def test_columns_that_files_cannot_tell_apart_are_refused(
+def test_columns_with_the_same_place_in_files_are_refused(
     columns: Any, mode: str, condition: str
 ) -> None:
     assert refused(table(columns, mode))["condition"] == condition
@@ -191,18 +191,18 @@ def test_columns_that_files_cannot_tell_apart_are_refused(
     ("columns", "mode"),
     [
         (TWIN_IDS, "name"),
-        # Of different structs.
+        # Columns of different structs.
         ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-1"}}}, "name"),
         ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "1 col-3"}}}, "id"),
     ],
     ids=str,
 )
-def test_columns_that_files_can_tell_apart_are_planned(columns: Any, mode: str) -> None:
+def test_columns_with_different_places_in_files_are_planned(columns: Any, mode: str) -> None:
     assert_planned(table(columns, mode))
 
 
 def planned(plan: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    """Path, id and name in files of every column of a part of a plan."""
+    """Yields the path, the id and the physical name of every column in a part of a plan."""
     for each in plan:
         here = (*path, each["newName"])
         yield here, each["id"], each["name"]
@@ -235,12 +235,12 @@ def assert_planned(metadata: TableMetadata) -> None:
 
 
 @given(tables(("name", "id")))
-def test_every_column_of_a_table_is_planned_once(metadata: TableMetadata) -> None:
+def test_plan_has_every_column_once(metadata: TableMetadata) -> None:
     assert_planned(metadata)
 
 
 @given(deep_schemas())
-def test_depth_is_no_limit(schema: Any) -> None:
+def test_plan_has_columns_of_any_depth(schema: Any) -> None:
     numbers = iter(range(1, 10_000))
 
     def mapped(path: tuple[str, ...], field: Any) -> dict[str, Any]:
@@ -251,17 +251,17 @@ def test_depth_is_no_limit(schema: Any) -> None:
 
 
 def of_the_answer(metadata: TableMetadata) -> Any:
-    """The plan that the JVM gets."""
+    """Returns the plan that the JVM receives."""
     return answer(metadata)["plan"]
 
 
 def refused(metadata: TableMetadata) -> Any:
-    """The error that the JVM gets."""
+    """Returns the error that the JVM receives."""
     return answer(metadata)["error"]
 
 
 def answer(metadata: TableMetadata) -> Any:
-    """What the JVM gets; the flag says that the table does not leave by metadata."""
+    """Returns the answer for the JVM; with this flag the removal is not metadata only."""
     tracked = metadata.with_property("delta.columnMapping.hasDroppedOrRenamed", "true")
     request = {
         "table": wire(tracked),
@@ -276,5 +276,5 @@ def answer(metadata: TableMetadata) -> Any:
 
 
 @given(tables(("name", "id")))
-def test_the_jvm_gets_it_as_it_is(metadata: TableMetadata) -> None:
+def test_answer_contains_the_plan(metadata: TableMetadata) -> None:
     assert of_the_answer(metadata) == copy_plan(metadata)

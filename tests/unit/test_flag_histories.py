@@ -53,11 +53,13 @@ NO_TABLE = Version(State((), "none", is_tracked=False), TableMetadata(), frozens
 
 
 class TableHistory(RuleBasedStateMachine):
-    """Runs statements on one table, which may continue as its own clone."""
+    """Runs statements on a table and on its clones."""
 
     def __init__(self) -> None:
         super().__init__()
         self.versions = [NO_TABLE]
+        self.tables = [self.versions]
+        self.is_plain = False
 
     @property
     def now(self) -> Version:
@@ -68,6 +70,12 @@ class TableHistory(RuleBasedStateMachine):
         return self.now.state
 
     # Statements.
+
+    @rule(data=data, is_plain=st.booleans())
+    def continue_with(self, data: Any, is_plain: bool) -> None:
+        """Chooses a table, and whether a session without spark-ext changes untracked tables."""
+        self.versions = data.draw(st.sampled_from(self.tables))
+        self.is_plain = is_plain
 
     @initialize(data=data, mode=MODES, is_tracked=st.booleans())
     def create(self, data: Any, mode: str, is_tracked: bool) -> None:
@@ -110,10 +118,11 @@ class TableHistory(RuleBasedStateMachine):
         _, columns = draws.draw_evolution(data, self.state)
         self.change(columns)
 
-    @precondition(lambda self: not self.state.is_mapped and self.state.is_tracked)
+    @precondition(
+        lambda self: not self.state.is_mapped and (self.state.is_tracked or self.is_plain)
+    )
     @rule()
     def enable_mapping(self) -> None:
-        """Enables mapping on a tracked table. `tests/histories` has untracked tables too."""
         proposed = self.now.metadata.with_property(COLUMN_MAPPING_MODE, "name")
         self.commit(self.state.mapping_enabled(), proposed)
 
@@ -177,7 +186,7 @@ class TableHistory(RuleBasedStateMachine):
 
     @rule(data=data)
     def clone_over(self, data: Any) -> None:
-        then = data.draw(st.sampled_from(self.versions))
+        then = data.draw(st.sampled_from([*self.versions, *(table[-1] for table in self.tables)]))
         if then.state.mode == self.state.mode:  # Otherwise Delta refuses.
             new = then.state.cloned_over(self.state)
             self.commit(new, then.metadata, creating_table=True, files=then.files, source=then)
@@ -190,6 +199,7 @@ class TableHistory(RuleBasedStateMachine):
             new = source.state.cloned_without_us().tracking_enabled()
             proposed = proposed.with_property(FEATURE_PROPERTY, "supported")
         self.versions = [NO_TABLE]
+        self.tables.append(self.versions)
         self.commit(new, proposed, creating_table=True, files=source.files, source=source)
         del self.versions[0]
 
@@ -198,6 +208,8 @@ class TableHistory(RuleBasedStateMachine):
         state = self.state.cloned_without_us()
         features = self.now.features - {FEATURE_NAME}
         self.versions = [replace(self.now, state=state, features=features)]
+        self.tables.append(self.versions)
+        self.is_plain = True
 
     # Invariants.
 
@@ -240,7 +252,11 @@ class TableHistory(RuleBasedStateMachine):
         features = old.features if features is None else features
         is_new = how.get("creating_table", False)
         context = commit(proposed, tuple(features), creating_table=is_new)
-        result = next_metadata(old=old.metadata, new=new, commit=context)
+        requests = how or source is not NO_TABLE or FEATURE_PROPERTY in proposed.configuration
+        if self.is_plain and not old.state.is_tracked and not requests:
+            state, result = state.without_us(old.state), new
+        else:
+            result = next_metadata(old=old.metadata, new=new, commit=context)
         features |= source.features
         features |= {FEATURE_NAME} if FEATURE_PROPERTY in result.configuration else frozenset()
         features |= {"columnMapping"} if is_mapped(result) else frozenset()

@@ -45,7 +45,11 @@ STATUS = ColumnMappingStatus(
     history_from=0,
 )
 FACTS = TableFacts(
-    table({"a": "1 x", "b": "2 <b>"}, "name", "true"), protocol(), "db.t", FileCount(4, 5000)
+    table({"a": "1 x", "b": "2 <b>"}, "name", "true"),
+    protocol(),
+    "db.t",
+    FileCount(4, 5000),
+    copies=True,
 )
 
 

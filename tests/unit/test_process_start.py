@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule process as the JVM starts it, from the jar, in surroundings that are in its way."""
+"""Tests of the start of the rule process from the jar in hostile environments."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.unit.test_process import SECONDS, TOKEN, Worker, call
 
 PACKAGE = Path(spark_ext.__file__).parent
 START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
-# What is imported at the start: by Python, by py4j, by the rules.
+# The modules that Python, py4j and the rules import at the start.
 MODULES = ("os", "json", "socket", "gc", "typing", "logging", "spark_ext", "py4j", "__main__")
 
 
 @pytest.fixture(scope="module")
 def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a jar is to Python, without the classes."""
+    """Returns an archive with the Python files of the jar."""
     path = tmp_path_factory.mktemp("jar") / "spark-ext.jar"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
         jar.write(START, "__main__.py")
@@ -47,7 +47,7 @@ def python_without_py4j(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def shadows(tmp_path: Path) -> Path:
-    """A directory of modules that nobody may import."""
+    """Returns a directory of modules that must not be imported."""
     directory = tmp_path / "shadows"
     directory.mkdir()
     for module in MODULES:
@@ -73,7 +73,7 @@ def start(
 
 
 def assert_serves(process: subprocess.Popen[str]) -> None:
-    """The process answers a question; it is ended."""
+    """Checks that the process answers a question, and ends the process."""
     with process:
         try:
             worker = Worker(process)
@@ -87,7 +87,7 @@ def assert_serves(process: subprocess.Popen[str]) -> None:
 
 
 def last_words(process: subprocess.Popen[str]) -> str:
-    """What a process that does not start says; it says nothing else."""
+    """Returns the output of a process that does not start."""
     with process:
         out, err = process.communicate(f"{TOKEN}\n", timeout=SECONDS)
     assert (process.returncode, out) == (1, "")
@@ -97,28 +97,26 @@ def last_words(process: subprocess.Popen[str]) -> str:
 # Modules of the same name.
 
 
-def test_the_working_directory_shadows_nothing(jar: Path, shadows: Path) -> None:
+def test_working_directory_shadows_no_module(jar: Path, shadows: Path) -> None:
     assert_serves(start(jar, shadows))
 
 
 @pytest.mark.parametrize("entries", ["{0}", "", ".", ":", "{0}:{0}/missing:"])
-def test_the_python_path_shadows_nothing(jar: Path, shadows: Path, entries: str) -> None:
+def test_python_path_shadows_no_module(jar: Path, shadows: Path, entries: str) -> None:
     assert_serves(start(jar, shadows, PYTHONPATH=entries.format(shadows)))
 
 
 # py4j.
 
 
-def test_a_python_without_py4j_takes_that_of_the_jar(
+def test_python_without_py4j_imports_py4j_of_the_jar(
     jar: Path, tmp_path: Path, python_without_py4j: str
 ) -> None:
     assert_serves(start(jar, tmp_path, python_without_py4j))
 
 
-def test_another_py4j_of_the_interpreter_is_not_taken(
-    jar: Path, tmp_path: Path, shadows: Path
-) -> None:
-    """One that is too old would be a start that fails, or worse."""
+def test_py4j_of_the_interpreter_is_not_imported(jar: Path, tmp_path: Path, shadows: Path) -> None:
+    """An older py4j could make the start fail."""
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True)
     (packages,) = environment.glob("lib/python3*/site-packages")
@@ -127,7 +125,7 @@ def test_another_py4j_of_the_interpreter_is_not_taken(
     assert_serves(start(jar, tmp_path, str(environment / "bin" / "python")))
 
 
-def test_the_py4j_of_spark_is_not_taken(jar: Path, tmp_path: Path, shadows: Path) -> None:
+def test_py4j_of_spark_is_not_imported(jar: Path, tmp_path: Path, shadows: Path) -> None:
     library = tmp_path / "python" / "lib" / "py4j-0.0-src.zip"
     library.parent.mkdir(parents=True)
     library.symlink_to(shadows)
@@ -138,7 +136,7 @@ def test_the_py4j_of_spark_is_not_taken(jar: Path, tmp_path: Path, shadows: Path
 # Python itself.
 
 
-def test_an_old_python_is_named_before_anything_is_imported(jar: Path, tmp_path: Path) -> None:
+def test_old_python_is_reported_before_any_import(jar: Path, tmp_path: Path) -> None:
     script = tmp_path / "old.py"
     script.write_text(
         "import runpy, sys\n"
@@ -156,8 +154,8 @@ def test_an_old_python_is_named_before_anything_is_imported(jar: Path, tmp_path:
     assert "Traceback" not in said
 
 
-def test_the_start_has_no_syntax_that_an_old_python_lacks() -> None:
-    """Every one has to come as far as the comparison of versions; Python 2 has the fewest."""
+def test_start_uses_only_syntax_of_old_pythons() -> None:
+    """Every Python has to reach the comparison of versions; Python 2 has the least syntax."""
     tree = ast.parse(START.read_text(encoding="ascii"), feature_version=(3, 7))
 
     new = (ast.JoinedStr, ast.AnnAssign, ast.NamedExpr, ast.Starred, ast.Nonlocal, ast.AsyncWith)
@@ -169,13 +167,13 @@ def test_the_start_has_no_syntax_that_an_old_python_lacks() -> None:
 
 
 def old_pythons() -> list[Path]:
-    """Those that this machine happens to have beside the one that runs the tests."""
+    """Returns the other Pythons of this machine."""
     versions = Path(sys.base_prefix).parent
     return [*versions.glob("2.*/bin/python"), *versions.glob("3.[0-9].*/bin/python")]
 
 
 @pytest.mark.parametrize("python", old_pythons(), ids=lambda python: python.parts[-3])
-def test_a_real_old_python_is_named(jar: Path, tmp_path: Path, python: Path) -> None:
+def test_real_old_python_is_reported(jar: Path, tmp_path: Path, python: Path) -> None:
     said = last_words(start(jar, tmp_path, str(python)))
 
     assert said.split()[-1] == python.parts[-3]

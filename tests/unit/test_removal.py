@@ -43,6 +43,7 @@ def at(
         Protocol(version, 7, of_reader, frozenset({*features, *(reader_features or ())})),
         "t",
         FileCount(4, 5000),
+        copies="columnMappingUsageTracking" in features,
     )
     return RemovalState("t", 7, RemovalStages(stages(facts)))
 
@@ -128,6 +129,11 @@ def test_stage_is_refused_with_the_statements_that_ran_when_another_writer_block
     params = refused(MAPPED, at(*OURS, reader=VECTORS), until="readers")
 
     assert params["reasons"] == "readers: OTHER_FEATURE (deletionVectors)"
+    assert params["done"] == REMOVE
+
+    params = refused(MAPPED, at(*OURS, mode="name", columns={"a b": "1 x"}), until="unmapped")
+
+    assert params["reasons"] == "unmapped: INVALID_COLUMN_NAME (`a b`, blank)"
     assert params["done"] == REMOVE
 
 

@@ -39,7 +39,8 @@ def facts(metadata: TableMetadata, *features: str, reader: list[str] | None = No
         "writerFeatures": [*features, *(reader or ())],
     }
     files = {"numFiles": 4, "sizeInBytes": 4096}
-    facts = {"protocol": protocol, "name": "db.t", "files": files, "removal": None, "exact": None}
+    session = {"removal": None, "copies": "columnMappingUsageTracking" in features, "exact": None}
+    facts = {"protocol": protocol, "name": "db.t", "files": files, **session}
     return json.dumps({"table": wire(metadata), **facts})
 
 

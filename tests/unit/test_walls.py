@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walls between the rooms: what each may import, and what a process really loads.
+"""Tests of the allowed imports of each room, and of the modules that a process loads.
 
 `python tests/unit/test_walls.py` writes the rooms below into the tables of CONTRIBUTING.
 """
@@ -22,11 +22,12 @@ JAVA = ROOT / "jars/src/main/java/sparkext"
 CONTRIBUTING = ROOT / ".github/CONTRIBUTING.md"
 JAVA_TABLE = "| `jars/src/main/java/sparkext/` |"
 
-# What a room may import of ours, besides itself.
+# The rooms that each room may import, besides itself.
 ROOMS: Mapping[str, set[str]] = {
     "errors": set(),
     "show": set(),
     "model": {"errors"},
+    "column_mapping": {"model"},
     "rules": {"errors", "model"},
     "removal": {"errors", "model"},
     "log": {"model"},
@@ -53,7 +54,7 @@ ROOMS: Mapping[str, set[str]] = {
     "__init__": {"errors", "removal", "auditing", "launch", "api", "version"},
     "__main__": {"errors", "launch", "cli", "doctor"},
 }
-# What it may import of others, besides the standard library.
+# The libraries that each room may import, besides the standard library.
 LIBRARIES: Mapping[str, set[str]] = {
     "process": {"py4j"},
     "launch": {"pyspark", "delta", "py4j"},
@@ -78,21 +79,20 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "wire": {"error", "feature", "process", "parquet", "log"},
     "files": {"commit", "copy", "error", "feature", "parquet", "shim", "wire", "jobs"},
     "removal": {"commit", "copy", "error", "files", "parquet", "shim", "wire", "jobs"},
-    "purge": {"commit", "copy", "error", "files", "parquet", "shim", "wire", "jobs"},
     "stale": {"commit", "error", "feature", "log", "shim", "jobs"},
-    "hook": {"error", "feature", "release", "wire", "removal", "purge", "stale"},
+    "hook": {"error", "feature", "release", "wire", "removal", "stale"},
     "sql": {"error", "feature", "files", "removal", "log", "release", "wire", "jobs"},
     "": {"check", "hook", "process", "release", "sql", "stale", "error"},
 }
-# The process knows neither the tables nor what weaves them.
+# The process package uses neither Delta nor the weaver.
 FORBIDDEN_IN_JAVA = {
     "process": ("org.apache.spark.sql.delta", "net.bytebuddy"),
     "s3": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     "parquet": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
-    # What foreign writers left may be nothing that Delta opens.
+    # Logs of other writers may be invalid for Delta.
     "log": ("org.apache.spark.sql.delta", "io.delta", "net.bytebuddy", "py4j"),
     "copy": ("org.apache.spark.sql", "io.delta", "net.bytebuddy", "py4j"),
-    # What it asks about may not fit.
+    # The checked classes may not fit each other.
     "release": ("import org.apache.spark", "import scala", "py4j"),
     "wire": ("net.bytebuddy", "py4j"),
     "stale": ("net.bytebuddy", "py4j"),
@@ -121,7 +121,7 @@ def room(module: str) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """The modules that a file names in imports, wherever they stand but under TYPE_CHECKING."""
+    """Returns the modules that a file imports anywhere, except under TYPE_CHECKING."""
     found: set[str] = set()
     for node in runtime_nodes(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -147,7 +147,7 @@ def imported(module: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("module", sorted(modules()))
-def test_a_room_imports_only_what_it_may(module: str) -> None:
+def test_room_imports_only_allowed_rooms(module: str) -> None:
     here = room(module)
     for name in imports(modules()[module]):
         top = name.split(".")[0]
@@ -179,15 +179,15 @@ def test_imports_have_no_circle() -> None:
     [
         ("import spark_ext", set()),
         (
-            "import spark_ext.model.physical_schema, spark_ext.rules, spark_ext.removal.stages",
+            "import spark_ext.column_mapping, spark_ext.rules, spark_ext.removal.stages",
             set(),
         ),
         ("import spark_ext.process.questions", set()),
         ("import spark_ext.process.__main__", {"py4j"}),
     ],
 )
-def test_what_a_side_loads(statement: str, expected: set[str]) -> None:
-    # What the environment's own start-up files import is none of ours.
+def test_import_loads_only_allowed_libraries(statement: str, expected: set[str]) -> None:
+    # The environment's own start-up files import other modules.
     code = (
         f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
     )
@@ -205,7 +205,7 @@ def java_files() -> dict[Path, str]:
 
 
 @pytest.mark.parametrize("file", sorted(java_files()), ids=str)
-def test_a_java_package_imports_only_what_it_may(file: Path) -> None:
+def test_java_package_imports_only_allowed_packages(file: Path) -> None:
     here = "" if file.parent == Path() else file.parent.as_posix()
     text = java_files()[file]
     for package in re.findall(r"^import (?:static )?sparkext\.(?:(\w+)\.)?[A-Z]", text, re.M):
@@ -222,7 +222,7 @@ def test_java_packages_have_no_circle() -> None:
 
 
 def java_names(file: Path, text: str, neighbours: set[str]) -> set[str]:
-    """The files that one names: those of its package by their classes, others by imports."""
+    """Returns the files that a file names: in its package by class names, elsewhere by imports."""
     code = NO_CODE.sub(" ", text)
     imported = set(re.findall(r"^import (?:static )?sparkext\.((?:\w+\.)?[A-Z]\w*)", code, re.M))
     named = set(re.findall(r"(?<![\w.])[A-Z]\w*", re.sub(r"^import .*", "", code, flags=re.M)))
@@ -249,7 +249,7 @@ def test_java_files_have_no_circle() -> None:
 
 
 def with_rooms(page: str) -> str:
-    """CONTRIBUTING with what each room may import; a room without a row fails."""
+    """Returns CONTRIBUTING with the allowed imports of each room; each room needs a row."""
     ours, java = page.split(JAVA_TABLE)
     for room_, others in ROOMS.items():
         names = [*map(as_python, others), *LIBRARIES.get(room_, ())]
@@ -275,13 +275,13 @@ def as_java(package: str) -> str:
     return f"{package}/" if package else "*.java"
 
 
-def test_contributing_says_what_each_room_may_import() -> None:
+def test_contributing_lists_the_allowed_imports() -> None:
     page = CONTRIBUTING.read_text()
 
     assert page == with_rooms(page)
 
 
-def test_contributing_has_no_other_rooms() -> None:
+def test_contributing_lists_every_room() -> None:
     ours, java = CONTRIBUTING.read_text().split(JAVA_TABLE)
     rooms = {*map(as_python, ROOMS)}, {*map(as_java, JAVA_ROOMS)}
 
