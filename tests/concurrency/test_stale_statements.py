@@ -23,6 +23,7 @@ from tests.support.name_changes import (
     rename_and_add,
     swap,
 )
+from tests.support.prepared import made_once
 from tests.support.releases import since_delta_4_1
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
@@ -44,6 +45,7 @@ INSERTS = {
 }
 
 
+@made_once
 def create(table: Table, before: Change = nothing, *, is_tracked: bool = True) -> Table:
     vectors = "'delta.enableDeletionVectors' = 'false'"
     table.create(

@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.releases import TAKES_PARQUET
-from tests.support.table_log import FEATURE, FLAG, UUID
+from tests.support.removal import in_matrix
+from tests.support.table_log import FEATURE, FLAG, UUID, TableLog
 
 FEATURE_DEFAULT = f"spark.databricks.delta.properties.defaults.feature.{FEATURE}"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"
@@ -40,9 +41,20 @@ def source(table: Table) -> Table:
     return Table(table.spark, table.path.with_name("source"))
 
 
-def add_column_and_row(table: Table, values: str) -> None:
+def assert_continues(
+    table: Table, cloned: TableLog, flag: str, columns: dict[str, tuple[int, str]], max_id: int
+) -> None:
+    """The clone has the flag and these columns, and gives names to further columns by its flag."""
     table.alter("ADD COLUMN new INT")
-    table.insert(values)
+    table.insert("(2, 20, 200)")
+
+    name = {"false": "new", "true": UUID}[flag]
+    assert (cloned.is_tracked, cloned.flag) == (True, flag)
+    assert (cloned.columns, cloned.max_column_id) == (columns, max_id)
+    assert (table.log.is_tracked, table.log.flag) == (True, flag)
+    assert table.log.columns == {**columns, "new": (max_id + 1, name)}
+    assert table.log.written_columns() == sorted([*(name for _, name in columns.values()), name])
+    assert table.rows() == [(1, 10, None), (2, 20, 200)]
 
 
 # Refusals.
@@ -87,64 +99,68 @@ def test_clone_over_a_table_of_another_mode_is_refused(
     assert table.rows() == []
 
 
-# As a new table.
+# Clones that are new tables.
 
 
-@pytest.mark.parametrize("clone_by", [clone, clone_by_builder])
-def test_clone_of_a_table_with_the_flag_false_gives_logical_names(
-    source: Table, table: Table, clone_by: Clone
-) -> None:
-    source.create_tracked("a INT, s STRUCT<x: INT>")
-    source.insert("(1, struct(2))")
-    with source.no_commit():
-        clone_by(source, table)
-    cloned = table.log
-    add_column_and_row(table, "(3, struct(4), 5)")
-
-    assert (cloned.version, cloned.is_tracked, cloned.flag) == (0, True, "false")
-    assert (cloned.columns, cloned.max_column_id) == (source.log.columns, 3)
-    assert (table.log.flag, table.log.columns["new"]) == ("false", (4, "new"))
-    assert table.log.written_columns() == ["a", "new", "s.x"]
-    assert table.rows("a, s.x, new") == [(1, 2, None), (3, 4, 5)]
+def never_changed(source: Table) -> None:
+    source.create_tracked("a INT, b INT")
+    source.insert("(1, 10)")
 
 
-def test_clone_of_a_table_with_the_flag_true_gives_uuid_names(source: Table, table: Table) -> None:
+def in_id_mode(source: Table) -> None:
+    source.create("a INT, b INT", TRACKED, ID_MODE)
+    source.insert("(1, 10)")
+
+
+def renamed(source: Table) -> None:
+    never_changed(source)
+    source.alter("RENAME COLUMN b TO c")
+
+
+def renamed_and_dropped(source: Table) -> None:
     source.create_tracked("a INT, b INT, new INT")
     source.insert("(1, 10, 100)")
     source.alter("RENAME COLUMN b TO c")
     source.alter("DROP COLUMN new")
-    clone(source, table)
-    cloned = table.log
-    add_column_and_row(table, "(2, 20, 200)")
-
-    assert (cloned.version, cloned.is_tracked, cloned.flag) == (0, True, "true")
-    assert (cloned.columns, cloned.max_column_id) == ({"a": (1, "a"), "c": (2, "b")}, 3)
-    assert (table.log.flag, table.log.columns["new"]) == ("true", (4, UUID))
-    assert table.log.written_columns() == ["a", "b", UUID]
-    assert table.rows() == [(1, 10, None), (2, 20, 200)]
 
 
-@pytest.mark.matrix
-def test_clone_of_a_table_in_id_mode_keeps_ids_and_gives_logical_names(
-    source: Table, table: Table
+SAME = {"a": (1, "a"), "b": (2, "b")}
+RENAMED = {"a": (1, "a"), "c": (2, "b")}
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("make", "flag", "columns", "max_id"),
+    [
+        (never_changed, "false", SAME, 2),
+        (renamed_and_dropped, "true", RENAMED, 3),
+        *in_matrix((in_id_mode, "false", SAME, 2)),
+    ],
+)
+@pytest.mark.parametrize("clone_by", [clone, *in_matrix(clone_by_builder)])
+def test_clone_takes_flag_columns_and_ids_of_its_source(
+    source: Table,
+    table: Table,
+    make: Callable[[Table], None],
+    flag: str,
+    columns: dict[str, tuple[int, str]],
+    max_id: int,
+    clone_by: Clone,
 ) -> None:
-    source.create("a INT, b INT", TRACKED, ID_MODE)
-    source.insert("(1, 10)")
-    clone(source, table)
-    cloned = table.log
-    add_column_and_row(table, "(2, 20, 200)")
+    make(source)
+    with source.no_commit():
+        clone_by(source, table)
 
-    assert cloned.configuration["delta.columnMapping.mode"] == "id"
-    assert (cloned.is_tracked, cloned.flag) == (True, "false")
-    assert cloned.columns == {"a": (1, "a"), "b": (2, "b")}
-    assert (table.log.flag, table.log.columns["new"]) == ("false", (3, "new"))
-    assert table.log.parquet_field_ids() == {"a": 1, "b": 2, "new": 3}
-    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+    assert table.log.version == 0
+    assert_continues(table, table.log, flag, columns, max_id)
+    if make is in_id_mode:
+        assert table.log.configuration["delta.columnMapping.mode"] == "id"
+        assert table.log.parquet_field_ids() == {"a": 1, "b": 2, "new": 3}
 
 
 @pytest.fixture
 def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
-    """What a clone of `named_table` makes, once it is run."""
+    """The table that a clone of `named_table` will make."""
     yield Table(spark, named_table.path.with_name("copied"), "copied")
     spark.sql("DROP TABLE IF EXISTS copied")
 
@@ -154,22 +170,15 @@ def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
 def test_table_of_the_catalog_is_cloned_by_name(
     named_table: Table, copy: Table, tmp_path: Path, location: str
 ) -> None:
-    named_table.create_tracked("a INT, b INT")
-    named_table.insert("(1, 10)")
-    named_table.alter("RENAME COLUMN b TO c")
+    renamed(named_table)
     cloned = copy if location == "managed" else Table(copy.spark, tmp_path / "t", "copied")
     clause = f"LOCATION '{tmp_path / 't'}'" if location == "external" else ""
     with named_table.no_commit():
         copy.spark.sql(f"CREATE TABLE copied SHALLOW CLONE named {clause}")
-    first = cloned.log
-    assert_df_equality(cloned.frame(), named_table.frame())
-    add_column_and_row(cloned, "(2, 20, 200)")
 
-    assert (first.version, first.is_tracked, first.flag) == (0, True, "true")
-    assert first.columns == {"a": (1, "a"), "c": (2, "b")}
-    assert (cloned.log.flag, cloned.log.columns["new"]) == ("true", (3, UUID))
-    assert cloned.log.written_columns() == ["a", "b", UUID]
-    assert cloned.rows() == [(1, 10, None), (2, 20, 200)]
+    assert cloned.log.version == 0
+    assert_df_equality(cloned.frame(), named_table.frame())
+    assert_continues(cloned, cloned.log, "true", RENAMED, 2)
 
 
 @pytest.fixture
@@ -192,7 +201,8 @@ def test_clone_of_a_parquet_folder_is_mapped_with_logical_names(
     table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {parquet} {clause}")
     cloned = table.log
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
-    add_column_and_row(table, "(2, 20, 200)")
+    table.alter("ADD COLUMN new INT")
+    table.insert("(2, 20, 200)")
 
     assert (cloned.operation, cloned.is_tracked, cloned.flag) == ("CLONE", True, "false")
     assert cloned.columns == {"a": (None, None), "b": (None, None)}
@@ -239,7 +249,8 @@ def test_clone_of_an_untracked_table_is_tracked_only_when_asked(
         conf(FEATURE_DEFAULT, "supported")
     clone(source, table, TRACKED if asked_by == "property" else "")
     cloned = table.log
-    add_column_and_row(table, "(2, 20)")
+    table.alter("ADD COLUMN new INT")
+    table.insert("(2, 20)")
 
     # A clone takes over its source's features; a default for new tables does not count here.
     tracked = asked_by == "property"
@@ -267,7 +278,8 @@ def test_plain_tracked_table_is_mapped_by_its_clone_with_logical_names(
     clone(source, table)
     cloned = table.log
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
-    add_column_and_row(table, "(2, 20)")
+    table.alter("ADD COLUMN new INT")
+    table.insert("(2, 20)")
 
     assert (cloned.is_tracked, cloned.flag) == (True, "false")
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "new": (2, "new")})
@@ -278,22 +290,18 @@ def test_plain_tracked_table_is_mapped_by_its_clone_with_logical_names(
 def test_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
     source: Table, table: Table
 ) -> None:
-    # What a session without usage tracking leaves behind when it clones a tracked table.
+    # A session without usage tracking writes such a flag when it clones a tracked table.
     source.create("a INT, b INT", NAME_MODE)
     source.insert("(1, 10)")
     metadata = source.log.metadata
     stale = {**metadata, "configuration": {**metadata["configuration"], FLAG: "false"}}
     source.log.append_foreign({"metaData": stale})
     clone(source, table, TRACKED)
-    cloned = table.log
-    add_column_and_row(table, "(2, 20, 200)")
 
-    assert (cloned.is_tracked, cloned.flag) == (True, "true")
-    assert (table.log.flag, table.log.columns["new"]) == ("true", (3, UUID))
-    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+    assert_continues(table, table.log, "true", {"a": (1, UUID), "b": (2, UUID)}, 2)
 
 
-# Over a table that exists, which Delta allows where it is empty.
+# Over a table that exists, which Delta allows if the table is empty.
 
 
 @pytest.mark.parametrize(
@@ -309,92 +317,52 @@ def test_clone_over_a_tracked_table_has_the_flag_true_when_either_table_has(
     source: Table, table: Table, target_change: str | None, source_change: str | None, flag: str
 ) -> None:
     table.create_tracked("a INT, b INT")
-    source.create_tracked("a INT, b INT")
-    source.insert("(1, 10)")
+    never_changed(source)
     for changed, change in ((table, target_change), (source, source_change)):
         if change:
             changed.alter(change)
     with table.one_commit():
         clone(source, table)
-    cloned = table.log
-    add_column_and_row(table, "(2, 20, 200)")
 
-    name = {"false": "new", "true": UUID}[flag]
-    assert (cloned.is_tracked, cloned.flag) == (True, flag)
-    assert (cloned.columns, cloned.max_column_id) == (source.log.columns, 2)
-    assert (table.log.flag, table.log.columns["new"]) == (flag, (3, name))
-    assert table.log.written_columns() == sorted(["a", "b", name])
-    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+    assert_continues(table, table.log, flag, RENAMED if source_change else SAME, 2)
 
 
 @pytest.mark.matrix
-def test_clone_over_a_table_with_more_columns_keeps_the_highest_id(
-    source: Table, table: Table
+@pytest.mark.parametrize(
+    ("columns", "flag", "max_id"), [("a INT, b INT, new INT", "true", 3), ("a INT", "false", 2)]
+)
+def test_clone_over_a_table_with_other_columns_sets_the_flag_when_the_table_loses_one(
+    source: Table, table: Table, columns: str, flag: str, max_id: int
 ) -> None:
-    table.create_tracked("a INT, b INT, new INT")
-    source.create_tracked("a INT")
-    source.insert("(1)")
+    table.create_tracked(columns)
+    never_changed(source)
     with table.one_commit():
         clone(source, table)
-    cloned = table.log
-    add_column_and_row(table, "(2, 20)")
 
-    assert (cloned.is_tracked, cloned.flag) == (True, "true")
-    assert (cloned.columns, cloned.max_column_id) == ({"a": (1, "a")}, 3)
-    assert table.log.columns["new"] == (4, UUID)
-    assert table.rows() == [(1, None), (2, 20)]
-
-
-@pytest.mark.matrix
-def test_clone_over_a_table_with_fewer_columns_keeps_the_flag_false(
-    source: Table, table: Table
-) -> None:
-    table.create_tracked("a INT")
-    source.create_tracked("a INT, b INT")
-    source.insert("(1, 10)")
-    with table.one_commit():
-        clone(source, table)
-    add_column_and_row(table, "(2, 20, 200)")
-
-    assert (table.log.is_tracked, table.log.flag) == (True, "false")
-    assert table.log.columns == {"a": (1, "a"), "b": (2, "b"), "new": (3, "new")}
-    assert table.rows() == [(1, 10, None), (2, 20, 200)]
+    assert_continues(table, table.log, flag, SAME, max_id)
 
 
 def test_clone_of_an_untracked_table_over_a_tracked_one_sets_the_flag(
     source: Table, table: Table
 ) -> None:
-    table.create_tracked("a INT")
-    source.create("a INT", NAME_MODE)
-    source.insert("(1)")
+    table.create_tracked("a INT, b INT")
+    source.create("a INT, b INT", NAME_MODE)
+    source.insert("(1, 10)")
     with table.one_commit():
         clone(source, table)
-    cloned = table.log
-    add_column_and_row(table, "(2, 20)")
 
-    assert (cloned.is_tracked, cloned.flag) == (True, "true")
-    assert cloned.columns == source.log.columns
-    assert table.log.columns["new"] == (2, UUID)
-    assert table.rows() == [(1, None), (2, 20)]
+    assert table.log.physical_names == source.log.physical_names
+    assert_continues(table, table.log, "true", {"a": (1, UUID), "b": (2, UUID)}, 2)
 
 
-@pytest.mark.parametrize("source_flag", ["false", "true"])
+@pytest.mark.parametrize("make", [never_changed, renamed])
 def test_clone_of_a_tracked_table_over_an_untracked_one_sets_the_flag(
-    source: Table, table: Table, source_flag: str
+    source: Table, table: Table, make: Callable[[Table], None]
 ) -> None:
     table.create("z INT", NAME_MODE)
-    source.create_tracked("a INT, b INT")
-    source.insert("(1, 10)")
-    if source_flag == "true":
-        source.alter("DROP COLUMN b")
-        source.alter("ADD COLUMN b INT")
+    make(source)
     with table.one_commit():
         clone(source, table)
-    cloned = table.log
-    table.alter("ADD COLUMN z INT")
 
-    assert (cloned.is_tracked, cloned.flag) == (True, "true")
-    assert cloned.columns == source.log.columns
-    assert cloned.max_column_id == source.log.max_column_id
-    assert table.log.columns["z"][1] == UUID
-    assert table.rows() == [(1, 10 if source_flag == "false" else None, None)]
+    columns = SAME if make is never_changed else RENAMED
+    assert_continues(table, table.log, "true", columns, 2)
