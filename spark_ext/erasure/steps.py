@@ -77,7 +77,7 @@ def _rewriting(
         return None
     # It goes by the columns of footers, and of mapped tables alone.
     seen_by_purge = live and not unreadable and not any(files.folders for files in live)
-    purges = places.purges and table.is_mapped and not table.is_catalog_managed
+    purges = table.is_mapped and not table.is_catalog_managed
     if purges and seen_by_purge:
         return _step(PURGE, f"REORG TABLE {places.name} APPLY (PURGE)")
     return _step(REWRITE, "Write the rows of these files again, such as by INSERT OVERWRITE.")

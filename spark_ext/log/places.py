@@ -114,7 +114,6 @@ class TablePlaces:
         deleted_file_retention: `delta.deletedFileRetentionDuration`.
         log_retention: `delta.logRetentionDuration`.
         cleans_up_log: `delta.enableExpiredLogCleanup`.
-        purges: Whether this Delta can purge a table, which 4.0.0 cannot.
         boundaries: By version.
     """
 
@@ -124,7 +123,6 @@ class TablePlaces:
     deleted_file_retention: int
     log_retention: int
     cleans_up_log: bool = True
-    purges: bool = True
     files: tuple[DataFiles, ...] = field(default=())
     log_files: tuple[LogFiles, ...] = field(default=())
     boundaries: tuple[CleanupBoundary, ...] = field(default=())

@@ -493,11 +493,6 @@ class TestSteps:
 
         assert statements(only(places(log_files=(compaction,)))) == [("BY HAND", None)]
 
-    def test_where_delta_cannot_purge_a_table_is_written_again(self) -> None:
-        column = only(places(files=(data(LIVE, "b"),), purges=False))
-
-        assert [step for step, _ in statements(column)] == ["REWRITE", "VACUUM"]
-
     def test_a_table_without_column_mapping_is_written_again(self) -> None:
         whole = log(
             ("CREATE TABLE", table({"a": "", "b": ""})), ("REPLACE TABLE", table({"a": ""}))

@@ -210,7 +210,6 @@ PLACES: dict[str, Any] = {
     "deletedFileRetention": 10,
     "logRetention": 20,
     "cleansUpLog": True,
-    "purges": True,
     "files": [
         {
             "kind": "removed",

@@ -154,22 +154,6 @@ public final class UsageTrackingErrors {
         Releases.SUPPORTED);
   }
 
-  /** A command of Delta calls a constructor that this Spark does not have. */
-  public static UsageTrackingException unsupportedCommand(
-      String statement, String missing, String spark, String delta) {
-    return Conditions.error(
-        "USAGE_TRACKING_UNSUPPORTED_COMMAND",
-        null,
-        "statement",
-        statement,
-        "missing",
-        missing,
-        "spark",
-        spark,
-        "delta",
-        delta);
-  }
-
   /** The class path has jars of ours with other content. */
   public static UsageTrackingException severalJars(List<String> jars) {
     return Conditions.error("USAGE_TRACKING_SEVERAL_JARS", null, "jars", String.join(", ", jars));

@@ -22,6 +22,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.Bin;
 import org.apache.spark.sql.types.StructType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,6 +58,9 @@ final class Purge {
 
   /** What the log will say of the copies, by the paths of their sources. */
   private final Map<String, AddFile> copies = new HashMap<>();
+
+  /** A group for each copied file, which Delta commits with its own groups. */
+  private List<Bin> groups = List.of();
 
   /** The paths of copies that a transaction was given. */
   private final Set<String> given = ConcurrentHashMap.newKeySet();
@@ -149,6 +153,14 @@ final class Purge {
 
   boolean areNone() {
     return copies.isEmpty();
+  }
+
+  List<Bin> groups() {
+    return groups;
+  }
+
+  void setGroups(List<Bin> groups) {
+    this.groups = groups;
   }
 
   /** What a commit says of copied files. */

@@ -48,27 +48,28 @@ public final class PurgeCommand {
    * Copies what can be copied of the files that are to be written anew, and reads the deletion
    * vectors of the others.
    *
-   * @param executor an {@code OptimizeExecutor}, its session, snapshot, catalog table and context
+   * @param executor an {@code OptimizeExecutor}
+   * @param fields its session, snapshot, catalog table and context
    * @param partitions the files, by their partition values
    * @return those that are left to Delta, in the same shape
    * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE; USAGE_TRACKING_COPY_FAILED;
    *     USAGE_TRACKING_INVALID_SETTING; a failure of the rules; the statement fails with it
    */
   @SuppressWarnings("unchecked")
-  public static Object begin(Object[] executor, Object partitions) {
-    if (!isPurge((DeltaOptimizeContext) executor[4])) {
+  public static Object begin(Object executor, Object[] fields, Object partitions) {
+    if (!isPurge((DeltaOptimizeContext) fields[3])) {
       return partitions;
     }
     Seq<Tuple2<Object, Seq<AddFile>>> all = (Seq<Tuple2<Object, Seq<AddFile>>>) partitions;
     Set<String> paths = paths(all);
-    SparkSession session = (SparkSession) executor[1];
-    Snapshot snapshot = (Snapshot) executor[2];
+    SparkSession session = (SparkSession) fields[0];
+    Snapshot snapshot = (Snapshot) fields[1];
     Optional<ColumnPlan> plan =
         paths.isEmpty() ? Optional.empty() : PurgeSetting.plan(session, snapshot);
     if (plan.isEmpty()) {
       return partitions;
     }
-    Purge purge = new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get());
+    Purge purge = new Purge(session, snapshot, (Option<CatalogTable>) fields[2], plan.get());
     JobNames.ofStatement(
         session.sparkContext(),
         () -> {
@@ -78,34 +79,40 @@ public final class PurgeCommand {
     if (purge.areNone()) {
       return partitions;
     }
-    RUNNING.put(executor[0], purge);
+    RUNNING.put(executor, purge);
+    purge.setGroups(groups(split(all, purge, /* copied= */ true)));
     return split(all, purge, /* copied= */ false);
   }
 
   /**
-   * Delta's groups of files that are written together, and each that is copied by itself.
+   * Returns Delta's groups of files that are written together, and a group for each copied file.
    *
-   * @param executor with the files as they were given to {@link #begin}
    * @param bins of what was left to Delta
    */
   @SuppressWarnings("unchecked")
-  public static Object group(Object[] executor, Object bins) {
-    Purge purge = RUNNING.get(executor[0]);
+  public static Object group(Object executor, Object bins) {
+    Purge purge = RUNNING.get(executor);
     if (purge == null) {
       return bins;
     }
     List<Bin> grouped = new ArrayList<>(CollectionConverters.asJava((Seq<Bin>) bins));
-    Seq<Tuple2<Object, Seq<AddFile>>> copied =
-        split((Seq<Tuple2<Object, Seq<AddFile>>>) executor[1], purge, /* copied= */ true);
-    for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(copied)) {
+    grouped.addAll(purge.groups());
+    return CollectionConverters.asScala(grouped).toList();
+  }
+
+  /** Returns a group for each of some files. */
+  @SuppressWarnings("unchecked")
+  private static List<Bin> groups(Seq<Tuple2<Object, Seq<AddFile>>> partitions) {
+    List<Bin> groups = new ArrayList<>();
+    for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(partitions)) {
       for (AddFile file : CollectionConverters.asJava(partition._2())) {
-        grouped.add(
+        groups.add(
             new Bin(
                 (scala.collection.immutable.Map<String, String>) partition._1(),
                 CollectionConverters.asScala(List.of(file)).toList()));
       }
     }
-    return CollectionConverters.asScala(grouped).toList();
+    return groups;
   }
 
   /**
@@ -171,21 +178,21 @@ public final class PurgeCommand {
   /**
    * Forgets the statement.
    *
-   * @param executor as for {@link #begin}, and the predicate of its partitions
+   * @param fields as for {@link #begin}, and the predicate of its partitions
    * @param failure with which it ended, or null
    * @throws UsageTrackingException USAGE_TRACKING_FAILED_AFTER_COMMIT;
    *     USAGE_TRACKING_UNREADABLE_DATA_FILE; in the place of the failure
    */
-  public static void end(Object[] executor, Object failure) {
-    Purge purge = RUNNING.remove(executor[0]);
+  public static void end(Object executor, Object[] fields, Throwable failure) {
+    Purge purge = RUNNING.remove(executor);
     if (failure == null) {
       return;
     }
-    Throwable described = (Throwable) failure;
+    Throwable described = failure;
     if (purge != null) {
       described = purge.end(described);
-    } else if (isPurge((DeltaOptimizeContext) executor[4])) {
-      UnreadFooters.refuse(executor, described);
+    } else if (isPurge((DeltaOptimizeContext) fields[3])) {
+      UnreadFooters.refuse(fields, described);
     }
     if (described != failure) {
       throw UsageTrackingException.sneakyThrow(described);

@@ -30,15 +30,15 @@ final class UnreadFooters {
   /**
    * Reads the footers again if a storage failed, and throws if one cannot be read.
    *
-   * @param executor as for {@link PurgeCommand#end}
+   * @param fields as for {@link PurgeCommand#end}
    * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE
    */
-  static void refuse(Object[] executor, Throwable failure) {
+  static void refuse(Object[] fields, Throwable failure) {
     if (!isOfStorage(failure)) {
       return;
     }
     try {
-      refuse(executor);
+      refuse(fields);
     } catch (Exception found) { // Scala declares none: Spark's own is a checked one
       if (found instanceof UsageTrackingException refusal
           && UNREADABLE.equals(refusal.getCondition())) {
@@ -50,9 +50,9 @@ final class UnreadFooters {
   }
 
   @SuppressWarnings("unchecked")
-  private static void refuse(Object[] executor) {
-    SparkSession session = (SparkSession) executor[1];
-    Snapshot snapshot = (Snapshot) executor[2];
+  private static void refuse(Object[] fields) {
+    SparkSession session = (SparkSession) fields[0];
+    Snapshot snapshot = (Snapshot) fields[1];
     Optional<ColumnPlan> plan = PurgeSetting.plan(session, snapshot);
     if (plan.isEmpty()) {
       return;
@@ -60,10 +60,10 @@ final class UnreadFooters {
     Set<String> paths = new HashSet<>();
     for (AddFile file :
         CollectionConverters.asJava(
-            snapshot.filesForScan((Seq<Expression>) executor[5], false).files())) {
+            snapshot.filesForScan((Seq<Expression>) fields[4], false).files())) {
       paths.add(file.path());
     }
-    new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get())
+    new Purge(session, snapshot, (Option<CatalogTable>) fields[2], plan.get())
         .refuseUnreadable(paths);
   }
 

@@ -11,7 +11,6 @@ import sparkext.error.UsageTrackingException;
 import sparkext.log.FolderPlaces;
 import sparkext.log.LoggedTable;
 import sparkext.log.TableLog;
-import sparkext.release.SparkCalls;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 import sparkext.wire.Relation;
@@ -41,7 +40,6 @@ final class DroppedColumns {
             millis(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
             millis(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),
             (boolean) DeltaConfigs.ENABLE_EXPIRED_LOG_CLEANUP().fromMetaData(metadata),
-            SparkCalls.canReorg(Snapshot.class.getClassLoader()),
             places.files(),
             places.logFiles(),
             places.boundaries()));

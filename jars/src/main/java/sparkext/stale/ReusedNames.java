@@ -41,31 +41,31 @@ public final class ReusedNames {
   }
 
   /**
-   * Throws DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE, or _DATA_SCHEMA where the versions
-   * that are read all lie before, after Delta has found nothing.
+   * Throws DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE if Delta's own check missed that a
+   * name was reused, or _DATA_SCHEMA if the reader's schema is newer than all versions it reads.
    *
-   * @param arguments those of {@code CDCReaderBase.checkBatchCdfReadSchemaIncompatibility}, which
-   *     is called for each metadata after the first version, and then for that of the first
+   * <p>Delta calls its check for each metadata after the first version, and then for the metadata
+   * of the first version.
+   *
+   * @param schema a {@code SnapshotDescriptor}, whose schema the reader has
+   * @param start the first version that is read
+   * @param end the last version that is read
+   * @param isSchemaChange false for the metadata of the first version
    */
-  public static void refuseChanges(Object[] arguments) {
-    SnapshotDescriptor reader = (SnapshotDescriptor) arguments[0];
-    Changes changes = new Changes(reader, (long) arguments[1], (long) arguments[2]);
-    boolean isWanted = (boolean) arguments[3];
-    boolean isFirst = !(boolean) arguments[6];
-    if (!isWanted) {
-      return;
-    }
-    if (!isFirst) {
+  public static void refuseChanges(Object schema, long start, long end, boolean isSchemaChange) {
+    SnapshotDescriptor reader = (SnapshotDescriptor) schema;
+    Changes changes = new Changes(reader, start, end);
+    if (isSchemaChange) {
       CHECKED.set(changes);
       return;
     }
-    if (changes.end > reader.version() && !isKept(reader, changes.end, Optional.empty())) {
-      refuse(changes, changes.end);
+    if (end > reader.version() && !isKept(reader, end, Optional.empty())) {
+      refuse(changes, end);
     }
-    boolean mayMislead = changes.isBeingChecked() || changes.end < reader.version();
+    boolean mayMislead = changes.isBeingChecked() || end < reader.version();
     CHECKED.remove();
     if (mayMislead) {
-      misleads(reader, changes.start).ifPresent(version -> refuse(changes, version));
+      misleads(reader, start).ifPresent(version -> refuse(changes, version));
     }
   }
 
@@ -82,45 +82,50 @@ public final class ReusedNames {
   }
 
   /**
-   * Throws DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG, before the stream has read
-   * anything, or what came after a change of metadata.
+   * Throws DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG before a stream reads a file,
+   * if a version since the start gave a name to another column.
    *
    * @param source a {@code DeltaSource}
-   * @param arguments those of {@code checkReadIncompatibleSchemaChangeOnStreamStartOnce}, or of
-   *     {@code checkReadIncompatibleSchemaChanges}, which is called for each change
+   * @param start the first version that the stream reads
    */
-  public static void refuseStream(Object source, Object[] arguments) {
+  public static void refuseStreamStart(Object source, long start) {
     DeltaSource stream = (DeltaSource) source;
-    boolean isMisled =
-        arguments[0] instanceof Metadata changed
-            ? isMisledBy(changed, (long) arguments[1], stream)
-            : isMisledFrom((long) arguments[0], stream);
-    if (isMisled) {
-      StructType schema = stream.snapshotAtSourceInit().metadata().schema();
-      throw UsageTrackingException.sneakyThrow(
-          new DeltaStreamingNonAdditiveSchemaIncompatibleException(
-              schema,
-              schema,
-              "-",
-              /* enableNonAdditiveSchemaEvolution= */ true,
-              Map$.MODULE$.empty()));
+    if (!stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
+        && isChecked(stream)
+        && misleads(stream.snapshotAtSourceInit(), start).isPresent()) {
+      refuse(stream);
     }
   }
 
-  private static boolean isMisledFrom(long start, DeltaSource stream) {
-    return !stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
-        && isWanted(stream)
-        && misleads(stream.snapshotAtSourceInit(), start).isPresent();
-  }
-
-  private static boolean isMisledBy(Metadata changed, long version, DeltaSource stream) {
+  /**
+   * Throws the same error before a running stream reads files that follow a change of metadata.
+   *
+   * @param source a {@code DeltaSource}
+   * @param metadata the {@code Metadata} of the change
+   * @param version the version of the change
+   */
+  public static void refuseStreamChange(Object source, Object metadata, long version) {
+    DeltaSource stream = (DeltaSource) source;
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
-    return version > reader.version()
-        && isWanted(stream)
-        && !isKept(reader, version, Optional.of(changed));
+    if (version > reader.version()
+        && isChecked(stream)
+        && !isKept(reader, version, Optional.of((Metadata) metadata))) {
+      refuse(stream);
+    }
   }
 
-  private static boolean isWanted(DeltaSource stream) {
+  private static void refuse(DeltaSource stream) {
+    StructType schema = stream.snapshotAtSourceInit().metadata().schema();
+    throw UsageTrackingException.sneakyThrow(
+        new DeltaStreamingNonAdditiveSchemaIncompatibleException(
+            schema,
+            schema,
+            "-",
+            /* enableNonAdditiveSchemaEvolution= */ true,
+            Map$.MODULE$.empty()));
+  }
+
+  private static boolean isChecked(DeltaSource stream) {
     return !stream.trackingMetadataChange()
         && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
   }

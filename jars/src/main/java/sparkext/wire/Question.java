@@ -48,7 +48,6 @@ public sealed interface Question {
       long deletedFileRetention,
       long logRetention,
       boolean cleansUpLog,
-      boolean purges,
       List<DataFiles> files,
       List<LogFiles> logFiles,
       List<CleanupBoundary> boundaries)
