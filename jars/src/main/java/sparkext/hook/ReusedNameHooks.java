@@ -15,7 +15,6 @@ import static sparkext.hook.HookedMethod.method;
 
 import java.util.List;
 import net.bytebuddy.pool.TypePool;
-import sparkext.stale.RebasedNames;
 import sparkext.stale.ReusedNames;
 
 /** The hooks that refuse to combine files in which one physical name means two columns. */
@@ -45,7 +44,8 @@ final class ReusedNameHooks {
                   METADATA,
                   METADATA),
               call ->
-                  (boolean) call.result() && RebasedNames.fit(call.fields()[0], call.argument(1)))
+                  (boolean) call.result()
+                      && ReusedNames.canRebase(call.fields()[0], call.argument(1)))
           .withFields("winningCommitSummary")
           .onlyIn(
               types ->

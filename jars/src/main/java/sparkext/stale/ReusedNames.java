@@ -8,6 +8,7 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaStreamingNonAdditiveSchemaIncompatibleException;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.WinningCommitSummary;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
 import org.apache.spark.sql.types.StructType;
@@ -17,22 +18,22 @@ import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**
- * Refuses to read changes, or to stream, from before column mapping was switched off with a schema
- * that has columns from after it: one of them may have the name of a column that was dropped.
+ * Refuses to read changes, to stream, or to rebase a commit, if a physical name means one column in
+ * some of the files and another column in others.
  *
- * <p>Delta tells columns apart by their names in files, which it never gives twice while column
- * mapping is on. It compares the two ends, and each metadata in between by itself.
+ * <p>Delta tells columns apart by physical name, and uses no physical name twice while column
+ * mapping is on. Once column mapping was removed, a new column may have the name of a dropped one.
  */
 public final class ReusedNames {
   private static final String UNSAFE_STREAMS =
       "spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled";
 
-  /** The read of changes that is being checked in this thread, version by version. */
+  /** The read of changes that this thread checks, version by version. */
   private static final ThreadLocal<Changes> CHECKED = new ThreadLocal<>();
 
   private ReusedNames() {}
 
-  /** A read of changes, of which versions after the first brought metadata. */
+  /** A read of changes in which versions after the first changed the metadata. */
   private record Changes(SnapshotDescriptor reader, long start, long end) {
     boolean isBeingChecked() {
       Changes other = CHECKED.get();
@@ -59,13 +60,13 @@ public final class ReusedNames {
       CHECKED.set(changes);
       return;
     }
-    if (end > reader.version() && !isKept(reader, end, Optional.empty())) {
+    if (end > reader.version() && !areColumnsKept(reader, end, Optional.empty())) {
       refuse(changes, end);
     }
     boolean mayMislead = changes.isBeingChecked() || end < reader.version();
     CHECKED.remove();
     if (mayMislead) {
-      misleads(reader, start).ifPresent(version -> refuse(changes, version));
+      firstMisleading(reader, start).ifPresent(version -> refuse(changes, version));
     }
   }
 
@@ -92,7 +93,7 @@ public final class ReusedNames {
     DeltaSource stream = (DeltaSource) source;
     if (!stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
         && isChecked(stream)
-        && misleads(stream.snapshotAtSourceInit(), start).isPresent()) {
+        && firstMisleading(stream.snapshotAtSourceInit(), start).isPresent()) {
       refuse(stream);
     }
   }
@@ -109,9 +110,24 @@ public final class ReusedNames {
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
     if (version > reader.version()
         && isChecked(stream)
-        && !isKept(reader, version, Optional.of((Metadata) metadata))) {
+        && !areColumnsKept(reader, version, Optional.of((Metadata) metadata))) {
       refuse(stream);
     }
+  }
+
+  /**
+   * Returns true if files that were written without column mapping stay readable after a winning
+   * commit turned column mapping on: the physical names equal the logical names, and the columns
+   * are not those of another version.
+   *
+   * @param winner a {@code WinningCommitSummary}
+   * @param metadata the {@code Metadata} of the winner, with column mapping
+   */
+  public static boolean canRebase(Object winner, Object metadata) {
+    return ColumnNames.of((Metadata) metadata).arePhysicalNamesLogical()
+        && !((WinningCommitSummary) winner)
+            .commitInfo()
+            .exists(info -> NameHistory.replacesMetadata(info.operation()));
   }
 
   private static void refuse(DeltaSource stream) {
@@ -130,16 +146,17 @@ public final class ReusedNames {
         && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
   }
 
-  /** Whether a reader's columns are those of the same names in a later version. */
-  private static boolean isKept(SnapshotDescriptor reader, long last, Optional<Metadata> end) {
+  /** Returns true if a later version has the same columns under the reader's names. */
+  private static boolean areColumnsKept(
+      SnapshotDescriptor reader, long last, Optional<Metadata> end) {
     State start = new State(reader.version(), "", reader.protocol(), reader.metadata());
     return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start)
         .map(history -> history.keeps(ColumnNames.of(reader.metadata()).paths()))
         .orElse(true);
   }
 
-  private static OptionalLong misleads(SnapshotDescriptor reader, long start) {
-    if (start >= reader.version() || !NameHistories.mayHaveLeft(reader.protocol())) {
+  private static OptionalLong firstMisleading(SnapshotDescriptor reader, long start) {
+    if (start >= reader.version() || !NameHistories.mayHaveRemovedMapping(reader.protocol())) {
       return OptionalLong.empty();
     }
     return NameHistories.since(
@@ -148,7 +165,7 @@ public final class ReusedNames {
             reader.version(),
             Optional.of(reader.metadata()),
             () -> stateAt(reader.deltaLog(), start))
-        .map(history -> history.misleads(ColumnNames.of(reader.metadata())))
+        .map(history -> history.firstMisleading(ColumnNames.of(reader.metadata())))
         .orElse(OptionalLong.empty());
   }
 
