@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the data of dropped columns is, for programs and for people."""
+"""Where the data of dropped columns exists, for programs and for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount
-from spark_ext.show.tables import as_html, as_text, cell
+from spark_ext.show.tables import Lines, Part, Rendered, Table
 from spark_ext.wire.rows import as_row
 
 _COLUMNS = (
@@ -31,13 +31,13 @@ _NO_COLUMN = "(files that nobody can read)"
 
 
 @dataclass(frozen=True, repr=False)
-class DroppedColumns:
+class DroppedColumns(Rendered):
     """The dropped columns of one table.
 
     Args:
-        table: Its full name.
-        columns: The last dropped first; none of them where the log knows no drop, and no file has
-            what the schema lacks.
+        table: The full name of the table.
+        columns: The column that was dropped last comes first. Empty if the log has no drop, and
+            no file holds a column that the schema lacks.
     """
 
     table: str
@@ -45,29 +45,19 @@ class DroppedColumns:
 
     @property
     def gone(self) -> bool:
-        """Whether nothing of any of them is left, and nothing is unknown."""
+        """Whether no data of a dropped column exists, and no file is unknown."""
         return all(column.gone for column in self.columns)
 
-    def __repr__(self) -> str:
-        """A table of the columns and where they are, and one of what to do."""
-        head = f"{cell(self.table)}: {self._summary()}"
-        if not self.columns:
-            return head
-        parts = [head, as_text(map(_places, self.columns), _COLUMNS)]
-        if not self.gone:
-            parts.append(as_text(self._steps(), _STEPS))
-        return "\n\n".join(parts)
-
-    def _repr_html_(self) -> str:
-        """The same for a notebook, escaped."""
-        if not self.columns:
-            return as_html([(self.table, self._summary())], ("table", "dropped"))
-        steps = "" if self.gone else as_html(self._steps(), _STEPS)
-        return as_html(map(_places, self.columns), _COLUMNS) + steps
-
     def as_objects(self) -> Iterable[dict[str, Any]]:
-        """Each column with its table, for JSON; keys as the columns of SQL, times as there."""
+        """Returns each column with its table, for JSON; the keys are the columns of SQL."""
         return ({"table": self.table, **as_row(column)} for column in self.columns)
+
+    def _parts(self) -> Iterator[Part]:
+        yield Lines(f"{self.table}: {self._summary()}")
+        if self.columns:
+            yield Table(_COLUMNS, list(map(_places, self.columns)))
+        if not self.gone:
+            yield Table(_STEPS, self._steps())
 
     def _summary(self) -> str:
         if not self.columns:
@@ -104,7 +94,7 @@ def _name(column: DroppedColumn) -> str | None:
 
 
 def _time(earliest: datetime | None) -> str:
-    """In whole seconds, the next one where it is in between."""
+    """Returns a time in seconds, rounded up."""
     if earliest is None:
         return "now"
     return str(earliest.replace(microsecond=0) + timedelta(seconds=earliest.microsecond > 0))
@@ -115,7 +105,7 @@ def _sources(column: DroppedColumn) -> str | None:
 
 
 def _counted(files: FileCount) -> str | None:
-    """Of none an empty cell."""
+    """Returns number and size, or None if there are no files."""
     if not files.num_files:
         return None
     return f"{files.num_files} ({files.size_in_bytes} B)"

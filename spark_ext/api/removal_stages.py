@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a table as a list that people can read."""
+"""The stages of a removal as a list that people can read."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from spark_ext.api.statements import StatementResult
 from spark_ext.removal.reasons import reason_in_words, what_to_do
 from spark_ext.removal.stages import BLOCKED, RemovalStage
-from spark_ext.show.tables import as_html, as_text, cell
+from spark_ext.show.tables import Lines, Part, Rendered, Table, cell
 
 _COLUMNS = ("stage", "reached", "cost", "files", "bytes")
 # A wide table has a reason for each of its columns.
 _REASONS = 3
 
 
-class RemovalStages(list[RemovalStage]):
-    """The three stages; a list, with a form for people.
+class RemovalStages(Rendered, list[RemovalStage]):
+    """The three stages, from `unmapped` to `writers`: a list that prints as a table.
 
     Attributes:
-        done: What each statement did that was run, in order.
+        done: The results of the statements that ran, in order.
     """
 
     def __init__(
@@ -29,37 +29,27 @@ class RemovalStages(list[RemovalStage]):
         super().__init__(stages)
         self.done = done
 
-    def __repr__(self) -> str:
-        lines = [as_text(map(_cells, self), _COLUMNS), *_details(self)]
+    def _parts(self) -> Iterator[Part]:
+        yield Table(_COLUMNS, list(map(_cells, self)))
+        for stage in self:
+            if stage.reasons or stage.statements:
+                advice = what_to_do(stage.reasons) if stage.cost == BLOCKED else None
+                lines = (*stage.statements, *([advice] if advice else []))
+                yield Lines(f"{stage.stage}: {_reasons(stage)}".rstrip(), lines)
         if self.done:
-            lines += ["\ndone:", *(f"  {result}" for result in self.done)]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = [(*_cells(step), _reasons(step), "; ".join(step.statements)) for step in self]
-        html = as_html(rows, (*_COLUMNS, "reasons", "statements"))
-        return html + (as_html([(result,) for result in self.done], ("done",)) if self.done else "")
+            yield Lines("done:", tuple(map(str, self.done)))
 
 
-def _details(stages: list[RemovalStage]) -> Iterator[str]:
-    for step in stages:
-        if step.reasons or step.statements:
-            yield f"\n{step.stage}: {_reasons(step)}".rstrip()
-            yield from (f"  {cell(statement)}" for statement in step.statements)
-            if step.cost == BLOCKED and (advice := what_to_do(step.reasons)):
-                yield f"  {advice}"
+def _cells(stage: RemovalStage) -> tuple[Any, ...]:
+    numbers = (_count(number, stage) for number in (stage.num_files, stage.size_in_bytes))
+    return (stage.stage, stage.reached, stage.cost, *numbers)
 
 
-def _cells(step: RemovalStage) -> tuple[Any, ...]:
-    numbers = (_count(number, step) for number in (step.num_files, step.size_in_bytes))
-    return (step.stage, step.reached, step.cost, *numbers)
+def _count(number: int, stage: RemovalStage) -> str:
+    return f"{number:,}" if stage.exact else f"at most {number:,}"
 
 
-def _count(number: int, step: RemovalStage) -> str:
-    return f"{number:,}" if step.exact else f"at most {number:,}"
-
-
-def _reasons(step: RemovalStage) -> str:
-    shown = cell(list(map(reason_in_words, step.reasons[:_REASONS])))
-    more = len(step.reasons) - _REASONS
+def _reasons(stage: RemovalStage) -> str:
+    shown = cell(list(map(reason_in_words, stage.reasons[:_REASONS])))
+    more = len(stage.reasons) - _REASONS
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,62 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a table stands with column mapping and usage tracking, for Python and for people."""
+"""The status of a table's column mapping and usage tracking, for programs and for people."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.model.status import StatusRow
-from spark_ext.show.tables import as_html, as_text, facts_as_html, facts_as_text
+from spark_ext.show.tables import Facts, Part, Rendered, Table
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
 
-# How many changes are shown, the newest: a table may have thousands.
+# A table may have thousands of changes; only the newest are shown.
 _SHOWN = 20
 _CHANGES = ("version", "timestamp", "operation", "user", "change", "old name", "new name")
 
 
 @dataclass(frozen=True, repr=False)
-class ColumnMappingStatus(StatusRow):
-    """Where a table stands, and how it got there.
+class ColumnMappingStatus(Rendered, StatusRow):
+    """The status of a table, and the changes that led to it.
 
     Args:
-        table: Its full name.
+        table: The full name of the table.
         mode: The column mapping mode: `none`, `name` or `id`.
-        tracked: Whether it has the feature `columnMappingUsageTracking`.
-        has_dropped_or_renamed: The flag; None for an untracked table. One that is missing or not a
-            boolean counts as true.
-        true_since: What made the flag true; None where it is not, or where the log no longer
-            tells (`history_from`).
-        min_reader_version: Of the protocol.
-        min_writer_version: Of the protocol.
-        reader_features: None of them below reader version 3.
-        writer_features: None of them below writer version 7.
-        dropped_or_renamed: Every column that was, oldest change first, tracked or not.
-        history_from: The oldest version of which the log still tells; what was before is in none
-            of this.
+        tracked: Whether the table has the feature `columnMappingUsageTracking`.
+        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or
+            not a boolean counts as true.
+        true_since: The commit that made the flag true; None if the flag is not true, or if the log
+            no longer has that commit (`history_from`).
+        min_reader_version: The reader version of the protocol.
+        min_writer_version: The writer version of the protocol.
+        reader_features: Empty below reader version 3.
+        writer_features: Empty below writer version 7.
+        dropped_or_renamed: The drops and renames of columns, oldest first, tracked or not.
+        history_from: The oldest version in the log, from 0; earlier changes are unknown.
     """
 
     table: str
     reader_features: tuple[str, ...]
     writer_features: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        facts = facts_as_text({"table": self.table, **self._facts()})
-        if not self.dropped_or_renamed:
-            return facts
-        return f"{facts}\n\n{as_text(self._changes(), _CHANGES)}"
-
-    def _repr_html_(self) -> str:
-        changes = as_html(self._changes(), _CHANGES) if self.dropped_or_renamed else ""
-        return facts_as_html({"table": self.table, **self._facts()}) + changes
+    def _parts(self) -> Iterator[Part]:
+        yield Facts(self._facts())
+        if self.dropped_or_renamed:
+            yield Table(_CHANGES, self._changes())
 
     def _facts(self) -> dict[str, Any]:
         features = sorted({*self.reader_features, *self.writer_features})
         versions = f"reader {self.min_reader_version}, writer {self.min_writer_version}"
         return {
+            "table": self.table,
             "mode": self.mode,
             "tracked": self.tracked,
             "has dropped or renamed": self._flag(),
@@ -71,7 +67,7 @@ class ColumnMappingStatus(StatusRow):
             return None if self.has_dropped_or_renamed is None else "false"
         since = self.true_since
         if since is None:
-            return "true, since a version that the log no longer tells of"
+            return "true, since a version that the log no longer has"
         known = {"": since.operation, "by ": since.user_name, "at ": since.timestamp}
         details = [f"{word}{value}" for word, value in known.items() if value is not None]
         return f"true since version {since.version}" + (f" ({', '.join(details)})" * bool(details))
@@ -96,7 +92,7 @@ class ColumnMappingStatus(StatusRow):
 
 
 def status_of(table: str, row: Row) -> ColumnMappingStatus:
-    """What the row of `column_mapping_status` says of a table. Raises as `of_row`."""
-    told = vars(of_row(StatusRow, row))
-    features = {name: told[name] or () for name in ("reader_features", "writer_features")}
-    return ColumnMappingStatus(**(told | features), table=table)
+    """Returns the status in the row of `column_mapping_status`. Raises as `of_row`."""
+    values = vars(of_row(StatusRow, row))
+    features = {name: values[name] or () for name in ("reader_features", "writer_features")}
+    return ColumnMappingStatus(**(values | features), table=table)

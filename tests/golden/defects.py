@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables with one defect each, called as the check that finds it, or `<check>__<how>`.
+"""Tables with one defect each, named after the check that finds it, or `<check>__<how>`.
 
-An engine makes the defect where one does: a session without spark-ext, Spark with a statement that
-Delta allows, deltalake. The log and the files are edited where none does.
+An engine makes the defect if one does: a session without spark-ext, Spark with a statement that
+Delta allows, or deltalake. Else the log and the files are edited.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.golden.workshop import (
     rename_statistics,
     rewrite,
     rewrite_checkpoint,
-    tear,
+    truncate_commit,
     vector_files,
 )
 from tests.support.table_log import TableLog
@@ -50,7 +50,7 @@ def defect(make: Defect) -> Defect:
 
 
 def on_copy(kind: str) -> Callable[[Callable[[Path], None]], None]:
-    """A defect that is made in a copy of a sound table."""
+    """Registers a defect that is made in a copy of a sound table."""
 
     def register(break_it: Callable[[Path], None]) -> None:
         def make(workshop: Workshop, name: str) -> Path:
@@ -79,8 +79,8 @@ def flag_without_feature(workshop: Workshop, name: str) -> Path:
 
 
 @defect
-def name_of_another(workshop: Workshop, name: str) -> Path:
-    """What is no defect of the table, but others may read it as one."""
+def misleading_name(workshop: Workshop, name: str) -> Path:
+    """Makes a table that is right and misleads some readers."""
     path = workshop.place(name)
     for statement in (
         f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})",
@@ -93,15 +93,15 @@ def name_of_another(workshop: Workshop, name: str) -> Path:
 
 
 @defect
-def name_of_another__dropped(workshop: Workshop, name: str) -> Path:
+def misleading_name__dropped(workshop: Workshop, name: str) -> Path:
     path = workshop.copy("dropped", name)
     workshop.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN b STRING")
     return path
 
 
 @defect
-def mapping_keys_left(workshop: Workshop, name: str) -> Path:
-    # Delta knows the statement that removes column mapping by the value `none` in small letters.
+def mapping_keys_remain(workshop: Workshop, name: str) -> Path:
+    # Delta removes column mapping only if the value is `none` in lower case.
     table = f"delta.`{workshop.place(name)}`"
     for statement in (
         f"CREATE TABLE {table} (a INT) USING delta",
@@ -115,7 +115,7 @@ def mapping_keys_left(workshop: Workshop, name: str) -> Path:
 
 
 def replaced_in_part(workshop: Workshop, name: str) -> Path:
-    """A table whose files hold a column that its schema lost, as docs/limits.md has it."""
+    """Makes a table whose files hold a column that its schema lacks; docs/limits.md explains it."""
     path, spark = workshop.place(name), workshop.spark
     rows = "SELECT 1 AS p, 1 AS a, 'old' AS b UNION ALL SELECT 2, 2, 'old'"
     spark.sql(rows).write.format("delta").partitionBy("p").save(str(path))
@@ -136,7 +136,7 @@ def dropped_column_shown(workshop: Workshop, name: str) -> Path:
     return path
 
 
-# By taking files away.
+# By deleting files.
 
 
 @on_copy("tracked")
@@ -185,26 +185,26 @@ def log_without_commits(table: Path) -> None:
 
 
 @on_copy("tracked")
-def commit_torn(table: Path) -> None:
-    tear(table, 1)
+def commit_truncated(table: Path) -> None:
+    truncate_commit(table, 1)
 
 
 @on_copy("tracked")
-def commit_torn__within_what_it_begins_with(table: Path) -> None:
-    tear(table, 0)
+def commit_truncated__first_commit(table: Path) -> None:
+    truncate_commit(table, 0)
 
 
 @on_copy("checkpointed")
-def hinted_checkpoint_missing(table: Path) -> None:
+def last_checkpoint_missing(table: Path) -> None:
     for file in checkpoints(table):
         file.unlink()
 
 
-# By editing data files, and what the log says of them.
+# By editing data files and their actions.
 
 
 @on_copy("tracked")
-def file_columns__written_by_own_names(table: Path) -> None:
+def file_columns__logical_name(table: Path) -> None:
     rewrite(table, lambda rows: rows.append_column("A b", rows.column(0)))
 
 
@@ -245,7 +245,7 @@ def statistics_names__as_structs(table: Path) -> None:
     rename_statistics(table, "a", "col-a")
 
 
-# By commits of a writer that has no rules.
+# By commits of a writer without the rules.
 
 
 @on_copy("tracked")
@@ -288,7 +288,7 @@ def feature_without_flag(table: Path) -> None:
 
 
 @on_copy("tracked")
-def flag_no_boolean(table: Path) -> None:
+def flag_not_boolean(table: Path) -> None:
     commit_properties(table, hasDroppedOrRenamed="maybe")
 
 
@@ -332,7 +332,7 @@ def column_without_mapping(table: Path) -> None:
 
 
 @on_copy("dropped")
-def max_column_id_went_down(table: Path) -> None:
+def max_column_id_decreased(table: Path) -> None:
     commit_properties(table, maxColumnId="2")
 
 
@@ -358,7 +358,7 @@ def protocol_too_low(table: Path) -> None:
 
 @on_copy("checkpointed")
 def checkpoint_differs(table: Path) -> None:
-    # As older releases of delta-rs did, which left features out that they did not know.
+    # Older releases of delta-rs left unknown features out.
     def forget(row: Json) -> None:
         if row["protocol"] is not None:
             row["protocol"]["writerFeatures"] = ["columnMapping"]
