@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
+import java.util.Arrays;
+import java.util.stream.Stream;
+
 /**
  * A call of a woven method, as {@code UsageTrackingBridge.call} passes it on.
  *
@@ -19,5 +22,10 @@ record HookCall(
 
   Object argument(int index) {
     return arguments[index];
+  }
+
+  /** Returns the object that the method is called on, followed by the values of its fields. */
+  Object[] selfAndFields() {
+    return Stream.concat(Stream.of(self), Arrays.stream(fields)).toArray();
   }
 }

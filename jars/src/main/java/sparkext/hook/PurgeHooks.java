@@ -15,7 +15,7 @@ import static sparkext.hook.HookedMethod.VOID;
 import static sparkext.hook.HookedMethod.method;
 
 import java.util.List;
-import sparkext.purge.PurgeCommand;
+import sparkext.removal.PurgeCommand;
 
 /**
  * The hooks of REORG TABLE .. APPLY (PURGE), which copy files without their dropped columns.
@@ -42,7 +42,7 @@ final class PurgeHooks {
       replacingArguments(
               GROUP_FILES,
               call ->
-                  new Object[] {PurgeCommand.begin(call.self(), call.fields(), call.argument(0))})
+                  new Object[] {PurgeCommand.begin(call.selfAndFields(), call.argument(0))})
           .withFields("sparkSession", "snapshot", "catalogTable", "optimizeContext");
 
   /**
@@ -115,7 +115,7 @@ final class PurgeHooks {
   private static final DeltaHook END =
       atEnd(
               method(EXECUTOR, SEQ, "optimize"),
-              call -> PurgeCommand.end(call.self(), call.fields(), call.failure()))
+              call -> PurgeCommand.end(call.selfAndFields(), call.failure()))
           .withFields(
               "sparkSession", "snapshot", "catalogTable", "optimizeContext", "partitionPredicate");
 

@@ -19,13 +19,14 @@ import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
 import sparkext.log.TableLog;
 import sparkext.release.Versions;
 import sparkext.removal.RemovalCommand;
-import sparkext.removal.RemovalSetting;
 import sparkext.wire.FunctionColumns;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
@@ -141,13 +142,15 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static Relation stages(SparkSession session, NamedTable table, Object exact)
       throws UsageTrackingException {
     Snapshot snapshot = table.snapshot();
+    CopySetting removal = CopySetting.of(session, Setting.REMOVAL);
     return MetadataRules.relation(
         "column_mapping_removal",
         new Question.TableFacts(
             table.sqlName(),
             snapshot,
             LiveFiles.count(snapshot),
-            RemovalSetting.of(session).value(),
+            removal.value().orElse(null),
+            removal.copies(snapshot.protocol()),
             (boolean) exact ? RemovalCommand.count(session, snapshot) : null));
   }
 
