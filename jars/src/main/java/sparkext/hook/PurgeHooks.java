@@ -41,8 +41,7 @@ final class PurgeHooks {
   private static final DeltaHook COPIES =
       replacingArguments(
               GROUP_FILES,
-              call ->
-                  new Object[] {PurgeCommand.begin(call.selfAndFields(), call.argument(0))})
+              call -> new Object[] {PurgeCommand.begin(call.selfAndFields(), call.argument(0))})
           .withFields("sparkSession", "snapshot", "catalogTable", "optimizeContext");
 
   /**
