@@ -10,18 +10,15 @@ from spark_ext.erasure.owners import Owner
 from spark_ext.erasure.steps import steps
 from spark_ext.erasure.traces import FoundTraces, Traces, traces
 from spark_ext.history.lives import ColumnLife, column_lives, spans
-from spark_ext.log.actions import TableLog
-from spark_ext.log.places import (
+from spark_ext.log.actions import (
     CHANGE_DATA,
-    CHECKPOINT,
-    COMMIT,
     LIVE,
     REMOVED,
     UNTRACKED,
-    DataFiles,
-    LogFiles,
-    TablePlaces,
+    FileGroup,
+    TableLog,
 )
+from spark_ext.log.places import CHECKPOINT, COMMIT, LogFiles, TablePlaces
 from spark_ext.log.replay import State, states
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount
@@ -123,7 +120,7 @@ def _versions(owner: Owner | None, log: TableLog) -> dict[str, Any]:
     }
 
 
-def _counted(files: Iterable[DataFiles], kind: str | None = None) -> FileCount:
+def _counted(files: Iterable[FileGroup], kind: str | None = None) -> FileCount:
     chosen = [each for each in files if kind is None or each.kind == kind]
     return FileCount(
         sum(each.num_files for each in chosen), sum(each.size_in_bytes for each in chosen)

@@ -8,15 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from spark_ext.erasure.traces import Traces
-from spark_ext.log.places import (
-    CHECKPOINT,
-    CHECKSUM,
-    COMMIT,
-    LIVE,
-    DataFiles,
-    LogFiles,
-    TablePlaces,
-)
+from spark_ext.log.actions import LIVE, FileGroup
+from spark_ext.log.places import CHECKPOINT, CHECKSUM, COMMIT, LogFiles, TablePlaces
 from spark_ext.log.replay import State
 from spark_ext.model.dropped import (
     BY_HAND,
@@ -38,7 +31,7 @@ _FOUND_BY_HAND = "Delete or repair these files by hand: no statement does."
 def steps(
     places: TablePlaces,
     traces: Traces,
-    unknown_files: Sequence[DataFiles],
+    unknown_files: Sequence[FileGroup],
     unknown_log_files: Sequence[LogFiles],
     *,
     table: State,
@@ -68,8 +61,8 @@ def steps(
 def _rewriting(
     places: TablePlaces,
     traces: Traces,
-    live: Sequence[DataFiles],
-    unknown_files: Sequence[DataFiles],
+    live: Sequence[FileGroup],
+    unknown_files: Sequence[FileGroup],
     table: State,
 ) -> ErasureStep | None:
     unreadable = any(files.kind == LIVE for files in unknown_files)
@@ -86,8 +79,8 @@ def _rewriting(
 def _vacuum(
     places: TablePlaces,
     traces: Traces,
-    live: Sequence[DataFiles],
-    unknown_files: Sequence[DataFiles],
+    live: Sequence[FileGroup],
+    unknown_files: Sequence[FileGroup],
     table: State,
 ) -> ErasureStep | None:
     taken = [
@@ -133,14 +126,14 @@ def _cleanable_from(places: TablePlaces, files: LogFiles) -> int:
     return min(after, default=places.now)
 
 
-def _at_the_source(files: Iterable[DataFiles]) -> ErasureStep | None:
+def _at_the_source(files: Iterable[FileGroup]) -> ErasureStep | None:
     if all(each.source is None for each in files):
         return None
     return _step(SOURCE, "Do the same for the table that this one was cloned from.")
 
 
 def _by_hand(
-    files: Iterable[DataFiles], log_files: Iterable[LogFiles], unknown: Iterable[LogFiles]
+    files: Iterable[FileGroup], log_files: Iterable[LogFiles], unknown: Iterable[LogFiles]
 ) -> ErasureStep | None:
     hidden = any(each.is_hidden and each.kind != LIVE for each in files)
     kept = any(each.kind not in _CLEANED_UP for each in log_files)

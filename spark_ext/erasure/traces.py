@@ -12,8 +12,8 @@ from functools import cache
 from spark_ext.erasure.owners import BEFORE_LOG, Owner, Owners
 from spark_ext.history.lives import ColumnLife
 from spark_ext.log import actions
-from spark_ext.log.actions import MISSING
-from spark_ext.log.places import COMMIT, LIVE, REMOVED, DataFiles, LogFiles, TablePlaces
+from spark_ext.log.actions import LIVE, MISSING, REMOVED, FileGroup
+from spark_ext.log.places import COMMIT, LogFiles, TablePlaces
 from spark_ext.log.replay import State
 from spark_ext.model.column_mapping import field_metadata
 from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS
@@ -32,7 +32,7 @@ class Traces:
         log_files: Files of the log that have data of it.
     """
 
-    files: list[DataFiles] = field(default_factory=list)
+    files: list[FileGroup] = field(default_factory=list)
     statistics: int = 0
     log_files: list[LogFiles] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class FoundTraces:
     """
 
     of: Mapping[Owner, Traces]
-    unknown_files: Sequence[DataFiles]
+    unknown_files: Sequence[FileGroup]
     unknown_log_files: Sequence[LogFiles]
 
 
@@ -92,7 +92,7 @@ def _dropped(owners: Iterable[Owner]) -> set[Owner]:
     }
 
 
-def _in_data_files(owners: Owners, files: DataFiles) -> set[Owner]:
+def _in_data_files(owners: Owners, files: FileGroup) -> set[Owner]:
     if files.problem == MISSING:
         return set()
     under = _added_under(files)
@@ -102,14 +102,14 @@ def _in_data_files(owners: Owners, files: DataFiles) -> set[Owner]:
     return found
 
 
-def _added_under(files: DataFiles) -> int | None:
+def _added_under(files: FileGroup) -> int | None:
     """What the log names is older than the commits that are left; anything else may be as new."""
     if files.added_under is None and files.kind in (LIVE, REMOVED):
         return BEFORE_LOG
     return files.added_under
 
 
-def _in_entries(owners: Owners, files: DataFiles) -> set[Owner]:
+def _in_entries(owners: Owners, files: FileGroup) -> set[Owner]:
     """What the log says of live files."""
     return _named(owners, files.statistics, files.partition_columns, _added_under(files))
 

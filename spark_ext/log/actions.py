@@ -19,8 +19,14 @@ from spark_ext.model.schema import Path, Schema, walk
 
 Action = Mapping[str, Any]
 
-# The `problem` of a data file, or of its deletion vector, that is not there.
+# The `problem` of a data file, or of a deletion vector, that does not exist.
 MISSING: Final = "missing"
+
+# Kinds of data files.
+LIVE: Final = "live"
+REMOVED: Final = "removed"
+CHANGE_DATA: Final = "changeData"
+UNTRACKED: Final = "untracked"
 
 
 @dataclass(frozen=True)
@@ -93,27 +99,44 @@ class ParquetColumn:
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Live data files that are alike in all that follows.
+    """Files outside of the log that are alike in all that follows the time.
 
     Args:
-        example: The path of one of them, as its `add` action has it.
-        num_files: How many.
-        size_in_bytes: All together, as the log has it.
-        added_under: The version of the newest metadata at the commit that added them; None where
-            that commit is gone.
-        partition_columns: The keys of `partitionValues`.
-        folders: The names before `=` in their folders.
-        statistics: The paths in `minValues`, `maxValues` and `nullCount`.
-        columns: By their footers; None where these were not read, or could not be.
-        problem: Why a footer could not be read; `MISSING` of a file that is not there.
-        vector: The file of the example's deletion vector, where that could not be read: its path
-            below the table's folder, or its URI.
-        vector_problem: Why not; `MISSING` of a file that is not there.
+        example: The path of one of them, as the log has it; below the table's folder if no action
+            names it.
+        num_files: The number of files. A folder without files counts as one if its name contains
+            the name of a column.
+        size_in_bytes: The size of all files.
+        removable_from: The time after which retention counts, in milliseconds since the epoch:
+            the time of removal, or the time of the file if that is later. None for live files.
+        kind: `LIVE`, `REMOVED` (the log names the file and no longer needs it), `CHANGE_DATA` or
+            `UNTRACKED`. The file of a deletion vector is live with its data files.
+        source: The table that contains a file from outside of this table's folder, or the folder if
+            no log can be seen above. None for other files, and in an audit.
+        is_hidden: Whether VACUUM ignores the files.
+        added_under: The version of the newest metadata at the commit that added the files; None if
+            that commit was cleaned up or never existed. If several commits added a file, the audit
+            takes the last one: rows are new then. Where the data of dropped columns is depends on
+            the first one.
+        partition_columns: The keys of `partitionValues` of live files.
+        folders: The names before `=` in the folders of the files.
+        statistics: The paths in `minValues`, `maxValues` and `nullCount` of live files.
+        columns: The columns in the footers; None if the footers were not read, or cannot be.
+            Deletion vectors have no columns.
+        problem: Why a footer cannot be read; `MISSING` for a file that does not exist.
+        vector: The file of the example's deletion vector if that cannot be read: its path below
+            the table's folder, or its URI.
+        vector_problem: Why the deletion vector cannot be read; `MISSING` for a file that does not
+            exist.
     """
 
     example: str
     num_files: int
     size_in_bytes: int
+    removable_from: int | None = None
+    kind: str = LIVE
+    source: str | None = None
+    is_hidden: bool = False
     added_under: int | None = None
     partition_columns: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
@@ -137,7 +160,7 @@ class TableLog:
         hinted_checkpoint: The version that `_last_checkpoint` names, -1 where it names none;
             None without that file.
         torn_commits: The names of commits that end with half a line, which is left out.
-        files: The live data files; None where nobody asked for them.
+        files: The live data files, or all files of the folder; None if nobody asked for them.
     """
 
     name: str

@@ -3,60 +3,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from spark_ext.log.actions import ParquetColumn, TableLog
+from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.model.schema import Path
-
-# Kinds of data files.
-LIVE: Final = "live"
-REMOVED: Final = "removed"
-CHANGE_DATA: Final = "changeData"
-UNTRACKED: Final = "untracked"
 
 # Kinds of files of a log.
 COMMIT: Final = "commit"
 CHECKPOINT: Final = "checkpoint"
 CHECKSUM: Final = "checksum"
 OTHER: Final = "other"
-
-
-@dataclass(frozen=True)
-class DataFiles:
-    """Files outside of the log that are alike in all that follows their size.
-
-    Args:
-        kind: `LIVE`, `REMOVED` (the log names it, and no longer needs it), `CHANGE_DATA` or
-            `UNTRACKED`. The file of a deletion vector is live with its data files.
-        num_files: How many; a folder without files that its name says something of counts as one.
-        size_in_bytes: All together.
-        removable_from: The time after which retention counts, in milliseconds since the epoch:
-            that of removal, or of the file where that is later. None for live ones.
-        source: The other table, for a file of one, or the folder if no log can be seen above; else
-            None.
-        is_hidden: Whether VACUUM passes over it.
-        added_under: The version of the newest metadata at the first commit that added them; None
-            where that commit is gone, or never was.
-        partition_columns: The keys of `partitionValues` of live ones.
-        folders: The names before `=` in their folders.
-        statistics: The paths in the statistics of live ones.
-        columns: By their footers; None where these could not be read. Deletion vectors have none.
-        problem: Why not.
-    """
-
-    kind: str
-    num_files: int
-    size_in_bytes: int
-    removable_from: int | None = None
-    source: str | None = None
-    is_hidden: bool = False
-    added_under: int | None = None
-    partition_columns: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ()
-    statistics: tuple[Path, ...] = ()
-    columns: tuple[ParquetColumn, ...] | None = None
-    problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +82,10 @@ class TablePlaces:
     log_retention: int
     cleans_up_log: bool = True
     purges: bool = True
-    files: tuple[DataFiles, ...] = field(default=())
-    log_files: tuple[LogFiles, ...] = field(default=())
-    boundaries: tuple[CleanupBoundary, ...] = field(default=())
+    log_files: tuple[LogFiles, ...] = ()
+    boundaries: tuple[CleanupBoundary, ...] = ()
+
+    @property
+    def files(self) -> tuple[FileGroup, ...]:
+        """The files outside of the log."""
+        return self.log.files or ()

@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 from pyspark.sql import SparkSession
 
+import spark_ext
 from spark_ext import DroppedColumn, DroppedColumns, FileCount, UsageTracking
 from spark_ext.__main__ import main
 from tests.integration.held_bytes import holders
@@ -629,3 +630,51 @@ def test_the_commands_of_the_page(named_table: Table, capsys: Any) -> None:
 
     assert codes == [0, 0]
     assert capsys.readouterr().out.endswith("`named`: no dropped column\n\n")
+
+
+# One reading of a table: the audit reads the same files, and reads them in the same way.
+
+
+def test_audit_and_erasure_read_the_same_statistics_when_a_checkpoint_has_structs_only(
+    table: Table,
+) -> None:
+    structs = (
+        "'delta.checkpoint.writeStatsAsJson' = 'false'",
+        "'delta.checkpoint.writeStatsAsStruct' = 'true'",
+        "'delta.checkpointInterval' = '2'",
+    )
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE, *structs, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.insert(f"(2, '{MARKER}')")
+    table.alter("DROP COLUMN secret")
+    session: Any = table.spark._jsparkSession
+    jvm: Any = table.spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(str(table.path))
+    hadoop = session.sessionState().newHadoopConf()
+    reading = jvm.sparkext.log.TableReading(session, hadoop, place, jvm.java.util.List.of())
+
+    audited = reading.liveFiles(None).files()
+    erased = [file for file in reading.folder().log().files() if file.kind() == "live"]
+
+    for files in (audited, erased):
+        assert sum(file.numFiles() for file in files) == 2
+        assert {str(file.statistics()) for file in files} == {"[[id], [secret]]"}
+    assert column(table, "secret").live_statistics == 2
+
+
+def test_audit_and_erasure_refuse_a_commit_with_a_broken_line(table: Table) -> None:
+    top_level(table)
+    commit = table.path / "_delta_log" / f"{1:020}.json"
+    commit.with_name(f".{commit.name}.crc").unlink()
+    first, *rest = whole = commit.read_text().splitlines()
+    commit.write_text("\n".join([first, "no JSON", *rest]))
+
+    refused = []
+    for ask in (dropped, lambda table: spark_ext.audit(table.spark, table.path, progress=None)):
+        with refusal("USAGE_TRACKING_UNREADABLE_LOG") as error:
+            ask(table)
+        refused.append(error.value.getMessageParameters())
+
+    commit.write_text("\n".join(whole))
+    assert refused[0] == refused[1]
+    assert refused[0]["path"].endswith(commit.name)

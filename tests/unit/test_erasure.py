@@ -10,17 +10,21 @@ from typing import Any
 import pytest
 
 from spark_ext.erasure.dropped_columns import dropped_columns
-from spark_ext.log.actions import MISSING, ParquetColumn, TableLog
-from spark_ext.log.places import (
+from spark_ext.log.actions import (
     CHANGE_DATA,
-    CHECKPOINT,
-    COMMIT,
     LIVE,
-    OTHER,
+    MISSING,
     REMOVED,
     UNTRACKED,
+    FileGroup,
+    ParquetColumn,
+    TableLog,
+)
+from spark_ext.log.places import (
+    CHECKPOINT,
+    COMMIT,
+    OTHER,
     CleanupBoundary,
-    DataFiles,
     LogFiles,
     TablePlaces,
 )
@@ -40,18 +44,23 @@ ONE = table({"a": "1 a"}, "name", "true")
 DROP = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE))
 
 
-def places(of: TableLog = DROP, **facts: Any) -> TablePlaces:
+def places(of: TableLog = DROP, files: tuple[FileGroup, ...] = (), **facts: Any) -> TablePlaces:
     return TablePlaces(
-        name="t", log=of, now=NOW, deleted_file_retention=WEEK, log_retention=MONTH, **facts
+        name="t",
+        log=replace(of, files=files),
+        now=NOW,
+        deleted_file_retention=WEEK,
+        log_retention=MONTH,
+        **facts,
     )
 
 
-def data(kind: str, *columns: Path | str, **facts: Any) -> DataFiles:
-    facts = {"num_files": 1, "size_in_bytes": 10, "added_under": 0, **facts}
+def data(kind: str, *columns: Path | str, **facts: Any) -> FileGroup:
+    facts = {"example": "f", "num_files": 1, "size_in_bytes": 10, "added_under": 0, **facts}
     if kind != LIVE:
         facts.setdefault("removable_from", NOW)
     found = (ParquetColumn((each,) if isinstance(each, str) else each) for each in columns)
-    return DataFiles(kind, columns=facts.pop("columns", tuple(found)), **facts)
+    return FileGroup(kind=kind, columns=facts.pop("columns", tuple(found)), **facts)
 
 
 def logged(kind: str, **facts: Any) -> LogFiles:

@@ -13,7 +13,7 @@ import pytest
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import FileGroup, ParquetColumn
-from spark_ext.log.places import CleanupBoundary, DataFiles, LogFiles
+from spark_ext.log.places import CleanupBoundary, LogFiles
 from spark_ext.model.keys import ALIGNING
 from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
 from spark_ext.process import questions
@@ -109,7 +109,6 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("log/TableLog.java", "Commit"): logs.COMMIT,
     ("log/TableLog.java", "Summary"): logs.SUMMARY,
     ("log/FileGroup.java", "FileGroup"): Shape(FileGroup),
-    ("log/DataFiles.java", "DataFiles"): Shape(DataFiles),
     ("log/LogFiles.java", "LogFiles"): Shape(LogFiles),
     ("log/CleanupBoundary.java", "CleanupBoundary"): Shape(CleanupBoundary),
     ("parquet/FileColumn.java", "FileColumn"): Shape(ParquetColumn),

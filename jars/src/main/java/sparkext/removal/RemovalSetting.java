@@ -10,7 +10,8 @@ import sparkext.wire.MetadataRules;
 import sparkext.wire.Removal;
 
 /**
- * How a session wants tables to remove column mapping: {@code spark.sparkext.columnMapping.removal}.
+ * How a session wants tables to remove column mapping: {@code
+ * spark.sparkext.columnMapping.removal}.
  */
 public record RemovalSetting(CopySetting setting) {
   private static final String KEY = "spark.sparkext.columnMapping.removal";

@@ -8,9 +8,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.unsafe.types.CalendarInterval;
 import sparkext.error.UsageTrackingException;
-import sparkext.log.FolderPlaces;
-import sparkext.log.LoggedTable;
-import sparkext.log.TableLog;
+import sparkext.log.TableFolder;
 import sparkext.release.SparkCalls;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
@@ -28,23 +26,20 @@ final class DroppedColumns {
   static Relation of(SparkSession session, NamedTable table, Object none)
       throws UsageTrackingException, IOException {
     Snapshot snapshot = table.snapshot();
-    LoggedTable read = StagedCommits.log(session, snapshot);
-    TableLog log = read.metadata();
-    FolderPlaces places = read.places(log);
+    TableFolder folder = StagedCommits.reading(session, snapshot).folder();
     Metadata metadata = snapshot.metadata();
     return MetadataRules.relation(
         "column_mapping_dropped",
         new Question.TablePlaces(
             table.sqlName(),
-            log,
+            folder.log(),
             System.currentTimeMillis(),
             millis(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
             millis(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),
             (boolean) DeltaConfigs.ENABLE_EXPIRED_LOG_CLEANUP().fromMetaData(metadata),
             SparkCalls.canReorg(Snapshot.class.getClassLoader()),
-            places.files(),
-            places.logFiles(),
-            places.boundaries()));
+            folder.logFiles(),
+            folder.boundaries()));
   }
 
   private static long millis(CalendarInterval interval) {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.log.LoggedTable;
+import sparkext.log.TableReading;
 
 /**
  * The commits of a table that a catalog has accepted, and that nobody has copied into the log's
@@ -27,9 +27,9 @@ final class StagedCommits {
         .toList();
   }
 
-  /** The log of a version that Delta has read. */
-  static LoggedTable log(SparkSession session, Snapshot snapshot) throws IOException {
+  /** Reads the table of a version that Delta has read. */
+  static TableReading reading(SparkSession session, Snapshot snapshot) throws IOException {
     DeltaLog log = snapshot.deltaLog();
-    return new LoggedTable(session, log.newDeltaHadoopConf(), log.dataPath(), of(snapshot));
+    return new TableReading(session, log.newDeltaHadoopConf(), log.dataPath(), of(snapshot));
   }
 }

@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
-import sparkext.log.LoggedTable;
 import sparkext.log.TableLog;
+import sparkext.log.TableReading;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 
@@ -32,16 +32,18 @@ public final class TableAudit {
     TablePlace place = TablePlace.of(session, name);
     List<String> parts = NameParts.inView(session, NameParts.of(name));
     LogicalPlan relation = AuditedRelation.of(session, parts, place.path());
-    LoggedTable table = new LoggedTable(session, place.configuration(), place.path(), List.of());
+    TableReading table = new TableReading(session, place.configuration(), place.path(), List.of());
     if (table.isMissing()) {
       throw NamedTable.missing(name).sneakyThrow();
     }
     return new Asked(
         List.of(relation),
         () -> {
-          LoggedTable read =
-              table.hasStaged() ? StagedCommits.log(session, place.newest().get()) : table;
-          TableLog log = read.metadataAndFiles(sample);
+          TableReading read =
+              table.hasStagedCommits()
+                  ? StagedCommits.reading(session, place.newest().get())
+                  : table;
+          TableLog log = read.liveFiles(sample);
           return MetadataRules.relation(AUDIT, new Question.NamedLog(name, log));
         });
   }

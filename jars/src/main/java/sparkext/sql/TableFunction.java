@@ -101,7 +101,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         null,
         of(
             (session, table, none) -> {
-              TableLog log = StagedCommits.log(session, table.snapshot()).metadata();
+              TableLog log = StagedCommits.reading(session, table.snapshot()).metadata();
               return MetadataRules.relation(function, new Question.NamedLog(table.name(), log));
             }));
   }
@@ -134,7 +134,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static Relation columns(SparkSession session, NamedTable table, Object none)
       throws UsageTrackingException, IOException {
     Snapshot snapshot = table.snapshot();
-    TableLog log = StagedCommits.log(session, snapshot).metadata();
+    TableLog log = StagedCommits.reading(session, snapshot).metadata();
     return MetadataRules.relation("column_mapping", new Question.TableAndLog(snapshot, log));
   }
 

@@ -4,7 +4,6 @@ package sparkext.wire;
 import java.util.List;
 import org.apache.spark.sql.delta.Snapshot;
 import sparkext.log.CleanupBoundary;
-import sparkext.log.DataFiles;
 import sparkext.log.LogFiles;
 import sparkext.log.TableLog;
 
@@ -49,7 +48,6 @@ public sealed interface Question {
       long logRetention,
       boolean cleansUpLog,
       boolean purges,
-      List<DataFiles> files,
       List<LogFiles> logFiles,
       List<CleanupBoundary> boundaries)
       implements Question {}
