@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hatchling asks of us: bounds of Spark and Delta, the README, and a jar of the sources.
+"""Hooks of hatchling: the bounds of Spark and Delta, the README, and the check of the jar.
 
-A wheel or sdist without the jar, or with the jar of other sources, is refused. Maven builds the
-jar, and a Python build can't start it. An editable install may come before the jar: `make jar`
-takes its Ivy from there.
+A wheel or sdist without the jar, or with a jar of other sources, is refused, because a Python build
+cannot start Maven. An editable install needs no jar, because `make jar` runs after it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 JAR = "spark_ext/jars/spark-ext.jar"
-# What the jar is built from, by the folder that it carries it in, and which files there at least.
+# By folder in the jar, the sources of the jar and the least set of files.
 SOURCES = {
     "spark_ext/": ("spark_ext/", ("*.py", "*.json")),
     "META-INF/sources/": ("jars/src/main/", ("*.*",)),
@@ -30,10 +29,10 @@ README = "README.md"
 
 
 class ProjectHook(MetadataHookInterface):
-    """Fills in what the package requires, and its page; the extras pin in pyproject.toml."""
+    """Writes the requirements of the package and its README. pyproject.toml pins the extras."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Called by hatchling; what is put into `metadata` is `[project]`'s."""
+        """Updates the `[project]` table. hatchling calls this method."""
         root = Path(self.root)
         metadata["dependencies"] = requirements(json.loads((root / RELEASES).read_text()))
         page = (root / README).read_text(encoding="utf-8")
@@ -44,14 +43,14 @@ class ProjectHook(MetadataHookInterface):
 
 
 def with_links_to(files: str, page: str) -> str:
-    """A page on an index, where no file is beside it: its links lead to a repository's files."""
+    """Returns a page for an index, whose links lead to the files of a repository."""
     return re.sub(r"\]\((?!https?:|#)", f"]({files}/", page)
 
 
 def requirements(releases: dict[str, Any]) -> list[str]:
-    """From the oldest release that works to the next minor, without those that are refused.
+    """Returns the bounds: from the oldest release to the next minor, without refused releases.
 
-    Which Delta has jars for which Spark, Delta says itself.
+    delta-spark declares which Spark it works with.
     """
     deltas, sparks = list(releases["deltas"]), list(releases["sparks"])
     without = [
@@ -63,21 +62,21 @@ def requirements(releases: dict[str, Any]) -> list[str]:
 
 
 def next_minor(version: str) -> str:
-    """4.5 of 4.4 and of 4.4.1."""
+    """Returns the next minor release: 4.5 for 4.4 and for 4.4.1."""
     major, minor = numbers(version)[:2]
     return f"{major}.{minor + 1}"
 
 
 def numbers(version: str) -> list[int]:
-    """The parts of a release, to compare it by."""
+    """Returns the parts of a release, for comparison."""
     return [int(number) for number in version.split(".")]
 
 
 class JarHook(BuildHookInterface[BuilderConfig]):
-    """Looks at the jar before anything is packed."""
+    """Checks the jar before hatchling packs any file."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Ends the build where the jar is missing or stale; `version` is what hatchling builds."""
+        """Ends the build if the jar is missing or stale. `version` is the target of hatchling."""
         if version == "editable":
             return
         root = Path(self.root)
@@ -85,12 +84,12 @@ class JarHook(BuildHookInterface[BuilderConfig]):
             refuse(f"`{JAR}` is missing", "make wheel")
         if differing := differing_sources(root):
             names = ", ".join(f"`{name}`" for name in differing)
-            # Not `make wheel`: make goes by times, and sees no file that is gone.
+            # `make wheel` would not help: make compares times and does not notice a deleted file.
             refuse(f"`{JAR}` has other sources in {names}", "make clean wheel")
 
 
 def refuse(fact: str, command: str) -> NoReturn:
-    """Ends the build. It may be one of `pip install git+..`, in a checkout that nobody sees."""
+    """Ends the build, with a text that also helps in `pip install git+..`."""
     sys.exit(
         f"Cannot build spark-ext: {fact}. In a checkout, with a JDK 17 or later, run `{command}` "
         "and install `dist/*.whl`; pip alone cannot build the jar."
@@ -98,7 +97,7 @@ def refuse(fact: str, command: str) -> NoReturn:
 
 
 def differing_sources(root: Path) -> list[str]:
-    """The sources that the jar carries otherwise, or that only one of the two has."""
+    """Returns the sources that differ between the jar and the checkout, or exist in one only."""
     carried: dict[str, bytes] = {}
     names = set()
     with zipfile.ZipFile(root / JAR) as jar:
@@ -115,5 +114,5 @@ def differing_sources(root: Path) -> list[str]:
 
 
 def content(file: Path) -> bytes | None:
-    """The bytes of a file; None where there is none."""
+    """Returns the bytes of a file, or None if the file does not exist."""
     return file.read_bytes() if file.is_file() else None

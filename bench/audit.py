@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an audit takes, and what is known of a table without one, as the table grows.
+"""Measures an audit and other table functions on a growing table.
 
-Statements make the table and its first file; further commits are written as text, each with a
-hundred hard links to that file, so that every footer is there to be read.
+Statements make the table and its first file. The bench writes further commits as text. Each of
+these commits adds a hundred hard links to that file, so every file has a footer to read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATEMENTS = {
 
 @dataclass(frozen=True)
 class Audited:
-    """Median seconds of each statement at one size of a table."""
+    """Contains median seconds of each statement at one size of a table."""
 
     commits: int
     files: int
@@ -51,11 +51,11 @@ def run(folder: Path) -> Report:
         for row in rows
     )
     headings = ("commits", "files", *STATEMENTS, "audit of 1,000 files")
-    return Report(tables=[table("asking about a table", headings, cells)])
+    return Report(tables=[table("table functions", headings, cells)])
 
 
 def measured(session: Remote, folder: Path) -> list[Audited]:
-    """Each size on one table, which grows."""
+    """Measures each size on one growing table."""
     path = folder / "audited"
     name = f"delta.`{path}`"
     session.sql(create(name, "a INT, b STRING", f"{TRACKED}, {NAME_MODE}"))
@@ -74,7 +74,7 @@ def measured(session: Remote, folder: Path) -> list[Audited]:
 
 
 def first_file(path: Path) -> dict[str, Any]:
-    """The `add` action of the table's only file."""
+    """Returns the `add` action of the only file of the table."""
     lines = (path / "_delta_log" / f"{1:020}.json").read_text().splitlines()
     (add,) = (action["add"] for action in map(json.loads, lines) if "add" in action)
     found: dict[str, Any] = add
@@ -82,7 +82,7 @@ def first_file(path: Path) -> dict[str, Any]:
 
 
 def commit(path: Path, first: dict[str, Any], number: int) -> None:
-    """Writes a commit that adds links to the table's first file."""
+    """Writes a commit that adds links to the first file of the table."""
     version = 3 + number
     adds = []
     for count in range(FILES_PER_COMMIT):
@@ -100,5 +100,5 @@ def commit(path: Path, first: dict[str, Any], number: int) -> None:
 
 
 def median(session: Remote, statement: str) -> float:
-    """Of several runs, the first left out."""
+    """Returns the median seconds of several runs without the first."""
     return statistics.median([session.sql(statement) for _ in range(REPEATS + 1)][1:])

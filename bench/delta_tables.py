@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of several benches, by statements."""
+"""Makes the tables of several benches."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ NO_MODE = "'delta.columnMapping.mode' = 'none'"
 
 ROWS_OF_COUNTED_FILES = 100
 LINKS = 10_000
-"""To one file; a file system has an end of them."""
+"""The most links to one file, because file systems limit them."""
 
 
 def create(table: str, columns: str, properties: str) -> str:
-    """A CREATE TABLE statement."""
+    """Returns a CREATE TABLE statement."""
     clause = f"TBLPROPERTIES ({properties})" if properties else ""
     return f"CREATE TABLE {table} ({columns}) USING delta {clause}"
 
 
 def set_properties(session: Remote, path: Path | str, properties: str) -> float:
-    """Seconds of ALTER TABLE .. SET TBLPROPERTIES."""
+    """Sets properties, and returns the seconds of the statement."""
     return session.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({properties})")
 
 
@@ -39,7 +39,7 @@ def write(session: Remote, path: Path, rows: int, files: int) -> None:
 
 
 def of_files(session: Remote, path: Path, count: int) -> None:
-    """Writes a few files of a hundred rows, and adds links to them in one commit of our own."""
+    """Writes a few files of a hundred rows, and a commit that adds links to these files."""
     written = max(1, count // LINKS)
     write(session, path, ROWS_OF_COUNTED_FILES * written, written)
     log = path / "_delta_log"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs that a plan's columns are compared with the table's: DML and reads.
+"""Measures the check for stale plans in DML and reads.
 
-Each statement runs on a tracked table in a session with the plugin, and on an untracked one in one
-with plain delta-spark, one after the other; in several sessions, since two processes of one kind
-differ by some percent for as long as they run. A DeltaTable of before is one whose table got other
-properties since, and has once dropped a column: then the commits in between are asked.
+Each statement runs on a tracked table in a session with the plugin, and then on an untracked table
+in a session with plain delta-spark. The bench uses several pairs of sessions, because two processes
+of one kind differ by some percent. The properties of a held DeltaTable's table change before each
+update, and the table once dropped a column, so the check reads the commits in between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from report import Figure, Report, milliseconds
 
 SESSIONS = 5
 PAIRS = 15
-"""Of each statement, in each two sessions."""
+"""The number of measurements of a statement in each pair of sessions."""
 WARMING = 5
 ROWS = 1_000_000
 FILES = 4
@@ -31,13 +31,13 @@ STATEMENTS = {
     " WHEN MATCHED THEN UPDATE SET c0 = 0",
     "INSERT": "INSERT INTO {table} SELECT a, c0, d FROM {table} WHERE a = {number}",
 }
-HELD = "update, DeltaTable of before"
+HELD = "update by a held DeltaTable"
 LIMIT = 1.01
 
 
 @dataclass(frozen=True)
 class Row:
-    """Median seconds of a statement, and the median of the ratios with its quartiles."""
+    """Contains median seconds of a statement, and the median ratio with its quartiles."""
 
     what: str
     ours: float
@@ -47,7 +47,7 @@ class Row:
 
 
 Seconds = dict[str, list[tuple[float, float]]]
-"""Of each statement: ours, and beside it plain Delta's."""
+"""By statement, pairs of our seconds and the seconds of plain Delta."""
 
 
 def run(folder: Path) -> Report:
@@ -65,7 +65,7 @@ def run(folder: Path) -> Report:
 
 
 def measured(folder: Path) -> list[Row]:
-    """All statements, in several pairs of sessions."""
+    """Measures all statements in several pairs of sessions."""
     found: Seconds = {what: [] for what in (*STATEMENTS, HELD)}
     for number in range(SESSIONS):
         home = folder / f"dml-{number}"
@@ -82,7 +82,7 @@ def row_of(what: str, pairs: list[tuple[float, float]]) -> Row:
 
 
 def seconds_in(ours: Remote, plain: Remote, folder: Path) -> Seconds:
-    """Each statement some times more than asked: the first are left out."""
+    """Measures each statement, without the first runs."""
     sides = (
         (ours, folder / "tracked", f"{TRACKED}, {NAME_MODE}"),
         (plain, folder / "plain", NAME_MODE),
@@ -98,7 +98,7 @@ def seconds_in(ours: Remote, plain: Remote, folder: Path) -> Seconds:
     for number in range(PAIRS + WARMING):
         for what, pairs in found.items():
             elapsed = [0.0, 0.0]
-            # In turns also who is first: the second finds the caches warm.
+            # The sessions take turns to be first, because the second finds warm caches.
             for side in (0, 1) if number % 2 else (1, 0):
                 session, path, _ = sides[side]
                 if what == HELD:

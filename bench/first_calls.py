@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the first statement of a session costs, each time in a process of its own.
+"""Measures the first statement of a session, each in a new process.
 
-Each is asked of an existing table of 20 files. Beside it stands what plain delta-spark would be
-asked at first for the like of it: the same ALTER, its columns, what it says of the table or of its
-history. For an audit, which reads the log and opens files, that is to read the table.
+Each statement runs on an existing table of 20 files. The nearest statement of plain delta-spark
+runs beside it: the same ALTER, or DESCRIBE of the columns, the table or the history. An audit reads
+the log and opens files, so the plain statement reads the table.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ STATEMENTS = {
 
 
 def run(folder: Path) -> Report:
-    """Every statement on one pair of tables, in sessions of the kinds `plugin` and `plain`."""
+    """Measures every statement on one pair of tables."""
     tables = {kind: f"delta.`{folder / f'first-{kind}'}`" for kind in ("plugin", "plain")}
     with one_session("plugin", folder / "first") as maker:
         make(maker, tables["plugin"], f"{TRACKED}, {NAME_MODE}")
@@ -68,7 +68,7 @@ def run(folder: Path) -> Report:
 def first_call(
     what: str, tables: dict[str, str], statements: tuple[str, str], folder: Path
 ) -> Figure:
-    """A statement with the plugin, and Delta's nearest without."""
+    """Measures a statement with the plugin, and the nearest statement of plain Delta."""
     seconds: dict[str, list[float]] = {kind: [] for kind in tables}
     for number in range(REPEATS):
         for (kind, table), statement in zip(tables.items(), statements, strict=True):
@@ -81,7 +81,7 @@ def first_call(
 
 
 def make(session: Remote, table: str, properties: str) -> None:
-    """A table of as many files."""
+    """Makes a table of `FILES` files."""
     session.sql(create(table, "a BIGINT, c BIGINT", properties))
     rows = f"SELECT /*+ REPARTITION({FILES}) */ id, id FROM range(200)"
     session.sql(f"INSERT INTO {table} {rows}")

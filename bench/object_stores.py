@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long removing column mapping takes on S3, and what it asks of the store: ours, Delta's.
+"""Measures the removal of column mapping on S3, in seconds and requests, beside Delta's rewrite.
 
-An S3 server on the loopback behind a proxy that delays each request, as the tests have them. Each
-table is written once and copied at the server for all sides, which take turns in one run.
+The S3 server and the proxy of the tests run on the loopback, and the proxy delays each request.
+Each table is written once and copied at the server. All ways take turns in one run.
 """
 
 from __future__ import annotations
@@ -35,26 +35,27 @@ BUCKET = "bench"
 STORE_COPY = "spark.sparkext.columnMapping.removal.storeCopy"
 BY_STORE, BY_STREAM, DELTA = "copied by the store", "through the executors", "Delta's rewrite"
 SERVER = "the server alone"
-"""Copies the same objects in parts of the same size: S3 has other machines for that than ours."""
+"""The server copies the same objects in parts of the same size, as S3 does on its machines."""
 STATEMENT = "a property alone"
-"""What no statement can fall below: Delta's log has its requests one after the other."""
+"""The least seconds of a statement: Delta's log makes its requests one after the other."""
 WAYS = (SERVER, STATEMENT, BY_STORE, BY_STREAM, DELTA)
 RENAMED, DROPPED = CASES[:2]
 TABLES = ((RENAMED, 1_000), (DROPPED, 1_000), (RENAMED, 4_000))  # megabytes
-REQUESTS = {RENAMED.name: 5, DROPPED.name: 6}  # of a file, by the store: a range more
+# The requests for each copied file. A dropped column takes one range more.
+REQUESTS = {RENAMED.name: 5, DROPPED.name: 6}
 
 
 @dataclass(frozen=True)
-class Leaving:
-    """What one statement took, and what it asked for data files."""
+class Removal:
+    """Contains the seconds of a statement, and its requests for data files."""
 
     case: str
     way: str
     seconds: float
     requests: float = 0
-    """Of each file."""
+    """The requests for each file."""
     megabytes: float = 0
-    """Up and down, in the bodies of requests and answers."""
+    """The megabytes in the bodies of requests and answers."""
 
 
 def run(folder: Path) -> Report:
@@ -73,35 +74,35 @@ def run(folder: Path) -> Report:
 
 
 def settings(url: str) -> dict[str, str]:
-    """Of a session that finds the server, and the jars of S3A."""
+    """Returns the settings of a session with the jars of S3A and the address of the server."""
     jars = ",".join(map(str, aws_jars()))
     return {"spark.jars": jars} | {f"spark.hadoop.fs.s3a.{k}": v for k, v in finding(url).items()}
 
 
 @dataclass(frozen=True)
 class Bench:
-    """The tables of one run."""
+    """Measures tables on one server."""
 
     server: S3
     proxy: Proxy
     ours: Remote
     plain: Remote
 
-    def measured(self, case: Case, megabytes: int) -> list[Leaving]:
-        """One round more than asked, of which the first is left out."""
+    def measured(self, case: Case, megabytes: int) -> list[Removal]:
+        """Measures all ways, and ignores the first round."""
         original = f"original-{TABLES.index((case, megabytes))}"
         self.proxy.delay = 0
         write(self.plain, f"s3a://{BUCKET}/{original}", megabytes, mapped=False)
         rounds = [
             [
-                self.left(original, f"{original}-{number}-{place}", case, megabytes, way)
+                self.removed(original, f"{original}-{number}-{place}", case, megabytes, way)
                 for place, way in enumerate(WAYS)
             ]
             for number in range(REPEATS + 1)
         ]
         self.remove(original)
         return [
-            Leaving(
+            Removal(
                 named(case, megabytes),
                 way[0].way,
                 statistics.median(each.seconds for each in way),
@@ -111,9 +112,9 @@ class Bench:
             for way in zip(*rounds[1:], strict=True)
         ]
 
-    def left(self, original: str, path: str, case: Case, megabytes: int, way: str) -> Leaving:
+    def removed(self, original: str, path: str, case: Case, megabytes: int, way: str) -> Removal:
         if way == SERVER:
-            return Leaving(case.name, way, self.copied_in_parts(original, path))
+            return Removal(case.name, way, self.copied_in_parts(original, path))
         session = self.plain if way == DELTA else self.ours
         uri = f"s3a://{BUCKET}/{path}"
         self.proxy.delay = 0
@@ -131,16 +132,16 @@ class Bench:
         data = [each for each in self.proxy.requests if each.key.endswith(".parquet")]
         moved = sum(each.sent + each.received for each in data) / 1e6
         self.remove(path)
-        return Leaving(case.name, way, seconds, len(data) / (megabytes // FILE_MB), moved)
+        return Removal(case.name, way, seconds, len(data) / (megabytes // FILE_MB), moved)
 
     def copy(self, source: str, target: str) -> None:
-        """A table at the server, as it is."""
+        """Copies a table at the server."""
         for key in self.server.objects(BUCKET, f"{source}/"):
             copy = f"{BUCKET}/{target}/{key.removeprefix(f'{source}/')}"
             self.server.ask("PUT", copy, x_amz_copy_source=f"/{BUCKET}/{key}")
 
     def copied_in_parts(self, source: str, target: str) -> float:
-        """Seconds that the server takes for the data of a table, without delay."""
+        """Returns the seconds in which the server copies the data of a table, without delay."""
         keys = [key for key in self.server.objects(BUCKET, f"{source}/") if key.endswith("parquet")]
 
         def copy(key: str) -> None:
@@ -164,7 +165,7 @@ def named(case: Case, megabytes: int) -> str:
     return f"{case.name}, {megabytes / 1000:g} GB"
 
 
-def figures(case: Case, megabytes: int, found: list[Leaving]) -> list[Figure]:
+def figures(case: Case, megabytes: int, found: list[Removal]) -> list[Figure]:
     name = named(case, megabytes)
     by = {row.way: row for row in found}
     store, stream, delta = by[BY_STORE], by[BY_STREAM], by[DELTA]
@@ -204,15 +205,15 @@ def figures(case: Case, megabytes: int, found: list[Leaving]) -> list[Figure]:
             f"{stream.requests:.1f}",
             f"{delta.requests:.1f}",
             stream.requests,
-            6 + 1 + FILE_MB // 8,  # a part of the copy, and the pieces that the stream reads
+            6 + 1 + FILE_MB // 8,  # one part of the copy, and the ranges that the stream reads
             "",
         ),
     ]
 
 
-def as_table(found: list[Leaving]) -> Table:
+def as_table(found: list[Removal]) -> Table:
     return table(
-        "removing column mapping on S3",
+        "removal of column mapping on S3",
         ("case", "way", "time", "requests a file", "up and down"),
         (
             (

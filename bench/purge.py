@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long REORG TABLE .. APPLY (PURGE) takes after a column was dropped: ours, Delta's, `cp -r`.
+"""Measures REORG TABLE .. APPLY (PURGE) after a dropped column, beside Delta's and `cp -r`.
 
-In turns, in one run, on one disk, on copies of a table that was written once.
+All run in turns, in one run and on one disk, on copies of one table.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def run(folder: Path) -> Report:
     return Report(
         f"PURGE, {DROPPED.name}, {MEGABYTES:,} MB in files of {FILE_MB} MB, medians of {REPEATS}",
         [
-            ratio("(ours - one that finds nothing) / cp -r", seconds - again, copy, 1.3),
+            ratio("(ours - a purge that finds nothing) / cp -r", seconds - again, copy, 1.3),
             ratio("(ours - a statement) / cp -r", seconds - floor, copy, float("inf")),
             ratio("ours / Delta's", seconds, delta, 1 / 8),
         ],
@@ -46,7 +46,7 @@ def run(folder: Path) -> Report:
 
 
 def purged(session: Remote, original: Path, *, by_us: bool) -> tuple[float, float, float]:
-    """Seconds of the purge, of setting a property before it, and of a second purge."""
+    """Returns the seconds of the purge, of a statement before it, and of a second purge."""
     path = Path(tempfile.mkdtemp(dir=original.parent)) / "t"
     shutil.copytree(original, path, copy_function=os.link)
     if by_us:
@@ -56,7 +56,7 @@ def purged(session: Remote, original: Path, *, by_us: bool) -> tuple[float, floa
         session.sql(f"ALTER TABLE delta.`{path}` {change}")
     set_properties(session, path, "'a' = 'warm'")
     floor = set_properties(session, path, "'a' = 'floor'")
-    os.sync()  # what was written before is not to slow this down
+    os.sync()  # earlier writes must not slow the purge down
     seconds, again = (session.sql(f"REORG TABLE delta.`{path}` APPLY (PURGE)") for _ in range(2))
     shutil.rmtree(path.parent)
     return seconds, floor, again

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions of `session.py` in processes of their own, as benches use them."""
+"""Runs sessions of `session.py` in separate processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAST_LOOK = re.compile(r"Committed (\d+) ms after the last look")
 
 
 class Remote:
-    """A session; each method returns the seconds that the statement took."""
+    """Controls a session. Each method returns the seconds of its statement."""
 
     def __init__(self, kind: str, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ class Remote:
         return self._call(do="sql", statement=statement)
 
     def attempt(self, statement: str) -> float:
-        """Of a statement that may fail; negative where it does."""
+        """Runs a statement that may fail, and returns a negative number if it failed."""
         return self._call(do="attempt", statement=statement)
 
     def hold(self, path: Path) -> float:
@@ -46,15 +46,15 @@ class Remote:
         return self._call(do="held_update", path=str(path), condition=condition)
 
     def forget(self) -> float:
-        """Has Delta read every log anew."""
+        """Empties Delta's cache of logs."""
         return self._call(do="forget")
 
     def last_look(self) -> float:
-        """From the last look at the table that was left last to its commit."""
+        """Returns the seconds from the last look at the table to the commit of the last removal."""
         return int(LAST_LOOK.findall(self.stderr.read_text())[-1]) / 1000
 
     def rule_call(self, path: Path) -> float:
-        """Of one rule call for a table's newest column."""
+        """Runs one rule call for the newest column of a table."""
         return self._call(do="rule_call", path=str(path))
 
     def stop(self) -> None:
@@ -81,7 +81,7 @@ class Remote:
 def one_session(
     kind: str, folder: Path, settings: Mapping[str, str] | None = None
 ) -> Iterator[Remote]:
-    """A session of the kind `plugin` or `plain`, with further settings, until the body ends."""
+    """Runs a session of the kind `plugin` or `plain` until the body ends."""
     session = Remote(kind, folder, settings)
     try:
         yield session
@@ -93,7 +93,7 @@ def one_session(
 def both_sessions(
     folder: Path, settings: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Remote, Remote]]:
-    """One with the plugin and one with plain delta-spark, until the body ends."""
+    """Runs a session with the plugin and one with plain delta-spark until the body ends."""
     with (
         one_session("plugin", folder, settings) as ours,
         one_session("plain", folder, settings) as plain,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long removing column mapping takes where files are copied: ours, Delta's rewrite, `cp -r`.
+"""Measures the removal of column mapping by byte copy, beside Delta's rewrite and `cp -r`.
 
-Each table is written once and copied by hard links for both sides. Ours: the tracked copy in a
-session with the plugin; with all names `col-<uuid>` it is not tracked. Delta's: the untracked copy
-in a plain session. In turns, in one run, on one disk.
+Each table is written once and copied by hard links. Our removal runs on the tracked copy in a
+session with the plugin. If all names are `col-<uuid>`, that copy is untracked. Delta's rewrite runs
+on the untracked copy in a plain session. All take turns in one run on one disk.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from rich.table import Table
 COLUMNS = 10
 BYTES_PER_ROW = 8 * COLUMNS  # random doubles, which do not compress
 FILE_MB = 64
-# How often each size is measured, and how often Delta's rewrite of it.
+# By size, how often our removal is measured, and how often Delta's rewrite.
 SIZES_MB = {100: (5, 5), 1_000: (5, 3), 5_000: (3, 1)}
 FILE_COUNTS = (10, 1_000, 10_000)
 SMALL_FILES = 100_000
-YOUNG_MB = 800
-# How many sessions have a first removal, and how many removals follow it in each.
-YOUNG_SESSIONS, LATER = 3, 3
+NEW_SESSIONS_MB = 800
+# The number of new sessions, and of later removals in each of them.
+NEW_SESSIONS, LATER = 3, 3
 PICTURE = Path(__file__).parents[1] / "docs" / "removal-by-copy.png"
 COPY = "SET spark.sparkext.columnMapping.removal = copy"
 NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
@@ -40,7 +40,7 @@ NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
 
 @dataclass(frozen=True)
 class Case:
-    """What happened to the columns before."""
+    """Describes what happened to the columns before the removal."""
 
     name: str
     changes: tuple[str, ...]
@@ -57,8 +57,8 @@ SMALL = Case("one column renamed, small files", ("RENAME COLUMN x0 TO y",))
 
 
 @dataclass(frozen=True)
-class Leaving:
-    """Median seconds at one size of table."""
+class Removal:
+    """Contains median seconds at one size of table."""
 
     case: str
     files: int
@@ -67,21 +67,21 @@ class Leaving:
     delta: float
     cp: float
     floor: float
-    """Of a statement on the same table that only sets a property."""
+    """The seconds of a statement on the same table that only sets a property."""
     last_look: float
-    """From the last look at the table to the commit, which others must not overtake."""
+    """The seconds from the last look at the table to the commit."""
 
 
 @dataclass(frozen=True)
-class Young:
-    """Median seconds in sessions of their own."""
+class NewSessions:
+    """Contains median seconds in new sessions."""
 
     first: float
-    """A removal that is the session's first statement."""
+    """The seconds of a removal that is the first statement of a session."""
     later: float
-    """The removals after it."""
+    """The seconds of the removals after the first one."""
     plain: float
-    """A statement that sets a property, as the first one of a plain session."""
+    """The seconds of a statement that sets a property, the first one of a plain session."""
 
 
 def run(folder: Path) -> Report:
@@ -89,46 +89,46 @@ def run(folder: Path) -> Report:
         sizes = by_size(ours, plain, folder)
         counts = by_files(ours, plain, folder)
         small = of_small_files(ours, plain, folder)
-    young = in_young_sessions(folder)
+    new = in_new_sessions(folder)
     draw(sizes, counts, PICTURE)
     return Report(
-        "leaving by copies, medians",
-        figures(sizes, counts, small, young),
+        "removal by byte copy, medians",
+        figures(sizes, counts, small, new),
         [as_table([*sizes, *counts, small])],
     )
 
 
 def figures(
-    sizes: list[Leaving], counts: list[Leaving], small: Leaving, young: Young
+    sizes: list[Removal], counts: list[Removal], small: Removal, new: NewSessions
 ) -> list[Figure]:
     large = [row for row in sizes if row.megabytes > 900]
     (thousand,) = (row for row in counts if row.files == 1_000)
     return [
         *map(over_cp, large),
-        until_commit(sizes[-1], 2),
-        until_commit(small, 10),
+        to_commit(sizes[-1], 2),
+        to_commit(small, 10),
         *map(over_delta, large),
         in_all("ours, 1,000 clean files", thousand, 2),
         in_all(f"ours, {small.files:,} small files copied", small, 12),
-        # Plain Delta's first statement alone takes three times as long as a later removal.
+        # The first statement of plain Delta alone takes three times as long as a later removal.
         Figure(
-            f"first of a session - plain Delta's first SET TBLPROPERTIES, {YOUNG_MB:,} MB",
-            in_seconds(young.first),
-            in_seconds(young.plain),
-            young.first - young.plain,
-            young.later,
+            f"first of a session - plain Delta's first SET TBLPROPERTIES, {NEW_SESSIONS_MB:,} MB",
+            in_seconds(new.first),
+            in_seconds(new.plain),
+            new.first - new.plain,
+            new.later,
             "s",
         ),
     ]
 
 
-def over_cp(row: Leaving) -> Figure:
-    """What is not the statement's own, beside `cp -r`."""
+def over_cp(row: Removal) -> Figure:
+    """Compares the removal without the time of a statement with `cp -r`."""
     what = f"(ours - a statement) / cp -r, {row.case}, {row.megabytes:,.0f} MB"
     return ratio(what, row.ours - row.floor, row.cp, 1.3)
 
 
-def over_delta(row: Leaving) -> Figure:
+def over_delta(row: Removal) -> Figure:
     return ratio(f"ours / Delta's, {row.case}, {row.megabytes:,.0f} MB", row.ours, row.delta, 1 / 8)
 
 
@@ -136,20 +136,20 @@ def ratio(what: str, ours: float, other: float, limit: float) -> Figure:
     return Figure(what, in_seconds(ours), in_seconds(other), ours / other, limit)
 
 
-def until_commit(row: Leaving, limit: float) -> Figure:
+def to_commit(row: Removal, limit: float) -> Figure:
     what = f"last look to commit, {row.files:,} files, {row.megabytes:,.0f} MB"
     return Figure(what, in_seconds(row.last_look), "", row.last_look, limit, "s")
 
 
-def in_all(what: str, row: Leaving, limit: float) -> Figure:
+def in_all(what: str, row: Removal, limit: float) -> Figure:
     return Figure(what, in_seconds(row.ours), in_seconds(row.delta), row.ours, limit, "s")
 
 
-def as_table(rows: list[Leaving]) -> Table:
-    """How long leaving takes at each size."""
+def as_table(rows: list[Removal]) -> Table:
+    """Returns the seconds of the removal at each size."""
     times = ("ours", "a statement", "Delta's", "cp -r", "ours / cp", "Delta's / ours")
     return table(
-        "removing column mapping by copies",
+        "removal of column mapping by byte copy",
         ("case", "files", "data", *times),
         (
             (
@@ -166,8 +166,8 @@ def as_table(rows: list[Leaving]) -> Table:
     )
 
 
-def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Leaving]:
-    """Each case at 100 MB, 1 GB and 5 GB, in files of 64 MB."""
+def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Removal]:
+    """Measures each case at 100 MB, 1 GB and 5 GB, in files of 64 MB."""
     found = []
     for megabytes, (repeats, rewrites) in SIZES_MB.items():
         for mapped in (False, True):
@@ -180,8 +180,8 @@ def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Leaving]:
     return found
 
 
-def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Leaving]:
-    """The flag is true and all files are clean, at 10, 1,000 and 10,000 files of a hundred rows."""
+def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Removal]:
+    """Measures tables with a true flag whose files need no copy, at 10 to 10,000 files."""
     found = []
     for count in FILE_COUNTS:
         original = folder / f"files-{count}"
@@ -191,8 +191,8 @@ def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Leaving]:
     return found
 
 
-def of_small_files(ours: Remote, plain: Remote, folder: Path) -> Leaving:
-    """A hundred rows a file, each of which is copied."""
+def of_small_files(ours: Remote, plain: Remote, folder: Path) -> Removal:
+    """Measures a table whose files of a hundred rows are all copied."""
     original = folder / "small"
     of_files(plain, original, SMALL_FILES)
     found = measured(ours, plain, original, SMALL, repeats=2, rewrites=1)
@@ -200,26 +200,26 @@ def of_small_files(ours: Remote, plain: Remote, folder: Path) -> Leaving:
     return found
 
 
-def in_young_sessions(folder: Path) -> Young:
-    """Measures sessions that are opened to remove column mapping."""
-    original = folder / "young"
-    names = [f"{n}-{m}" for n in range(YOUNG_SESSIONS) for m in range(LATER + 1)]
-    with one_session("plugin", folder / "young-maker") as maker:
-        write(maker, original, YOUNG_MB, mapped=False)
+def in_new_sessions(folder: Path) -> NewSessions:
+    """Measures the first and the later removals of new sessions."""
+    original = folder / "new"
+    names = [f"{n}-{m}" for n in range(NEW_SESSIONS) for m in range(LATER + 1)]
+    with one_session("plugin", folder / "new-maker") as maker:
+        write(maker, original, NEW_SESSIONS_MB, mapped=False)
         for name in names:
-            prepare(maker, original, folder / f"young-{name}", CASES[0], is_tracked=True)
-            set_properties(maker, folder / f"young-{name}", "'a' = 'warm'")
-    with one_session("plain", folder / "young-plain-maker") as maker:
-        for number in range(YOUNG_SESSIONS):
+            prepare(maker, original, folder / f"new-{name}", CASES[0], is_tracked=True)
+            set_properties(maker, folder / f"new-{name}", "'a' = 'warm'")
+    with one_session("plain", folder / "new-plain-maker") as maker:
+        for number in range(NEW_SESSIONS):
             prepare(maker, original, folder / f"plain-{number}", CASES[0], is_tracked=False)
             set_properties(maker, folder / f"plain-{number}", "'a' = 'warm'")
     os.sync()
     firsts, laters, plains = [], [], []
-    for number in range(YOUNG_SESSIONS):
-        paths = [folder / f"young-{number}-{place}" for place in range(LATER + 1)]
-        with one_session("plugin", folder / f"young-session-{number}") as session:
+    for number in range(NEW_SESSIONS):
+        paths = [folder / f"new-{number}-{place}" for place in range(LATER + 1)]
+        with one_session("plugin", folder / f"new-session-{number}") as session:
             first, *later = (set_properties(session, path, NO_MODE) for path in paths)
-        with one_session("plain", folder / f"young-plain-{number}") as session:
+        with one_session("plain", folder / f"new-plain-{number}") as session:
             plains.append(set_properties(session, folder / f"plain-{number}", "'a' = 'first'"))
         firsts.append(first)
         laters += later
@@ -227,7 +227,7 @@ def in_young_sessions(folder: Path) -> Young:
             shutil.rmtree(path)
         os.sync()
     shutil.rmtree(original)
-    return Young(*map(statistics.median, (firsts, laters, plains)))
+    return NewSessions(*map(statistics.median, (firsts, laters, plains)))
 
 
 def write(session: Remote, path: Path | str, megabytes: int, *, mapped: bool) -> None:
@@ -243,23 +243,23 @@ def write(session: Remote, path: Path | str, megabytes: int, *, mapped: bool) ->
 
 def measured(
     ours: Remote, plain: Remote, original: Path, case: Case, repeats: int, rewrites: int
-) -> Leaving:
-    """Measures on copies of a table, once more than asked: the first is left out.
+) -> Removal:
+    """Measures copies of a table, and ignores the first round.
 
-    One rewrite is all there is where no more are asked for.
+    A single rewrite is not ignored.
     """
     files = [path for path in original.rglob("*.parquet") if "_delta_log" not in path.parts]
     floors, looks = [], []
 
-    def left_by_us(path: Path) -> float:
-        floor, seconds = leave(ours, original, path, case, by_us=True)
+    def removed_by_us(path: Path) -> float:
+        floor, seconds = remove(ours, original, path, case, by_us=True)
         floors.append(floor)
         looks.append(ours.last_look())
         return seconds
 
     sides: dict[str, Callable[[Path], float]] = {
-        "ours": left_by_us,
-        "delta": lambda path: leave(plain, original, path, case, by_us=False)[1],
+        "ours": removed_by_us,
+        "delta": lambda path: remove(plain, original, path, case, by_us=False)[1],
         "cp": lambda path: copied(original, path),
     }
     seconds: dict[str, list[float]] = {side: [] for side in sides}
@@ -272,21 +272,21 @@ def measured(
     medians = {side: statistics.median(all_[1:] or all_) for side, all_ in seconds.items()}
     size = sum(file.stat().st_size for file in files) / 1e6
     floor, last_look = (statistics.median(values[1:]) for values in (floors, looks))
-    return Leaving(case.name, len(files), size, floor=floor, last_look=last_look, **medians)
+    return Removal(case.name, len(files), size, floor=floor, last_look=last_look, **medians)
 
 
-def leave(
+def remove(
     session: Remote, original: Path, path: Path, case: Case, *, by_us: bool
 ) -> tuple[float, float]:
-    """Seconds of a statement that sets a property, and of the one that switches mapping off."""
+    """Returns the seconds of a statement that sets a property, and of the removal."""
     is_tracked = by_us and not case.mapped_from_start
     prepare(session, original, path, case, is_tracked=is_tracked)
-    # The first statement after a change of schema is slow, whatever it is.
+    # Every first statement after a change of schema is slow.
     set_properties(session, path, "'a' = 'warm'")
     floor = set_properties(session, path, "'a' = 'floor'")
     if by_us and not is_tracked:
         session.sql(COPY)
-    os.sync()  # what was written before is not to slow this down
+    os.sync()  # earlier writes must not slow the removal down
     seconds = set_properties(session, path, NO_MODE)
     if by_us and not is_tracked:
         session.sql(NO_SETTING)
@@ -305,15 +305,15 @@ def prepare(session: Remote, original: Path, path: Path, case: Case, *, is_track
 
 
 def copied(original: Path, path: Path) -> float:
-    """Seconds of `cp -r`."""
+    """Returns the seconds of `cp -r`."""
     os.sync()
     started = time.perf_counter()
     subprocess.run(["cp", "-r", str(original), str(path)], check=True)
     return time.perf_counter() - started
 
 
-def draw(sizes: list[Leaving], counts: list[Leaving], path: Path) -> None:
-    """Both as a PNG: bars by case at each size, and curves by the number of files."""
+def draw(sizes: list[Removal], counts: list[Removal], path: Path) -> None:
+    """Draws a PNG: seconds by size for each case, and seconds by the number of files."""
     import matplotlib.figure
 
     figure = matplotlib.figure.Figure(figsize=(9, 3.6), layout="constrained")
@@ -335,7 +335,7 @@ def draw(sizes: list[Leaving], counts: list[Leaving], path: Path) -> None:
     right.legend(fontsize="small")
     for axes in (left, right):
         axes.grid(visible=True, which="major", alpha=0.3)
-    figure.suptitle(f"Removing column mapping by copying ({machine()})", fontsize="medium")
+    figure.suptitle(f"Removal of column mapping by byte copy ({machine()})", fontsize="medium")
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=110)
     print(f"Drew {path}")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long removing column mapping takes: ours, Delta's, and an unrelated statement's.
+"""Measures the removal of column mapping by metadata only, beside Delta's rewrite.
 
-Each table is made once, copied by hard links for both sides, and mapped by ALTER, which touches no
-file. Ours: the tracked copy in a session with the plugin. Delta's: the untracked copy in a plain
-one. The floor: `SET TBLPROPERTIES ('a' = ..)` on the tracked copy, before each of ours.
+Each table is written once, copied by hard links, and mapped by ALTER, which changes no file. Our
+removal runs on the tracked copy in a session with the plugin. Delta's rewrite runs on the untracked
+copy in a plain session. The floor is `SET TBLPROPERTIES ('a' = ..)` before each of our removals.
 
-Both are measured after two statements that changed no mode: the first one after a change of the
-mode takes plain Delta half a second more, in which jobs of ours would not show.
+Two statements that change no mode run before each measurement. The first statement after a change
+of the mode takes plain Delta half a second more, which would hide jobs of ours.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REWRITES = 3
 BYTES_PER_ROW = 36  # an id and four random doubles, which do not compress
 FILES_OF_SIZES = 10
 SIZES_MB = (10, 100, 1000)
-# How often Delta's rewrite of each is measured.
+# By number of files, how often Delta's rewrite is measured.
 FILE_COUNTS = {10: REWRITES, 1_000: REWRITES, 10_000: REWRITES, 100_000: 1}
 PICTURE = Path(__file__).parents[1] / "docs" / "removal-by-metadata.png"
 OVER_FLOOR = 1.1
@@ -38,15 +38,15 @@ OVER_DELTA = 1 / 50
 
 
 @dataclass(frozen=True)
-class Disabling:
-    """Median seconds at one size of table."""
+class Removal:
+    """Contains median seconds at one size of table."""
 
     files: int
     megabytes: float
     floor: float
     ours: float
     delta: float
-    over_floor: float  # ours / floor, median of pairs
+    over_floor: float  # the median of ours / floor over pairs
 
 
 def run(folder: Path) -> Report:
@@ -57,7 +57,7 @@ def run(folder: Path) -> Report:
     return Report(f"{PAIRS} pairs, medians", figures(sizes, counts), [as_table([*sizes, *counts])])
 
 
-def figures(sizes: list[Disabling], counts: list[Disabling]) -> list[Figure]:
+def figures(sizes: list[Removal], counts: list[Removal]) -> list[Figure]:
     largest = sizes[-1]
     return [
         *(
@@ -80,10 +80,10 @@ def figures(sizes: list[Disabling], counts: list[Disabling]) -> list[Figure]:
     ]
 
 
-def as_table(rows: list[Disabling]) -> Table:
-    """How long switching off takes at each size."""
+def as_table(rows: list[Removal]) -> Table:
+    """Returns the seconds of the removal at each size."""
     return table(
-        "removing column mapping",
+        "removal of column mapping by metadata only",
         ("files", "data", "floor", "ours", "Delta's", "Delta's / ours"),
         (
             (
@@ -99,16 +99,16 @@ def as_table(rows: list[Disabling]) -> Table:
     )
 
 
-def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
-    """At 10 MB, 100 MB and 1 GB, in ten files each."""
+def by_size(ours: Remote, plain: Remote, folder: Path) -> list[Removal]:
+    """Measures 10 MB, 100 MB and 1 GB, in ten files each."""
     return [
         measured(ours, plain, folder, partial(of_size, plain, megabytes=megabytes))
         for megabytes in SIZES_MB
     ]
 
 
-def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Disabling]:
-    """At 10 to 100,000 files of a hundred rows."""
+def by_files(ours: Remote, plain: Remote, folder: Path) -> list[Removal]:
+    """Measures 10 to 100,000 files of a hundred rows."""
     return [
         measured(ours, plain, folder, partial(of_files, plain, count=count), rewrites)
         for count, rewrites in FILE_COUNTS.items()
@@ -126,33 +126,33 @@ def measured(
     folder: Path,
     make: Callable[[Path], None],
     num_rewrites: int = REWRITES,
-) -> Disabling:
-    """Makes a table and measures on copies of it."""
-    # A path of its own: sessions remember what was at a path.
+) -> Removal:
+    """Makes a table and measures copies of it."""
+    # A new path, because sessions cache the table at a path.
     folder = Path(tempfile.mkdtemp(dir=folder))
     original, tracked = folder / "original", folder / "tracked"
     make(original)
     shutil.copytree(original, tracked, copy_function=os.link)
     files = list(original.rglob("*.parquet"))
     size = sum(file.stat().st_size for file in files) / 1e6
-    # A checkpoint would be written by one of the statements that are compared.
+    # No measured statement may write a checkpoint.
     set_properties(ours, tracked, f"{TRACKED}, 'delta.checkpointInterval' = '1000'")
     pairs = [pair(ours, tracked, number) for number in range(PAIRS + 1)][1:]
     rewrites = [rewrite(plain, original, folder / f"untracked-{n}") for n in range(num_rewrites)]
     shutil.rmtree(folder)
-    floors, left = zip(*pairs, strict=True)
-    return Disabling(
+    floors, removals = zip(*pairs, strict=True)
+    return Removal(
         files=len(files),
         megabytes=size,
         floor=statistics.median(floors),
-        ours=statistics.median(left),
+        ours=statistics.median(removals),
         delta=statistics.median(rewrites),
         over_floor=statistics.median(b / a for a, b in pairs),
     )
 
 
 def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
-    """Seconds of the floor and of leaving, one after the other."""
+    """Returns the seconds of the floor and of the removal after it."""
     set_properties(session, path, NAME_MODE)
     for warm in range(2):
         set_properties(session, path, f"'a' = 'warm {number}.{warm}'")
@@ -161,7 +161,7 @@ def pair(session: Remote, path: Path, number: int) -> tuple[float, float]:
 
 
 def rewrite(session: Remote, original: Path, path: Path) -> float:
-    """Seconds of leaving Delta's way on a fresh copy: a rewrite packs small files together."""
+    """Returns the seconds of Delta's rewrite on a new copy, since a rewrite joins small files."""
     shutil.copytree(original, path, copy_function=os.link)
     set_properties(session, path, NAME_MODE)
     seconds = set_properties(session, path, NO_MODE)
@@ -169,8 +169,8 @@ def rewrite(session: Remote, original: Path, path: Path) -> float:
     return seconds
 
 
-def draw(sizes: list[Disabling], counts: list[Disabling], path: Path) -> None:
-    """Both curves as a PNG."""
+def draw(sizes: list[Removal], counts: list[Removal], path: Path) -> None:
+    """Draws the curves as a PNG."""
     import matplotlib.figure
 
     figure = matplotlib.figure.Figure(figsize=(9, 3.6), layout="constrained")
@@ -186,7 +186,7 @@ def draw(sizes: list[Disabling], counts: list[Disabling], path: Path) -> None:
         axes.grid(visible=True, which="major", alpha=0.3)
     left.set_ylabel("seconds")
     left.legend()
-    figure.suptitle(f"Switching column mapping off ({machine()})", fontsize="medium")
+    figure.suptitle(f"Removal of column mapping by metadata only ({machine()})", fontsize="medium")
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=110)
     print(f"Drew {path}")

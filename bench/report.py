@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bench found: figures that have a limit, and tables of those that have none."""
+"""Prints the results of a bench: figures with a limit, and tables without one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_LIMIT = float("inf")
 
 @dataclass(frozen=True)
 class Figure:
-    """One row with its limit, in the words of `unit`; `ours` and `plain` are what it is made of."""
+    """Contains a measured number, its limit, and the texts of the two sides."""
 
     what: str
     ours: str
@@ -34,12 +34,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Report:
-    """What one bench found.
+    """Contains the results of one bench.
 
     Args:
-        title: How often was measured, in words.
-        figures: What has a limit.
-        tables: What is printed before them.
+        title: The number of measurements, in words.
+        figures: The numbers with a limit.
+        tables: The tables that are printed before the figures.
     """
 
     title: str = ""
@@ -79,7 +79,7 @@ def table(
     rows: Iterable[Sequence[str]],
     to_the_left: Sequence[str] = (),
 ) -> Table:
-    """Rows under headings, numbers to the right."""
+    """Returns a table. Columns are aligned to the right unless listed."""
     made = Table(box=box.SIMPLE_HEAD, title=title)
     for heading in headings:
         made.add_column(heading, justify="left" if heading in to_the_left else "right")
@@ -97,7 +97,7 @@ def in_seconds(seconds: float) -> str:
 
 
 def machine() -> str:
-    """The machine in a few words."""
+    """Returns the number of cores and the model of the processor."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     model = next((line.split(":")[1].strip() for line in lines if "model name" in line), "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench`: tracked tables beside plain delta-spark, measured in one run.
+"""Runs the benches: `make bench` compares tracked tables with plain delta-spark.
 
-A bench is a module with a function `run(folder) -> Report`, which measures in a temporary folder:
-`remote.py` has its sessions, `delta_tables.py` its tables, `report.py` its figures and limits.
+A bench is a module with a function `run(folder) -> Report`, which measures in a temporary folder.
+`remote.py` contains its sessions, `delta_tables.py` its tables, and `report.py` its figures.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BENCHES = {
 
 
 def main() -> int:
-    """Measures, prints the tables; the exit code is 1 where a limit is missed."""
+    """Runs the chosen benches, and returns 1 if a figure misses its limit."""
     parser = argparse.ArgumentParser(prog="python bench/run.py")
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(BENCHES))
     chosen = parser.parse_args().parts or list(BENCHES)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark session in a process of its own that times statements for `remote.py`.
+"""Runs a Spark session in a separate process that times statements for `remote.py`.
 
-Reads one JSON command a line from standard input and answers with one JSON line. Two of these, one
-with the plugin and one with plain delta-spark, take turns, so that both see the same machine.
+The process reads one JSON command per line from standard input and answers with one JSON line. A
+session with the plugin and a session with plain delta-spark take turns on the same machine.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 
-ROUNDS = "sparkext.removal.LeavingRounds"
+ROUNDS = "sparkext.removal.RemovalRounds"
 
 
 class Session:
-    """The commands; each returns something that JSON can hold."""
+    """Contains the commands. Each command returns a number."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str], *, plugin: bool) -> None:
         builder = (
@@ -38,14 +38,14 @@ class Session:
         for name, value in settings.items():
             builder = builder.config(name, value)
         builder = spark_ext.configure(builder) if plugin else plain(builder)
-        # The JVM starts with the context; what the plugin adds comes with the session.
+        # The JVM starts with the context. The session loads the plugin.
         context = builder.config("spark.sql.extensions", builder._options["spark.sql.extensions"])
         started = time.perf_counter()
         self.spark = context.getOrCreate()
         self.spark.sql("SELECT 1").collect()
         self.start_seconds = time.perf_counter() - started
         self.spark.sparkContext.setLogLevel("ERROR")
-        # It says how long the last look at a table took, up to its commit.
+        # This logger writes the milliseconds between the last look at a table and the commit.
         log4j = self.jvm.org.apache.logging.log4j
         log4j.core.config.Configurator.setLevel(ROUNDS, log4j.Level.INFO)
         self.held: dict[str, DeltaTable] = {}
@@ -55,17 +55,17 @@ class Session:
         return self.spark._jvm
 
     def started(self) -> float:
-        """Seconds until the first query was answered."""
+        """Returns the seconds to the answer of the first query."""
         return self.start_seconds
 
     def sql(self, statement: str) -> float:
-        """Seconds that a statement took."""
+        """Runs a statement, and returns its seconds."""
         started = time.perf_counter()
         self.spark.sql(statement).collect()
         return time.perf_counter() - started
 
     def attempt(self, statement: str) -> float:
-        """Seconds that a statement took; negative where it failed."""
+        """Runs a statement, and returns its seconds, or -1 if it failed."""
         try:
             return self.sql(statement)
         except PySparkException as error:
@@ -73,23 +73,23 @@ class Session:
             return -1.0
 
     def hold(self, path: str) -> float:
-        """Makes a DeltaTable that stays as it was analysed."""
+        """Makes a DeltaTable for `held_update`."""
         self.held[path] = DeltaTable.forPath(self.spark, path)
         return 0.0
 
     def held_update(self, path: str, condition: str) -> float:
-        """Seconds of an update by that DeltaTable."""
+        """Updates by the held DeltaTable, and returns the seconds."""
         started = time.perf_counter()
         self.held[path].update(condition, {"c0": "c0 + 1"})
         return time.perf_counter() - started
 
     def forget(self) -> float:
-        """Has Delta read every log anew."""
+        """Empties Delta's cache of logs."""
         self.jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
         return 0.0
 
     def rule_call(self, path: str) -> float:
-        """Seconds of one rule call, JVM to worker and back, for a table's newest column."""
+        """Runs one rule call from the JVM to the rule process and back, and returns its seconds."""
         jvm = self.jvm
         gateway: Any = self.spark.sparkContext._gateway
         delta = jvm.org.apache.spark.sql.delta
@@ -106,21 +106,21 @@ class Session:
         for index, value in enumerate([*values, False, False]):
             arguments[index] = value
         for metadata in (before.metadata(), proposed, assigned):
-            metadata.schema()  # Delta has read them when it asks, and keeps them
+            metadata.schema()  # Delta has parsed these schemas before it calls the rules
         started = time.perf_counter()
         hook.apply(arguments, assigned)
         return time.perf_counter() - started
 
 
 def without_last_mapping(schema: str) -> str:
-    """The schema as ADD COLUMN proposes it: the new column, the last, is not yet mapped."""
+    """Returns the schema as ADD COLUMN proposes it: the last column is not yet mapped."""
     fields = json.loads(schema)["fields"]
     fields[-1]["metadata"] = {}
     return json.dumps({"type": "struct", "fields": fields}, separators=(",", ":"))
 
 
 def with_schema(metadata: Any, schema: str) -> Any:
-    """A copy of Delta's `Metadata` with another schema."""
+    """Returns a copy of Delta's `Metadata` with another schema."""
     return metadata.copy(
         metadata.id(),
         metadata.name(),
@@ -134,7 +134,7 @@ def with_schema(metadata: Any, schema: str) -> Any:
 
 
 def plain(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Delta Lake as its own documentation sets it up."""
+    """Configures Delta Lake as in its documentation."""
     return configure_spark_with_delta_pip(
         builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension").config(
             "spark.sql.catalog.spark_catalog",
@@ -152,7 +152,7 @@ def serve(session: Session) -> None:
 
 
 if __name__ == "__main__":
-    # Spark prints to standard output; answers go to a copy of it that only we know.
+    # Spark prints to standard output, so the answers go to a copy of that stream.
     ANSWERS = sys.stdout
     sys.stdout = sys.stderr
     spark_session = Session(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tracking costs elsewhere: at the start of a session, in statements, in the log.
+"""Measures session start, statements, and log size with and without tracking.
 
-Every ratio of statements is a median over pairs: the same statement on a tracked table in a
-session with the plugin, and on an untracked name-mode table in one with plain delta-spark, one
-after the other.
+Every ratio of statements is a median over pairs. A pair is the same statement on a tracked table in
+a session with the plugin, and then on an untracked table with column mapping in a session with
+plain delta-spark.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def run(folder: Path) -> Report:
 
 
 def session_start(folder: Path) -> Figure:
-    """How much longer a session takes to its first answer."""
+    """Measures the time from the start of a session to its first answer."""
     seconds: dict[str, list[float]] = {"plugin": [], "plain": []}
     for number in range(STARTS):
         for kind, measured in seconds.items():
@@ -49,7 +49,7 @@ def session_start(folder: Path) -> Figure:
 
 
 def with_sessions(folder: Path) -> list[Figure]:
-    """All that is measured between two running sessions."""
+    """Measures all that two running sessions can measure."""
     with both_sessions(folder) as (ours, plain):
         return [
             *alters_of_one_session(ours, folder / "one-session"),
@@ -60,7 +60,7 @@ def with_sessions(folder: Path) -> list[Figure]:
 
 
 def alters_of_one_session(ours: Remote, folder: Path) -> list[Figure]:
-    """ALTER of 40 columns in a fresh session, tracked and untracked tables in turns."""
+    """Measures ALTER on 40 columns in one new session, on tracked and untracked tables in turns."""
     columns = ", ".join(f"a{number} INT" for number in range(39))
     return statements(
         (ours, ours), folder, f"{columns}, c0 INT", tuple(ALTERS), "{}, 40 columns, one session"
@@ -74,7 +74,7 @@ def statements(
     kinds: tuple[str, ...] = tuple(STATEMENTS),
     label: str = "{}",
 ) -> list[Figure]:
-    """Statements on a tracked and an untracked table; the first call of each kind is left out."""
+    """Measures statements on a tracked and an untracked table, without the first call of each."""
     sides = (
         (sessions[0], folder / "tracked", f"{TRACKED}, {NAME_MODE}"),
         (sessions[1], folder / "plain", NAME_MODE),
@@ -84,7 +84,7 @@ def statements(
     seconds: dict[str, tuple[list[float], list[float]]] = {what: ([], []) for what in kinds}
     for number in range(PAIRS + 1):
         for what in kinds:
-            # In turns also who is first: the second finds the caches warm.
+            # The sessions take turns to be first, because the second finds warm caches.
             for side in (0, 1) if number % 2 else (1, 0):
                 session, path, properties = sides[side]
                 statement = STATEMENTS[what].format(
@@ -110,7 +110,7 @@ def statements(
 
 
 def wide_table(ours: Remote, path: Path) -> Figure:
-    """The rule call's share of an ALTER on 10,000 columns at three levels."""
+    """Measures the share of the rule call in an ALTER on 10,000 columns at three levels."""
     groups = ", ".join(
         f"g{g} STRUCT<{', '.join(f's{s}: STRUCT<{leaves(19)}>' for s in range(5))}>"
         for g in range(100)
@@ -129,12 +129,12 @@ def wide_table(ours: Remote, path: Path) -> Figure:
 
 
 def leaves(count: int) -> str:
-    """Fields of a struct."""
+    """Returns the fields of a struct."""
     return ", ".join(f"f{number}: INT" for number in range(count))
 
 
 def log_bytes(ours: Remote, folder: Path) -> list[Figure]:
-    """Bytes of log per added file at 32 indexed columns, against no column mapping."""
+    """Measures bytes of log per added file with 32 indexed columns, against no column mapping."""
     kinds = {"tracked": (TRACKED, NAME_MODE), "delta": (NAME_MODE,), "none": ()}
     sizes: dict[str, float] = {}
     for kind, properties in kinds.items():

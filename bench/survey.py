@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many tables a second a survey looks at.
+"""Measures the tables per second of a survey.
 
-The tables are copies of four that were written, renamed and dropped from by statements, listed by
-the catalog. Delta forgets them before each run, so that each log is read anew.
+The tables are copies of four tables with different histories, and are registered in the catalog.
+Delta's cache is emptied before each run, so the survey reads each log again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from remote import Remote, one_session
 from report import Report, table
 
 TABLES = 1_000
-# Of tables without checksums Delta replays the log in jobs of its own, as for any query on them.
+# Without checksums, Delta replays the log in Spark jobs, as for any query.
 TABLES_WITHOUT_CHECKSUM = 100
 COLUMNS = ", ".join(f"column_{number:02} BIGINT" for number in range(32))
 VALUES = ", ".join(f"id + {number} AS column_{number:02}" for number in range(32))
@@ -25,7 +25,7 @@ FILES = 20
 SURVEY = "SELECT * FROM column_mapping_survey('{}')"
 
 BOTH = f"{TRACKED}, {NAME_MODE}"
-# Properties of the tables that are copied, and what happens to their columns.
+# By table, its properties and the changes of its columns.
 KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "unmapped": ("", ()),
     "untracked": (NAME_MODE, ("RENAME COLUMN column_00 TO a",)),
@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Surveyed:
-    """One run."""
+    """Contains the result of one run."""
 
     what: str
     tables: int
@@ -59,7 +59,7 @@ def run(folder: Path) -> Report:
 
 
 def measured(session: Remote, folder: Path) -> list[Surveyed]:
-    """The first look at all tables, another one, and one at tables without checksums."""
+    """Measures a first survey, a second survey, and a survey of tables without checksums."""
     kinds = [written(session, folder / kind, *how) for kind, how in KINDS.items()]
     registered(session, "many", copies(kinds, folder / "many", TABLES))
     bare = list(copies(kinds, folder / "bare", TABLES_WITHOUT_CHECKSUM))
@@ -67,24 +67,24 @@ def measured(session: Remote, folder: Path) -> list[Surveyed]:
         for checksum in (path / "_delta_log").glob("*.crc"):
             checksum.unlink()
     registered(session, "bare", bare)
-    session.sql(SURVEY.format("default"))  # which is empty: starts the rule process
+    session.sql(SURVEY.format("default"))  # no tables: starts the rule process
     session.forget()
     return [
-        Surveyed("first look", TABLES, session.sql(SURVEY.format("many"))),
-        Surveyed("another look", TABLES, session.sql(SURVEY.format("many"))),
+        Surveyed("first survey", TABLES, session.sql(SURVEY.format("many"))),
+        Surveyed("second survey", TABLES, session.sql(SURVEY.format("many"))),
         without_checksums(session),
     ]
 
 
 def without_checksums(session: Remote) -> Surveyed:
-    """The last of the runs."""
+    """Measures the survey of tables without checksums."""
     session.forget()
     seconds = session.sql(SURVEY.format("bare"))
-    return Surveyed("first look, no checksums", TABLES_WITHOUT_CHECKSUM, seconds)
+    return Surveyed("first survey, no checksums", TABLES_WITHOUT_CHECKSUM, seconds)
 
 
 def written(session: Remote, path: Path, properties: str, changes: Iterable[str]) -> Path:
-    """A table with a few commits."""
+    """Makes a table with a few commits."""
     session.sql(create(f"delta.`{path}`", COLUMNS, properties))
     session.sql(
         f"INSERT INTO delta.`{path}` SELECT /*+ REPARTITION({FILES}) */ {VALUES}"
@@ -96,7 +96,7 @@ def written(session: Remote, path: Path, properties: str, changes: Iterable[str]
 
 
 def copies(kinds: list[Path], folder: Path, number: int) -> Iterable[Path]:
-    """Copies of the logs, in turns: a survey looks at no data file."""
+    """Copies the logs in turns, since a survey opens no data file."""
     for place in range(number):
         path = folder / f"t{place:04}"
         shutil.copytree(kinds[place % len(kinds)] / "_delta_log", path / "_delta_log")
@@ -104,7 +104,7 @@ def copies(kinds: list[Path], folder: Path, number: int) -> Iterable[Path]:
 
 
 def registered(session: Remote, schema: str, paths: Iterable[Path]) -> None:
-    """Puts tables into the catalog."""
+    """Registers tables in the catalog."""
     session.sql(f"CREATE SCHEMA {schema}")
     for path in paths:
         session.sql(f"CREATE TABLE {schema}.{path.name} USING delta LOCATION '{path}'")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How removing column mapping by copies goes while others write the table, each second.
+"""Measures the removal of column mapping by byte copy while other sessions write.
 
-The table has 5 GB in files of 64 MB, its first column counts. One session appends each second,
-another deletes rows by deletion vectors each two seconds, and a third leaves, again and again on
-new copies of the table. What is appended goes into a partition of its own: Delta lets no DELETE
-pass an append to those that it reads.
+The table has 5 GB in files of 64 MB, and its first column counts. One session appends every second,
+another deletes rows by deletion vectors every two seconds, and a third removes column mapping from
+new copies of the table. The appends go to a separate partition, because a DELETE conflicts with an
+append to the partitions that it reads.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ from report import NO_LIMIT, Figure, Report, table
 
 MEGABYTES = 5_000
 ROWS = MEGABYTES * 1_000_000 // removal_by_copy.BYTES_PER_ROW
-TRIES = 10
+ATTEMPTS = 10
 APPEND_EVERY = 1.0  # seconds
 DELETE_EVERY = 2.0
 PROPERTIES = (TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
 DOUBLES = ", ".join(f"rand() AS c{number}" for number in range(1, removal_by_copy.COLUMNS))
 APPEND = f"INSERT INTO delta.`{{path}}` SELECT id, {DOUBLES}, 'new' FROM range(0, 1000, 1, 1)"
-# A few rows of one file after another, none of which is written anew.
+# Deletes a few rows of one file after another, and rewrites no file.
 DELETE = "DELETE FROM delta.`{path}` WHERE p = 'old' AND c0 BETWEEN {first} AND {first} + 9"
 STEP = ROWS // 50 - 1
 
 
 @dataclass(frozen=True)
-class Try:
-    """One table that was left, or not."""
+class Attempt:
+    """Contains the result of one removal, which may have failed."""
 
-    is_left: bool
+    is_removed: bool
     seconds: float
     rounds: int
     copied_again: float
-    """Bytes written, over those of the table and of what was appended."""
+    """The written bytes, divided by the bytes of the table and of the appends."""
     appends: int
     deletes: int
     failed_writes: int
 
 
 @dataclass(frozen=True)
-class Beside:
-    """All tries, and the seconds of the quiet table."""
+class Attempts:
+    """Contains all attempts, and the seconds without writers."""
 
-    tries: tuple[Try, ...]
+    attempts: tuple[Attempt, ...]
     quiet: float
 
     @property
     def seconds(self) -> float:
-        return statistics.median(one.seconds for one in self.tries)
+        return statistics.median(one.seconds for one in self.attempts)
 
 
 class Writer:
-    """Runs a statement at a steady pace in a session of its own."""
+    """Runs a statement at a steady pace in a separate session."""
 
     def __init__(self, session: Remote, every: float, statement: str) -> None:
         self.count = 0
@@ -100,14 +100,14 @@ class Writer:
 
 def run(folder: Path) -> Report:
     with (
-        one_session("plugin", folder / "leaver") as leaver,
+        one_session("plugin", folder / "remover") as remover,
         one_session("plugin", folder / "appender") as appender,
         one_session("plugin", folder / "deleter") as deleter,
     ):
-        beside = measured(leaver, (appender, deleter), folder)
+        attempts = measured(remover, (appender, deleter), folder)
     cells = (
         (
-            "yes" if one.is_left else "NO",
+            "yes" if one.is_removed else "NO",
             f"{one.seconds:.1f} s",
             str(one.rounds),
             f"{one.copied_again:.3f} x",
@@ -115,53 +115,55 @@ def run(folder: Path) -> Report:
             str(one.deletes),
             str(one.failed_writes),
         )
-        for one in beside.tries
+        for one in attempts.attempts
     )
-    headings = ("left", "seconds", "rounds", "copied", "appends", "deletes", "failed writes")
-    title = f"leaving beside an append each {APPEND_EVERY:g} s, a DELETE each {DELETE_EVERY:g} s"
-    return Report("leaving beside writers", figures(beside), [table(title, headings, cells)])
+    headings = ("removed", "seconds", "rounds", "copied", "appends", "deletes", "failed writes")
+    title = f"removal beside an append each {APPEND_EVERY:g} s, a DELETE each {DELETE_EVERY:g} s"
+    return Report("removal beside writers", figures(attempts), [table(title, headings, cells)])
 
 
-def figures(beside: Beside) -> list[Figure]:
-    tries = len(beside.tries)
-    left = sum(one.is_left for one in beside.tries)
-    most = max(one.copied_again for one in beside.tries)
+def figures(attempts: Attempts) -> list[Figure]:
+    count = len(attempts.attempts)
+    removed = sum(one.is_removed for one in attempts.attempts)
+    most = max(one.copied_again for one in attempts.attempts)
     return [
-        Figure("not left, of all", str(tries - left), "", 1 - left / tries, 0),
+        Figure("not removed, of all", str(count - removed), "", 1 - removed / count, 0),
         Figure("bytes copied / table and appended", "", "", most, 1.1),
         Figure(
-            "beside writers / quiet",
-            f"{beside.seconds:.1f} s",
-            f"{beside.quiet:.1f} s",
-            beside.seconds / beside.quiet,
+            "with writers / without",
+            f"{attempts.seconds:.1f} s",
+            f"{attempts.quiet:.1f} s",
+            attempts.seconds / attempts.quiet,
             NO_LIMIT,
         ),
     ]
 
 
-def measured(leaver: Remote, writers: tuple[Remote, Remote], folder: Path) -> Beside:
-    """Leaves copies of one table, first the quiet ones."""
+def measured(remover: Remote, writers: tuple[Remote, Remote], folder: Path) -> Attempts:
+    """Removes column mapping from copies of a table, first without writers."""
     original = folder / "beside"
-    leaver.sql(
+    remover.sql(
         f"CREATE TABLE delta.`{original}` USING delta PARTITIONED BY (p) AS"
         f" SELECT id AS c0, {DOUBLES}, 'old' AS p"
         f" FROM range(0, {ROWS}, 1, {MEGABYTES // removal_by_copy.FILE_MB})"
     )
-    quiet = [tried(leaver, None, original, folder / f"quiet-{n}").seconds for n in range(3)]
-    tries = tuple(tried(leaver, writers, original, folder / f"try-{n}") for n in range(TRIES))
+    quiet = [attempted(remover, None, original, folder / f"quiet-{n}").seconds for n in range(3)]
+    attempts = tuple(
+        attempted(remover, writers, original, folder / f"try-{n}") for n in range(ATTEMPTS)
+    )
     shutil.rmtree(original)
-    return Beside(tries, statistics.median(quiet))
+    return Attempts(attempts, statistics.median(quiet))
 
 
-def tried(
-    leaver: Remote, sessions: tuple[Remote, Remote] | None, original: Path, path: Path
-) -> Try:
-    """One table, with writers or without."""
+def attempted(
+    remover: Remote, sessions: tuple[Remote, Remote] | None, original: Path, path: Path
+) -> Attempt:
+    """Removes column mapping from one copy, with or without writers."""
     shutil.copytree(original, path, copy_function=os.link)
     for properties in PROPERTIES:
-        set_properties(leaver, path, properties)
-    leaver.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN c1 TO d1")
-    set_properties(leaver, path, "'a' = 'warm'")
+        set_properties(remover, path, properties)
+    remover.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN c1 TO d1")
+    set_properties(remover, path, "'a' = 'warm'")
     os.sync()
     with ExitStack() as running:
         writers = []
@@ -172,15 +174,15 @@ def tried(
             while not all(writer.count for writer in writers):
                 time.sleep(0.05)
                 if any(writer.failed for writer in writers):
-                    raise RuntimeError("nobody leaves, and a write failed")
+                    raise RuntimeError("a write failed before the removal")
         started = time.perf_counter()
-        is_left = leaver.attempt(leave_statement(path)) >= 0
+        is_removed = remover.attempt(removal_statement(path)) >= 0
         seconds = time.perf_counter() - started
     metrics, appended = log_of(path)
     size = sum(file.stat().st_size for file in original.rglob("*=old/*.parquet"))
     appends, deletes = [writer.count for writer in writers] or [0, 0]
-    result = Try(
-        is_left,
+    result = Attempt(
+        is_removed,
         seconds,
         int(metrics.get("numRounds", 0)),
         (int(metrics.get("numOutputBytes", 0)) + int(metrics.get("numDiscardedBytes", 0)))
@@ -193,13 +195,13 @@ def tried(
     return result
 
 
-def leave_statement(path: Path) -> str:
-    """The statement that removes column mapping."""
+def removal_statement(path: Path) -> str:
+    """Returns the statement that removes column mapping."""
     return f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({NO_MODE})"
 
 
 def log_of(path: Path) -> tuple[dict[str, Any], int]:
-    """The metrics of the commit that left, and the bytes that were appended before it."""
+    """Returns the metrics of the removal, and the bytes that were appended before its commit."""
     appended = 0
     for commit in sorted((path / "_delta_log").glob("*.json")):
         actions = [json.loads(line) for line in commit.read_text().splitlines()]

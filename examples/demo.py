@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job on a real table: `make demo`.
+"""Shows usage tracking on real tables: `make demo`.
 
-Two tables live the same life, one with usage tracking and one as Delta makes it today, and leave
-column mapping in the end. Everything that is printed is read from the log, from the Parquet files,
-or by `deltalake`, a reader that ignores column mapping.
+The same statements run on a tracked table and on an untracked table, and end with the removal of
+column mapping. The demo prints what it reads from the log, from the Parquet files, and by
+`deltalake`, a reader that ignores column mapping.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main() -> None:
 
 @contextmanager
 def quiet(file: Path) -> Iterator[None]:
-    """Keeps standard error, with Ivy's pages, in a file; it is shown where the body fails."""
+    """Writes standard error to a file, and shows the file if the body fails."""
     screen = os.dup(2)
     with file.open("ab") as kept:
         os.dup2(kept.fileno(), 2)  # the JVM inherits it
@@ -68,7 +68,7 @@ def quiet(file: Path) -> Iterator[None]:
 
 
 def session(folder: Path) -> SparkSession:
-    """A small local session; `spark_ext.configure` is all that the plugin needs."""
+    """Returns a small local session, to which `spark_ext.configure` adds the plugin."""
     log_settings = Path(__file__).parent.parent / "conf" / "log4j2.properties"
     builder = (
         SparkSession.builder.master("local[2]")
@@ -86,7 +86,7 @@ def session(folder: Path) -> SparkSession:
 
 
 def story(spark: SparkSession, folder: Path) -> None:
-    """The steps."""
+    """Runs the steps."""
     tracked, twin, early = (folder / name for name in ("tracked", "untracked", "tracked-at-step-2"))
     create(spark, tracked, TRACKED, NAME_MODE)
     create(spark, twin, NAME_MODE)
@@ -98,42 +98,42 @@ def story(spark: SparkSession, folder: Path) -> None:
     for path in (tracked, twin):
         spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN tip DOUBLE")
         load(spark, path, "id, 'Accra', id / 7, id / 70")
-    step("2. Add a column `tip`, load again: the name stays readable", tracked)
+    step("2. Add a column `tip` and load again: the physical name is `tip`", tracked)
     show_files(tracked, twin)
     shutil.copytree(tracked, early)
 
     for path in (tracked, twin):
         spark.sql(f"ALTER TABLE delta.`{path}` RENAME COLUMN fare TO price")
-    step("3. Rename `fare` to `price`: the flag flips, no file is touched", tracked)
+    step("3. Rename `fare` to `price`: the flag becomes true, no file changes", tracked)
 
     for path in (tracked, twin):
         spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN fare DOUBLE")
-    step("4. Add a new `fare`: a UUID keeps the old fares away from it", tracked)
+    step("4. Add a new `fare`: its physical name is a UUID, not the name of the old fares", tracked)
 
-    title("5. What another reader sees: deltalake, to_pyarrow_table()")
+    title("5. Read by another engine: deltalake, to_pyarrow_table()")
     show_reader(early, tracked, twin)
     console.print(
-        "   It ignores column mapping, without an error. While the flag is false it reads right\n"
-        "   all the same. Afterwards it misses `price` and shows old fares as the new `fare`; of\n"
-        "   the untracked table it finds nothing but nulls.\n"
+        "   deltalake ignores column mapping without an error. While the flag is false, its\n"
+        "   values are right. Afterwards `price` is null and the new `fare` contains old fares.\n"
+        "   All values of the untracked table are null.\n"
     )
 
-    title("6. A survey: what removing column mapping costs")
+    title("6. A survey: the cost of removing column mapping")
     show_survey(spark, early, tracked, twin)
 
-    title("7. Leave column mapping")
-    show_leaving(spark, early, tracked, twin)
+    title("7. Remove column mapping")
+    show_removal(spark, early, tracked, twin)
     console.print(
-        "   Where the flag was false, that was a commit without a file. Else the bytes of the\n"
-        "   files were copied under the columns' names: no row was decoded, where Delta rewrites.\n"
+        "   If the flag was false, the removal was a commit without files. Otherwise it copied\n"
+        "   the column chunks and wrote new footers. Delta would decode and rewrite every row.\n"
     )
 
-    title("8. Afterwards: an audit, and the reader of step 5")
+    title("8. After the removal: an audit, and the reader of step 5")
     for path in (early, tracked, twin):
         result = spark_ext.audit(spark, path, progress=None)
         console.print(f"   {path.name}: {len(result.findings)} findings")
     show_reader(early, tracked, twin)
-    console.print("   Right everywhere; nobody has written the new `fare` yet.\n")
+    console.print("   All values are right. No row has a value of the new `fare` yet.\n")
 
 
 def create(spark: SparkSession, path: Path, *properties: str) -> None:
@@ -149,18 +149,18 @@ def load(spark: SparkSession, path: Path, select: str) -> None:
 
 
 def commits(path: Path) -> list[list[dict[str, dict[str, Any]]]]:
-    """The actions of every commit, from the log itself."""
+    """Returns the actions of every commit in the log."""
     files = sorted((path / "_delta_log").glob("*.json"))
     return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
 
 
 def title(text: str) -> None:
-    """Begins a step."""
+    """Prints the title of a step."""
     console.rule(text, align="left")
 
 
 def step(text: str, path: Path) -> None:
-    """Begins a step with the flag and the names of a table as its newest metadata has them."""
+    """Prints the title of a step, and the flag and the names in the newest metadata."""
     number, metadata = [
         (number, action["metaData"])
         for number, commit in enumerate(commits(path))
@@ -181,7 +181,7 @@ def step(text: str, path: Path) -> None:
 
 
 def show(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """Prints a table; a heading that ends in `>` is that of numbers."""
+    """Prints a table. A heading that ends in `>` aligns its column to the right."""
     table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:
         table.add_column(heading.rstrip(">"), justify="right" if heading[-1] == ">" else "left")
@@ -191,7 +191,7 @@ def show(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
 
 
 def show_files(*paths: Path) -> None:
-    """Prints the column names in the footer of the file that was written last."""
+    """Prints the column names in the footer of the newest file."""
     for path in paths:
         added = next(action["add"] for action in commits(path)[-1] if "add" in action)
         file = path / unquote(added["path"])
@@ -201,12 +201,12 @@ def show_files(*paths: Path) -> None:
 
 
 def abbreviated(name: str) -> str:
-    """A name that fits a line: the start of a UUID says enough."""
+    """Returns a name that fits a line: the start of a UUID is enough."""
     return name if len(name) <= 12 else f"{name[:12]}.."
 
 
 def show_reader(*paths: Path) -> None:
-    """Prints how many values deltalake finds, column by column."""
+    """Prints the number of values that deltalake reads from each column."""
     rows = []
     for path in paths:
         arrow = DeltaTable(path).to_pyarrow_table()
@@ -218,7 +218,7 @@ def show_reader(*paths: Path) -> None:
 
 
 def show_survey(spark: SparkSession, *paths: Path) -> None:
-    """Prints what a survey says of leaving for readers that ignore column mapping."""
+    """Prints the cost of the first removal stage in a survey."""
     found = spark_ext.survey(spark, *paths, progress=None).tables
     rows = [
         (
@@ -235,8 +235,8 @@ def show_survey(spark: SparkSession, *paths: Path) -> None:
     show(("table", "tracked", "flag", "other names>", "files>", "MB>", "cost"), rows)
 
 
-def show_leaving(spark: SparkSession, *paths: Path) -> None:
-    """Leaves column mapping, and prints what the commit says of the files."""
+def show_removal(spark: SparkSession, *paths: Path) -> None:
+    """Removes column mapping, and prints the metrics of the commit."""
     rows = []
     for path in paths:
         spark_ext.UsageTracking.forPath(spark, path).remove_column_mapping(progress=None)
@@ -251,7 +251,7 @@ def show_leaving(spark: SparkSession, *paths: Path) -> None:
 
 
 def megabytes(size: int) -> str:
-    """Bytes in words."""
+    """Returns a number of bytes in megabytes."""
     return f"{size / 1e6:.1f}"
 
 

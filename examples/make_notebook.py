@@ -15,13 +15,13 @@ NOTEBOOK = Path(__file__).with_name("lakehouse.ipynb")
 SECONDS = 300
 TEXT = "text-"
 OUTPUTS = ("stream", "display_data", "execute_result", "error")
-# Each cell by its id, which says which it is when cells are added before it.
+# The cells by id. An id does not change when a cell is added before its cell.
 CELLS = {
     "text-title": """
 # A lakehouse with column mapping
 
-What spark-ext tells of tables, as a notebook shows it.
-The [guide](../docs/guide.md) has the words and the reasons.
+This notebook shows what spark-ext reports about tables.
+The [guide](../docs/guide.md) explains the terms.
 """,
     "session": """
 from pyspark.sql import SparkSession
@@ -34,7 +34,7 @@ spark = spark_ext.configure(builder).getOrCreate()
     "text-track": """
 ## Track a table
 
-Its flag is `false`: column mapping can be switched off for nothing.
+The flag is `false`: removing column mapping rewrites no file.
 """,
     "track": '''
 tracked = """TBLPROPERTIES ('delta.columnMapping.mode' = 'name',
@@ -45,9 +45,9 @@ trips = spark_ext.UsageTracking.forName(spark, "trips")
 trips
 ''',
     "text-rename": """
-## Rename a column, and drop one
+## Rename a column and drop another
 
-The status says which commit turned the flag, and what became of the names.
+The status shows the commit that set the flag to `true`, and the names.
 """,
     "rename": """
 spark.sql("ALTER TABLE trips RENAME COLUMN city TO town")
@@ -57,14 +57,14 @@ trips.status()
     "history": """
 trips.history().drop("timestamp", "userName")
 """,
-    "text-exits": """
-## What removing column mapping costs
+    "text-stages": """
+## The cost of removing column mapping
 """,
     "stages": """
 trips.remove_column_mapping(dry_run=True)
 """,
     "text-survey": """
-## The same of all tables
+## The cost for all tables
 """,
     "survey": """
 spark.sql(f"CREATE TABLE rides (id BIGINT) USING delta {tracked}")
@@ -73,13 +73,13 @@ spark.sql("CREATE TABLE places USING delta AS SELECT 1 AS id, 'Rome' AS name")
 spark_ext.survey(spark)
 """,
     "text-audit": """
-## Check what other writers did
+## Check the log and the files
 """,
     "audit": """
 spark_ext.audit(spark, "trips")
 """,
     "text-finding": """
-Then somebody deletes a file.
+Next, another program deletes a file.
 """,
     "finding": """
 import os
@@ -92,7 +92,7 @@ spark_ext.audit(spark, "trips")
 spark.stop()
 """,
 }
-# What is another in each run.
+# Patterns of text that differs in each run.
 VOLATILE = (
     r"\w\w/part-[\w.-]+\.parquet",
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?",
@@ -103,7 +103,7 @@ Json = dict[str, Any]
 
 
 def executed() -> Json:
-    """The notebook, as a kernel leaves it that begins in an empty folder."""
+    """Returns the notebook after a kernel has run its cells in an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
         manager, client = start_new_kernel(cwd=folder)
         try:
@@ -117,7 +117,7 @@ def executed() -> Json:
 
 
 def run(client: Any, name: str, source: str) -> Json:
-    """A cell, with what comes of it if it is code."""
+    """Returns a cell. A code cell is run and has its outputs."""
     cell: Json = {"id": name, "metadata": {}, "source": source.splitlines(keepends=True)}
     if name.startswith(TEXT):
         return {"cell_type": "markdown", **cell}
@@ -126,7 +126,7 @@ def run(client: Any, name: str, source: str) -> Json:
     def keep(message: Json) -> None:
         output = {"output_type": message["msg_type"], **message["content"]}
         output.pop("transient", None)
-        # Standard error is what Spark logs of this machine, and how long things took.
+        # Standard error contains logs of Spark with names of this machine and times.
         if message["msg_type"] in OUTPUTS and output.get("name") != "stderr":
             outputs.append(output)
 
@@ -138,12 +138,12 @@ def run(client: Any, name: str, source: str) -> Json:
 
 
 def as_text(notebook: Json) -> str:
-    """A notebook as Jupyter writes it."""
+    """Returns a notebook as text, in the format of Jupyter."""
     return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def comparable(notebook: Json) -> str:
-    """A notebook without what is another in each run."""
+    """Returns the text of a notebook without parts that differ in each run."""
     text = as_text(notebook)
     for volatile in VOLATILE:
         text = re.sub(volatile, "..", text)
@@ -151,7 +151,7 @@ def comparable(notebook: Json) -> str:
 
 
 def main() -> None:
-    """Writes the notebook, unless it says the same already."""
+    """Writes the notebook, unless only volatile text differs."""
     notebook = executed()
     if NOTEBOOK.exists() and comparable(json.loads(NOTEBOOK.read_text())) == comparable(notebook):
         return

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,11 @@ from spark_ext.errors import AlignmentConflictError, NotMappedError
 from spark_ext.model.metadata import FileCount
 from spark_ext.removal.alignment import AligningTable, marking_statement, statements_left
 from spark_ext.removal.stages import NOTHING, RemovalStage, removal_statement
-from spark_ext.show.tables import cell, facts_as_html, facts_as_text
+from spark_ext.show.tables import Facts, Lines, Part, Rendered
 
 
 @dataclass(frozen=True, repr=False)
-class NameAlignment:
+class NameAlignment(Rendered):
     """Whether the columns of a table have their own names in its files, and the way there.
 
     Args:
@@ -59,16 +59,12 @@ class NameAlignment:
     def _of_removal(self, count: Callable[[StatementResult], FileCount | None]) -> FileCount | None:
         return next((found for found in map(count, self.done) if found is not None), None)
 
-    def __repr__(self) -> str:
-        parts = [
-            f"\n{title}:\n  " + "\n  ".join(statements)
-            for title, statements in self._parts().items()
-        ]
-        return "\n".join([facts_as_text(self._facts()), *parts])
-
-    def _repr_html_(self) -> str:
-        parts = {title: "; ".join(statements) for title, statements in self._parts().items()}
-        return facts_as_html(self._facts() | parts)
+    def _parts(self) -> Iterator[Part]:
+        yield Facts(self._facts())
+        if self.done:
+            yield Lines("done:", tuple(map(str, self.done)))
+        if self.statements:
+            yield Lines("left:", self.statements)
 
     def _facts(self) -> dict[str, Any]:
         counted = counted_in_words(self.kept, self.copied, self.rewritten)
@@ -85,13 +81,6 @@ class NameAlignment:
             versions = self.done[0].version_before, self.done[-1].version_after
             facts |= {"seconds": f"{seconds:.1f}", "versions": "{} to {}".format(*versions)}
         return facts
-
-    def _parts(self) -> dict[str, tuple[str, ...]]:
-        parts = {
-            "done": tuple(map(str, self.done)),
-            "left": tuple(map(cell, self.statements)),
-        }
-        return {title: statements for title, statements in parts.items() if statements}
 
 
 def align(

@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from spark_ext.auditing.findings import DAMAGE, Finding
-from spark_ext.show.tables import as_html, as_text, cell
+from spark_ext.auditing.findings import DAMAGE, RISK, Finding
+from spark_ext.show.tables import Lines, Part, Rendered, Table
 
-_COLUMNS = tuple(field.name for field in fields(Finding))
 _PLACES = ("severity", "version", "check", "column", "file")
 
 
 @dataclass(frozen=True, repr=False)
-class AuditResult:
+class AuditResult(Rendered):
     """The findings of one table, the worst first.
 
     Args:
@@ -36,30 +35,6 @@ class AuditResult:
         """How many findings are a risk."""
         return len(self.findings) - self.num_damages
 
-    def __repr__(self) -> str:
-        """A table of the findings, and of each what it means and what to do."""
-        if not self.findings:
-            return f"{cell(self.table)}: no findings"
-        rows = [
-            (number, *(getattr(finding, place) for place in _PLACES))
-            for number, finding in enumerate(self.findings, 1)
-        ]
-        said = (
-            f"{number}. {cell(finding.message)}\n   What to do: {cell(finding.remedy)}"
-            for number, finding in enumerate(self.findings, 1)
-        )
-        head = f"{cell(self.table)}: {self._counted()}"
-        return "\n".join([head, "", as_text(rows, ("", *_PLACES)), "", *said])
-
-    def _repr_html_(self) -> str:
-        """The findings as a table for a notebook, escaped."""
-        if not self.findings:
-            return as_html([(self.table, "no findings")], ("table", "audit"))
-        return as_html(
-            [tuple(getattr(finding, name) for name in _COLUMNS) for finding in self.findings],
-            _COLUMNS,
-        )
-
     def as_objects(self) -> Iterable[dict[str, Any]]:
         """Each finding with its table, for JSON.
 
@@ -70,8 +45,23 @@ class AuditResult:
         """
         return ({"table": self.table, **asdict(finding)} for finding in self.findings)
 
+    def _parts(self) -> Iterator[Part]:
+        yield Lines(f"{self.table}: {self._counted()}")
+        if self.findings:
+            yield Table(
+                ("", *_PLACES),
+                [
+                    (number, *(getattr(finding, place) for place in _PLACES))
+                    for number, finding in enumerate(self.findings, 1)
+                ],
+            )
+        for number, finding in enumerate(self.findings, 1):
+            yield Lines(f"{number}. {finding.message}", [f"What to do: {finding.remedy}"])
+
     def _counted(self) -> str:
-        counts = {"damage": self.num_damages, "risk": self.num_risks}
+        if not self.findings:
+            return "no findings"
+        counts = {DAMAGE: self.num_damages, RISK: self.num_risks}
         parts = ", ".join(f"{number} {severity}" for severity, number in counts.items() if number)
         number = len(self.findings)
         return (

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount
-from spark_ext.show.tables import as_html, as_text, cell
+from spark_ext.show.tables import Lines, Part, Rendered, Table
 from spark_ext.wire.rows import as_row
 
 _COLUMNS = (
@@ -31,7 +31,7 @@ _NO_COLUMN = "(files that nobody can read)"
 
 
 @dataclass(frozen=True, repr=False)
-class DroppedColumns:
+class DroppedColumns(Rendered):
     """The dropped columns of one table.
 
     Args:
@@ -48,26 +48,16 @@ class DroppedColumns:
         """Whether nothing of any of them is left, and nothing is unknown."""
         return all(column.gone for column in self.columns)
 
-    def __repr__(self) -> str:
-        """A table of the columns and where they are, and one of what to do."""
-        head = f"{cell(self.table)}: {self._summary()}"
-        if not self.columns:
-            return head
-        parts = [head, as_text(map(_places, self.columns), _COLUMNS)]
-        if not self.gone:
-            parts.append(as_text(self._steps(), _STEPS))
-        return "\n\n".join(parts)
-
-    def _repr_html_(self) -> str:
-        """The same for a notebook, escaped."""
-        if not self.columns:
-            return as_html([(self.table, self._summary())], ("table", "dropped"))
-        steps = "" if self.gone else as_html(self._steps(), _STEPS)
-        return as_html(map(_places, self.columns), _COLUMNS) + steps
-
     def as_objects(self) -> Iterable[dict[str, Any]]:
         """Each column with its table, for JSON; keys as the columns of SQL, times as there."""
         return ({"table": self.table, **as_row(column)} for column in self.columns)
+
+    def _parts(self) -> Iterator[Part]:
+        yield Lines(f"{self.table}: {self._summary()}")
+        if self.columns:
+            yield Table(_COLUMNS, list(map(_places, self.columns)))
+        if not self.gone:
+            yield Table(_STEPS, self._steps())
 
     def _summary(self) -> str:
         if not self.columns:

@@ -1,28 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which table a name leads to, and its flag."""
+"""Reads one table through the table functions of spark-ext."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_ext.api.functions import answer
+from spark_ext.api.functions import answer, literal
+from spark_ext.api.refusals import run
+from spark_ext.api.removal import RemovalState
+from spark_ext.api.removal_stages import RemovalStages
+from spark_ext.errors import MalformedMessageError
 from spark_ext.launch.releases import UNKNOWN_VERSION, require_version
+from spark_ext.model.column_mapping import mode_of
+from spark_ext.model.former_ids import aligning_mode
+from spark_ext.model.keys import ALIGNING
+from spark_ext.removal.alignment import AligningTable
+from spark_ext.removal.stages import STAGES, RemovalStage
+from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 
 def named_table(spark: SparkSession, *arguments: str) -> Row:
-    """The row of `column_mapping_named_table`: its full name, for functions and statements."""
+    """Returns the row of `column_mapping_named_table`, with the full name of a table.
+
+    Raises:
+        DifferentVersionsError: The session has a jar of another version.
+    """
     (row,) = answer(spark, "column_mapping_named_table", *arguments).collect()
-    # A jar that does not say is older than this package.
+    # A jar without this column is older than the column.
     require_version(row.asDict().get("jarVersion", UNKNOWN_VERSION))
     return row
 
 
 def flag_of(table: Row) -> bool | None:
-    """Whether a column was ever dropped or renamed; None for an untracked table."""
+    """Returns whether a column was ever dropped or renamed; None for an untracked table."""
     if not table["tracked"]:
         return None
     flag: str | None = table["hasDroppedOrRenamed"]
     return flag is None or flag.lower() != "false"
+
+
+class NamedTable:
+    """A table that every query finds again by its full name.
+
+    Args:
+        spark: The session.
+        name: The `name` of the row of `named_table`.
+    """
+
+    def __init__(self, spark: SparkSession, name: str) -> None:
+        self.spark = spark
+        self.name = name
+
+    def row(self) -> Row:
+        """Returns the row of `column_mapping_named_table` as it is now."""
+        return named_table(self.spark, literal(self.name))
+
+    def answer(self, function: str, *arguments: str) -> DataFrame:
+        """Returns the rows of a table function for this table. Raises as `functions.answer`."""
+        return answer(self.spark, function, literal(self.name), *arguments)
+
+    def stages(self, *, exact: bool) -> RemovalStages:
+        """Returns the stages of a removal.
+
+        Raises:
+            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if a stage is missing.
+        """
+        arguments = ("true",) if exact else ()
+        rows = self.answer("column_mapping_removal", *arguments).collect()
+        stages = RemovalStages(of_row(RemovalStage, row) for row in rows)
+        names = tuple(stage.stage for stage in stages)
+        if names != STAGES:
+            # A missing stage would count as reached.
+            problem = f"has the stages {names}, and not {STAGES}"
+            raise MalformedMessageError(path="answer", problem=problem)
+        return stages
+
+    def removal_state(self, *, exact: bool) -> RemovalState:
+        """Returns the stages with the version, which is read first: no stage is older."""
+        table = self.row()
+        return RemovalState(table["sqlName"], table["version"], self.stages(exact=exact))
+
+    def aligning_table(self) -> AligningTable:
+        """Returns what the next step of an alignment depends on."""
+        table = self.row()
+        shown = run(self.spark, f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
+        properties = {row["key"]: row["value"] for row in shown}
+        aligning = properties.get(ALIGNING)
+        return AligningTable(
+            name=table["sqlName"],
+            version=table["version"],
+            mode=mode_of(properties),
+            flag=flag_of(table),
+            aligning=None if aligning is None else aligning_mode(aligning),
+            unmapped=self.stages(exact=False)[0],
+        )

@@ -162,7 +162,7 @@ def _counted_here(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]
 def _round(spark: SparkSession, tag: str) -> dict[str, int]:
     """That of a table that removes column mapping, if one copies files now."""
     jvm = cast("Any", spark._jvm)
-    round_ = jvm.sparkext.removal.LeavingProgress.of(tag)
+    round_ = jvm.sparkext.removal.RemovalProgress.of(tag)
     return dict(zip(("round", "num_files", "size_in_bytes"), round_, strict=False))
 
 

@@ -9,14 +9,14 @@ from typing import Any
 from spark_ext.api.statements import StatementResult
 from spark_ext.removal.reasons import reason_in_words, what_to_do
 from spark_ext.removal.stages import BLOCKED, RemovalStage
-from spark_ext.show.tables import as_html, as_text, cell
+from spark_ext.show.tables import Lines, Part, Rendered, Table, cell
 
 _COLUMNS = ("stage", "reached", "cost", "files", "bytes")
 # A wide table has a reason for each of its columns.
 _REASONS = 3
 
 
-class RemovalStages(list[RemovalStage]):
+class RemovalStages(Rendered, list[RemovalStage]):
     """The three stages; a list, with a form for people.
 
     Attributes:
@@ -29,25 +29,15 @@ class RemovalStages(list[RemovalStage]):
         super().__init__(stages)
         self.done = done
 
-    def __repr__(self) -> str:
-        lines = [as_text(map(_cells, self), _COLUMNS), *_details(self)]
+    def _parts(self) -> Iterator[Part]:
+        yield Table(_COLUMNS, list(map(_cells, self)))
+        for stage in self:
+            if stage.reasons or stage.statements:
+                advice = what_to_do(stage.reasons) if stage.cost == BLOCKED else None
+                lines = (*stage.statements, *([advice] if advice else []))
+                yield Lines(f"{stage.stage}: {_reasons(stage)}".rstrip(), lines)
         if self.done:
-            lines += ["\ndone:", *(f"  {result}" for result in self.done)]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = [(*_cells(step), _reasons(step), "; ".join(step.statements)) for step in self]
-        html = as_html(rows, (*_COLUMNS, "reasons", "statements"))
-        return html + (as_html([(result,) for result in self.done], ("done",)) if self.done else "")
-
-
-def _details(stages: list[RemovalStage]) -> Iterator[str]:
-    for step in stages:
-        if step.reasons or step.statements:
-            yield f"\n{step.stage}: {_reasons(step)}".rstrip()
-            yield from (f"  {cell(statement)}" for statement in step.statements)
-            if step.cost == BLOCKED and (advice := what_to_do(step.reasons)):
-                yield f"  {advice}"
+            yield Lines("done:", tuple(map(str, self.done)))
 
 
 def _cells(step: RemovalStage) -> tuple[Any, ...]:

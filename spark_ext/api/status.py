@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.model.status import StatusRow
-from spark_ext.show.tables import as_html, as_text, facts_as_html, facts_as_text
+from spark_ext.show.tables import Facts, Part, Rendered, Table
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _CHANGES = ("version", "timestamp", "operation", "user", "change", "old name", "
 
 
 @dataclass(frozen=True, repr=False)
-class ColumnMappingStatus(StatusRow):
+class ColumnMappingStatus(Rendered, StatusRow):
     """Where a table stands, and how it got there.
 
     Args:
@@ -43,20 +44,16 @@ class ColumnMappingStatus(StatusRow):
     reader_features: tuple[str, ...]
     writer_features: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        facts = facts_as_text({"table": self.table, **self._facts()})
-        if not self.dropped_or_renamed:
-            return facts
-        return f"{facts}\n\n{as_text(self._changes(), _CHANGES)}"
-
-    def _repr_html_(self) -> str:
-        changes = as_html(self._changes(), _CHANGES) if self.dropped_or_renamed else ""
-        return facts_as_html({"table": self.table, **self._facts()}) + changes
+    def _parts(self) -> Iterator[Part]:
+        yield Facts(self._facts())
+        if self.dropped_or_renamed:
+            yield Table(_CHANGES, self._changes())
 
     def _facts(self) -> dict[str, Any]:
         features = sorted({*self.reader_features, *self.writer_features})
         versions = f"reader {self.min_reader_version}, writer {self.min_writer_version}"
         return {
+            "table": self.table,
             "mode": self.mode,
             "tracked": self.tracked,
             "has dropped or renamed": self._flag(),

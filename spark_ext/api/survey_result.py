@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.removal.survey_sums import ObstacleSum, SurveySums, obstacles
-from spark_ext.show.tables import as_html, as_text, facts_as_html, facts_as_text
+from spark_ext.show.tables import Facts, Part, Rendered, Table, as_text
 
 _SHOWN = 100
 _TABLES = (
@@ -32,7 +32,7 @@ _ERRORS = ("error", "tables")
 
 
 @dataclass(frozen=True, repr=False)
-class Survey:
+class Survey(Rendered):
     """What removing column mapping costs for many tables.
 
     Args:
@@ -43,53 +43,41 @@ class Survey:
     tables: tuple[SurveyedTable, ...]
     sums: SurveySums
 
-    def __repr__(self) -> str:
-        return self.text(shown=_SHOWN)
-
     def text(self, *, shown: int | None = None) -> str:
-        """The tables, or the first so many of them, and the sums."""
-        parts = [(rows, columns) for rows, columns in (self._tables(shown), *self._sums()) if rows]
-        tables = [as_text(rows, columns) for rows, columns in parts]
-        return "\n\n".join([*tables, facts_as_text(self._summary())])
+        """Returns the sums and the first `shown` tables; None for all tables."""
+        return as_text(self._parts(shown))
 
-    def _repr_html_(self) -> str:
-        parts = (self._tables(_SHOWN), *self._sums())
-        html = "".join(as_html(rows, columns) for rows, columns in parts if rows)
-        return html + facts_as_html(self._summary())
-
-    def _tables(self, shown: int | None) -> tuple[list[Sequence[Any]], Sequence[str]]:
-        rows = [_shown(table) for table in self.tables[:shown]]
-        left = len(self.tables) - len(rows)
-        if left:
-            rows.append((f"({left:,} more)", *[None] * (len(_TABLES) - 1)))
-        return rows, _TABLES
-
-    def _sums(self) -> Iterable[tuple[list[Sequence[Any]], Sequence[str]]]:
-        yield (
-            [
-                (known.stage, known.cost, known.num_tables, known.num_files, known.size_in_bytes)
-                for known in self.sums.costs
-            ],
-            _COSTS,
+    def _parts(self, shown: int | None = _SHOWN) -> Iterator[Part]:
+        sums = self.sums
+        yield Facts(
+            {
+                "tables": sums.num_tables,
+                "cannot be read": sum(error.num_tables for error in sums.errors),
+                "files": sums.num_files,
+                "bytes": sums.size_in_bytes,
+                "views left out": sums.num_views,
+                "other tables left out": sums.num_others,
+            }
         )
-        yield (
-            [(known.stage, _words(known), known.num_tables) for known in self.sums.blocked_by],
-            _OBSTACLES,
-        )
-        yield [(known.error, known.num_tables) for known in self.sums.errors], _ERRORS
+        costs = [astuple(cost) for cost in sums.costs]
+        obstacles = [(known.stage, _words(known), known.num_tables) for known in sums.blocked_by]
+        errors = [(error.error, error.num_tables) for error in sums.errors]
+        for columns, rows in (
+            (_COSTS, costs),
+            (_OBSTACLES, obstacles),
+            (_ERRORS, errors),
+            (_TABLES, self._tables(shown)),
+        ):
+            if rows:
+                yield Table(columns, rows)
 
-    def _summary(self) -> dict[str, Any]:
-        return {
-            "tables": self.sums.num_tables,
-            "cannot be read": sum(known.num_tables for known in self.sums.errors),
-            "files": self.sums.num_files,
-            "bytes": self.sums.size_in_bytes,
-            "views left out": self.sums.num_views,
-            "other tables left out": self.sums.num_others,
-        }
+    def _tables(self, shown: int | None) -> list[tuple[Any, ...]]:
+        rows = [_row(table) for table in self.tables[:shown]]
+        more = len(self.tables) - len(rows)
+        return [*rows, (f"({more:,} more)", *[None] * (len(_TABLES) - 1))] if more else rows
 
 
-def _shown(table: SurveyedTable) -> Sequence[Any]:
+def _row(table: SurveyedTable) -> tuple[Any, ...]:
     return (
         table.table,
         table.mode,

@@ -4,35 +4,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from spark_ext.api.alignment import NameAlignment, align
 from spark_ext.api.dropped_result import DroppedColumns
-from spark_ext.api.functions import answer, literal
-from spark_ext.api.named_table import flag_of, named_table
+from spark_ext.api.functions import literal
+from spark_ext.api.named_table import NamedTable, flag_of, named_table
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.api.refusals import run
-from spark_ext.api.removal import RemovalState, remove
+from spark_ext.api.removal import remove
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementRunner
 from spark_ext.api.status import ColumnMappingStatus, status_of
-from spark_ext.errors import MalformedMessageError
-from spark_ext.model.column_mapping import mode_of
 from spark_ext.model.dropped import DroppedColumn
-from spark_ext.model.former_ids import aligning_mode
-from spark_ext.model.keys import ALIGNING, FEATURE_NAME, FEATURE_PROPERTY
-from spark_ext.removal.alignment import AligningTable
-from spark_ext.removal.stages import STAGES, RemovalStage
+from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY
+from spark_ext.removal.stages import STAGES
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Until = Literal["unmapped", "readers", "writers"]
 
-# Delta deletes history only once its retention period is over; the same statement goes on then.
+# Delta deletes history only after the retention period. The same statement continues then.
 _WAITS_FOR_RETENTION_PERIOD = {
     "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD",
     "DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST",
@@ -41,7 +37,9 @@ _WAITS_FOR_RETENTION_PERIOD = {
 
 
 class UsageTracking:
-    """Column mapping usage tracking of one Delta table.
+    """The column mapping usage tracking of one Delta table.
+
+    Create an instance with `forName` or `forPath`. Every method reads the table again.
 
     Source:
         RFC *Column Mapping Usage Tracking*, section "Usage Tracking".
@@ -52,27 +50,31 @@ class UsageTracking:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         self._spark = spark
-        self._name = name
+        self._table = NamedTable(spark, name)
 
     def __repr__(self) -> str:
-        # Asks no table: debuggers and error messages call it as well.
-        return f"UsageTracking({self._name!r})"
+        # Debuggers and error messages call this too, so no table is read.
+        return f"UsageTracking({self._table.name!r})"
 
     def _repr_html_(self) -> str:
         return self.status()._repr_html_()
 
     @classmethod
     def forName(cls, spark: SparkSession, name: str) -> UsageTracking:
-        """The tracking of the table that SQL finds by `name` here and now.
+        """Returns the tracking of the table that SQL finds by `name` now.
 
-        It stays that table, whatever catalog and schema are used afterwards.
+        The result refers to the same table after a change of the current catalog or schema.
+
+        Args:
+            spark: A session with spark-ext, also of Spark Connect.
+            name: The name of a table as SQL reads it, with a catalog and schema or without.
 
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
-                USAGE_TRACKING_AMBIGUOUS_TABLE_NAME, where SQL means a table of another catalog
-                and `DeltaTable.forName` one of the session catalog;
-                USAGE_TRACKING_KERNEL_TABLE; Spark's, for a view;
-                USAGE_TRACKING_TABLE_FUNCTION_FAILED, where a catalog or a storage fails.
+                USAGE_TRACKING_AMBIGUOUS_TABLE_NAME, if SQL finds a table of another catalog and
+                `DeltaTable.forName` a table of the session catalog; USAGE_TRACKING_KERNEL_TABLE;
+                Spark's condition for a view; USAGE_TRACKING_TABLE_FUNCTION_FAILED, if a catalog or
+                a storage fails.
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
@@ -80,25 +82,35 @@ class UsageTracking:
 
     @classmethod
     def forPath(cls, spark: SparkSession, path: str | os.PathLike[str]) -> UsageTracking:
-        """The tracking of the table at `path`, as `DeltaTable.forPath` finds it.
+        """Returns the tracking of the table at `path`, as `DeltaTable.forPath` finds it.
+
+        Args:
+            spark: A session with spark-ext, also of Spark Connect.
+            path: The folder of a table, or its URI.
 
         Raises:
             AnalysisException: DELTA_MISSING_DELTA_TABLE, also for a path inside a table or with a
                 version (`@v1`); USAGE_TRACKING_KERNEL_TABLE;
                 DELTA_PATH_BASED_ACCESS_TO_CATALOG_MANAGED_TABLE_BLOCKED;
-                USAGE_TRACKING_TABLE_FUNCTION_FAILED, where a storage fails.
+                USAGE_TRACKING_TABLE_FUNCTION_FAILED, if a storage fails.
             SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
             DifferentVersionsError: The session has a jar of another version.
         """
         return cls(spark, named_table(spark, literal(os.fspath(path)), "true")["name"])
 
     def enable(self) -> None:
-        """Adds the feature to the table's protocol; does nothing where it is there.
+        """Adds the feature to the protocol of the table; does nothing if the table is tracked.
 
-        The flag starts as false on a table without column mapping, as true on one with it: what
-        happened to its columns before is not known.
+        The flag starts as false on a table without column mapping. On a mapped table the flag
+        starts as true, since earlier drops and renames are unknown.
+
+        Raises:
+            AnalysisException: Delta's and Spark's, such as for a missing permission.
+
+        Source:
+            RFC, "Writer Requirements for Usage Tracking".
         """
-        table = self._table()
+        table = self._table.row()
         if not table["tracked"]:
             run(
                 self._spark,
@@ -107,70 +119,76 @@ class UsageTracking:
             )
 
     def disable(self) -> None:
-        """Drops the feature and the flag in one commit. Column mapping stays as it is.
+        """Drops the feature and the flag in one commit, and keeps column mapping.
 
         Raises:
             AnalysisException: DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT on an untracked table.
         """
-        run(self._spark, f"ALTER TABLE {self._table()['sqlName']} DROP FEATURE {FEATURE_NAME}")
+        run(self._spark, f"ALTER TABLE {self._table.row()['sqlName']} DROP FEATURE {FEATURE_NAME}")
 
     @property
     def has_dropped_or_renamed(self) -> bool | None:
         """Whether a column was ever dropped or renamed; None for an untracked table.
 
-        A flag that is missing or not a boolean, left by a foreign writer, counts as true.
+        A flag that another writer removed, or set to a value that is not a boolean, counts as true.
         """
-        return flag_of(self._table())
+        return flag_of(self._table.row())
 
     def columns(self) -> DataFrame:
-        """Every column at every level, parents first.
+        """Returns every column at every level, parents first.
 
         Returns:
-            `path`, `name`, `physicalName`, `id` and `type` of each; physical name and id are null
-            without column mapping. `addedVersion` is the table's version that added the column,
-            `renamedVersion` the last one that renamed it; null where none did, or where the log
-            no longer goes back to it. `nameInFilesOf` is the column that has this one's name in
-            data files, which misleads readers that go by names; null where none has.
+            A row for each column: `path`, `name`, `physicalName`, `id` (from 1) and `type`;
+            physical name and id are null without column mapping. `addedVersion` is the version
+            (from 0) that added the column, and `renamedVersion` the last version that renamed it;
+            null if none did, or if the log is too short to contain that commit. `nameInFilesOf` is
+            the column that has this name in data files, which misleads readers that use names;
+            null if there is none.
         """
-        return self._of_table("column_mapping")
+        return self._table.answer("column_mapping")
 
     def status(self) -> ColumnMappingStatus:
-        """Mode, feature, flag and protocol, what made the flag true, what was dropped or renamed.
+        """Returns mode, feature, flag and protocol, with the commits that made the flag true.
 
-        It reads what the log says of metadata, and no data file.
+        The method reads the metadata in the log, and no data file.
+
+        Raises:
+            AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
         """
-        (row,) = self._of_table("column_mapping_status").collect()
-        return status_of(self._name, row)
+        (row,) = self._table.answer("column_mapping_status").collect()
+        return status_of(self._table.name, row)
 
     def history(self) -> DataFrame:
-        """What happened to the names of columns at every level, oldest first.
+        """Returns the additions, drops and renames of columns at every level, oldest first.
 
         Returns:
-            `version`, `timestamp`, `operation` and `userName` of each commit, `change` (`add`,
-            `drop`, `rename`), and the column's `id`, `oldName` and `newName`, which are paths. The
-            first four are null where the log begins after the column was added.
+            A row for each change: `version` (from 0), `timestamp`, `operation` and `userName` of
+            the commit, `change` (`add`, `drop` or `rename`), and `id`, `oldName` and `newName` of
+            the column, which are paths. The first four are null if the log starts after the column
+            was added.
         """
-        return self._of_table("column_mapping_history")
+        return self._table.answer("column_mapping_history")
 
     def dropped_columns(
         self, *, progress: Callable[[Progress], None] | None = shown
     ) -> DroppedColumns:
-        """Where the data of every dropped column still is, and what takes it away.
+        """Returns where the data of every dropped column still exists, and what deletes it.
 
-        It reads the log, the table's folder and the footers of every file there, in Spark jobs,
-        and changes nothing.
+        The method reads the log, the folder of the table and the footers of every file there, in
+        Spark jobs, and changes nothing.
 
         Args:
-            progress: Called before, while and after Spark reads; None for silence.
+            progress: Called before, while and after Spark reads; None for no reports.
 
         Raises:
             AnalysisException: USAGE_TRACKING_UNREADABLE_LOG.
             ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
         """
         function = "column_mapping_dropped"
-        with reported(self._spark, f"{function}({self._name})", progress):
-            rows = self._of_table(function).collect()
-        return DroppedColumns(self._name, tuple(of_row(DroppedColumn, row) for row in rows))
+        name = self._table.name
+        with reported(self._spark, f"{function}({name})", progress):
+            rows = self._table.answer(function).collect()
+        return DroppedColumns(name, tuple(of_row(DroppedColumn, row) for row in rows))
 
     def remove_column_mapping(
         self,
@@ -180,40 +198,40 @@ class UsageTracking:
         until: Until = "unmapped",
         progress: Callable[[Progress], None] | None = shown,
     ) -> RemovalStages:
-        """Removes column mapping as far as `until`, and returns where the table is.
+        """Removes column mapping up to the stage `until`, and returns the stages.
 
-        Where the flag is false and every physical name is its column's name, the first stage is
-        one commit of metadata. Else the bytes of the files are copied under the columns' names,
-        of an untracked table too; a file that has these names and no dropped column stays.
-        Delta rewrites files whose bytes cannot be copied, and all of them where
-        `spark.sparkext.columnMapping.removal` is `rewrite`.
+        If the flag is false and every physical name equals the logical name, the first stage is
+        one commit of metadata. Else the stage copies the files, also of an untracked table: it
+        copies the column chunks unchanged and writes a new footer with the logical names. A file
+        that already has these names and no dropped column is kept. Delta rewrites the files whose
+        bytes cannot be copied, and rewrites all files if `spark.sparkext.columnMapping.removal` is
+        `rewrite`.
 
         Args:
-            dry_run: Only return that.
-            exact: Count how many files are kept, copied and rewritten, by reading their footers in
-                a Spark job; else `num_files` is an upper bound.
-            until: `unmapped`: the mode, for readers that ignore column mapping. `readers`: the
-                feature out of the protocol, for readers of protocol version 1. `writers`: what it
-                and usage tracking leave behind as well. Delta then deletes history older than
-                `delta.dropFeatureTruncateHistory.retentionDuration` (24 hours); until there is
-                none of it left that stage is not reached, and the same call has to be made again.
-            progress: Called before, while and after each statement runs; None for silence.
+            dry_run: Return the stages, and change nothing.
+            exact: Count the files that are kept, copied and rewritten, by reading their footers in
+                a Spark job; without it, `num_files` is an upper bound.
+            until: The last stage. `unmapped` sets the mode to none, for readers that ignore column
+                mapping. `readers` drops the feature, for readers of protocol version 1. `writers`
+                also drops usage tracking and checkpoint protection: Delta deletes history older
+                than `delta.dropFeatureTruncateHistory.retentionDuration` (24 hours). While such
+                history exists, the stage is not reached, and the call has to be repeated.
+            progress: Called before, while and after each statement runs; None for no reports.
 
         Returns:
-            The three stages, with what each statement did in `done`. Those until `until` are
-            `reached`, but for one that waits for Delta's retention period: that one has its
-            `reasons`, and what is left of its `statements` was not run. Only a dry run returns
-            stages that are blocked.
+            The three stages; `done` has the result of each statement. Every stage up to `until` is
+            `reached`, except a stage that waits for Delta's retention period: it has `reasons`,
+            and the rest of its `statements` has not run. Only a dry run returns blocked stages.
 
         Raises:
-            ValueError: `until` is none of the three.
-            ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, where `progress` raised after the
-                first call for a statement. What the statement did stands.
+            ValueError: `until` is not a stage.
+            ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, if `progress` raised after the
+                first call for a statement. The result of the statement remains.
             CannotRemoveColumnMappingError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING, before
-                any statement is run, if one of the stages until `until` is blocked.
-            AnalysisException: Delta's refusals; USAGE_TRACKING_UNREADABLE_DATA_FILE. The table
-                then is as it was. After USAGE_TRACKING_FAILED_AFTER_COMMIT it has the result of
-                the statement.
+                any statement runs, if one of the stages up to `until` is blocked.
+            AnalysisException: Delta's refusals; USAGE_TRACKING_UNREADABLE_DATA_FILE. The table is
+                unchanged then. After USAGE_TRACKING_FAILED_AFTER_COMMIT the table has the result
+                of the statement.
 
         Source:
             RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
@@ -223,9 +241,11 @@ class UsageTracking:
             raise ValueError(f"Cannot remove column mapping until {until!r}: use one of {STAGES}.")
         with copying(self._spark):
             if dry_run:
-                return self._stages(exact=exact)
-            run = self._runner(progress, waiting=_WAITS_FOR_RETENTION_PERIOD).run
-            return remove(lambda: self._removing(exact=exact), run, until=until)
+                return self._table.stages(exact=exact)
+            runner = StatementRunner(
+                self._spark, self._table.row, progress, waiting=_WAITS_FOR_RETENTION_PERIOD
+            )
+            return remove(lambda: self._table.removal_state(exact=exact), runner.run, until=until)
 
     def align_names(
         self,
@@ -234,82 +254,38 @@ class UsageTracking:
         to_name_mode: bool = False,
         progress: Callable[[Progress], None] | None = shown,
     ) -> NameAlignment:
-        """Gives every column its own name in the files, and keeps column mapping.
+        """Makes every physical name equal to the logical name, and keeps column mapping.
 
-        The table removes column mapping as by `remove_column_mapping`, is tracked anew where its
-        flag is true or it was not tracked, and is mapped again: its flag is false then. Nothing is
-        done where all that is so already. Whatever ends the call, the next one goes on from where
-        the table is.
+        The method removes column mapping as `remove_column_mapping` does, tracks the table anew if
+        the flag is true or the table is untracked, and enables column mapping again. The flag is
+        false then. On an aligned table the method does nothing. If a call is interrupted, the next
+        call continues.
 
         Args:
-            dry_run: Only say what would be done.
-            to_name_mode: Let a table in mode `id` come back in mode `name`; there is no way back
-                to `id`.
+            dry_run: Return the statements, and run none.
+            to_name_mode: Allow a table in mode `id` to come back in mode `name`. Delta does not
+                change the mode back to `id`.
             progress: As in `remove_column_mapping`.
 
         Returns:
-            Where the table is, with the statements that were run, and those that are left.
+            The state of the table, with the statements that ran and the statements that remain.
 
         Raises:
-            NotMappedError: USAGE_TRACKING_NOT_MAPPED, where column mapping is off and no call was
+            NotMappedError: USAGE_TRACKING_NOT_MAPPED, if column mapping is off and no call was
                 interrupted.
             ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST, in mode `id` without `to_name_mode`.
-            CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES, where names or other
-                features keep column mapping on. Nothing is done then.
-            AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, where others undid a step.
+            CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES, if names or other features
+                block the removal of column mapping. The table is unchanged then.
+            AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if another writer undid a
+                step.
             ProgressFailedError: As `remove_column_mapping`.
             AnalysisException: As `remove_column_mapping`.
         """
-        # Then somebody else has done this step.
+        # Another writer dropped the feature already.
         passed_over = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}
         with copying(self._spark):
-            runner = self._runner(progress, passed_over=passed_over)
-            return align(self._aligning, runner.run, dry_run=dry_run, to_name_mode=to_name_mode)
-
-    def _runner(
-        self,
-        progress: Callable[[Progress], None] | None,
-        *,
-        waiting: Collection[str] = (),
-        passed_over: Collection[str] = (),
-    ) -> StatementRunner:
-        return StatementRunner(
-            self._spark, self._table, progress, waiting=waiting, passed_over=passed_over
-        )
-
-    def _removing(self, *, exact: bool) -> RemovalState:
-        # The version first: nothing that the stages show is older.
-        table = self._table()
-        return RemovalState(table["sqlName"], table["version"], self._stages(exact=exact))
-
-    def _aligning(self) -> AligningTable:
-        table = self._table()
-        shown = run(self._spark, f"SHOW TBLPROPERTIES {table['sqlName']}").collect()
-        properties = {row["key"]: row["value"] for row in shown}
-        aligning = properties.get(ALIGNING)
-        return AligningTable(
-            name=table["sqlName"],
-            version=table["version"],
-            mode=mode_of(properties),
-            flag=flag_of(table),
-            aligning=None if aligning is None else aligning_mode(aligning),
-            unmapped=self._stages(exact=False)[0],
-        )
-
-    def _stages(self, *, exact: bool) -> RemovalStages:
-        arguments = ("true",) if exact else ()
-        rows = self._of_table("column_mapping_removal", *arguments).collect()
-        stages = RemovalStages(of_row(RemovalStage, row) for row in rows)
-        told = tuple(step.stage for step in stages)
-        if told != STAGES:
-            # One that is missing would count as reached.
-            raise MalformedMessageError(
-                path="answer", problem=f"has not the stages {STAGES}: {told}"
+            runner = StatementRunner(
+                self._spark, self._table.row, progress, passed_over=passed_over
             )
-        return stages
-
-    def _of_table(self, function: str, *arguments: str) -> DataFrame:
-        return answer(self._spark, function, literal(self._name), *arguments)
-
-    def _table(self) -> Row:
-        return named_table(self._spark, literal(self._name))
+            read = self._table.aligning_table
+            return align(read, runner.run, dry_run=dry_run, to_name_mode=to_name_mode)

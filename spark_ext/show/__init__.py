@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people see of a result: tables as text and as HTML."""
+"""Renders results for people, as text and as HTML."""

@@ -1,81 +1,141 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows as a table for people: as text for a terminal, as HTML for a notebook.
+"""Renders a result for people: as text for a terminal, as HTML for a notebook.
 
-None is an empty cell, booleans are Delta's `true` and `false`, a tuple or list is its values with
-commas. What could move a terminal's cursor or break a line is escaped: names of columns may have
-any character.
+A result consists of parts: a title, facts, tables and lists of lines. None is an empty cell,
+booleans are Delta's `true` and `false`, and a tuple or list is its values with commas. A character
+that could move the cursor of a terminal or break a line is escaped, since names of columns may have
+any character; HTML is escaped besides.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Protocol
 
 
-def as_text(rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> str:
-    """Rows under the names of their columns, numbers to the right.
+class Part(Protocol):
+    """A part of a result."""
 
-    Returns:
-        The lines, without a line break at the end; the head alone without any row.
+    def text(self) -> str:
+        """Returns the lines, without a line break at the end."""
+
+    def html(self) -> str:
+        """Returns one or more HTML elements."""
+
+
+class Rendered:
+    """A result that prints as text and shows as HTML; both have the same parts, totals first."""
+
+    def _parts(self) -> Iterable[Part]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return as_text(self._parts())
+
+    def _repr_html_(self) -> str:
+        return "".join(part.html() for part in self._parts())
+
+
+def as_text(parts: Iterable[Part]) -> str:
+    """Returns the text of parts, with an empty line between two of them."""
+    return "\n\n".join(part.text() for part in parts)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A title, and lines below it.
 
     Example:
-        >>> print(as_text([("fare", 3), ("a b", None)], ["name", "version"]))
+        >>> print(Lines("left:", ["FIRST", "SECOND"]).text())
+        left:
+          FIRST
+          SECOND
+        >>> Lines("a < b").html()
+        '<p>a &lt; b</p>'
+    """
+
+    title: str
+    lines: Sequence[str] = ()
+
+    def text(self) -> str:
+        """Returns the title and the indented lines."""
+        return "\n".join([cell(self.title), *(f"  {cell(line)}" for line in self.lines)])
+
+    def html(self) -> str:
+        """Returns a paragraph and a list."""
+        items = "".join(f"<li>{_html(line)}</li>" for line in self.lines)
+        return f"<p>{_html(self.title)}</p>" + (f"<ul>{items}</ul>" if items else "")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Named values, a line each.
+
+    Example:
+        >>> print(Facts({"mode": "name", "tracked": True}).text())
+        mode:    name
+        tracked: true
+        >>> Facts({"tracked": True}).html()
+        '<table><tbody><tr><th>tracked</th><td>true</td></tr></tbody></table>'
+    """
+
+    values: Mapping[str, Any]
+
+    def text(self) -> str:
+        """Returns a line for each value."""
+        width = max(map(_width, self.values), default=0) + 1
+        lines = (
+            f"{_padded(f'{name}:', width)} {cell(known)}" for name, known in self.values.items()
+        )
+        return "\n".join(line.rstrip() for line in lines)
+
+    def html(self) -> str:
+        """Returns a table with a row for each value."""
+        rows = (
+            f"<tr><th>{_html(name)}</th><td>{_html(known)}</td></tr>"
+            for name, known in self.values.items()
+        )
+        return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under the names of their columns; a column of numbers is aligned to the right.
+
+    Example:
+        >>> table = Table(["name", "version"], [("fare", 3), ("a<b", None)])
+        >>> print(table.text())
         name  version
         ----  -------
         fare        3
-        a b
+        a<b
+        >>> Table(["name"], [("a<b",)]).html()
+        '<table><thead><tr><th>name</th></tr></thead><tbody><tr><td>a&lt;b</td></tr></tbody></table>'
     """
-    values = [tuple(row) for row in rows]
-    cells = [tuple(columns), *(tuple(map(cell, row)) for row in values)]
-    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    right = [_is_numeric(column) for column in zip(*values, strict=True)] or [False] * len(widths)
-    rule = tuple("-" * width for width in widths)
-    lines = [cells[0], rule, *cells[1:]]
-    return "\n".join(_line(line, widths, right) for line in lines)
 
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
 
-def as_html(rows: Iterable[Sequence[Any]], columns: Sequence[str]) -> str:
-    """Rows under the names of their columns as an HTML table, escaped.
+    def text(self) -> str:
+        """Returns the head, a rule and a line for each row."""
+        cells = [tuple(self.columns), *(tuple(map(cell, row)) for row in self.rows)]
+        widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+        right = [_is_numeric(row[number] for row in self.rows) for number in range(len(widths))]
+        rule = tuple("-" * width for width in widths)
+        return "\n".join(_line(line, widths, right) for line in (cells[0], rule, *cells[1:]))
 
-    Example:
-        >>> as_html([("a<b", 3)], ["name", "version"])
-        '<table><thead><tr><th>name</th><th>version</th></tr></thead><tbody><tr><td>a&lt;b</td><td>3</td></tr></tbody></table>'
-    """
-    head = _html_row(columns, "th")
-    body = "".join(_html_row(row, "td") for row in rows)
-    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
-
-
-def facts_as_text(facts: Mapping[str, Any]) -> str:
-    """What is known of one thing, a line each.
-
-    Example:
-        >>> print(facts_as_text({"mode": "name", "tracked": True}))
-        mode:    name
-        tracked: true
-    """
-    width = max((_width(name) for name in facts), default=0) + 1
-    lines = (_padded(f"{name}:", width) + " " + cell(value) for name, value in facts.items())
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def facts_as_html(facts: Mapping[str, Any]) -> str:
-    """What is known of one thing as an HTML table, escaped.
-
-    Example:
-        >>> facts_as_html({"tracked": True})
-        '<table><tbody><tr><th>tracked</th><td>true</td></tr></tbody></table>'
-    """
-    body = "".join(
-        f"<tr><th>{_html(name)}</th><td>{_html(value)}</td></tr>" for name, value in facts.items()
-    )
-    return f"<table><tbody>{body}</tbody></table>"
+    def html(self) -> str:
+        """Returns a table with a head."""
+        body = "".join(_html_row(row, "td") for row in self.rows)
+        head = _html_row(self.columns, "th")
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
 def cell(value: Any) -> str:
-    r"""A value as the text of a cell, which is one line.
+    r"""Returns the text of a value, which is one line.
 
     Example:
         >>> cell(("a\nb", None, False))
@@ -121,7 +181,7 @@ def _padded(text: str, width: int, *, to_the_right: bool = False) -> str:
 
 
 def _width(text: str) -> int:
-    """How many places a terminal takes for it."""
+    """Returns the number of columns that a terminal needs for a text."""
     return sum(map(_places, text))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other engines, each as a function from a table's path to its rows.
+"""Reads tables by other engines, each a function from the path of a table to its rows.
 
-Rows are dictionaries without nulls at any level: engines differ in whether a struct that is null
-is null or full of nulls.
+Rows are dictionaries without nulls at any level, because engines differ in how they return a null
+struct: as null, or as a struct of nulls.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def clickhouse(path: Path, where: str = "true") -> Rows:
         f"SELECT * FROM deltaLakeLocal('{path}') WHERE {where}"
         " SETTINGS output_format_json_quote_64bit_integers = 0"
     )
-    # It reads files below the working directory only.
+    # ClickHouse reads only files below the working directory.
     before = Path.cwd()
     os.chdir(path)
     try:
@@ -52,13 +52,13 @@ def clickhouse(path: Path, where: str = "true") -> Rows:
 
 
 def kernel(spark: SparkSession) -> Callable[[Path], Rows]:
-    """Delta Kernel Java, from the jars that delta-spark brings."""
+    """Reads by Delta Kernel Java, from the jars of delta-spark."""
     read = filtered_kernel(spark)
     return lambda path: read(path, None)
 
 
 def kernel_engine(spark: SparkSession) -> Any:
-    """What Kernel reads and writes files with."""
+    """Returns the engine by which Kernel reads and writes files."""
     jvm: Any = spark._jvm
     return jvm.io.delta.kernel.defaults.engine.DefaultEngine.create(
         jvm.org.apache.hadoop.conf.Configuration()
@@ -66,9 +66,9 @@ def kernel_engine(spark: SparkSession) -> Any:
 
 
 def filtered_kernel(spark: SparkSession) -> Callable[[Path, Filter | None], Rows]:
-    """The same with a filter, by which it leaves files out; of the rows that it reads, the rest.
+    """Reads by Delta Kernel Java with a filter that skips files, and filters the rows it reads.
 
-    Its columns name no element of an array and no value of a map: such a filter is for the rows.
+    The columns of the filter name no element of an array and no value of a map.
     """
     jvm: Any = spark._jvm
     engine = kernel_engine(spark)
@@ -126,7 +126,7 @@ def holds(where: Filter, row: Any) -> bool:
 
 
 def unwrapped(jvm: Any, results: Any) -> Any:
-    """The batches of a Parquet read; each comes with its file's name."""
+    """Returns the batches of a Parquet read, without the names of the files."""
     batches = [result.getData() for result in drained(results)]
     (only,) = batches
     return jvm.io.delta.kernel.internal.util.Utils.singletonCloseableIterator(only)
@@ -139,7 +139,7 @@ def drained(iterator: Any) -> Iterator[Any]:
 
 
 def kernel_row(row: Any, schema: Any) -> dict[str, Any]:
-    """A row by the names of the table: inside structs, a row knows the names of the files only."""
+    """Returns a row by logical names. Kernel names fields inside structs as the files do."""
     fields = [schema.at(index) for index in range(schema.length())]
     return {
         field.getName(): None
@@ -152,7 +152,7 @@ def kernel_row(row: Any, schema: Any) -> dict[str, Any]:
 
 
 def kernel_element(vector: Any, data_type: Any, index: int) -> Any:
-    """A value of a column vector, which holds the fields of a struct as further vectors."""
+    """Returns a value of a column vector, in which the fields of a struct are further vectors."""
     if vector.isNullAt(index):
         return None
     if kind(data_type) != "StructType":
@@ -165,7 +165,7 @@ def kernel_element(vector: Any, data_type: Any, index: int) -> Any:
 
 
 def kernel_value(holder: Any, data_type: Any, index: int) -> Any:
-    """A value that rows and column vectors have alike."""
+    """Returns a value that rows and column vectors contain alike."""
     if kind(data_type) == "ArrayType":
         array = holder.getArray(index)
         elements, element_type = array.getElements(), data_type.getElementType()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other engines with a filter that they may push down to files, each by the name of its function.
+"""Reads tables by other engines with filters that the engines may push down to files.
 
-As a script it runs in an environment that has the engine and nothing of ours:
-`python filtered.py duckdb PATH FILTERS` prints what comes of them, the whole table first.
+As a script, this file runs in an environment with one engine and without spark-ext:
+`python filtered.py duckdb PATH FILTERS` prints the answers, first that without a filter.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ STEP = re.compile(r"\['(?P<key>\w+)'\]|\[(?P<element>\d+)\]|(?P<field>\w+)")
 
 @dataclass(frozen=True)
 class Filter:
-    """A comparison of a column with a value; without one, whether the column is null.
+    """Compares a column with a value, or with null if the value is None.
 
     Args:
-        column: Or what is inside of one, as Spark has it: `s.town`, `points[0].x`,
+        column: A column or a part of one, as Spark writes it: `s.town`, `points[0].x`,
             `places['a'].town`.
     """
 
@@ -45,17 +45,17 @@ class Filter:
 
     @property
     def steps(self) -> list[tuple[str, str]]:
-        """The way to what is compared, each step with its kind: `field`, `element` or `key`."""
+        """Returns the steps to the compared value with their kinds: `field`, `element`, `key`."""
         found = STEP.finditer(self.column)
         return [(str(step.lastgroup), step[step.lastgroup or 0]) for step in found]
 
     @property
     def names(self) -> list[str]:
-        """The first of the steps, those that are fields."""
+        """Returns the names of the steps before the first element or key."""
         return [name for _, name in takewhile(lambda step: step[0] == "field", self.steps)]
 
     def sql_from_one(self, field: str = ".{}") -> str:
-        """For engines that count the elements of arrays from 1, or have fields in another way."""
+        """Returns SQL for engines that count elements from 1, or that write fields differently."""
         ways = {"field": field, "key": "['{}']"}
         (_, column), *inner = self.steps
         for kind, step in inner:
@@ -66,14 +66,14 @@ class Filter:
 def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
     import chdb
 
-    # See `test_clickhouse_and_the_fields_of_structs`.
+    # See `test_clickhouse_filters_fields_of_structs_as_listed`.
     columns = "id" if where else "*"
     condition = f"WHERE {where.sql_from_one()}" if where else ""
     options = ["output_format_json_quote_64bit_integers = 0", *([settings] if settings else [])]
     query = (
         f"SELECT {columns} FROM deltaLakeLocal('{path}') {condition} SETTINGS {', '.join(options)}"
     )
-    # It reads files below the working directory only.
+    # ClickHouse reads only files below the working directory.
     before = Path.cwd()
     os.chdir(path)
     try:
@@ -84,7 +84,7 @@ def clickhouse(path: Path, where: Filter | None, settings: str = "") -> Rows:
 
 
 def clickhouse_without_push_down(path: Path, where: Filter | None) -> Rows:
-    """As docs/other-engines.md has it."""
+    """Reads by ClickHouse with the setting of docs/other-engines.md."""
     settings = (
         "input_format_parquet_filter_push_down = 0, input_format_parquet_page_filter_push_down = 0"
     )
@@ -95,7 +95,7 @@ def deltalake_by_datafusion(path: Path, where: Filter | None) -> Rows:
     import pyarrow
     from deltalake import DeltaTable, QueryBuilder
 
-    # What it cannot read of other columns is no fault of the filter.
+    # Columns that the engine cannot read are not the subject of the filter.
     columns = "id" if where else "*"
     compared = where.sql_from_one(field="['{}']") if where else ""
     condition = f"WHERE {compared}" if where else ""
@@ -137,7 +137,7 @@ def polars_deltalake(path: Path, where: Filter | None) -> Rows:
 
 
 def of_polars(frame: Any, where: Filter | None) -> Rows:
-    """Which has a map as a list of structs of `key` and `value`."""
+    """Returns an expression of polars, in which a map is a list of structs of `key` and `value`."""
     import polars
 
     if where:
@@ -181,7 +181,7 @@ def duckdb(path: Path, where: Filter | None) -> Rows:
     import duckdb
     import duckdb_extension_delta
 
-    # It installs none from the net: the package has the one of its version.
+    # The package contains the extension of its version, so DuckDB installs none from the network.
     (extension,) = Path(duckdb_extension_delta.__path__[0]).rglob("*.duckdb_extension")
     connection = duckdb.connect()
     connection.execute(f"LOAD '{extension}'")
@@ -223,7 +223,7 @@ ENGINES: dict[str, Callable[[Path, Filter | None], Rows]] = {
     )
 }
 
-# Those that a checkout installs; the others are of the day.
+# The engines that a checkout installs. The other engines run in environments of the matrix.
 HERE = (
     "clickhouse",
     "clickhouse_without_push_down",
@@ -236,7 +236,7 @@ HERE = (
 def told(
     engine: Callable[[Path, Filter | None], Rows], path: Path, where: Filter | None
 ) -> Rows | str:
-    """What an engine reads, or that it refuses."""
+    """Returns the rows that an engine reads, or its refusal."""
     try:
         return engine(path, where)
     except Exception as refusal:
@@ -248,5 +248,5 @@ if __name__ == "__main__":
     asked = [None, *(Filter(*each) for each in json.loads(filters))]
     found = [told(ENGINES[name], Path(table), each) for each in asked]
     print(json.dumps(found), flush=True)
-    # Daft's threads may end after the interpreter, which then aborts.
+    # Threads of Daft may end after the interpreter, which then aborts.
     os._exit(0)

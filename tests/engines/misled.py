@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables with the flag true in whose files columns have names that are those of others now."""
+"""Makes tables whose files contain a column under the present name of another column."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Case:
-    """A table of two rows, in a file each: one from before the names changed, one from after.
+    """Describes a table of two files, one from before the names changed and one from after.
 
     Args:
-        steps: Values to insert, or what comes after ALTER TABLE.
-        filters: Each with the ids of its rows.
+        steps: Values to insert, or the rest of an ALTER TABLE statement.
+        filters: The filters, each with the ids of its rows.
     """
 
     columns: str

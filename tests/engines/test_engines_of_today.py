@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines that our environment has not, or not in these versions, each in one of its own.
+"""Runs engines or versions that our environment lacks, each in its own environment.
 
-docs/other-engines.md tells the results, under "Flag `true`".
+docs/other-engines.md contains the results, under "Flag `true`".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.support.golden_tables import STATES, placed
 
 pytestmark = pytest.mark.matrix
 
-# The newest of 2026-11. DuckDB's extension is a package of its own, up to DuckDB 1.5.
+# The newest versions in 2026-11. Up to DuckDB 1.5, the extension is a separate package.
 TODAY = {
     "daft": ("daft==0.7.26", "deltalake==1.6.6"),
     "duckdb": ("duckdb==1.5.5", "duckdb-extension-delta==1.5.5"),
@@ -33,17 +33,17 @@ TODAY = {
 }
 
 CLONES = ("cloned", "stale")
-# Files that have not the field of a struct fail it, on any table; whole tables it reads.
+# With a filter, the engine fails on files that lack a field of a struct, in any table.
 FAILS = {("daft", "nested"): ["s.city = 'X'", "s.city = 'Rome'", "s.city IS NULL"]}
-# The logs of clones name files by URLs.
+# The log of a clone names files by URLs.
 FAILS_GOLDEN = {
     **{(name, state): ["refused"] for name in ("daft", "duckdb", "sail") for state in CLONES},
-    # By names in mode `id` too.
+    # The engine finds columns by name in mode `id` too.
     ("duckdb", "flag_false_by_id"): ["rows"],
     ("polars_deltalake", "flag_false_by_id"): ["rows"],
-    # Whose files have no field ids.
+    # The files of these tables have no field ids.
     ("daft", "mapped_again"): ["refused"],
-    # It takes no map of a mapped table for one, whatever is asked for, where it reads a file.
+    # The engine fails on every map of a mapped table.
     ("daft", "nested"): [
         "rows",
         *(each.sql for each in FILTERS["nested"] if each != Filter("weekday")),
@@ -65,7 +65,7 @@ def engine(
 @pytest.mark.every_variant
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("properties", [(TRACKED, NAME_MODE), (NAME_MODE,)], ids=["ours", "plain"])
-def test_it_is_not_misled(
+def test_engine_is_not_misled(
     engine: tuple[str, Environment],
     table: Table,
     case: str,
@@ -80,7 +80,7 @@ def test_it_is_not_misled(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("state", STATES)
-def test_it_reads_golden_tables(
+def test_engine_reads_golden_tables(
     engine: tuple[str, Environment], tmp_path: Path, state: str
 ) -> None:
     case = Case("", (), STATES[state]["reads"]["rows"], FILTERS.get(state, {}))
@@ -91,7 +91,7 @@ def test_it_reads_golden_tables(
 
 
 def answers(engine: tuple[str, Environment], path: Path, case: Case) -> list[Rows | str]:
-    """What an engine makes of a table, and of the filters."""
+    """Returns the answers of an engine for a table and for the filters."""
     name, environment = engine
     asked = json.dumps([astuple(each) for each in case.filters])
     script = Path(filtered.__file__)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What engines make of tables with the flag true, with filters that they push down and without.
+"""Compares the answers of engines on tables with the flag true, with and without filters.
 
-docs/other-engines.md tells these results, under "Flag `true`".
+docs/other-engines.md contains the results, under "Flag `true`".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table
 Rows = list[dict[str, Any]]
 Engine = Callable[[Path, Filter | None], Rows]
 
-# What is wrong, of every table that an engine is wrong about: all rows, or those of a filter.
+# The known wrong answers by table: all rows, or the rows of a filter.
 WRONG = {
     "clickhouse": {
         "rename and add": ["city = 'X'", "city IS NULL"],
@@ -38,7 +38,7 @@ WRONG = {
     "polars": {case: ["refused"] for case in CASES},
     "kernel": {},
 }
-# Of a column that was added to any table, mapped or not: files from before it are left out.
+# On any table, a filter on an added column skips the files from before the column.
 ADDED = {
     case: {"deltalake_by_pyarrow": ["city IS NULL"]} for case in ("rename and add", "drop and add")
 }
@@ -56,7 +56,7 @@ def case(request: pytest.FixtureRequest) -> str:
 
 
 def wrong(engine: Engine, path: Path, case: Case) -> list[str]:
-    """What an engine reads otherwise than Delta."""
+    """Returns the answers of an engine that differ from those of Delta."""
     found = [told(engine, path, each) for each in (None, *case.filters)]
     return judged(found, case)
 
@@ -76,7 +76,7 @@ def judged(found: list[Rows | str], case: Case) -> list[str]:
     ]
 
 
-def test_what_engines_make_of_names_that_mislead(
+def test_engines_answer_as_listed_when_names_mislead(
     table: Table, readers: dict[str, Engine], case: str
 ) -> None:
     made = CASES[case].make(table, TRACKED, NAME_MODE)
@@ -87,7 +87,7 @@ def test_what_engines_make_of_names_that_mislead(
     assert found == {name: WRONG[name].get(case, []) for name in found}
 
 
-def test_delta_itself_is_not_misled(table: Table, case: str) -> None:
+def test_delta_is_not_misled(table: Table, case: str) -> None:
     made = CASES[case].make(table, TRACKED, NAME_MODE)
 
     for where, ids in CASES[case].filters.items():
@@ -95,7 +95,7 @@ def test_delta_itself_is_not_misled(table: Table, case: str) -> None:
         assert [row.id for row in kept.collect()] == ids, where
 
 
-def test_nobody_is_misled_once_the_names_are_aligned(
+def test_engines_are_not_misled_after_names_are_aligned(
     table: Table, readers: dict[str, Engine], case: str
 ) -> None:
     made = CASES[case].make(table, TRACKED, NAME_MODE)
@@ -121,7 +121,7 @@ def test_pyarrow_misses_nulls_of_an_added_column_without_column_mapping_too(
 
 
 @pytest.mark.matrix
-def test_clickhouse_and_the_fields_of_structs(table: Table) -> None:
+def test_clickhouse_filters_fields_of_structs_as_listed(table: Table) -> None:
     made = CASES["nested"].make(table, TRACKED, NAME_MODE)
 
     def read(where: str) -> Rows:
@@ -129,11 +129,11 @@ def test_clickhouse_and_the_fields_of_structs(table: Table) -> None:
 
     with pytest.raises(RuntimeError, match="NOT_FOUND_COLUMN"):
         read("s.town = 'Rome'")
-    assert read("s.city = 'Rome'") == [{"id": 1, "s": {"town": "Rome"}}]  # whose city is null
+    assert read("s.city = 'Rome'") == [{"id": 1, "s": {"town": "Rome"}}]  # its city is null
 
 
 @pytest.mark.matrix
-def test_deltas_own_names_do_not_mislead_clickhouse(
+def test_uuid_names_do_not_mislead_clickhouse(
     table: Table, readers: dict[str, Engine], case: str
 ) -> None:
     made = CASES[case].make(table, NAME_MODE)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which engines are right readers of the golden tables, and what the others make of them.
+"""Compares the answers of engines on the golden tables with the right answers.
 
-docs/other-engines.md tells where each is wrong, and docs/for-engines.md what a writer must not do.
+docs/other-engines.md lists the wrong answers. docs/for-engines.md lists what a writer must not do.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from tests.support.table_log import FEATURE, FLAG
 
 Reader = Callable[[Path, Filter | None], Rows]
 
-# The renamed field of a map under the name of a later one.
+# The engine reads the renamed field of a map under the name of a later field.
 BY_NAMES = [
     {"id": 1, "weekday": "mon", "points": [{"x": 1}], "places": {"a": {"city": "Rome"}}},
     {"id": 2, "weekday": "tue", "points": [{"x": 3, "z": 4}], "places": {"b": {"city": "Oslo"}}},
 ]
 BY_NAMES_OF_FILES: Rows = [{"id": 1, "city": "Rome"}, {"id": 2}]
-# Instead of the right rows: others, or an error. The logs of clones name files by URLs.
+# The answers instead of the right rows: other rows, or an error. The log of a clone names files
+# by URLs.
 WRONG: dict[str, dict[str, Rows | str]] = {
     "clickhouse": {
         "cloned": "RuntimeError",
@@ -39,7 +40,7 @@ WRONG: dict[str, dict[str, Rows | str]] = {
         "nested": BY_NAMES,
         "stale": "RuntimeError",
     },
-    # By names in mode `id` too.
+    # The engine finds columns by name in mode `id` too.
     "deltalake_by_datafusion": {"flag_false_by_id": BY_NAMES_OF_FILES, "nested": "ArrowInvalid"},
     "deltalake_by_pyarrow": {
         "broken_flag_missing": [{"id": 1}],
@@ -61,7 +62,7 @@ FILTERS = {
     for name, state in STATES.items()
     if "filters" in state["reads"]
 }
-# By the names that fields of maps have in files, as without a filter.
+# The engine returns fields of maps under their physical names, as without a filter.
 BY_NAMES_OF_MAPS: dict[str, list[int] | str] = {
     "places['a'].town = 'Rome'": [],
     "places['a'].city = 'Rome'": [1],
@@ -69,7 +70,7 @@ BY_NAMES_OF_MAPS: dict[str, list[int] | str] = {
     "places['b'].town = 'Oslo'": [],
     "places['b'].city = 'Bergen'": [],
 }
-# Instead of the right ones: the ids of other rows, or an error.
+# The answers instead of the right ids: the ids of other rows, or an error.
 WRONG_FILTERS: dict[str, dict[str, dict[str, list[int] | str]]] = {
     "clickhouse": {
         "flag_true": {"city = 'Bergen'": [], "city IS NULL": []},
@@ -109,7 +110,7 @@ def readers(spark: SparkSession) -> dict[str, Reader]:
     return {**{name: ENGINES[name] for name in HERE}, "kernel": engines.filtered_kernel(spark)}
 
 
-def test_engines_read_the_rows_but_for_those_that_are_known_to_be_wrong(
+def test_engines_read_the_rows_except_known_wrong_answers(
     golden: Path, readers: dict[str, Reader]
 ) -> None:
     found: dict[str, dict[str, Rows | str]] = {name: {} for name in readers}
@@ -128,7 +129,7 @@ def test_engines_read_the_rows_but_for_those_that_are_known_to_be_wrong(
     }
 
 
-def test_engines_filter_rightly_but_for_those_that_are_known_not_to(
+def test_engines_filter_the_rows_except_known_wrong_answers(
     golden: Path, readers: dict[str, Reader]
 ) -> None:
     found: dict[str, dict[str, dict[str, list[int] | str]]] = {name: {} for name in readers}
@@ -147,7 +148,7 @@ def test_engines_filter_rightly_but_for_those_that_are_known_not_to(
 
 
 def append(table: Path) -> None:
-    """By deltalake, a row of nulls but for its id."""
+    """Appends a row by deltalake, in which only the id is not null."""
     schema = pyarrow.schema(DeltaTable(str(table)).schema().to_arrow())
     row = pyarrow.Table.from_pylist([{"id": 9}], schema)
     write_deltalake(str(table), row, mode="append")
@@ -155,9 +156,9 @@ def append(table: Path) -> None:
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.every_variant
-def test_deltalake_writes_no_table_that_lists_the_feature(golden: Path, name: str) -> None:
+def test_deltalake_refuses_to_write_a_table_with_the_feature(golden: Path, name: str) -> None:
     before = seen(golden / name)
-    if name == "stale":  # which lists it no more
+    if name == "stale":  # this table no longer lists the feature
         append(golden / name)
         assert seen(golden / name)["properties"] == before["properties"]
         return
@@ -168,8 +169,8 @@ def test_deltalake_writes_no_table_that_lists_the_feature(golden: Path, name: st
     assert seen(golden / name) == before
 
 
-# What deltalake and Kernel would do with the feature in their lists, and nothing else: the feature
-# is taken out of the log instead.
+# The tests below remove the feature from the log. They show what deltalake and Kernel would do if
+# they only added the feature to their lists.
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def forget_feature(table: Path) -> None:
     assert FEATURE not in seen(table)["protocol"]["writerFeatures"]
 
 
-def test_with_the_feature_in_its_list_deltalake_would_append_rightly(listed: Path) -> None:
+def test_deltalake_would_append_rightly_if_it_knew_the_feature(listed: Path) -> None:
     before = seen(listed)
 
     append(listed)
@@ -206,7 +207,7 @@ def overwrite_schema(table: DeltaTable) -> None:
 
 @pytest.mark.parametrize("change", [add_column, merge_schema, overwrite_schema])
 @pytest.mark.every_variant
-def test_with_the_feature_in_its_list_deltalake_would_change_no_schema(
+def test_deltalake_would_change_no_schema_if_it_knew_the_feature(
     listed: Path, change: Callable[[DeltaTable], None]
 ) -> None:
     before = seen(listed)
@@ -217,13 +218,13 @@ def test_with_the_feature_in_its_list_deltalake_would_change_no_schema(
     assert seen(listed) == before
 
 
-def test_with_the_feature_in_its_list_deltalake_would_bring_a_false_flag_back(listed: Path) -> None:
+def test_deltalake_would_restore_a_false_flag_if_it_knew_the_feature(listed: Path) -> None:
     DeltaTable(str(listed)).restore(1)
 
     assert seen(listed)["properties"]["hasDroppedOrRenamed"] == "false"
 
 
-def test_with_the_feature_in_its_list_deltalake_would_let_users_set_the_flag(listed: Path) -> None:
+def test_deltalake_would_let_users_set_the_flag_if_it_knew_the_feature(listed: Path) -> None:
     properties = {FLAG: "false"}
 
     DeltaTable(str(listed)).alter.set_table_properties(properties, raise_if_not_exists=False)
@@ -232,7 +233,7 @@ def test_with_the_feature_in_its_list_deltalake_would_let_users_set_the_flag(lis
 
 
 def change_by_kernel(spark: SparkSession, path: Path, change: Callable[[Any], Any]) -> None:
-    """Commits the schema that comes of the table's, as a connector on Kernel would."""
+    """Commits a changed schema, as a connector on Kernel would."""
     jvm: Any = spark._jvm
     kernel = jvm.io.delta.kernel
     engine = engines.kernel_engine(spark)
@@ -243,7 +244,9 @@ def change_by_kernel(spark: SparkSession, path: Path, change: Callable[[Any], An
     transaction.commit(engine, kernel.utils.CloseableIterable.emptyIterable())
 
 
-def test_kernel_changes_no_table_that_lists_the_feature(spark: SparkSession, golden: Path) -> None:
+def test_kernel_refuses_to_change_a_table_with_the_feature(
+    spark: SparkSession, golden: Path
+) -> None:
     before = seen(golden / "flag_true")
 
     with pytest.raises(Py4JJavaError, match=FEATURE):
@@ -252,7 +255,7 @@ def test_kernel_changes_no_table_that_lists_the_feature(spark: SparkSession, gol
     assert seen(golden / "flag_true") == before
 
 
-def test_with_the_feature_in_its_list_kernel_would_bring_dropped_values_back(
+def test_kernel_would_restore_dropped_values_if_it_knew_the_feature(
     spark: SparkSession, listed: Path
 ) -> None:
     change_by_kernel(spark, listed, lambda schema: with_note(spark, schema))
@@ -267,7 +270,7 @@ def test_with_the_feature_in_its_list_kernel_would_bring_dropped_values_back(
     assert after["rows"][0] == {"id": 1, "town": "Rome", "note": "x"}
 
 
-def test_with_the_feature_in_its_list_kernel_would_drop_columns_behind_the_flag(
+def test_kernel_would_drop_columns_without_the_flag_if_it_knew_the_feature(
     spark: SparkSession, golden: Path
 ) -> None:
     table = golden / "flag_false"
@@ -280,7 +283,7 @@ def test_with_the_feature_in_its_list_kernel_would_drop_columns_behind_the_flag(
     assert after["properties"]["hasDroppedOrRenamed"] == "false"
 
 
-def test_with_the_feature_in_its_list_kernel_would_lose_the_flag_by_replace(
+def test_kernel_would_lose_the_flag_at_replace_if_it_knew_the_feature(
     spark: SparkSession, golden: Path
 ) -> None:
     table = golden / "flag_false"

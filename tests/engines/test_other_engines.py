@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other engines read a tracked table, and read and write it after each stage from mapping."""
+"""Holds how other engines read and write a tracked table after each removal stage."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def append(path: Path) -> None:
     write_deltalake(str(path), more, mode="append")
 
 
-# Refusals, so that the promises below mean something.
+# Refusals. Without them, the answers below would prove nothing.
 
 
 def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader]) -> None:
@@ -92,7 +92,9 @@ def test_polars_refuses_a_mapped_table(tracked: Table, readers: dict[str, Reader
 
 
 @pytest.mark.parametrize("until", [None, "unmapped", "readers"])
-def test_no_other_engine_writes_before_the_last_exit(tracked: Table, until: Until | None) -> None:
+def test_other_engines_refuse_to_write_before_the_last_removal_stage(
+    tracked: Table, until: Until | None
+) -> None:
     if until:
         remove_mapping(tracked, until)
 
@@ -100,7 +102,7 @@ def test_no_other_engine_writes_before_the_last_exit(tracked: Table, until: Unti
         append(tracked.path)
 
 
-def test_deltas_own_names_hide_values_from_other_readers(
+def test_uuid_names_hide_values_from_other_readers(
     table: Table, readers: dict[str, Reader]
 ) -> None:
     table.create(COLUMNS, NAME_MODE)
@@ -114,7 +116,7 @@ def test_deltas_own_names_hide_values_from_other_readers(
     }
 
 
-def test_deltalake_takes_the_fields_of_structs_in_maps_by_their_position(table: Table) -> None:
+def test_deltalake_reads_fields_of_structs_in_maps_by_position(table: Table) -> None:
     table.create("m MAP<STRING, STRUCT<l: ARRAY<STRUCT<old: INT>>>>", NAME_MODE)
     table.insert("(map('k', named_struct('l', array(named_struct('old', 5)))))")
     table.alter("ADD COLUMN m.value.l.element.new INT")
@@ -124,20 +126,16 @@ def test_deltalake_takes_the_fields_of_structs_in_maps_by_their_position(table: 
     assert engines.deltalake_by_datafusion(table.path) == [{"m": [("k", {"l": [{"new": 5}]})]}]
 
 
-# Values, at each step of the way.
+# Values after each removal stage.
 
 
-def test_a_tracked_table_is_read_as_it_was_written(
-    tracked: Table, readers: dict[str, Reader]
-) -> None:
+def test_tracked_table_is_read_as_written(tracked: Table, readers: dict[str, Reader]) -> None:
     found = read_by(readers, tracked.path, but="polars")
 
     assert found == dict.fromkeys(found, ROWS)
 
 
-def test_an_unmapped_table_is_read_as_it_was_written(
-    tracked: Table, readers: dict[str, Reader]
-) -> None:
+def test_unmapped_table_is_read_as_written(tracked: Table, readers: dict[str, Reader]) -> None:
     assert remove_mapping(tracked, "unmapped") == [True, False, False]
 
     found = read_by(readers, tracked.path, but="polars")
@@ -145,7 +143,7 @@ def test_an_unmapped_table_is_read_as_it_was_written(
     assert found == dict.fromkeys(found, ROWS)
 
 
-def test_a_table_of_reader_version_1_is_read_by_everyone(
+def test_table_of_reader_version_1_is_read_by_every_engine(
     tracked: Table, readers: dict[str, Reader]
 ) -> None:
     assert remove_mapping(tracked, "readers") == [True, True, False]
@@ -153,7 +151,7 @@ def test_a_table_of_reader_version_1_is_read_by_everyone(
     assert read_by(readers, tracked.path) == dict.fromkeys(readers, ROWS)
 
 
-def test_a_table_that_is_out_is_written_by_others_and_read_by_everyone(
+def test_table_after_the_last_removal_stage_is_read_and_written_by_every_engine(
     tracked: Table, readers: dict[str, Reader]
 ) -> None:
     remove_features(tracked)
@@ -166,15 +164,15 @@ def test_a_table_that_is_out_is_written_by_others_and_read_by_everyone(
     assert found == dict.fromkeys(found, rows)
     assert len(tracked.rows()) == 3
     if is_partitioned:
-        # Delta names the folders of a mapped table at random, others name them `id=3`. polars
-        # 2.1.0 refuses a table that has both, unless it reads through pyarrow.
+        # Delta gives the folders of a mapped table random names. Other writers call them `id=3`.
+        # polars 2.1.0 refuses a table with both, unless it reads through pyarrow.
         with pytest.raises(ShapeError):
             engines.polars_(tracked.path)
         assert engines.polars_(tracked.path, use_pyarrow=True) == rows
 
 
 @pytest.mark.matrix
-def test_a_renamed_table_is_read_by_everyone_after_its_rewrite(
+def test_table_with_a_renamed_column_is_read_by_every_engine_after_removal(
     table: Table, readers: dict[str, Reader]
 ) -> None:
     table.create_tracked("a INT, b STRING")

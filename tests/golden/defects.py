@@ -79,7 +79,7 @@ def flag_without_feature(workshop: Workshop, name: str) -> Path:
 
 
 @defect
-def name_of_another(workshop: Workshop, name: str) -> Path:
+def misleading_name(workshop: Workshop, name: str) -> Path:
     """What is no defect of the table, but others may read it as one."""
     path = workshop.place(name)
     for statement in (
@@ -93,14 +93,14 @@ def name_of_another(workshop: Workshop, name: str) -> Path:
 
 
 @defect
-def name_of_another__dropped(workshop: Workshop, name: str) -> Path:
+def misleading_name__dropped(workshop: Workshop, name: str) -> Path:
     path = workshop.copy("dropped", name)
     workshop.spark.sql(f"ALTER TABLE delta.`{path}` ADD COLUMN b STRING")
     return path
 
 
 @defect
-def mapping_keys_left(workshop: Workshop, name: str) -> Path:
+def mapping_keys_remain(workshop: Workshop, name: str) -> Path:
     # Delta knows the statement that removes column mapping by the value `none` in small letters.
     table = f"delta.`{workshop.place(name)}`"
     for statement in (
@@ -185,17 +185,17 @@ def log_without_commits(table: Path) -> None:
 
 
 @on_copy("tracked")
-def commit_torn(table: Path) -> None:
+def commit_truncated(table: Path) -> None:
     tear(table, 1)
 
 
 @on_copy("tracked")
-def commit_torn__within_what_it_begins_with(table: Path) -> None:
+def commit_truncated__within_what_it_begins_with(table: Path) -> None:
     tear(table, 0)
 
 
 @on_copy("checkpointed")
-def hinted_checkpoint_missing(table: Path) -> None:
+def last_checkpoint_missing(table: Path) -> None:
     for file in checkpoints(table):
         file.unlink()
 
@@ -288,7 +288,7 @@ def feature_without_flag(table: Path) -> None:
 
 
 @on_copy("tracked")
-def flag_no_boolean(table: Path) -> None:
+def flag_not_boolean(table: Path) -> None:
     commit_properties(table, hasDroppedOrRenamed="maybe")
 
 
@@ -332,7 +332,7 @@ def column_without_mapping(table: Path) -> None:
 
 
 @on_copy("dropped")
-def max_column_id_went_down(table: Path) -> None:
+def max_column_id_decreased(table: Path) -> None:
     commit_properties(table, maxColumnId="2")
 
 

@@ -53,7 +53,7 @@ ODD_FILES = (
     "statistics_",
     "flag_without_feature",
     "log_without_",
-    "commit_torn",
+    "commit_truncated",
 )
 
 
@@ -101,7 +101,7 @@ def _without_order(value: Any) -> Any:
 
 
 def test_every_check_has_a_defect() -> None:
-    assert {check_of(name) for name in DEFECTS} == {check.__name__ for check in CHECKS}
+    assert {check_of(name) for name in DEFECTS} == {check.name for check in CHECKS}
 
 
 def test_a_finding_says_where_and_what_to_do(workshop: Workshop) -> None:

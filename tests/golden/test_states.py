@@ -92,7 +92,7 @@ def test_the_audit_finds_what_is_broken_and_nothing_else(golden: Path, name: str
     found = {finding.check for finding in findings(golden / name)}
 
     assert found - HARMLESS == set(STATES[name].get("findings", []))
-    assert found <= {check.__name__ for check in CHECKS}
+    assert found <= {check.name for check in CHECKS}
 
 
 @pytest.mark.matrix  # half of the time of all that is here

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns for the random histories: questions about them, changes of them, and new ones."""
+"""Draws columns for the random histories, and changes of columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.histories.reference_model import (
     walk,
 )
 
-# Few, so that names come back after a drop or rename, also in the other letter case.
+# The names are few, so that a dropped name comes back, also in the other letter case.
 NAMES = ["a", "b", "c", "A", "B", "é", "É", "d"]
 NAMES_WITH_MAPPING = [*NAMES, "x y"]
 MOST_COLUMNS, MOST_FIELDS, MOST_DEPTH = 5, 3, 2
@@ -48,7 +48,7 @@ def free_names(taken: Columns, mode: str) -> list[str]:
 
 
 def places(columns: Columns) -> list[tuple[str, ...]]:
-    """Where a column can be added, as paths of parents."""
+    """Returns the paths of parents to which a column can be added."""
     structs = [
         inside(path, column)
         for path, column in walk(columns)
@@ -66,17 +66,17 @@ def has_place(state: State) -> bool:
 
 
 def droppable(columns: Columns) -> list[tuple[str, ...]]:
-    """Delta refuses to drop the last column, and the last field of a struct."""
+    """Returns the columns that can be dropped: not the last one of a table or struct."""
     return [path for path, _ in walk(columns) if len(siblings(columns, path[:-1])) > 1]
 
 
 def movable(columns: Columns) -> list[tuple[str, ...]]:
-    """What has a sibling before it."""
+    """Returns the columns that have a sibling before them."""
     return [path for path, c in walk(columns) if siblings(columns, path[:-1])[0].key != c.key]
 
 
 def has_unmappable_name(columns: Columns) -> bool:
-    """Whether Delta allows the columns only with column mapping."""
+    """Returns whether Delta allows the columns only with column mapping."""
     return any(" " in column.name for _, column in walk(columns))
 
 
@@ -85,7 +85,7 @@ def is_key(column: Column, row: Any) -> bool:
 
 
 def lost_whole_struct(columns: Columns, row: Any) -> bool:
-    """Whether none of the fields that a struct has now was there when the row was written."""
+    """Returns whether the row is older than every field of one of the structs."""
     return any(
         column.fields and not any(leaf.key in row for leaf in leaves(column.fields))
         for _, column in walk(columns)
@@ -112,7 +112,7 @@ def moved_first(name: str) -> Callable[[Columns], Columns]:
 
 
 def fresh(column: Column) -> Column:
-    """A column that looks the same and has no past."""
+    """Returns a new column of the same name and type."""
     return Column(column.name, column.kind, tuple(map(fresh, column.fields)))
 
 
@@ -139,7 +139,7 @@ def draw_columns(data: Any, mode: str) -> Columns:
 
 
 def draw_evolution(data: Any, state: State) -> tuple[Columns, Columns]:
-    """Some of the columns and perhaps a new one at each place; then all columns after it."""
+    """Draws some columns with new ones, and returns them and all columns after the merge."""
     columns = state.columns
     given = [c for c in columns if data.draw(st.booleans(), label=f"with {c.name}")]
     parents = [p for p in places(columns) if not p or p[0] in {c.name for c in given}]
@@ -153,7 +153,7 @@ def draw_evolution(data: Any, state: State) -> tuple[Columns, Columns]:
 
 
 def draw_successor(data: Any, columns: Columns, mode: str) -> Columns:
-    """What an overwrite brings: the same columns, fewer, more, or of another case or type."""
+    """Draws the columns of an overwrite: the same, fewer, more, or of another case or type."""
     successor: Columns = ()
     for column in map(fresh, columns):
         change = data.draw(st.sampled_from(["same", "same", "gone", "case", "type", "field case"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random histories on real tables, each step compared with the reference model."""
+"""Runs random histories on real tables, and compares each step with the reference model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.support.delta_table import TRACKED
 from tests.support.table_log import TableLog
 
 MODES = {mode: f"'delta.columnMapping.mode' = '{mode}'" for mode in ("none", "name", "id")}
-# What changes how files are written, and must change nothing else.
+# Properties that change how files are written, and must change nothing else.
 FILE_PROPERTIES = [
     "'delta.enableDeletionVectors' = 'true'",
     "'delta.enableRowTracking' = 'true'",
@@ -46,9 +46,9 @@ data = st.data()
 
 
 class TableHistories(TableSteps, RuleBasedStateMachine):
-    """Statements on a few tables, of which some are clones of others."""
+    """Runs statements on a few tables, some of which are clones of others."""
 
-    # What there is to choose from.
+    # Choices.
 
     def _choose(self, data: Any, what: Callable[[State], object] = bool) -> TableUnderTest:
         return data.draw(st.sampled_from([t for t in reversed(self.tables) if what(t.state)]))
@@ -135,7 +135,7 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
         table = self._choose(data, has_place)
         columns, added = table.state.columns, []
         for _ in range(data.draw(st.integers(1, 2), label="how many")):
-            # Delta resolves both before it adds the first.
+            # Delta resolves both columns before it adds the first.
             parents = [p for p in places(columns) if p in places(table.state.columns)]
             if not parents:
                 break
@@ -243,7 +243,7 @@ class TableHistories(TableSteps, RuleBasedStateMachine):
 
     @rule(data=data)
     def optimize(self, data: Any) -> None:
-        """Makes no commit where there is nothing to do."""
+        """Runs OPTIMIZE, which commits only if it changes a file."""
         table = self._choose(data)
         self._sql(f"OPTIMIZE {table.name}")
         if TableLog(table.path).version == len(table.versions):
@@ -370,12 +370,12 @@ def histories(world: World) -> type[TableHistories]:
 
 
 def is_unused(state: State) -> bool:
-    """Whether column mapping can be switched off: the state that a wrong flag would betray."""
+    """Returns whether the flag of a mapped table is false, the state that a wrong rule harms."""
     return state.is_tracked and state.is_mapped and state.flag is False
 
 
 def keys(state: State) -> list[tuple[Column, object]]:
-    """Columns and values by which rows can be found."""
+    """Returns columns and values by which a statement can select rows."""
     return [(c, row[c.key]) for c in state.columns for row in state.rows if is_key(c, row)]
 
 

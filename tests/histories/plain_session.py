@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark session without us, in a process of its own, that reads tables when asked.
+"""Runs a Spark session without spark-ext in a separate process, which runs SQL on request.
 
-Reads one JSON command a line from standard input and answers with one JSON line.
+The process reads one JSON command per line from standard input and answers with one JSON line.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tests.support.sessions import JAVA_OPTIONS, small_session, with_one_driver
 
 
 def short_session(folder: Path) -> SparkSession.Builder:
-    """A session for a few histories."""
+    """Returns a session for a few histories."""
     return with_one_driver(small_session(SparkSession.builder, folder))
 
 
 def lasting_session(folder: Path) -> SparkSession.Builder:
-    """A session for thousands of statements; with less memory a tenth of the time goes to GC."""
+    """Returns a session for thousands of statements, with the memory that they need."""
     builder = short_session(folder)
     builder.config(JAVA_OPTIONS, "-XX:+UseSerialGC")
     return builder.config("spark.driver.memory", "3g")
@@ -39,7 +39,7 @@ def answer(spark: SparkSession, command: dict[str, str]) -> Any:
 
 
 if __name__ == "__main__":
-    # Spark prints to standard output; answers go to a copy of it that only we know.
+    # Spark prints to standard output, so the answers go to a copy of that descriptor.
     answers = sys.stdout
     sys.stdout = sys.stderr
     kind = {"short": short_session, "lasting": lasting_session}[sys.argv[2]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The readers that must agree on every row: Spark with us, Spark without us, and deltalake."""
+"""Reads tables by Spark with spark-ext, by Spark without it, and by deltalake."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 class Content(NamedTuple):
-    """What a reader saw: column names in order, and rows in any order, without nulls."""
+    """Contains the answer of a reader: column names in order, and sorted rows without nulls."""
 
     columns: list[str]
     rows: list[Any]
 
 
 class PlainSpark:
-    """A session without us, in a process of its own."""
+    """Controls a session without spark-ext in a separate process."""
 
     def __init__(self, folder: Path, *, lasting: bool = False) -> None:
         self._asked = False
@@ -45,7 +45,7 @@ class PlainSpark:
         self._questions, self._answers = self._process.stdin, self._process.stdout
 
     def ask(self, sql: str) -> None:
-        if self._asked:  # by a step that failed before it took the answer
+        if self._asked:  # a step failed before it read the answer
             self._reply()
         self._asked = True
         self._questions.write(json.dumps({"sql": sql}) + "\n")
@@ -78,9 +78,9 @@ def content(columns: list[str], rows: list[dict[str, Any]]) -> Content:
 
 
 def without_nulls(value: Any) -> Any:
-    """The value, nulls left out at every level; None where nothing is left.
+    """Returns the value without nulls at every level, or None if nothing remains.
 
-    Readers differ in whether a struct of which a file has no field is null or full of nulls.
+    If a file contains no field of a struct, readers return null or a struct of nulls.
     """
     if isinstance(value, dict):
         found = {name: without_nulls(child) for name, child in value.items()}

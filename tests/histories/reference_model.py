@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table must be after each statement: a model of feature, flag, mode, names, ids and rows.
+"""Models a table after each statement: feature, flag, mode, names, ids and rows.
 
-Written from the RFC and from Delta's behaviour; it shares no code with `spark_ext`.
+The model follows the RFC and Delta's behaviour, and shares no code with `spark_ext`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 UUID = "col-<uuid>"
-# What stands between a column and its fields in a path.
+# By kind, the parts of a path between a column and its fields.
 INSIDE = {"STRUCT": (), "ARRAY": ("element",), "MAP": ("value",)}
 Path = tuple[str, ...]
 Row = Mapping[int, object]
@@ -20,7 +20,7 @@ Row = Mapping[int, object]
 
 @dataclass(frozen=True)
 class Column:
-    """A column at any level. `key` says which column it is, for the values, whatever its name."""
+    """A column at any level. `key` identifies the column in rows and never changes."""
 
     name: str
     kind: str  # INT, STRING, STRUCT, or ARRAY or MAP of structs
@@ -31,7 +31,7 @@ class Column:
 
     @property
     def shape(self) -> object:
-        """The type, names of fields included."""
+        """Returns the type, including the names of fields."""
         return self.kind, tuple((child.name, child.shape) for child in self.fields)
 
 
@@ -41,7 +41,7 @@ Columns = tuple[Column, ...]
 def walk(
     columns: Columns, prefix: Path = (), *, physical: bool = False
 ) -> Iterator[tuple[Path, Column]]:
-    """Every column with its path, parents first."""
+    """Returns every column with its path, parents first."""
     for column in columns:
         path = (*prefix, str(column.physical) if physical else column.name)
         yield path, column
@@ -49,7 +49,7 @@ def walk(
 
 
 def inside(path: Path, column: Column) -> Path:
-    """The path of a column's fields without their names."""
+    """Returns the path of a column's fields without their names."""
     return (*path, *INSIDE.get(column.kind, ()))
 
 
@@ -58,7 +58,7 @@ def leaves(columns: Columns) -> list[Column]:
 
 
 def mapped(columns: Columns, change: Callable[[Path, Column], Column], path: Path = ()) -> Columns:
-    """The tree with every column changed, parents first."""
+    """Returns the columns with every column changed, parents first."""
     result = []
     for column in columns:
         own = (*path, column.name)
@@ -80,7 +80,7 @@ def edited(columns: Columns, parent: Path, change: Callable[[Columns], Columns])
 
 @dataclass(frozen=True)
 class State:
-    """One version of a table. Each method is a statement, and returns the version it makes."""
+    """Contains one version of a table. Each public method is a statement, and returns a version."""
 
     columns: Columns
     mode: str  # none, name or id
@@ -97,12 +97,12 @@ class State:
         return replace(self, flag=False if self.is_tracked else None)._assigned()
 
     def tracking_enabled(self) -> State:
-        # RFC: true on a table with column mapping. Once true it is true, also as a stale copy.
+        # RFC: the flag is true on a table with column mapping. A stale true flag is kept.
         flag = self.is_mapped or self.flag is True
         return self if self.is_tracked else replace(self, is_tracked=True, flag=flag)
 
     def mapping_enabled(self) -> State:
-        # RFC: the names that the columns have in the files.
+        # RFC: the physical names are the names in the files.
         named = mapped(self.columns, lambda _, column: replace(column, physical=column.name))
         return replace(self, mode="name", columns=named)._assigned(after=self)
 
@@ -130,33 +130,33 @@ class State:
         return new._assigned(after=before)
 
     def can_change_to(self, mode: str) -> bool:
-        """Whether Delta changes the mode of an existing table."""
+        """Returns whether Delta changes an existing table to a mode."""
         return mode in (self.mode, "none") or (self.mode, mode) == ("none", "name")
 
     def restored(self, to: State) -> State:
-        """A protocol keeps its features; a flag that is true stays so."""
+        """Returns the version after RESTORE, which keeps the features and a true flag."""
         if not self.is_tracked:
             new = replace(to, max_id=max(self.max_id, to.max_id))
             return new._untracked_after(self)._assigned()
-        # Mapped columns from a time without tracking: nobody knows what was dropped before.
+        # Untracked mapped columns may have been dropped before.
         unknown = to.is_mapped and to.flag is None
         flag = self.flag or to.flag is True or unknown or to._has_unknown_past(self)
         new = replace(to, is_tracked=True, flag=flag, max_id=max(self.max_id, to.max_id))
         return new._assigned(after=self)
 
     def liked(self) -> State:
-        return replace(self, rows=(), max_id=0)._assigned()  # a new table counts anew
+        return replace(self, rows=(), max_id=0)._assigned()  # a new table assigns ids from 1
 
     def without_us(self, before: State) -> State:
-        """The same statement on an untracked table, where nobody looks after the flag."""
+        """Returns this version with the flag unchanged, as a session without spark-ext makes it."""
         return replace(self, flag=before.flag)
 
     def cloned_without_us(self) -> State:
-        """Delta leaves out a feature that it does not know, and copies every property."""
+        """Returns a clone by a session without spark-ext, which drops the feature, not the flag."""
         return replace(self, is_tracked=False)
 
     def cloned_over(self, target: State) -> State:
-        """A CLONE of this table over an empty one of the same mode."""
+        """Returns a CLONE of this table over an empty table of the same mode."""
         new = replace(self, max_id=max(self.max_id, target.max_id))
         if not target.is_tracked:
             return new._untracked_after(target)._assigned()
@@ -165,10 +165,10 @@ class State:
         return replace(new, is_tracked=True, flag=flag)._assigned(after=target)
 
     def _has_unknown_past(self, here: State) -> bool:
-        """Whether other columns than the table's own may have been dropped or renamed before.
+        """Returns whether columns that are not those of `here` may have been dropped or renamed.
 
-        The flag that comes with them may be a stale copy. Ids are given in order and never again,
-        so none was dropped if none is missing.
+        The flag that arrives with the columns may be stale. Delta assigns ids in order and never
+        reuses an id, so no column was dropped if no id is missing.
         """
         mine, known = self.identities(), here.identities()
         if not self.is_mapped or (mine.keys() == known.keys() and self.max_id <= here.max_id):
@@ -177,16 +177,16 @@ class State:
         return renamed or {id for id, _ in mine} != set(range(1, self.max_id + 1))
 
     def _untracked_after(self, before: State) -> State:
-        """On a mapped table a flag without the feature is true: the feature may come back."""
+        """Returns this version with a true flag if it is mapped: the feature may be added again."""
         is_mapped = self.is_mapped or before.is_mapped
         return replace(self, flag=True) if self.flag is not None and is_mapped else self
 
     def looks(self) -> object:
-        """What users see of the columns, and whether they are mapped."""
+        """Returns the mode and the columns as users see them."""
         return self.mode, [(column.name, column.shape) for column in self.columns]
 
     def identities(self) -> dict[tuple[int, Path], str]:
-        """Name by id and physical path of each column that has an id."""
+        """Returns the logical name of each column with an id, by id and physical path."""
         found = walk(self.columns, physical=True)
         return {(column.id, path): column.name for path, column in found if column.id is not None}
 
@@ -196,7 +196,7 @@ class State:
         return not {path for path, _ in walk(self.columns)} <= {p for p, _ in walk(new.columns)}
 
     def _reused(self, columns: Columns) -> Columns:
-        """New columns of the same name, in any case, and type stay the columns they were."""
+        """Returns new columns with the ids and names of old ones of the same name and type."""
         old = {tuple(map(str.lower, path)): column for path, column in walk(self.columns)}
 
         def known(path: Path, column: Column) -> Column:
@@ -208,7 +208,7 @@ class State:
         return mapped(columns, known)
 
     def _assigned(self, after: State | None = None) -> State:
-        """The flag after this commit's drops and renames; ids and names for what is new."""
+        """Returns the committed version: its flag, and ids and names for new columns."""
         used = after and self.is_tracked and after.is_mapped and after._loses(self)
         state = replace(self, flag=True) if used else self
         if after and not self.is_tracked and after.looks() != self.looks():

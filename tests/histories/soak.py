@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random histories for as long as asked: `python -m tests.histories.soak --histories 1000`."""
+"""Runs random histories for a given time: `python -m tests.histories.soak --histories 1000`."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from tests.histories.plain_session import lasting_session
 from tests.histories.readers import PlainSpark
 from tests.histories.table_steps import World
 
-world: World  # of this process, from `begin_job` on
+world: World  # `begin_job` sets it
 
 
 class Batch(NamedTuple):
-    """Histories of one seed."""
+    """Describes histories of one seed."""
 
     seed: int
     histories: int
-    steps: int  # of one history, at most
+    steps: int  # the most steps of a history
     shrink: bool
-    not_after: float  # do not begin after this time
+    not_after: float  # no batch begins after this time
 
 
 class Done(NamedTuple):
@@ -45,7 +45,7 @@ class Done(NamedTuple):
 
 
 def run(world: World, *, first_seed: int, examples: int, steps: int, shrink: bool = True) -> None:
-    """Runs histories; the first that the model does not agree with is shrunk and raised."""
+    """Runs histories, and raises the first failure after Hypothesis has shrunk it."""
     phases = [Phase.generate, *[Phase.shrink] * shrink]
     run_state_machine_as_test(
         seed(first_seed)(histories(world)),
@@ -62,7 +62,7 @@ def run(world: World, *, first_seed: int, examples: int, steps: int, shrink: boo
 
 
 def begin_job(parent: Path) -> None:
-    """Two sessions for all batches of this process; they end with it."""
+    """Starts two sessions for all batches of this process."""
     global world
     folder = Path(tempfile.mkdtemp(dir=parent))
     plain = PlainSpark(folder, lasting=True)
@@ -85,7 +85,7 @@ def run_batch(batch: Batch) -> Done:
                 shrink=batch.shrink,
             )
         except Exception as failure:
-            # The last is the shortest; Hypothesis' own report has the draws.
+            # The last failure is the shortest. The report of Hypothesis contains the draws.
             failures = world.failures or [str(failure)]
     return Done(world.histories, world.steps, world.counts, failures)
 
@@ -118,7 +118,7 @@ def batches(options: argparse.Namespace) -> Iterator[Batch]:
 
 
 def soak(pool: ProcessPoolExecutor, options: argparse.Namespace) -> int:
-    """Prints the result; 1 if a history failed."""
+    """Prints the result and returns the exit code, 1 if a history failed."""
     started = time.monotonic()
     done = Done(0, 0, Counter(), [])
     running = {pool.submit(run_batch, batch): batch for batch in batches(options)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SQL of the random histories."""
+"""Writes the SQL of the random histories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.histories.reference_model import Column, Columns
 
-# Around a struct, in a type and in a value.
+# The text around a struct, in a type and in a value.
 TYPES = {"STRUCT": "{}", "ARRAY": "ARRAY<{}>", "MAP": "MAP<STRING, {}>"}
 VALUES = {"STRUCT": "{}", "ARRAY": "array({})", "MAP": "map('k', {})"}
 
@@ -53,7 +53,7 @@ def select(columns: Columns, rows: list[Any]) -> str:
 
 
 def condition_of(refusal: Exception) -> str | None:
-    """Delta's condition, also of exceptions that PySpark does not know."""
+    """Returns Delta's condition, also for exceptions that PySpark does not convert."""
     condition = refusal.getCondition() if hasattr(refusal, "getCondition") else None
     cause = getattr(refusal, "java_exception", None)
     while condition is None and cause is not None:
@@ -64,6 +64,6 @@ def condition_of(refusal: Exception) -> str | None:
 
 
 def kind_of(statement: str) -> str:
-    """The words that say what a statement does, up to the first name or value of a column."""
+    """Returns the words of a statement up to the first name or value of a column."""
     words = re.split(r"[(`'\d]", re.sub(r"(delta|parquet)\.`[^`]*`", "", statement))[0].split()
     return " ".join(word for word in words if word.isupper())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a statement of a random history runs, and what must hold after it."""
+"""Runs the statements of random histories, and compares tables with the model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FLAG_TEXT = {True: "true", False: "false", None: None}
 
 
 class TableUnderTest:
-    """A real table and its versions as the model has them."""
+    """Contains a real table, and the versions of its model."""
 
     def __init__(self, path: Path, first: State) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class TableUnderTest:
 
 
 class World:
-    """What all histories of a run share, and how much they did."""
+    """Contains the sessions and counts that all histories of a run share."""
 
     def __init__(self, spark: SparkSession, plain: PlainSpark, folder: Path) -> None:
         self.spark = spark
@@ -57,12 +57,12 @@ class World:
         self.folder = folder
         self.histories = 0
         self.steps = 0
-        self.counts: Counter[str] = Counter()  # of statements, by their kind
+        self.counts: Counter[str] = Counter()  # statements by kind
         self.failures: list[str] = []
 
 
 class TableSteps:
-    """Runs statements, and compares the tables with the model after each."""
+    """Runs statements, and compares the tables with the model after each statement."""
 
     world: World
 
@@ -85,19 +85,19 @@ class TableSteps:
         shutil.rmtree(self.folder)
 
     def _check_audit(self, table: TableUnderTest) -> None:
-        # A clone that the session without us made keeps the flag of its source.
+        # A clone by the session without spark-ext keeps the flag of its source.
         expected = {"flag_without_feature", *HARMLESS}
         found = [each for each in findings(table.path) if each.check not in expected]
         self._expect(found, [], f"findings of the audit of {table.name}")
 
-    # How a step runs.
+    # Steps.
 
     def _new_table(self, first: State) -> TableUnderTest:
         self.tables.append(TableUnderTest(self.folder / f"t{len(self.tables)}", first))
         return self.tables[-1]
 
     def _row(self, columns: Columns) -> dict[int, object]:
-        """A value that was never written before for each leaf."""
+        """Returns a new value for each leaf."""
         numbers = [(leaf, next(self.values)) for leaf in leaves(columns)]
         return {leaf.key: n if leaf.kind == "INT" else f"v{n}" for leaf, n in numbers}
 
@@ -116,7 +116,10 @@ class TableSteps:
         case_sensitive: bool = False,
         data: Any | None = None,
     ) -> None:
-        """Where `data` is given and the table is not tracked, also by the session without us."""
+        """Runs a statement and checks the table.
+
+        With `data`, the session without spark-ext may run the statement on an untracked table.
+        """
         untracked = not table.state.is_tracked
         if data is not None and untracked and data.draw(st.booleans(), label="without us"):
             self._sql_without_us(statement)
@@ -142,7 +145,7 @@ class TableSteps:
 
     @contextmanager
     def _accepted(self) -> Iterator[None]:
-        """A refusal in the body fails the history."""
+        """Fails the history if the body is refused."""
         try:
             yield
         except Exception as refusal:
@@ -173,7 +176,7 @@ class TableSteps:
             writer.save(str(table.path))
 
     def _stream(self, table: TableUnderTest, columns: Columns, row: dict[int, object]) -> None:
-        """Appends as a stream that may add columns."""
+        """Appends by a stream that may add columns."""
         query = select(columns, [row])
         self.statements.append(f"{query} -- streamed to {table.name}")
         self.world.counts["stream mergeSchema"] += 1
@@ -205,7 +208,7 @@ class TableSteps:
         table.versions.append(new)
         self._check(table)
 
-    # What must hold after it.
+    # Checks after a step.
 
     def _check(self, table: TableUnderTest) -> None:
         self.world.steps += 1
@@ -240,7 +243,7 @@ class TableSteps:
         table.versions[-1] = replace(table.state, columns=mapped(table.state.columns, with_seen))
 
     def _check_against_last_version(self, log: TableLog) -> None:
-        """What holds whatever the model says."""
+        """Checks invariants that do not depend on the model."""
         ids = [id for id in log.ids.values() if id is not None]
         self._expect(len(ids), len(set(ids)), "number of distinct ids")
         physical = list(physical_paths(log))
@@ -280,7 +283,7 @@ class TableSteps:
             raise self._failure(f"{reader}: {error}"[:1500]) from None
 
     def _check_rows_of_deltalake(self, table: TableUnderTest, rows: Content) -> None:
-        """Without maps, in which 1.6.6 takes the fields of structs by their position."""
+        """Compares the rows by deltalake without maps, whose structs 1.6.6 reads by position."""
         columns = table.state.columns
         try:
             answer = read_with_deltalake(table.path)
@@ -325,7 +328,7 @@ def _without_maps(columns: Columns, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_for_pyarrow(table: TableUnderTest) -> bool:
-    """It reads neither deletion vectors nor the files that a SHALLOW CLONE shares."""
+    """Returns whether pyarrow can read a table: no deletion vectors, no files of a source."""
     features = TableLog(table.path).protocol.get("readerFeatures", [])
     return not table.has_files_of_others and "deletionVectors" not in features
 
@@ -346,6 +349,6 @@ def physical_paths(log: TableLog) -> Iterable[str]:
 
 
 def is_beyond_deltalake(state: State) -> bool:
-    """1.6.6 refuses maps whose structs changed, and a struct of which a file has no field."""
+    """Returns whether deltalake 1.6.6 may refuse a table, for its maps or an absent struct."""
     has_map = any(column.kind == "MAP" for _, column in walk(state.columns))
     return has_map or any(lost_whole_struct(state.columns, row) for row in state.rows)

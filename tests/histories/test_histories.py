@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few minutes of random histories with a fixed seed; `make soak` runs more."""
+"""Runs random histories with a fixed seed for a few minutes. `make soak` runs more."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def test_tables_follow_the_model_through_random_histories(
 
     run(world, first_seed=7, examples=2, steps=12)
 
-    # Histories that never drop or rename would prove little.
+    # Histories without drops and renames would prove little.
     assert world.counts["flag became true"]

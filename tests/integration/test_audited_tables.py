@@ -149,7 +149,7 @@ def test_half_a_line_at_a_commits_end_is_told_and_ends_no_audit(
 
     result = spark_ext.audit(spark, table.path, progress=None)
 
-    assert found(result.findings) == [(2, "commit_torn")]
+    assert found(result.findings) == [(2, "commit_truncated")]
     assert result.findings[0].file == newest.name
     with pytest.raises(Py4JJavaError, match=newest.name):
         table.rows()
@@ -203,7 +203,7 @@ def test_a_broken_last_checkpoint_ends_nothing(
 
     (finding,) = spark_ext.audit(spark, table.path, progress=None).findings
 
-    assert (finding.version, finding.check) == (None, "hinted_checkpoint_missing")
+    assert (finding.version, finding.check) == (None, "last_checkpoint_missing")
     assert len(spark.sql(f"SELECT * FROM column_mapping('{table.name}')").collect()) == 1
     hint.unlink()
 
@@ -323,7 +323,7 @@ def test_a_risk_is_exit_code_1_where_that_is_asked_for(table: Table, capsys: Any
 
     assert f"{path}: 1 finding (1 risk)" in capsys.readouterr().out.splitlines()
     (risk,) = spark_ext.audit(table.spark, path, progress=None).findings
-    assert (risk.check, risk.severity) == ("name_of_another", "risk")
+    assert (risk.check, risk.severity) == ("misleading_name", "risk")
 
 
 @NO_FLAG

@@ -103,7 +103,7 @@ def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
     ("left", "answer"),
     [(None, True), ("", True), ("maybe", True), ("FALSE", False), ("True", True)],
 )
-@pytest.mark.broken_table("feature_without_flag", "flag_no_boolean")
+@pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
 def test_a_flag_of_another_writer_is_true_unless_it_says_false(
     table: Table, left: str | None, answer: bool
 ) -> None:

@@ -57,7 +57,7 @@ def test_an_add_of_an_old_name_is_told_once(table: Table, log: Callable[[], list
     (line,) = log()
     assert told(line, "city", "town", table)
     assert other_names(table) == {"city": "town"}
-    assert found(table) == [("name_of_another", version, "city")]
+    assert found(table) == [("misleading_name", version, "city")]
 
 
 @pytest.mark.parametrize("mode", [NAME_MODE, ID_MODE])
@@ -138,7 +138,7 @@ def test_a_dropped_name_that_comes_again_is_a_finding_until_it_is_purged(
     table.alter("ADD COLUMN city STRING")
 
     assert is_uuid_name(table.log.physical_names["city"])
-    assert [check for check, _, _ in found(table)] == ["name_of_another"]
+    assert [check for check, _, _ in found(table)] == ["misleading_name"]
     table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
     assert found(table) == []
 

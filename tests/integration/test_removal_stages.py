@@ -430,7 +430,7 @@ def test_iceberg_compat_is_refused_whatever_is_in_the_table(
     assert set(table.path.rglob("*.parquet")) == files
 
 
-@pytest.mark.broken_table("mapping_keys_left")
+@pytest.mark.broken_table("mapping_keys_remain")
 def test_mapping_keys_that_block_are_left_alone(table: Table) -> None:
     """Another engine left them; Delta would take them out by a rewrite that nobody was told of."""
     table.create("a INT")
@@ -452,7 +452,7 @@ def test_mapping_keys_that_block_are_left_alone(table: Table) -> None:
 
 
 @pytest.mark.without("deletion-vectors")
-@pytest.mark.broken_table("mapping_keys_left")
+@pytest.mark.broken_table("mapping_keys_remain")
 def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> None:
     """Delta takes the mode in another letter case off alone, and DROP FEATURE for all data."""
     table.create("a INT", NAME_MODE)

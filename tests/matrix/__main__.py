@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of sessions on every supported pair of Spark and Delta: `make test-pairs`.
+"""Runs the integration tests on every supported pair of Spark and Delta: `make test-pairs`.
 
-Each pair of `pairs.py` has a virtual environment of its own below `.matrix/`, made once, and the
-one jar of the checkout. First the JVM half is linked against the pair's jars, then the tests run;
-the table at the end is the one of docs/install.md.
+Each pair of `pairs.py` has a virtual environment below `.matrix/` and uses the jar of the checkout.
+A run links the jar against the jars of the pair, runs the tests, and prints the table of
+docs/install.md.
 
 Usage:
     .venv/bin/python -m tests.matrix [--pairs '4.0.1+4.1.0 4.2.1+4.4.0'] [-- <arguments of pytest>]
@@ -27,14 +27,14 @@ from tests.matrix.pairs import SHORT, WHOLE
 from tests.matrix.tested import CHECKOUT, HOME, Outcome, failures, leave, outcome_of, run_pytest
 
 TESTS = Path("tests") / "integration"
-# The way in whose Python part differs most between releases.
+# The Python part of Spark Connect differs most between releases.
 CONNECT_TESTS = Path("tests") / "ways_in" / "test_connect.py"
-# What meets Delta's own conflict checks, which differ between releases.
+# Delta's conflict checks differ between releases.
 HELD_TESTS = Path("tests") / "concurrency" / "test_stale_statements.py"
-# Each line of Spark has another Hadoop.
+# Each line of Spark has a different Hadoop.
 STORE_TESTS = Path("tests") / "object_stores"
 
-# Start, statements that every path of ours is in, Delta's own commands, and the log without Delta.
+# Session start, one statement for each of our hooks, Delta's own commands, and log reading.
 SHORT_TESTS = [
     "test_session_start.py",
     "test_rename_column.py",
@@ -52,7 +52,7 @@ SHORT_TESTS = [
 
 @dataclass(frozen=True)
 class Pair:
-    """A release of Spark and one of Delta, written `4.0.1+4.1.0`."""
+    """Names a release of Spark and a release of Delta, written `4.0.1+4.1.0`."""
 
     spark: str
     delta: str
@@ -74,7 +74,7 @@ class Pair:
 
     @property
     def jars(self) -> list[Path]:
-        """Spark's, and this Delta's, which the JUnit run copies or `newest.py` fetches."""
+        """Returns the jars of Spark and the jar of Delta."""
         delta = delta_jar(self.delta, line_of(self.spark))
         return [*sorted(self.home.glob("lib/python*/site-packages/pyspark/jars/*.jar")), delta]
 
@@ -85,7 +85,7 @@ def pair_of(text: str) -> Pair:
 
 
 def is_linked(pair: Pair, maven: list[str]) -> bool:
-    """Whether our classes find in the pair's jars what they name."""
+    """Returns whether the jars of the pair contain all that our classes call."""
     jars = os.pathsep.join(map(str, pair.jars))
     if not fetch_delta_jar(pair.delta, line_of(pair.spark), maven):
         return False
@@ -97,7 +97,7 @@ def run_tests(pair: Pair, *, whole: bool, arguments: list[str]) -> Outcome:
     """Runs the tests on a pair."""
     everything = [TESTS, CONNECT_TESTS, HELD_TESTS, STORE_TESTS]
     tests = everything if whole else [TESTS / name for name in SHORT_TESTS]
-    # Spark starts the first Python and the first spark-submit on the path.
+    # Spark starts the first `python3` and the first `spark-submit` on the path.
     path = f"{pair.python.parent}{os.pathsep}{os.environ['PATH']}"
     run_pytest(pair.python, pair.report, *tests, *arguments, PATH=path)
     return outcome_of(pair.report)

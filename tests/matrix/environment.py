@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual environment of a pair: Spark, Delta, and what the tests import, by their hashes.
+"""Makes the virtual environment of a pair: Spark, Delta, and the imports of the tests, by hashes.
 
-Those of Spark and Delta are in `.ci/pairs.txt`, all others in the lock of `make venv`. A pair that
-`releases.json` does not have, and the lock neither, is installed by its versions.
+`.ci/pairs.txt` contains the hashes of Spark and Delta, and the lock of `make venv` contains all
+other hashes. A pair that is not in `releases.json` is installed by its versions.
 
 Usage, for `make lock`:
     .venv/bin/python -m tests.matrix.environment
@@ -26,21 +26,21 @@ from spark_ext.launch.releases import RELEASES
 
 CHECKOUT = Path(__file__).parents[2]
 LOCKS = CHECKOUT / ".ci"
-# A requirement and its hashes, as `make lock` writes them.
+# Matches a requirement with its hashes, as `make lock` writes them.
 _LOCKED = re.compile(r"^(([a-z0-9][a-z0-9.-]*)==[^ ]+).*\\\n(?:    --hash=.*\n)+", re.MULTILINE)
 
 
 def pins() -> list[str]:
-    """The releases that pairs are made of."""
+    """Returns the requirements for every release of Spark and Delta in `releases.json`."""
     sparks = [f"pyspark=={spark}" for line in RELEASES["sparks"].values() for spark in line]
     return [*sparks, *(f"delta-spark=={delta}" for delta in RELEASES["deltas"])]
 
 
 def requirements(spark: str, delta: str) -> str:
-    """All that the tests of a pair need and that is locked, as a file for `pip install`."""
+    """Returns the locked requirements of the tests of a pair, as a file for `pip install`."""
     wanted = {f"pyspark=={spark}", f"delta-spark=={delta}"}
     pair = [text for pin, _, text in locked("pairs.txt") if pin in wanted]
-    # What the checkout itself is built with, for an editable install.
+    # The packages that build the editable install of the checkout.
     needed = required_here("spark-ext", "test") | {"editables", "hatchling"}
     needed |= required_here("hatchling")
     needed -= {"spark-ext", "pyspark", "delta-spark"}
@@ -50,13 +50,13 @@ def requirements(spark: str, delta: str) -> str:
 
 
 def locked(file: str) -> list[tuple[str, str, str]]:
-    """Version, name and whole text of what is in a lock."""
+    """Returns the requirement, name and whole text of each entry of a lock."""
     found = _LOCKED.finditer((LOCKS / file).read_text())
     return [(entry[1], entry[2], entry[0]) for entry in found]
 
 
 def required_here(package: str, *extras: str) -> set[str]:
-    """The names of all that an installed package requires, and that those require."""
+    """Returns the names of the packages that an installed package requires, at any depth."""
     found: set[str] = set()
     left = [(package, of) for of in ("", *extras)]
     seen = set(left)
@@ -74,10 +74,10 @@ def required_here(package: str, *extras: str) -> set[str]:
 
 
 def make_environment(home: Path, spark: str, delta: str) -> None:
-    """Installs a pair and what the tests import; done once, unless it was interrupted.
+    """Installs a pair and the imports of the tests, unless a whole environment exists.
 
-    It is done anew where what it is made of has changed: Python, the locks, or what the checkout
-    requires, which the metadata of its editable install says.
+    The environment is made again if Python, the locks or the requirements of the checkout changed.
+    The metadata of the editable install contains the requirements of the checkout.
     """
     done = home / ".installed"
     needed = requirements(spark, delta)
@@ -91,7 +91,7 @@ def make_environment(home: Path, spark: str, delta: str) -> None:
     python = home / "bin" / "python"
     install_locked(python, sdists)
     install_locked(python, needed)
-    # Delta without what it says of Spark: to 4.2.0 at most, though clusters run it with 4.2.1.
+    # delta-spark requires Spark 4.2.0 at most, although clusters run Delta with Spark 4.2.1.
     for pin, options in ((f"pyspark=={spark}", ()), (f"delta-spark=={delta}", ("--no-deps",))):
         if f"{pin} \\" not in needed:
             install(python, *options, pin)
@@ -107,7 +107,7 @@ def install_locked(python: Path, requirements: str) -> None:
 
 
 def install(python: Path, *arguments: str | Path) -> None:
-    """By what is installed already, as `make venv` does."""
+    """Installs by pip, with the options of `make venv`."""
     pip: Iterable[str | Path] = (python, "-m", "pip", "--quiet", "--disable-pip-version-check")
     options = ("--no-compile", "--no-build-isolation", "--use-pep517")
     subprocess.run([*pip, "install", *options, *arguments], check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the jars of the pair that is installed here, as the JUnit run takes them."""
+"""Prints the jars of the installed pair, as the JUnit run expects them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs were released that `spark_ext/releases.json` does not have yet.
+"""Finds released pairs that `spark_ext/releases.json` does not list.
 
-What is on the package index tells pip, which knows where that is; which Delta has jars for which
-line of Spark tells Maven, and the jar is there afterwards for the tests of the pair.
+pip lists the releases. Maven reports which Delta has a jar for which line of Spark, and fetches
+that jar for the tests of the pair.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from spark_ext.launch.releases import RELEASES
 CHECKOUT = Path(__file__).parents[2]
 DELTAS = CHECKOUT / "jars" / "target" / "delta"
 LISTED = "Available versions: "
-# Of a release and a line of Spark: whether there is a jar.
+# Takes a release of Delta and a line of Spark, and returns whether a jar exists.
 HasJar = Callable[[str, str], bool]
 
 
 def unlisted(sparks: Iterable[str], deltas: Iterable[str], has_jar: HasJar) -> Iterator[str]:
-    """The newest pair of each line of Spark, where the list lacks one of the two.
+    """Returns the newest pair of each line of Spark, if the list lacks one of its two releases.
 
     Args:
-        sparks: All releases.
-        deltas: As well.
-        has_jar: What Maven says.
+        sparks: All releases of Spark.
+        deltas: All releases of Delta.
+        has_jar: Returns whether Maven finds a jar.
     """
     oldest = Version(next(iter(RELEASES["sparks"])))
     newest_known = Version(list(RELEASES["deltas"])[-1])
@@ -47,18 +47,18 @@ def unlisted(sparks: Iterable[str], deltas: Iterable[str], has_jar: HasJar) -> I
 
 
 def descending(releases: Iterable[str]) -> list[str]:
-    """The newest first, without those that are no final releases."""
+    """Returns the final releases, the newest first."""
     final = (release for release in releases if not Version(release).is_prerelease)
     return sorted(final, key=Version, reverse=True)
 
 
 def line_of(spark: str) -> str:
-    """4.2 of 4.2.1."""
+    """Returns the line of a release: 4.2 for 4.2.1."""
     return ".".join(spark.split(".")[:2])
 
 
 def released(package: str) -> list[str]:
-    """All releases of a package that pip finds."""
+    """Returns all releases of a package that pip finds."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions", package]
     said = subprocess.run(pip, check=True, stdout=subprocess.PIPE, text=True).stdout
     found = [line for line in said.splitlines() if line.startswith(LISTED)]
@@ -68,12 +68,12 @@ def released(package: str) -> list[str]:
 
 
 def delta_jar(delta: str, line: str) -> Path:
-    """Where the jar of a Delta lies that the tests run with."""
+    """Returns the path of the jar of Delta with which the tests run."""
     return DELTAS / f"delta-spark_{line}_{RELEASES['scala']}-{delta}.jar"
 
 
 def fetch_delta_jar(delta: str, line: str, maven: list[str]) -> bool:
-    """Puts a Delta's jar where the tests look for it; False where Maven finds none."""
+    """Fetches the jar of Delta for the tests, and returns whether Maven found the jar."""
     jar = delta_jar(delta, line)
     if not jar.exists():
         name = f"delta-spark_{line}_{RELEASES['scala']}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the nightly workflow runs: prints its jobs as JSON.
+"""Prints the jobs of the nightly workflow as JSON.
 
-Each night the short pairs, one of the whole ones in turn, and the newest releases that
-`spark_ext/releases.json` does not have yet; on Mondays also the tests that are in no other run, and
-those on a session with what vendors set by default.
+Each night runs the short pairs, one whole pair in turn, and new releases that are not in
+`spark_ext/releases.json`. Mondays also run the slow tests, and the integration tests with the
+default settings of vendors.
 
 Usage:
     .venv/bin/python -m tests.matrix.nightly --maven <the command that builds the jar>
@@ -22,21 +22,21 @@ from tests.matrix.newest import fetch_delta_jar, released, unlisted
 from tests.matrix.pairs import SHORT, WHOLE
 
 MONDAY = 0
-# Pairs on one machine, each with an environment of a gigabyte.
+# The number of pairs on one machine. The environment of a pair takes a gigabyte.
 TOGETHER = 4
-# By what leaves the names of the tests that failed, as pairs do.
+# This runner writes the names of the failed tests, as the runner of pairs does.
 NAMED = "PYTEST=tests.matrix.tested"
 
 
 class Job(NamedTuple):
-    """What one machine does."""
+    """Describes the work of one machine."""
 
     name: str
     command: str
 
 
 def jobs(day: date, newest: Iterable[str]) -> Iterator[Job]:
-    """The jobs of a night; the newest are pairs like the others."""
+    """Returns the jobs of a night. `newest` are the pairs that are not in the list."""
     for start in range(0, len(SHORT), TOGETHER):
         pairs = " ".join(SHORT[start : start + TOGETHER])
         yield Job(f"short pairs {pairs}", f"make test-pairs SHORT=--short PAIRS='{pairs}'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of `spark_ext/releases.json` the matrix runs, and which of them whole."""
+"""Lists the pairs of `spark_ext/releases.json` that the matrix runs, whole or short."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from spark_ext.launch.releases import RELEASES, is_in_release, misfit
 
 
 class Row(NamedTuple):
-    """Releases of one line of Spark, oldest first, and the Deltas that work with each of them."""
+    """Contains releases of a line of Spark, oldest first, and the Deltas that work with them."""
 
     sparks: list[str]
     deltas: tuple[str, ...]
 
 
 def rows(line: str) -> list[Row]:
-    """A line of Spark, parted where one of its releases took something away."""
+    """Returns the rows of a line of Spark, which differ in the Deltas that work."""
 
     def deltas(spark: str) -> tuple[str, ...]:
         has_class = partial(is_in_release, spark)
@@ -30,7 +30,7 @@ def rows(line: str) -> list[Row]:
 
 
 def whole() -> list[str]:
-    """The oldest and the newest pair of each line of Spark."""
+    """Returns the oldest and the newest pair of each line of Spark."""
     found = []
     for oldest, newest in ((rows(line)[0], rows(line)[-1]) for line in RELEASES["sparks"]):
         found.append(f"{oldest.sparks[0]}+{oldest.deltas[0]}")
@@ -39,7 +39,7 @@ def whole() -> list[str]:
 
 
 def short() -> list[str]:
-    """Each Delta of a line on the oldest Spark of its last row, and the other end of each row."""
+    """Returns each Delta with the oldest Spark of its last row, and the other end of each row."""
     found = []
     for line in RELEASES["sparks"]:
         last = {delta: row for row in rows(line) for delta in row.deltas}
@@ -48,8 +48,8 @@ def short() -> list[str]:
     return found
 
 
-# Beside the ends of lines: all of Delta 4.0, which EMR 8 has; Fabric 2.0 and Glue 6.0.
+# The pairs of vendors: EMR 8 (Delta 4.0), Fabric 2.0 and Glue 6.0.
 VENDORS = ["4.0.1+4.0.1", "4.0.2+4.0.0", "4.0.2+4.0.1", "4.1.1+4.2.0"]
-DEFAULT = "{spark}+{delta}".format(**RELEASES["default"])  # that of `make test`
+DEFAULT = "{spark}+{delta}".format(**RELEASES["default"])  # the pair of `make test`
 WHOLE = [pair for pair in dict.fromkeys([*whole(), *VENDORS]) if pair != DEFAULT]
 SHORT = [pair for pair in dict.fromkeys(short()) if pair not in {*WHOLE, DEFAULT}]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What names releases and cannot read `spark_ext/releases.json` is written from it: `make format`.
+"""Writes the releases of `spark_ext/releases.json` into other files: `make format`.
 
 Usage:
     .venv/bin/python -m tests.matrix.places
@@ -21,21 +21,25 @@ SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
 DELTAS = list(RELEASES["deltas"])
 WITHOUT_LINE = RELEASES["artifactsWithoutLine"]
 SPARK, DELTA = RELEASES["default"]["spark"], RELEASES["default"]["delta"]
-# The jar adapts to what is older (`sparkext.shim`), and is compiled against what is not.
+# The jar is compiled against this release. `sparkext.shim` adapts to older releases.
 COMPILED = next(delta for delta in DELTAS if delta not in WITHOUT_LINE)
 LINE = SPARK.rpartition(".")[0]
 PACKAGE = f"io.delta:delta-spark_{LINE}_{SCALA}:{DELTA}"
 
 
 class Place(NamedTuple):
-    """What stands in a file wherever a pattern matches."""
+    """Contains the text of a file at every match of a pattern."""
 
     file: str
     pattern: str
     text: str
 
     def written(self) -> str:
-        """The file as it should be."""
+        """Returns the text of the file with this place written.
+
+        Raises:
+            ValueError: The pattern matches nothing.
+        """
         found = (CHECKOUT / self.file).read_text()
         written, times = re.subn(self.pattern, lambda _: self.text, found, flags=re.MULTILINE)
         if times == 0:
@@ -48,7 +52,7 @@ def numbers(version: str) -> list[int]:
 
 
 def copied_jars() -> str:
-    """Each jar of each Delta, as Maven's dependency plugin takes it."""
+    """Returns every jar of every Delta, as Maven's dependency plugin expects it."""
     return "".join(
         copied_jar(line, delta)
         for line in LINES
@@ -58,7 +62,7 @@ def copied_jars() -> str:
 
 
 def copied_jar(line: str, delta: str) -> str:
-    """One of them, with its line of Spark in the name of the file."""
+    """Returns one jar, with its line of Spark in the name of the file."""
     name = f"delta-spark_{line}_${{scala.binary}}"
     has_line = delta not in WITHOUT_LINE
     return (
@@ -72,7 +76,7 @@ def copied_jar(line: str, delta: str) -> str:
 
 
 def pairs() -> str:
-    """The rows of the table of pairs."""
+    """Returns the rows of the table of pairs."""
     return "".join(
         f"| {words(row, line)} | {', '.join(deltas)} | `delta-spark{infix}_{SCALA}` |\n"
         for line in LINES
@@ -82,14 +86,14 @@ def pairs() -> str:
 
 
 def artifacts(row: Row, line: str) -> list[tuple[str, list[str]]]:
-    """What the name of an artifact has of the line of Spark, and the releases that have it so."""
+    """Returns the infix of the artifact's name, and the releases with this infix."""
     without = [delta for delta in row.deltas if delta in WITHOUT_LINE]
     others = [delta for delta in row.deltas if delta not in WITHOUT_LINE]
     return [(infix, deltas) for infix, deltas in (("", without), (f"_{line}", others)) if deltas]
 
 
 def words(row: Row, line: str) -> str:
-    """The releases of Spark of a row; what comes after the last that tests run on is of its row."""
+    """Returns the releases of Spark of a row. The last row includes later releases."""
     if row != rows(line)[-1]:
         return " and ".join(filter(None, [", ".join(row.sparks[:-1]), row.sparks[-1]]))
     return line if row.sparks[0] == f"{line}.0" else f"{row.sparks[0]} and later {line}"
@@ -125,7 +129,7 @@ PLACES = (
 def main() -> None:
     for place in PLACES:
         file, written = CHECKOUT / place.file, place.written()
-        # One that is as it was stays so, and `make venv` installs nothing anew.
+        # An unchanged file keeps its time, so `make venv` installs nothing again.
         if written != file.read_text():
             file.write_text(written)
 

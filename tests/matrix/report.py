@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens an issue with what failed in a nightly run, or adds to the one that is open.
+"""Opens an issue with the failures of a nightly run, or comments on the open issue.
 
-A job that fails leaves a folder with `job.json` and, unless it ended before its tests did, the
+A failed job writes a folder with `job.json`. If its tests ended, the folder also contains the
 `failed.json` of `tests.matrix`.
 
 Usage:
@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TITLE = "The nightly run failed"
-# An issue holds 65,536 characters.
+# An issue contains at most 65,536 characters.
 MOST_TESTS = 50
 
 
 def body(folder: Path, run: str) -> str:
-    """What the issue says."""
+    """Returns the text of the issue."""
     lines = [line for job in sorted(folder.rglob("job.json")) for line in of_job(job)]
     if not lines:
         lines = ["- No job told why: one took too long, or ended before its tests."]
@@ -42,7 +42,7 @@ def of_job(file: Path) -> Iterator[str]:
 
 
 def tell(text: str) -> None:
-    """Tells GitHub, by the program that its machines have."""
+    """Reports to GitHub through the program `gh`, which its machines have."""
     listed = ["issue", "list", "--state", "open", "--json", "number,title", "--limit", "1000"]
     same = [issue["number"] for issue in json.loads(gh(*listed)) if issue["title"] == TITLE]
     if same:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of pytest, what of it failed, and where the nightly workflow looks for that.
+"""Runs pytest, and writes the failed tests where the nightly workflow reads them.
 
-As a script it runs the tests of a job that is no pair, on the one that is installed here:
+As a script, this module runs tests on the installed pair:
     .venv/bin/python -m tests.matrix.tested <arguments of pytest>
 """
 
@@ -19,12 +19,12 @@ from tests.matrix.pairs import DEFAULT
 
 CHECKOUT = Path(__file__).parents[2]
 HOME = CHECKOUT / ".matrix"
-# For the workflow: what failed, by pair.
+# The failed tests by pair. The workflow reads this file.
 FAILED = HOME / "failed.json"
 
 
 class Outcome(NamedTuple):
-    """How many tests did what."""
+    """Counts the tests of a run by their outcome."""
 
     passed: int
     failed: int
@@ -32,14 +32,14 @@ class Outcome(NamedTuple):
 
 
 def run_pytest(python: Path, report: Path, *arguments: str | Path, **environ: str) -> int:
-    """Runs tests by the Python of an environment, for a JUnit report, and gives the exit code."""
+    """Runs tests by the Python of an environment with a JUnit report, and returns the exit code."""
     report.unlink(missing_ok=True)
     command = [python, "-m", "pytest", *arguments, f"--junitxml={report}"]
     return subprocess.run(command, cwd=CHECKOUT, env={**os.environ, **environ}).returncode
 
 
 def outcome_of(report: Path) -> Outcome:
-    """The counts of a JUnit report; a run that wrote none failed."""
+    """Returns the counts of a JUnit report. A run without a report counts as one failure."""
     if not report.exists():
         return Outcome(0, 1, 0)
     suites = list(ElementTree.parse(report).getroot().iter("testsuite"))
@@ -52,7 +52,7 @@ def outcome_of(report: Path) -> Outcome:
 
 
 def failures(report: Path) -> list[str]:
-    """The tests of a JUnit report that failed."""
+    """Returns the failed tests of a JUnit report."""
     if not report.exists():
         return ["pytest itself, which wrote no report"]
     cases = ElementTree.parse(report).getroot().iter("testcase")
@@ -64,7 +64,7 @@ def failures(report: Path) -> list[str]:
 
 
 def leave(failed: dict[str, list[str]]) -> None:
-    """Leaves for the workflow what failed by now; nothing, if nothing did."""
+    """Writes the failures for the workflow, or removes the file if nothing failed."""
     if failed:
         FAILED.write_text(json.dumps(failed))
     else:
@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> int:
     report = HOME / "report.xml"
     code = run_pytest(Path(sys.executable), report, *arguments)
     if code:
-        # A run may fail and no test of it, such as one that collected none.
+        # A run without a failed test may fail, for example if it collected no test.
         leave({DEFAULT: failures(report) or [f"pytest itself, with exit code {code}"]})
     return code
 

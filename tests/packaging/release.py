@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds what is published, from a commit and nothing else: `make release`.
+"""Builds the published files from one commit: `make release`.
 
-`python/` has what goes to a package index. `maven/` is a Maven repository without its
-`maven-metadata.xml`, which each repository writes for itself. Both are the same bytes whenever and
-wherever they are built, with the same JDK and Python.
+`python/` contains the files for a package index. `maven/` is a Maven repository without
+`maven-metadata.xml`, which each repository writes itself. With the same JDK and Python, every build
+of a commit gives the same bytes.
 
 Usage:
     .venv/bin/python -m tests.packaging.release [folder]
@@ -26,7 +26,7 @@ FOLDER = CHECKOUT / "dist" / "release"
 
 
 def build(commit: str, folder: Path) -> None:
-    """Builds what a commit publishes."""
+    """Builds the published files of a commit."""
     with tempfile.TemporaryDirectory() as temporary:
         source = Path(temporary) / "spark-ext"
         unpack(commit, source)
@@ -38,7 +38,7 @@ def build(commit: str, folder: Path) -> None:
 
 
 def build_wheel(commit: str, folder: Path) -> Path:
-    """Builds the wheel of a commit, which may be of a time before there was a release."""
+    """Builds the wheel of a commit, which may be older than the first release."""
     source = folder / "source"
     unpack(commit, source)
     build_jar(source)
@@ -48,13 +48,13 @@ def build_wheel(commit: str, folder: Path) -> Path:
 
 
 def unpack(commit: str, folder: Path) -> None:
-    """Writes the files of a commit; what else lies in the checkout is none of it."""
+    """Writes the files of a commit, and no other file of the checkout."""
     with tarfile.open(fileobj=BytesIO(git("archive", "--format=tar", commit))) as archive:
         archive.extractall(folder, filter="data")
 
 
 def build_jar(source: Path, *goals: str) -> None:
-    """Builds the jar, to where a package takes it from, and goes on with further goals."""
+    """Builds the jar where a package expects it, and runs further goals."""
     maven: list[str | Path] = [sys.executable, CHECKOUT / "jars" / "maven.py", "-q", "-B", "-ntp"]
     maven += [f"-Dmaven.repo.local={CHECKOUT / '.maven' / 'repository'}"]
     maven += ["-f", source / "jars" / "pom.xml", "-DskipTests", "package", *goals]
@@ -64,7 +64,7 @@ def build_jar(source: Path, *goals: str) -> None:
 
 
 def build_packages(source: Path, folder: Path, *targets: str, time: str) -> None:
-    """Builds what hatchling calls targets; every file in them is of one time."""
+    """Builds targets of hatchling, in which every file has the same time."""
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     command += [argument for target in targets for argument in ("-t", target)]
     variables = {**os.environ, "SOURCE_DATE_EPOCH": time}
@@ -72,18 +72,18 @@ def build_packages(source: Path, folder: Path, *targets: str, time: str) -> None
 
 
 def time_of(commit: str) -> str:
-    """When it was committed, in seconds since the epoch."""
+    """Returns the time of a commit in seconds since the epoch."""
     return git("show", "--no-patch", "--format=%ct", commit).decode().strip()
 
 
 def is_here(commit: str) -> bool:
-    """Whether this clone has a commit: a shallow one has the newest only."""
+    """Returns whether this clone contains a commit. A shallow clone contains only the newest."""
     found = subprocess.run(["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=CHECKOUT)
     return found.returncode == 0
 
 
 def is_whole() -> bool:
-    """Whether this is a clone, and no shallow one."""
+    """Returns whether this is a clone that is not shallow."""
     asked = ["git", "rev-parse", "--is-shallow-repository"]
     return subprocess.run(asked, cwd=CHECKOUT, stdout=subprocess.PIPE).stdout.strip() == b"false"
 

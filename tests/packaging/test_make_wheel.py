@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of README's Install, in a copy of the checkout."""
+"""Runs the commands of README's section Install in a copy of the checkout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.pages import CHECKOUT, blocks
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What `git clone` would bring, and what `make` fetches into it: the tests have it already."""
+    """Returns a copy as `git clone` makes it, with the files that `make` would fetch."""
     folder = tmp_path / "spark-ext"
     listed = subprocess.run(["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True)
     for name in listed.stdout.splitlines():
@@ -35,11 +35,11 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.matrix
-def test_the_wheel_that_make_prints_is_the_one_to_install(clone: Path, tmp_path: Path) -> None:
+def test_make_prints_the_wheel_to_install(clone: Path, tmp_path: Path) -> None:
     _, block = (block for block in blocks("README.md") if block.section == "Install")
     fetch, make, install = (shlex.split(line, comments=True) for line in block.text.splitlines())
     assert fetch[:2] == ["git", "clone"]
-    # `pip wheel` takes the tests' hatchling, and needs no network.
+    # `pip wheel` uses the hatchling of the tests and needs no network.
     printed = run(*make, cwd=clone, PIP_NO_BUILD_ISOLATION="0").splitlines()[-1]
     assert install == ["pip", "install", printed]
 

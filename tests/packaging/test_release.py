@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make release` builds: the same again, and whole for those who install it by name."""
+"""Holds that `make release` is reproducible, and that its files install by name."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ BUILD = """
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `make release` has just built of this commit, or else the same."""
+    """Returns the files that `make release` built from this commit, or builds the same files."""
     if built := os.environ.get("RELEASE"):
         return Path(built).resolve()
     folder = tmp_path_factory.mktemp("release")
@@ -97,7 +97,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shell(release: Path, tmp_path: Path) -> Callable[..., str]:
-    """A shell in a folder of its own, with no jar fetched yet; a command finds the release."""
+    """Returns a function that runs a shell without fetched jars, which finds the release."""
     conf = tmp_path / "conf"
     conf.mkdir()
     (conf / "spark-defaults.conf").write_text(
@@ -132,7 +132,7 @@ def assert_tracked(log: TableLog) -> None:
     assert is_uuid_name(log.physical_names["a"])
 
 
-def test_the_same_commit_gives_the_same_bytes(release: Path, tmp_path: Path) -> None:
+def test_same_commit_gives_the_same_bytes(release: Path, tmp_path: Path) -> None:
     releasing.build("HEAD", tmp_path)
 
     again, first = contents(tmp_path), contents(release)
@@ -140,7 +140,7 @@ def test_the_same_commit_gives_the_same_bytes(release: Path, tmp_path: Path) -> 
     assert first != {}
 
 
-def test_the_release_has_what_an_index_and_a_repository_want(release: Path) -> None:
+def test_release_contains_the_files_of_an_index_and_a_repository(release: Path) -> None:
     found = contents(release)
 
     jar = f"maven/io/sparkext/spark-ext/{VERSION}/spark-ext-{VERSION}"
@@ -153,7 +153,7 @@ def test_the_release_has_what_an_index_and_a_repository_want(release: Path) -> N
         assert found[name].decode() == hashlib.new(kind, found[artifact]).hexdigest()
 
 
-def test_the_wheel_carries_the_jar_of_the_repository(release: Path) -> None:
+def test_wheel_contains_the_jar_of_the_repository(release: Path) -> None:
     found = contents(release)
     (wheel,) = (release / "python").glob("*.whl")
 
@@ -163,7 +163,7 @@ def test_the_wheel_carries_the_jar_of_the_repository(release: Path) -> None:
     assert carried == found[f"maven/io/sparkext/spark-ext/{VERSION}/spark-ext-{VERSION}.jar"]
 
 
-def test_the_pom_brings_nothing_along(release: Path) -> None:
+def test_pom_has_no_dependencies(release: Path) -> None:
     (pom,) = (release / "maven").rglob("*.pom")
     dependencies = ElementTree.parse(pom).getroot().findall("dependencies/dependency", POM)
 
@@ -174,7 +174,7 @@ def test_the_pom_brings_nothing_along(release: Path) -> None:
     assert "net.bytebuddy" not in groups
 
 
-def test_the_wheel_in_an_empty_environment(release: Path, tmp_path: Path) -> None:
+def test_wheel_works_in_an_empty_environment(release: Path, tmp_path: Path) -> None:
     (wheel,) = (release / "python").glob("*.whl")
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
@@ -186,7 +186,7 @@ def test_the_wheel_in_an_empty_environment(release: Path, tmp_path: Path) -> Non
     assert list(tmp_path.glob("venv/lib/python*/site-packages/spark_ext/jars/spark-ext.jar")) != []
 
 
-def test_spark_submit_takes_it_by_its_coordinates(
+def test_spark_submit_resolves_the_jar_by_coordinates(
     shell: Callable[..., str], tmp_path: Path
 ) -> None:
     (tmp_path / "place" / "app.py").write_text(APPLICATION)
@@ -199,7 +199,9 @@ def test_spark_submit_takes_it_by_its_coordinates(
     ]
 
 
-def test_spark_sql_takes_it_by_its_coordinates(shell: Callable[..., str], tmp_path: Path) -> None:
+def test_spark_sql_resolves_the_jar_by_coordinates(
+    shell: Callable[..., str], tmp_path: Path
+) -> None:
     (tmp_path / "place" / "script.sql").write_text(";\n".join(STATEMENTS) + ";\n")
 
     said = shell(block(SECTION, "sh", "spark-sql"), "-f script.sql")
@@ -208,7 +210,7 @@ def test_spark_sql_takes_it_by_its_coordinates(shell: Callable[..., str], tmp_pa
     assert_tracked(TableLog(tmp_path / "place" / "spark-warehouse" / "t"))
 
 
-def test_a_java_build_takes_it_by_its_coordinates(release: Path, tmp_path: Path) -> None:
+def test_java_build_resolves_the_jar_by_coordinates(release: Path, tmp_path: Path) -> None:
     (coordinates,) = re.findall(r"(io\.delta:\S+:[\d.]+),io", block(SECTION, "sh", "spark-sql"))
     (spark,) = (PYSPARK / "jars").glob("spark-sql-api_*.jar")
     (scala,) = (PYSPARK / "jars").glob("scala-library-*.jar")
@@ -224,7 +226,7 @@ def test_a_java_build_takes_it_by_its_coordinates(release: Path, tmp_path: Path)
     sources.mkdir(parents=True)
     (sources / "App.java").write_text(block("Scala and Java", "java"))
 
-    # What was fetched for the jar serves here as well; what is fetched here is gone afterwards.
+    # Maven reads the repository of the jar's build, and writes to a folder that is removed.
     local = [f"-Dmaven.repo.local={tmp_path / 'repository'}"]
     local += [f"-Dmaven.repo.local.tail={CHECKOUT / '.maven' / 'repository'}"]
     goals = ["compile", "org.apache.maven.plugins:maven-dependency-plugin:3.9.0:copy-dependencies"]

@@ -176,7 +176,7 @@ def test_each_minds_the_names_and_the_flag_of_the_other(
     rows = [[1, "x", None, None], [2, "y", 3, 4], [5, "z", 6, 7]]
     for session in both:
         assert session.sql(f"SELECT d, b, c, a FROM {table} ORDER BY d") == rows
-    assert_findings(new, path, "name_of_another")
+    assert_findings(new, path, "misleading_name")
 
 
 def test_a_column_that_one_dropped_does_not_come_back_by_the_other(

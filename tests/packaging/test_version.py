@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One version in every place, and which tag is refused."""
+"""Holds that every place has the same version, and which tags are refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_place_has_the_version() -> None:
     assert stated() == {place: [VERSION] for place in PLACES}
 
 
-def test_the_pages_name_the_version() -> None:
+def test_pages_name_the_version() -> None:
     found = named()
 
     assert {version for versions in found.values() for version in versions} == {VERSION}
@@ -39,7 +39,7 @@ def test_the_pages_name_the_version() -> None:
     assert found["README.md"] == [VERSION]
 
 
-def test_the_readme_installs_the_package_by_its_name() -> None:
+def test_readme_installs_the_package_by_name() -> None:
     index, _ = (block for block in blocks("README.md") if block.section == "Install")
     project = (CHECKOUT / "pyproject.toml").read_text()
 
@@ -47,25 +47,25 @@ def test_the_readme_installs_the_package_by_its_name() -> None:
     assert '\nname = "spark-ext"\n' in project
 
 
-def test_a_tag_of_this_version_is_released() -> None:
+def test_tag_of_this_version_is_released() -> None:
     assert list(objections(f"v{VERSION}", stated(), RELEASED)) == []
 
 
 @pytest.mark.parametrize("tag", ["v9.9.9", VERSION, f"v{VERSION}.0", f"v{VERSION}-rc1", "v"])
-def test_another_tag_is_refused_for_every_place(tag: str) -> None:
+def test_other_tag_is_refused_with_every_place(tag: str) -> None:
     refused = list(objections(tag, stated(), RELEASED))
 
     assert [reason.split()[0] for reason in refused] == list(PLACES)
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_place_with_another_version_or_none_refuses_the_tag(place: str) -> None:
+def test_tag_is_refused_when_a_place_has_another_version_or_none(place: str) -> None:
     for versions in (["9.9.9"], [], [VERSION, "9.9.9"]):
         (reason,) = objections(f"v{VERSION}", {**stated(), place: versions}, RELEASED)
         assert reason.startswith(place)
 
 
-def test_a_changelog_without_a_day_refuses_the_tag() -> None:
+def test_tag_is_refused_when_the_changelog_has_no_day() -> None:
     changelog = RELEASED.replace("2026-12-01", "unreleased")
 
     (reason,) = objections(f"v{VERSION}", stated(), changelog)
@@ -73,7 +73,7 @@ def test_a_changelog_without_a_day_refuses_the_tag() -> None:
     assert reason.startswith("CHANGELOG.md")
 
 
-# As an owner writes them; the test of the wheel has the first one's effect.
+# The addresses as an owner writes them. The test of the wheel shows the effect of the first.
 PROJECT = """[project.urls]
 Changelog = "https://example.org/spark-ext/changes"
 Repository = "https://example.org/spark-ext"
@@ -86,24 +86,24 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>"""
 
 
-def test_a_release_says_where_its_repository_is() -> None:
+def test_release_names_its_repository() -> None:
     assert list(without_address(PROJECT, POM)) == []
 
 
 @pytest.mark.parametrize("name", OF_CENTRAL)
-def test_a_pom_that_central_would_refuse_refuses_the_tag(name: str) -> None:
+def test_tag_is_refused_when_maven_central_would_refuse_the_pom(name: str) -> None:
     (reason,) = without_address(PROJECT, re.sub(f"\n  <{name}>.*", "", POM))
 
     assert reason == f"jars/pom.xml has no <{name}>"
 
 
-def test_a_package_without_address_refuses_the_tag() -> None:
+def test_tag_is_refused_when_the_package_names_no_repository() -> None:
     (reason,) = without_address(PROJECT.replace("Repository", "Homepage"), POM)
 
     assert reason.startswith("pyproject.toml")
 
 
-def test_the_command_refuses_and_says_why() -> None:
+def test_command_refuses_the_tag_with_its_reasons() -> None:
     command = [sys.executable, "-m", "tests.packaging.version", "v9.9.9"]
 
     refused = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel: what it holds, that it works where it is installed, and what is no wheel of ours."""
+"""Holds what the wheel contains, that an installed wheel works, and which builds are refused."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ for module in pkgutil.walk_packages(spark_ext.__path__, "spark_ext."):
 
 
 def build(target: str, source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Builds a wheel as pip does, or what hatchling calls the target, without the network."""
+    """Builds a wheel or another target of hatchling as pip does, without a network."""
     commands: dict[str, list[str | Path]] = {
         "wheel": ["pip", "wheel", "--no-build-isolation", "--no-deps", "-w", folder, source],
         "sdist": ["hatchling", "build", "-t", "sdist", "-d", folder],
@@ -102,7 +102,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environm
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """What a wheel is built from, as it is in the checkout."""
+    """Returns a copy of the files of the checkout from which a wheel is built."""
     folder = tmp_path / "copy"
     shutil.copytree(
         CHECKOUT / "spark_ext", folder / "spark_ext", ignore=shutil.ignore_patterns("__pycache__")
@@ -113,7 +113,7 @@ def copy(tmp_path: Path) -> Path:
     return folder
 
 
-# What is refused.
+# Refusals.
 
 
 def assert_refused(target: str, source: Path, *named: str) -> None:
@@ -130,7 +130,7 @@ def assert_refused(target: str, source: Path, *named: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["wheel", "sdist"])
-def test_a_build_without_the_jar_is_refused(copy: Path, target: str) -> None:
+def test_build_without_the_jar_is_refused(copy: Path, target: str) -> None:
     (copy / JAR).unlink()
 
     assert_refused(target, copy, "make wheel")
@@ -153,7 +153,7 @@ def change(source: Path) -> None:
         (Path.unlink, "jars/src/main/java/sparkext/UsageTrackingExtension.java"),
     ],
 )
-def test_a_build_with_the_jar_of_other_sources_is_refused(
+def test_build_with_the_jar_of_other_sources_is_refused(
     copy: Path, change: Callable[[Path], None], source: str
 ) -> None:
     change(copy / source)
@@ -161,10 +161,10 @@ def test_a_build_with_the_jar_of_other_sources_is_refused(
     assert_refused("sdist", copy, "make clean wheel", source)
 
 
-# What is built.
+# Builds.
 
 
-def test_an_editable_install_needs_no_jar(copy: Path, wheel: Path, tmp_path: Path) -> None:
+def test_editable_install_needs_no_jar(copy: Path, wheel: Path, tmp_path: Path) -> None:
     (copy / JAR).unlink()
     environment = environment_for(wheel, tmp_path / "venv")
 
@@ -175,7 +175,7 @@ def test_an_editable_install_needs_no_jar(copy: Path, wheel: Path, tmp_path: Pat
     assert Path(imported) == copy / "spark_ext" / "__init__.py"
 
 
-def test_the_wheel_holds_the_package_and_the_jar(wheel: Path) -> None:
+def test_wheel_contains_the_package_and_the_jar(wheel: Path) -> None:
     package = {
         path.relative_to(CHECKOUT).as_posix(): path.read_bytes()
         for path in (CHECKOUT / "spark_ext").rglob("*")
@@ -191,20 +191,20 @@ def test_the_wheel_holds_the_package_and_the_jar(wheel: Path) -> None:
     assert about == {"LICENSE", "METADATA", "RECORD", "WHEEL"}
 
 
-def test_its_metadata_is_of_a_version_that_the_upload_reads(wheel: Path) -> None:
+def test_metadata_version_is_one_that_the_upload_reads(wheel: Path) -> None:
     """The program that uploads may be older than the one that builds."""
     assert metadata_of(wheel).metadata["Metadata-Version"] == "2.4"
 
 
 def with_address(project: Path, repository: str) -> None:
-    """Writes down where the repository is, in place of what is there."""
+    """Writes the address of the repository into pyproject.toml."""
     text = re.sub(r"^\[project\.urls\]\n(?:.+\n)*", "", project.read_text(), flags=re.MULTILINE)
     project.write_text(f'{text}\n[project.urls]\nRepository = "{repository}"\n')
 
 
-def test_on_an_index_links_of_the_readme_lead_to_the_repository(copy: Path, tmp_path: Path) -> None:
+def test_readme_links_lead_to_the_repository_on_an_index(copy: Path, tmp_path: Path) -> None:
     repository = "https://example.org/spark-ext"
-    # The commit that is released has one already.
+    # The released commit already contains an address.
     for address in ("https://example.org/another", repository):
         with_address(copy / "pyproject.toml", address)
 
@@ -217,7 +217,7 @@ def test_on_an_index_links_of_the_readme_lead_to_the_repository(copy: Path, tmp_
     assert len(links) >= len(files)
 
 
-def test_the_jar_carries_the_py4j_that_it_was_compiled_against_and_its_licence() -> None:
+def test_jar_contains_the_compiled_py4j_and_its_licence() -> None:
     pom = (CHECKOUT / "jars" / "pom.xml").read_text()
     with zipfile.ZipFile(CHECKOUT / JAR) as jar:
         version = jar.read("META-INF/python/py4j/version.py").decode()
@@ -228,7 +228,7 @@ def test_the_jar_carries_the_py4j_that_it_was_compiled_against_and_its_licence()
     assert "Barthelemy Dagenais" in licence
 
 
-def test_the_jar_carries_the_licences_of_what_is_shaded_into_it() -> None:
+def test_jar_contains_the_licences_of_shaded_libraries() -> None:
     with zipfile.ZipFile(CHECKOUT / JAR) as jar:
         names = jar.namelist()
         apache, notice, asm = (
@@ -253,7 +253,7 @@ def test_the_jar_carries_the_licences_of_what_is_shaded_into_it() -> None:
     assert "Neither the name of the copyright holders" in asm
 
 
-def test_the_demo_extra_is_what_the_demo_imports(wheel: Path) -> None:
+def test_demo_extra_lists_the_imports_of_the_demo(wheel: Path) -> None:
     tree = ast.parse((CHECKOUT / "examples" / "demo.py").read_text())
     modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     for node in ast.walk(tree):
@@ -265,7 +265,7 @@ def test_the_demo_extra_is_what_the_demo_imports(wheel: Path) -> None:
     assert foreign - {"spark_ext"} == extra - {"delta-spark"}
 
 
-def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_sdist_builds_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     sdist = built("sdist", CHECKOUT, tmp_path / "sdist")
 
     again = built("wheel", sdist, tmp_path / "dist")
@@ -273,7 +273,7 @@ def test_the_sdist_makes_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     assert again.read_bytes() == wheel.read_bytes()
 
 
-def test_the_wheel_works_outside_the_checkout_without_a_compiler(
+def test_wheel_works_outside_the_checkout_without_a_compiler(
     installed: Environment, tmp_path: Path
 ) -> None:
     application = tmp_path / "app.py"
@@ -297,14 +297,14 @@ def test_the_wheel_works_outside_the_checkout_without_a_compiler(
     assert log.physical_names == {"a": "a", "b": "b", "c": "c"}
 
 
-def test_the_jars_command_prints_the_installed_jar(installed: Environment, tmp_path: Path) -> None:
+def test_jars_command_prints_the_installed_jar(installed: Environment, tmp_path: Path) -> None:
     printed = run(installed.python, "-m", "spark_ext", "jars", cwd=tmp_path).strip()
 
     assert Path(printed) == installed.site_packages / JAR
     assert Path(printed).read_bytes() == (CHECKOUT / JAR).read_bytes()
 
 
-def test_uninstalling_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
+def test_uninstalling_removes_every_file(wheel: Path, tmp_path: Path) -> None:
     environment = environment_for(wheel, tmp_path / "venv")
     before = environment.contents()
     environment.pip("install", "--no-index", wheel)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the version stands, and whether a tag may be released.
+"""Lists the places of the version, and decides whether a tag may be released.
 
 Usage:
     python -m tests.packaging.version v0.1.0
@@ -15,14 +15,14 @@ from xml.etree import ElementTree
 
 CHECKOUT = Path(__file__).parents[2]
 NOT_YET = "unreleased"
-# What has the version of this commit, and what it stands behind there.
+# The files that contain the version of this commit, with the text before the version.
 PLACES = {
     "spark_ext/version.py": r'^__version__ = "(.+)"$',
     "pyproject.toml": r'^version = "(.+)"$',
     "jars/pom.xml": r"^  <version>(.+)</version>$",
     "CHANGELOG.md": r"\A# Changelog\n\n## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$",
 }
-# What names it to users, in any page: the wheel, and the jar by its coordinates.
+# The texts by which pages name the version: the wheel, and the coordinates of the jar.
 NAMES = (
     r"spark_ext-(\d[\d.]*\d)-py3",
     r"io\.sparkext:spark-ext:(\d[\d.]*\d)",
@@ -31,7 +31,7 @@ NAMES = (
 
 
 def stated() -> dict[str, list[str]]:
-    """The versions that each place has, one each."""
+    """Returns the version of each place."""
     return {
         place: re.findall(pattern, (CHECKOUT / place).read_text(), re.MULTILINE)
         for place, pattern in PLACES.items()
@@ -39,7 +39,7 @@ def stated() -> dict[str, list[str]]:
 
 
 def named() -> dict[str, list[str]]:
-    """The versions that pages name."""
+    """Returns the versions that pages name."""
     pages = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
     return {
         page.name: [found for name in NAMES for found in re.findall(name, page.read_text())]
@@ -47,13 +47,13 @@ def named() -> dict[str, list[str]]:
     }
 
 
-# Of a pom, what Maven Central wants beside what ours has; they name the repository.
+# Elements that Maven Central requires in a pom, and that name the repository.
 OF_CENTRAL = ("url", "scm", "developers")
 _POM = "{http://maven.apache.org/POM/4.0.0}"
 
 
 def without_address(project: str, pom: str) -> Iterator[str]:
-    """What does not say yet where the repository is, which its owner knows."""
+    """Returns the places without the address of the repository, which the owner must add."""
     if not re.search(r"^\[project\.urls\]\n(?:.+\n)*Repository = ", project, re.MULTILINE):
         yield "pyproject.toml has no Repository in [project.urls], to which README's links lead"
     found = ElementTree.fromstring(pom)
@@ -62,7 +62,7 @@ def without_address(project: str, pom: str) -> Iterator[str]:
 
 
 def objections(tag: str, places: dict[str, list[str]], changelog: str) -> Iterator[str]:
-    """Why a tag is none of a release of this commit."""
+    """Returns the reasons why this commit must not be released under a tag."""
     for place, versions in places.items():
         if [f"v{version}" for version in versions] != [tag]:
             yield f"{place} has {' and '.join(versions) or 'no version'}"

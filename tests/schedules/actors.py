@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a schedule: each actor on a thread and in a session of its own, one of them at a time.
+"""Runs a schedule: each actor has a thread and a session, and one actor runs at a time.
 
-Each commit carries the number of the statement that made it, so that the log tells whose it is.
+Each commit contains the number of its statement, so the log shows which statement made the commit.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from tests.support.waiting import PATIENCE
 
 SIGNATURE = "spark.databricks.delta.commitInfo.userMetadata"
 BLOCKED = 15.0
-"""Seconds after which an actor that gets to no step waits for another that is held."""
+"""The seconds after which an actor counts as blocked by an actor that is held."""
 
 
 @dataclass
 class Deed:
-    """A statement that was run, and how it went."""
+    """Contains a statement that was run, and its outcome."""
 
     act: Act
     number: int
     actor: int
     began: int = -1
-    """The time of the schedule's own clock."""
+    """The time on the clock of the schedule."""
     ended: int = -1
     known_version: int = -1
-    """The table's version when the statement began."""
+    """The version of the table when the statement began."""
     error: Exception | None = None
     had_fault: bool = False
     seen: Sequence[Row] = ()
-    """The rows that it read."""
+    """The rows that the statement read."""
 
     @property
     def signature(self) -> str:
@@ -59,7 +59,7 @@ class Deed:
 
 @dataclass
 class Run:
-    """What came of a schedule."""
+    """Contains the outcome of a schedule."""
 
     schedule: Schedule
     path: Path
@@ -70,7 +70,7 @@ class Run:
 
 
 class Theatre:
-    """The sessions of the actors; one schedule after another."""
+    """Contains the sessions of the actors, and plays one schedule after another."""
 
     def __init__(self, spark: SparkSession, originals: Originals) -> None:
         self.originals = originals
@@ -81,14 +81,14 @@ class Theatre:
         return self.play_on(schedule, path, self.originals.copy(schedule.kind, path))
 
     def play_on(self, schedule: Schedule, path: Path, original: Original) -> Run:
-        """On a copy that is there."""
+        """Plays a schedule on an existing copy."""
         url = f"{SCHEME}:{path}"
         run = Run(schedule, path, url, newest_version(path), [])
         self._play(run, original, itertools.count(), itertools.count(1), schedule.moves)
         return run
 
     def go_on(self, run: Run, original: Original) -> None:
-        """After the driver was killed in which the first actor was held."""
+        """Plays the rest of a schedule after the driver of the first actor was killed."""
         first = Deed(run.schedule.scripts[0][0], 1, 0, began=0, known_version=run.first_version)
         first.had_fault = True
         run.deeds.append(first)
@@ -127,8 +127,8 @@ class Theatre:
 def _session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    # On a local disk Delta lets the transactions of one JVM commit one after the other, so that
-    # none gets anywhere beside one that is held after its log entry; drivers do not wait.
+    # On a local disk, the transactions of one JVM commit one after the other, so no statement
+    # commits beside one that is held after its log entry. Separate drivers do not wait.
     session.conf.set("spark.databricks.delta.commitLock.enabled", "false")
     session.conf.set("spark.sparkext.columnMapping.removal.timeout", "30s")
     return session
@@ -139,14 +139,14 @@ def newest_version(path: Path) -> int:
 
 
 def hold(spark: SparkSession, schedule: Schedule, path: Path, original: Original) -> None:
-    """Runs the first statement of a schedule until its step, for good; or until its end."""
+    """Runs the first statement of a schedule to its step and holds it, or runs it to its end."""
     stage = Stage(_session(spark), path, str(path), schedule.kind, original)
     deed = Deed(schedule.scripts[0][0], 1, 0)
     _Actor(stage, [deed], lambda: 0, None, LateStorage(spark)).go(schedule.moves[0].until)
 
 
 class _Actor:
-    """Stands still, or runs until it comes to the step that it is to stand still at."""
+    """Runs a statement to the step at which the schedule holds it."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _Actor:
         self._current: Deed | None = None
 
     def go(self, until: Step | None) -> bool:
-        """Whether it has come to stand, or has ended; else it waits for another."""
+        """Returns whether the actor is held or has ended. Otherwise it waits for another actor."""
         if self._thread and not self._stands.wait(0):
             self._stands.wait(BLOCKED)
         if self._has_ended:
@@ -233,7 +233,7 @@ _ARMED_AT = {Fault.FAILED: Step.COMMIT, Fault.TAKEN: Step.COMMIT, Fault.LATE: St
 
 
 def signatures(run: Run, commits: list[list[dict[str, Any]]]) -> Iterator[tuple[int, str]]:
-    """The versions since the schedule's beginning, and whose they are."""
+    """Returns the versions since the start of the schedule, with the statements that made them."""
     for version, commit in enumerate(commits):
         if version > run.first_version:
             infos = [action["commitInfo"] for action in commit if "commitInfo" in action]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements of the schedules, and what each makes of the model of a table.
+"""Contains the statements of the schedules, and the effect of each on the model of a table.
 
-A statement means the columns of the moment in which it was analysed: what held a DeltaTable, a
-DataFrame or a view means those of the schedule's beginning. The effects are written from what the
-statements mean, not from our rules.
+A statement refers to the columns at its analysis. A held DeltaTable, DataFrame or view refers to
+the columns at the start of the schedule. The effects follow the meaning of the statements, not our
+rules.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEPT_PROPERTIES = (
 
 @dataclass
 class Stage:
-    """The table, as the session of one of the actors has it."""
+    """Contains the table in the session of an actor."""
 
     spark: SparkSession
     path: Path
@@ -58,7 +58,7 @@ class Stage:
         return self.kind.model.names
 
     def names(self) -> tuple[str, ...]:
-        """Of the columns now."""
+        """Returns the current names of the columns."""
         return tuple(TableLog(self.path).fields)
 
     def sql(self, text: str) -> None:
@@ -67,11 +67,15 @@ class Stage:
 
 @dataclass(frozen=True)
 class Moment:
-    """What a statement's effect goes by.
+    """Contains the facts on which the effect of a statement depends.
 
-    `number` is the statement's own, `known` the table of its analysis, `held` that of the
-    schedule's beginning, `early` and `mapped` those of the versions to which RESTORE goes; `seen`
-    are the rows that it read.
+    Args:
+        number: The number of the statement.
+        known: The table at the analysis of the statement.
+        held: The table at the start of the schedule.
+        early: The table to which RESTORE goes.
+        mapped: The table to which RESTORE of mapped columns goes.
+        seen: The rows that the statement read.
     """
 
     number: int
@@ -87,17 +91,17 @@ Effect = Callable[[Model, Moment], Model]
 
 @dataclass(frozen=True)
 class Act:
-    """A statement; its number makes its values others than those of its neighbours."""
+    """Describes a statement. The values that it writes depend on its number."""
 
     name: str
     run: Callable[[Stage, int], object]
     effect: Effect
     is_held: bool = False
-    """Whether it uses what was made before the schedule began."""
+    """Whether the statement uses an object from before the schedule."""
     has_parts: bool = False
-    """Whether it commits more than once, and so may fail half-way."""
+    """Whether the statement commits more than once, and may fail between commits."""
     prepare: Callable[[Stage], object] | None = None
-    """What runs before the schedule begins."""
+    """Prepares the statement before the schedule starts."""
 
     def __str__(self) -> str:
         return self.name
@@ -116,7 +120,7 @@ def value_of(number: int, name: str) -> str:
 
 
 def values_for(number: int, names: Sequence[str], key: int | None = None) -> str:
-    """A row of values for these columns."""
+    """Returns a row of values for these columns."""
     others = (f"'{value_of(number, name)}'" for name in names[1:])
     return f"({', '.join([str(key or key_of(number)), *others])})"
 
@@ -134,11 +138,11 @@ def sql(text: str) -> Callable[[Stage, int], object]:
     return lambda stage, number: stage.sql(text.replace("{n}", str(number)))
 
 
-# UPDATE, DELETE and MERGE, by SQL and by a DeltaTable of before.
+# UPDATE, DELETE and MERGE, by SQL and by a held DeltaTable.
 
 
 def _updating(column: str, suffix: str | None, of: Callable[[Moment], Model]) -> Effect:
-    """Sets a column in rows of odd keys, or in all rows to one value."""
+    """Sets a column in rows with odd keys, or in all rows, to one value."""
 
     def effect(before: Model, moment: Moment) -> Model:
         identity = of(moment).identity(column)
@@ -268,7 +272,7 @@ HELD_DELETE = Act(
 )
 HELD_MERGE = Act("held merge", _held_merge, _merging(held), is_held=True)
 
-# Rows that are written beside others, or in their place.
+# Appends and overwrites.
 
 
 def _inserting(of: Callable[[Moment], Model] = known) -> Effect:
@@ -280,7 +284,7 @@ def _inserting(of: Callable[[Moment], Model] = known) -> Effect:
 
 
 def _replacing(keys: set[int] | None) -> Effect:
-    """Writes a row in the place of those of some keys, or of all."""
+    """Replaces the rows of some keys, or all rows, by one row."""
 
     def effect(before: Model, moment: Moment) -> Model:
         before.require(*moment.known.identities)
@@ -311,7 +315,7 @@ def _insert_from_itself(stage: Stage, number: int, kind: str = "INTO") -> None:
 
 
 def _known_rows(before: Model, known_columns: Model) -> list[Row]:
-    """The rows with the columns that a plan knows."""
+    """Returns the rows with the columns that the plan knows."""
     before.require(*known_columns.identities)
     return [
         {key: value for key, value in row.items() if key in known_columns.identities}
@@ -372,7 +376,7 @@ def _insert_into_held_view(stage: Stage, number: int) -> None:
 
 
 def _carrying(by_name: bool, is_overwrite: bool = False) -> Effect:
-    """Rows that were read under the columns of the beginning go to those of the analysis."""
+    """Writes rows of the columns at the start to the columns at the analysis."""
 
     def effect(before: Model, moment: Moment) -> Model:
         sources = moment.held.columns
@@ -392,14 +396,14 @@ def _carrying(by_name: bool, is_overwrite: bool = False) -> Effect:
 
 
 def _sinking(before: Model, moment: Moment) -> Model:
-    """A sink knows names alone, and looks for their columns when its batch begins."""
+    """Writes rows by names, which a sink resolves to columns when its batch begins."""
     names = {column.name: before.identity(column.name) for column in moment.known.columns}
     row = {names[name]: value_of(moment.number, name) for name in moment.known.names[1:]}
     return before.appended([{"k": key_of(moment.number), **row}])
 
 
 def _sink_batch(stage: Stage, number: int) -> None:
-    """What a stream does for each batch; on this thread, where it can be held."""
+    """Runs a batch of a stream on this thread, on which the schedule can hold it."""
     spark = stage.spark
     jvm: Any = spark._jvm
     rows = spark.sql(_by_name(stage, number))
@@ -416,7 +420,7 @@ def _sink_batch(stage: Stage, number: int) -> None:
 
 
 def _overwrite_partitions(stage: Stage, number: int) -> None:
-    """The partition of the row 3, whatever its two columns are called by now."""
+    """Overwrites the partition of row 3, under the current names of its two columns."""
     others = (f"'{value_of(number, name)}'" for name in stage.names()[3:])
     values = ", ".join([str(key_of(number)), "'b.3'", "'d.3'", *others])
     stage.spark.conf.set(OVERWRITE_MODE, "dynamic")
@@ -479,7 +483,7 @@ OVERWRITE_PARTITIONS = Act(
     "overwrite of a partition", _overwrite_partitions, _overwriting_partitions
 )
 
-# What reads.
+# Reads.
 
 
 def _with_values(rows: Iterable[SparkRow]) -> list[Row]:
@@ -487,13 +491,13 @@ def _with_values(rows: Iterable[SparkRow]) -> list[Row]:
 
 
 def _read_held(stage: Stage, number: int) -> list[Row]:
-    """Beside a frame of now, which Delta looks at first."""
+    """Reads a held frame joined with a new frame, which Delta resolves first."""
     keys = stage.spark.read.format("delta").load(stage.url).select("k").distinct()
     return _with_values(keys.join(stage.frame, "k").collect())
 
 
 def _stream(stage: Stage) -> list[Row]:
-    """What is new to a stream that goes on from where it was."""
+    """Reads the rows that are new to a stream with a checkpoint."""
     rows: list[Row] = []
     query = (
         stage.spark.readStream.format("delta")
@@ -525,7 +529,7 @@ def _reading_held(before: Model, moment: Moment) -> Model:
 
 
 def _streaming(before: Model, moment: Moment) -> Model:
-    """Rows that were there go unsaid; what changes one of those ends a stream."""
+    """Returns the effect of a stream, which skips old rows and fails if an old row changed."""
     new = list(before.rows)
     for row in moment.held.rows:
         if row not in new:
@@ -540,7 +544,7 @@ STREAM = Act(
     "stream that goes on", lambda stage, number: _stream(stage), _streaming, prepare=_stream
 )
 
-# What changes no row and no name.
+# Statements that change no row and no name.
 
 OPTIMIZE = Act("optimize", sql("OPTIMIZE {t}"), nothing)
 ZORDER = Act("z-order", sql("OPTIMIZE {t} ZORDER BY (k)"), nothing)
@@ -718,4 +722,4 @@ CHANGES: tuple[tuple[Act, ...], ...] = (
     (CLONE_OVER,),
     (REPLACE_AS_SELECT,),
 )
-"""What one actor does after another, as far as it changes names or modes."""
+"""The scripts of an actor that change names or modes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared tables, and the sessions of the actors."""
+"""Fixtures: prepared tables, and the sessions of the actors."""
 
 from __future__ import annotations
 

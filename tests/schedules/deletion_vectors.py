@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the deletion vectors of a table's files, as the Delta protocol has them."""
+"""Reads deletion vectors in the formats of the Delta protocol."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_OF_AN_ARRAY = 4096
 
 
 def deleted_rows(table: Path, vector: dict[str, Any]) -> set[int]:
-    """The numbers of the rows of a file that are deleted."""
+    """Returns the numbers of the deleted rows of a file."""
     encoded = vector["pathOrInlineDv"]
     if vector["storageType"] == "i":
         return _rows(_base85(encoded)[: vector["sizeInBytes"]])
@@ -34,7 +34,7 @@ def deleted_rows(table: Path, vector: dict[str, Any]) -> set[int]:
 
 
 def vector_file(table: Path, vector: dict[str, Any]) -> Path | None:
-    """Where a vector is, if not in the log."""
+    """Returns the file of a vector, or None if the log contains the vector."""
     encoded = vector["pathOrInlineDv"]
     if vector["storageType"] == "i":
         return None

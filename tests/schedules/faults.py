@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The local disk as another storage, `late:`, whose answers about the log can be wrong once."""
+"""Runs the storage `late:`, a local disk whose answers about the log can be wrong once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSAGE = "The storage is late"
 
 
 def late_jar(home: Path) -> Path:
-    """Compiles the storage."""
+    """Compiles the storage into a jar."""
     class_path = f"{Path(pyspark.__file__).parent}/jars/*"
     subprocess.run(["javac", "-cp", class_path, "-d", str(home), str(SOURCE)], check=True)
     jar = home / "late.jar"
@@ -33,7 +33,7 @@ def late_jar(home: Path) -> Path:
 
 
 def make_known(spark: SparkSession, jar: Path) -> None:
-    """Gives a session that runs the storage, on the driver and on its executors in one JVM."""
+    """Adds the storage to a running session, whose driver and executors share one JVM."""
     jvm: Any = spark._jvm
     spark.sql(f"ADD JAR '{jar}'")
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
@@ -43,7 +43,7 @@ def make_known(spark: SparkSession, jar: Path) -> None:
 
 
 class LateStorage:
-    """What the storage does wrong next."""
+    """Controls the next fault of the storage."""
 
     def __init__(self, spark: SparkSession) -> None:
         jvm: Any = spark._jvm
@@ -53,5 +53,5 @@ class LateStorage:
         self._system.setProperty(FAULT, fault.name)
 
     def disarm(self) -> bool:
-        """Whether the fault did not come to pass."""
+        """Removes the fault, and returns whether it was still waiting."""
         return self._system.clearProperty(FAULT) is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver that holds the first statements of schedules, for `kill -9`."""
+"""Runs a driver that holds the first statements of schedules, and kills the driver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ READY = "ready"
 
 
 def hold_all(home: Path, jars: list[str], seeds: dict[int, Original]) -> None:
-    """What the process of the driver does."""
+    """Runs in the process of the driver."""
     builder = session(home, jars).master("local[1]")
     spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     ensure_callback_server_started(spark.sparkContext._gateway)
@@ -35,7 +35,7 @@ def hold_all(home: Path, jars: list[str], seeds: dict[int, Original]) -> None:
 
 
 def hold_and_kill(home: Path, jars: list[str], seeds: dict[int, Original]) -> None:
-    """Starts the driver on tables that are there, and kills it when all stand still."""
+    """Starts the driver on existing tables, and kills it when all statements are held."""
     process = get_context("spawn").Process(target=hold_all, args=(home, jars, seeds), daemon=True)
     process.start()
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a table is what some serial order of the statements that succeeded makes of it.
+"""Judges whether some serial order of the successful statements explains a table.
 
-Reads the log and the Parquet files by code of its own, shares nothing with spark_ext.
+The oracle reads the log and the Parquet files itself, and shares no code with `spark_ext`.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ OF_SPARK = {
     "FIELD_ALREADY_EXISTS",
     "INSERT_COLUMN_ARITY_MISMATCH",
 }
-"""What Spark says where a column has another name or is gone when the statement is analysed."""
+"""Spark's conditions if a column was renamed or dropped before the analysis."""
 ENDLESS = "USAGE_TRACKING_REMOVAL_CONFLICT"
-"""Which a few statements beside leaving must not bring about."""
+"""A few statements beside a removal must not cause this condition."""
 
 SPARK_READS = 3
-"""Of so many schedules one is read by Spark as well."""
+"""Spark reads the table of every third schedule."""
 FILTERS = 6
-"""By which such a table is read."""
+"""The number of filters by which Spark reads such a table."""
 
 STANDS = "DELTA_INVALID_COMMITTED_VERSION"
-"""Of a RESTORE or CLONE that stands in the log, when others commit before it looks again."""
+"""RESTORE and CLONE raise this after their commit, if others commit before they look again."""
 
 
 class Finding(AssertionError):
-    """What a schedule has shown."""
+    """Reports a violation that a schedule has shown."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """A serial order, what it makes of the table, and every value that a column ever had."""
+    """Contains a serial order, its table, and every value that a column ever had."""
 
     deeds: tuple[Deed, ...]
     end: Model
@@ -69,14 +69,14 @@ class Order:
 
 
 def judge(spark: SparkSession, run: Run) -> None:
-    """Raises a `Finding` where the table is none of those that it may be."""
+    """Raises a `Finding` if no serial order explains the table."""
     log = TableLog(run.path)
     _judge_errors(run, log)
     if not _is_written_twice(run, log):
         _judge_log(run)
     rows = rows_in_files(log)
     order = _order_of(run, log, rows)
-    if run.schedule.seed % SPARK_READS == 0:  # our own reading takes a twentieth of the time
+    if run.schedule.seed % SPARK_READS == 0:  # Spark takes 20 times as long as the oracle
         _judge_reading(spark, run, rows)
     _judge_checksums(run, log)
     _judge_files(run, log)
@@ -91,7 +91,7 @@ def _judge_log(run: Run) -> None:
 
 
 def _is_written_twice(run: Run, log: TableLog) -> bool:
-    """Whether Delta took its own entry for another's, and added the same files once more."""
+    """Returns whether Delta took its own log entry for a conflict and committed again."""
     of_faults = {deed.signature for deed in run.deeds if deed.had_fault}
     found = Counter(signature for _, signature in signatures(run, log.commits))
     return any(found[signature] > 1 for signature in of_faults)
@@ -115,7 +115,7 @@ def _judge_errors(run: Run, log: TableLog) -> None:
 
 
 def is_stable(error: Exception) -> bool:
-    """Whether it has a condition by which a program can tell what to do."""
+    """Returns whether an error has a condition that a program can handle."""
     return condition_of(error) is not None
 
 
@@ -126,7 +126,7 @@ def condition_of(error: Exception) -> str | None:
         is_known = condition in OF_SPARK or condition.startswith(("DELTA_", "USAGE_TRACKING_"))
         return condition if is_known else None
     text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
-    # An error inside of a step that is observed comes through Python, as text; so does a stream's.
+    # Errors of an observed step and of a stream arrive through Python, as text.
     is_wrapped = is_of_stream or "Python Proxy" in (text or "")
     found = (CONDITIONS.search if is_wrapped else CONDITIONS.match)(text or "")
     return found[1] if found else None
@@ -140,7 +140,7 @@ def _first_lines(error: Exception) -> str:
 
 
 def _order_of(run: Run, log: TableLog, rows: list[NamedRow]) -> Order:
-    """The first serial order that explains the table."""
+    """Returns the first serial order that explains the table."""
     orders = list(_orders(run, log))
     for order in orders:
         if not _differences(order.end, log, rows):
@@ -180,7 +180,7 @@ def _subsets(deeds: list[Deed]) -> Iterator[list[Deed]]:
 
 
 def _is_in_time(deeds: tuple[Deed, ...]) -> bool:
-    """Whether none comes before another that had ended when it began."""
+    """Returns whether no statement precedes one that ended before the statement began."""
     return not any(
         late.ended < early.began for place, early in enumerate(deeds) for late in deeds[place + 1 :]
     )
@@ -223,7 +223,7 @@ def _differences(model: Model, log: TableLog, rows: list[NamedRow]) -> list[str]
 
 
 def live_files(log: TableLog) -> dict[str, dict[str, Any]]:
-    """The newest `add` of each live file."""
+    """Returns the newest `add` of each live file."""
     live: dict[str, dict[str, Any]] = {}
     for commit in log.commits:
         for action in commit:
@@ -236,13 +236,13 @@ def live_files(log: TableLog) -> dict[str, dict[str, Any]]:
 
 
 def rows_in_files(log: TableLog) -> list[NamedRow]:
-    """The rows by logical names, nulls left out, without those that vectors delete."""
+    """Returns the rows by logical names, without nulls and without rows that vectors delete."""
     stored = {name: physical or name for name, physical in log.physical_names.items()}
     rows = []
     for path, add in live_files(log).items():
         vector = add.get("deletionVector")
         deleted = deleted_rows(log.path, vector) if vector else set()
-        # As one file: by its path, Arrow takes `column=value` for a column.
+        # A ParquetFile, because `read_table` would read `column=value` in the path as a column.
         found = pyarrow.parquet.ParquetFile(local(log.path, path)).read().to_pylist()
         for number, row in enumerate(found):
             if number not in deleted:
@@ -253,7 +253,7 @@ def rows_in_files(log: TableLog) -> list[NamedRow]:
 
 
 def local(table: Path, path: str) -> Path:
-    """Where a file of the log is; that of a shallow clone is elsewhere."""
+    """Returns the path of a file in the log, which a shallow clone has outside its folder."""
     return table / re.sub(r"^[a-z]+:(//)?(?=/)", "", unquote(path))
 
 
@@ -272,7 +272,7 @@ def _judge_reading(spark: SparkSession, run: Run, rows: list[NamedRow]) -> None:
 
 
 def _judge_skipping(spark: SparkSession, run: Run, rows: list[NamedRow]) -> None:
-    """Each value is found by a filter, which looks into files by their statistics."""
+    """Raises a `Finding` if a filter, which skips files by statistics, misses a value."""
     values = {(name, value) for row in rows for name, value in row.items()}
     table = spark.read.format("delta").load(run.url)
     found = [
@@ -316,7 +316,7 @@ def _wrong(told: dict[str, Any], log: TableLog) -> dict[str, Any]:
 
 
 def _comparable(value: Any) -> Any:
-    """Features and properties have no order."""
+    """Returns a value in which features and properties have a fixed order."""
     if isinstance(value, dict):
         return {key: _comparable(inner) for key, inner in value.items()}
     return sorted(value) if isinstance(value, list) and all_text(value) else value
@@ -330,7 +330,7 @@ def all_text(values: list[Any]) -> bool:
 
 
 def _judge_files(run: Run, log: TableLog) -> None:
-    """What failed leaves what Delta wrote; leaving nothing, unless its commit may stand."""
+    """Raises a `Finding` for unreferenced files that no failed statement explains."""
     unnamed = _unnamed(log)
     leaving_may_stand = any(
         deed.had_fault and not deed.succeeded and deed.act in (REMOVE_MAPPING, DROP_MAPPING)
@@ -339,7 +339,7 @@ def _judge_files(run: Run, log: TableLog) -> None:
     copies = {path for path in unnamed if "c000" not in path and path.endswith(".parquet")}
     if copies and not leaving_may_stand:
         raise Finding(f"copies that no version names: {copies}")
-    # Delta leaves a file that turned out to have no row.
+    # Delta does not delete a file that it wrote without rows.
     full = {path for path in unnamed - copies if _num_rows(run.path / path)}
     if full and all(deed.succeeded for deed in run.deeds):
         raise Finding(f"files that no version names, and nothing failed: {full}")
@@ -362,7 +362,7 @@ def _unnamed(log: TableLog) -> set[str]:
         if file.is_file()
         and file.relative_to(log.path).parts[0] != "_delta_log"
         and file.suffix != ".crc"
-        # Delta writes the vector before it sees that no row of the file is left.
+        # Delta writes the vector before it sees that every row of the file is deleted.
         and file.suffix != ".bin"
     }
     return {str(file.relative_to(log.path)) for file in files - named}
@@ -380,7 +380,7 @@ def _files_of(table: Path, action: dict[str, Any]) -> set[Path]:
 def _judge_feed(
     spark: SparkSession, run: Run, log: TableLog, rows: list[NamedRow], order: Order
 ) -> None:
-    """From the first version on it is refused, or it replays to the table and shows no other's."""
+    """Raises a `Finding` if the change feed does not replay to the table, and is not refused."""
     if not run.schedule.kind.has_feed or VACUUM_NOW in run.schedule.acts:
         return
     reader = spark.read.format("delta").option("readChangeFeed", "true")
@@ -409,7 +409,7 @@ def _judge_feed(
 
 
 def _constant_names(log: TableLog) -> list[str]:
-    """The columns that every version has, under one name in the files."""
+    """Returns the columns that every version contains under one physical name."""
     found: dict[str, set[str]] = {}
     versions = [log.at(version).physical_names for version in range(log.version + 1)]
     for names in versions:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules by their seeds, and what a failure tells."""
+"""Plays schedules by their seeds, and writes the text of failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Play = Callable[[int], None]
 
 
 def asked_for() -> list[int]:
-    """The seeds that the environment names."""
+    """Returns the seeds that the environment names."""
     seeds: list[int] = []
     for part in filter(None, os.environ.get("SCHEDULES", "").split(",")):
         first, _, last = part.partition("-")
@@ -43,7 +43,7 @@ def play_in(spark: SparkSession, theatre: Theatre, home: Path) -> Play:
 
 
 def play_all(play: Play, seeds: Iterable[int]) -> None:
-    """All of them, whatever the first ones show."""
+    """Plays all schedules, also after a failure."""
     findings = []
     for seed in seeds:
         try:

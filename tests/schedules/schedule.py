@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seeded choice: which table, which statements, where they are held, who goes on when."""
+"""Draws schedules by a seed: the table, the statements, and where each statement is held."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Script = tuple[Act, ...]
 
 
 class Fault(Enum):
-    """What the storage does wrong, once, while an actor commits; or the end of its driver."""
+    """Lists what goes wrong once while an actor commits: in the storage, or in its driver."""
 
     FAILED = "the log entry is written, and the writing fails"
     TAKEN = "the log entry is written, and the answer is that it was there"
@@ -75,7 +75,7 @@ OF_STORAGE = (Fault.FAILED, Fault.TAKEN, Fault.LATE)
 
 @dataclass(frozen=True)
 class Move:
-    """An actor goes on until it gets to a step, or until it ends."""
+    """Lets an actor run to a step, or to its end."""
 
     actor: int
     until: Step | None
@@ -86,7 +86,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All that a seed decides."""
+    """Contains all that a seed decides."""
 
     seed: int
     kind: Kind
@@ -104,7 +104,7 @@ class Schedule:
         return f"seed {self.seed}: table {self.kind}; {'; '.join(scripts)}; {moves}{fault}"
 
     def fault_of(self, actor: int) -> Fault | None:
-        """What the storage does wrong for an actor."""
+        """Returns the fault of an actor."""
         return self.fault[1] if self.fault and self.fault[0] == actor else None
 
     @property
@@ -118,7 +118,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Danger:
-    """One statement that is held, and others that come in between, as harm was seen or feared."""
+    """Contains a statement that is held, and statements in between that may harm it."""
 
     held: tuple[Act, ...]
     steps: tuple[Step, ...]
@@ -134,22 +134,25 @@ OTHER_NAMES = ((REMOVE_MAPPING,), (DROP_B, ADD_B), (RENAME, ADD_B), SWAP, (REMOV
 BY_B = (DELETE_BY_B, UPDATE_BY_B, HELD_DELETE_BY_B, HELD_UPDATE_BY_B)
 ROWS = (UPDATE, DELETE, MERGE, DELETE_FILE, OVERWRITE, INSERT, SINK, OPTIMIZE, REORG, REPLACE_WHERE)
 DANGERS = (
-    # A plan of before is put over files with other names.
+    # A stale plan reads files with other physical names.
     Danger(WRITERS, (Step.START,), OTHER_NAMES, ("used", "free")),
     Danger(BY_B, (Step.START,), OTHER_NAMES, ("used", "free"), has_partitions=False),
     Danger(BY_B, (Step.START,), (SWAP,), ("free",), has_partitions=True),
-    # It does not know a column, and writes rows again without it.
+    # A stale plan does not know a column, and writes rows again without the column.
     Danger(
         (UPDATE, MERGE, HELD_UPDATE, HELD_MERGE),
         (Step.START,),
         ((ADD_F, FILL_F),),
         ("used", "free"),
     ),
-    # Files are written under names that are others when they are committed.
+    # The physical names change between the write of files and their commit.
     Danger(
-        (INSERT, SINK, REPLACE_WHERE), (Step.PREPARE, Step.COMMIT), ((RESTORE_MAPPED,),), ("left",)
+        (INSERT, SINK, REPLACE_WHERE),
+        (Step.PREPARE, Step.COMMIT),
+        ((RESTORE_MAPPED,),),
+        ("removed",),
     ),
-    # Copies are made of what others change.
+    # Other statements change files while a removal copies them.
     Danger((REMOVE_MAPPING,), (Step.COMMIT,), tuple((act,) for act in ROWS), ("used",)),
     Danger(
         (REMOVE_MAPPING,),
@@ -157,7 +160,7 @@ DANGERS = (
         ((RENAME,), (DROP_E,), SWAP, (REMOVE_MAPPING,), (REPLACE_AS_SELECT,), (RESTORE,)),
         ("used",),
     ),
-    # A name is given again, so that changes of before seem to be of it.
+    # A name is reused, so older changes seem to concern the new column.
     Danger(
         (PROPERTIES, INSERT, OPTIMIZE),
         (Step.COMMIT,),
@@ -168,7 +171,7 @@ DANGERS = (
     ),
 )
 
-# Drawn apart, since they came when the seeds of `DANGERS` had been chosen.
+# A separate list, so that the chosen seeds of `DANGERS` keep their schedules.
 PARTITIONS = Danger(
     (OVERWRITE_PARTITIONS,),
     (Step.START,),
@@ -182,7 +185,7 @@ BROUGHT_BACK = Danger(
     tuple((act, *rows) for act in (RESTORE, CLONE_OVER) for rows in ((), (INSERT,), (UPDATE,))),
     (DROPPED,),
 )
-# No transaction, so that nothing holds them: they come after what they do not know of.
+# These statements run no transaction, so no step can hold them.
 READERS = (READ_HELD, STREAM)
 BEFORE_READERS = tuple(
     (*names, *rows)
@@ -198,7 +201,7 @@ BEFORE_READERS = tuple(
 
 
 def schedule(seed: int) -> Schedule:
-    """The same for the same seed, as long as nobody changes this module or `acts`."""
+    """Returns the schedule of a seed, which depends only on this module and `acts`."""
     random = Random(f"drawn apart {seed}")
     if random.random() < 0.06:
         is_read = random.random() < 0.7
@@ -218,7 +221,7 @@ def schedule(seed: int) -> Schedule:
 
 
 def killed_schedule(seed: int) -> Schedule:
-    """One that is killed where it is held; what others do then is what it would have overtaken."""
+    """Returns a schedule whose first driver is killed while its statement is held."""
     random = Random(f"killed {seed}")
     number = random.choice((2, 3))
     scripts: list[Script] = [(random.choice((*WRITERS, *(script[0] for script in CHANGES))),)]
@@ -260,7 +263,7 @@ def _scripts(random: Random) -> tuple[Script, ...]:
             scripts.append((random.choice(KEEPERS),))
         else:
             scripts.append(random.choice(CHANGES))
-    # Who removes what nobody needs yet harms whoever is about to need it, but for who leaves.
+    # VACUUM_NOW deletes files that a statement is about to commit, except the copies of a removal.
     if all(act in (REMOVE_MAPPING, VACUUM) for script in scripts for act in script):
         scripts = [tuple(VACUUM_NOW if act is VACUUM else act for act in s) for s in scripts]
     random.shuffle(scripts)
@@ -272,7 +275,7 @@ def _kind(random: Random, acts: list[Act]) -> Kind:
     if {REMOVE_MAPPING, REMOVE_BY_DELTA, DROP_MAPPING} & set(acts):
         mapping = random.choice(("used", "used", "used", "free"))
     elif MAP in acts:
-        mapping = random.choice(("plain", "left", "left"))
+        mapping = random.choice(("plain", "removed", "removed"))
     elif any(act.name.startswith(("rename", "drop ")) for act in acts):
         mapping = random.choice(("free", "used"))
     is_tracked = random.random() < 0.6
@@ -287,13 +290,13 @@ def _kind(random: Random, acts: list[Act]) -> Kind:
         has_vectors=random.random() < 0.5,
         has_feed=has_feed,
         is_empty=CLONE_OVER in acts,
-        # Spark writes into a view of partitioned files beside Delta, with spark-ext or without.
+        # Spark writes into a view of partitioned files without Delta, with and without spark-ext.
         has_partitions=random.random() < 0.15 and INSERT_INTO_HELD_VIEW not in acts,
     )
 
 
 def _moves(random: Random, scripts: tuple[Script, ...]) -> tuple[Move, ...]:
-    """Actors are held once or twice; one of them at least beside another that goes on."""
+    """Draws moves that hold actors once or twice, at least one of them beside a running actor."""
     if random.random() < 0.6:
         return _around(random, scripts)
     actors = len(scripts)
@@ -305,7 +308,7 @@ def _moves(random: Random, scripts: tuple[Script, ...]) -> tuple[Move, ...]:
 
 
 def _around(random: Random, scripts: tuple[Script, ...]) -> tuple[Move, ...]:
-    """One begins before the others and ends after them, held where most can go wrong."""
+    """Draws moves in which one actor starts first and ends last, held at a dangerous step."""
     actors = len(scripts)
     first = random.choices(range(actors), [4 if len(script) == 1 else 1 for script in scripts])[0]
     steps = [Step.START, Step.PREPARE, Step.COMMIT]
@@ -318,7 +321,7 @@ def _around(random: Random, scripts: tuple[Script, ...]) -> tuple[Move, ...]:
 
 
 def _way(random: Random, actor: int, times: int) -> list[Move]:
-    """Of an actor that is held so many times."""
+    """Returns the moves of an actor that is held a number of times."""
     return [*(Move(actor, random.choice(list(Step))) for _ in range(times)), Move(actor, None)]
 
 
@@ -330,7 +333,7 @@ def _mixed(random: Random, ways: list[list[Move]]) -> tuple[Move, ...]:
 
 
 def _overlap(moves: tuple[Move, ...]) -> bool:
-    """Whether none ends before another begins, nor begins when others have ended."""
+    """Returns whether every actor runs beside another actor."""
     actors = {move.actor for move in moves}
     spans = []
     for actor in sorted(actors):

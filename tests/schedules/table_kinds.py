@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables on which schedules run: how they came about, and the model of each.
+"""Makes the tables on which schedules run, and their models.
 
-All end with the columns k, b, d, e and few rows, of which each value is another.
+Every table has the columns k, b, d, e and a few rows, in which all values differ.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tests.schedules.table_model import Column, Model, Row, Value
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.removal import NONE_MODE, setting
 
-MAPPINGS = ("plain", "free", "used", "left")
-"""Never mapped; mapped and no column touched; renamed and dropped; that, and mapping left."""
+MAPPINGS = ("plain", "free", "used", "removed")
+"""Never mapped; mapped without changes; renamed and dropped; the same after a removal."""
 DROPPED = "dropped"
-"""Mapped, a column dropped and none renamed: what RESTORE brings back has its old names."""
+"""Mapped with a dropped column and no renamed one, so RESTORE brings back equal names."""
 
 KEY = Column("k", "k")
 
@@ -30,7 +30,7 @@ def row(number: int, *identities: str) -> Row:
 
 @dataclass(frozen=True)
 class Kind:
-    """A table's history and properties."""
+    """Describes the history and the properties of a table."""
 
     mapping: str
     is_tracked: bool
@@ -38,7 +38,7 @@ class Kind:
     has_feed: bool
     is_empty: bool = False
     has_partitions: bool = False
-    """By b and d."""
+    """Whether the table is partitioned by b and d."""
 
     def __str__(self) -> str:
         flags = {
@@ -52,7 +52,7 @@ class Kind:
 
     @property
     def was_renamed(self) -> bool:
-        return self.mapping in ("used", "left")
+        return self.mapping in ("used", "removed")
 
     @property
     def was_dropped(self) -> bool:
@@ -60,12 +60,12 @@ class Kind:
 
     @property
     def early(self) -> Model:
-        """Of the version to which RESTORE goes."""
+        """Returns the model of the version to which RESTORE goes."""
         middle = [Column("x", "b")] if self.was_renamed else [Column("b", "b")]
         gone = [Column("g", "g")] if self.was_dropped else []
         columns = (KEY, *middle, Column("d", "d"), *gone)
         identities = [column.identity for column in columns[1:]]
-        if self.mapping == DROPPED:  # nothing but the drop is undone
+        if self.mapping == DROPPED:  # RESTORE undoes only the drop
             columns = (*columns, Column("e", "e"))
         rows = tuple(row(number, *identities) for number in self._early_keys)
         is_mapped = self.mapping != "plain"
@@ -81,13 +81,13 @@ class Kind:
 
     @property
     def mapped(self) -> Model:
-        """Of the version before mapping was left, with the same columns; else the newest."""
+        """Returns the model of the version before the removal, or of the newest version."""
         whole = replace(self, is_empty=False).model
         return replace(whole, is_mapped=self.mapping != "plain")
 
     @property
     def values(self) -> set[tuple[str, Value]]:
-        """All that columns ever had, with the row that is deleted."""
+        """Returns every value that a column ever had, including those of the deleted row."""
         return (
             self.early.values()
             | replace(self, is_empty=False).model.values()
@@ -101,16 +101,16 @@ class Kind:
 
 @dataclass(frozen=True)
 class Original:
-    """A prepared table that nobody writes any more."""
+    """Contains a prepared table, which no statement changes."""
 
     path: Path
     early_version: int
     mapped_version: int
-    """The one before mapping was left."""
+    """The version before the removal of column mapping."""
 
 
 class Originals:
-    """One table of each kind, made when the first schedule needs it."""
+    """Makes one table of each kind when a schedule needs it first."""
 
     def __init__(self, spark: SparkSession, home: Path) -> None:
         self._spark = spark
@@ -118,7 +118,7 @@ class Originals:
         self._made: dict[Kind, Original] = {}
 
     def copy(self, kind: Kind, path: Path) -> Original:
-        """Copies the table of a kind; returns what it was copied from."""
+        """Copies the table of a kind, and returns the original."""
         if kind not in self._made:
             table = Table(self._spark, self._home / str(kind))
             self._made[kind] = Original(table.path, *_make(table, kind))
@@ -127,8 +127,8 @@ class Originals:
 
 
 def _make(table: Table, kind: Kind) -> tuple[int, int]:
-    """Makes a table; the versions to which RESTORE is to go."""
-    # Mapped afterwards, columns have their own names in the files, as those of tracked tables.
+    """Makes a table, and returns the versions to which RESTORE goes."""
+    # If mapping is enabled later, physical names equal logical names, as in tracked tables.
     is_mapped_later = kind.was_dropped and not kind.is_tracked
     is_mapped = kind.mapping != "plain" and not is_mapped_later
     properties = {
@@ -157,7 +157,7 @@ def _make(table: Table, kind: Kind) -> tuple[int, int]:
         table.alter("ADD COLUMN e STRING")
     _insert(table, [row(5, "b", "d", "e")], kind.model.identities)
     mapped_version = table.log.version
-    if kind.mapping == "left":
+    if kind.mapping == "removed":
         with setting(table, "copy"):
             table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
     if kind.is_empty:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as its user knows it, without Delta: columns that stay themselves whatever their name.
+"""Models a table as users see it, with columns whose identity does not depend on their name.
 
-A column's identity never changes and is never given again, so a value that gets into another
-column is seen.
+The identity of a column never changes and is never reused, so the model shows a value that moves to
+another column.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ Value = int | str
 Row = Mapping[str, Value]
 
 OPEN = "open"
-"""A flag of which the RFC leaves open what it is: true or false."""
+"""The RFC allows this flag to be true or false."""
 
 
 class Impossible(Exception):
-    """The statement cannot succeed on this table."""
+    """Reports that a statement cannot succeed on this table."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """Its name and what it is known by for ever."""
+    """Contains the name and the identity of a column."""
 
     name: str
     identity: str
@@ -31,14 +31,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Model:
-    """Columns in order, rows by the identities of columns, nulls left out."""
+    """Contains columns in order, and rows by identities of columns, without nulls."""
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     is_mapped: bool | None = False
-    """None: both are right."""
+    """None if both are right."""
     flag: str | None = None
-    """None of an untracked table."""
+    """None if the table is untracked."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ class Model:
             raise Impossible(f"no column any more: {missing}")
 
     def named_rows(self) -> list[dict[str, Value]]:
-        """As a reader has them."""
+        """Returns the rows by names, as a reader returns them."""
         names = {column.identity: column.name for column in self.columns}
         return [{names[key]: value for key, value in row.items()} for row in self.rows]
 
@@ -75,7 +75,7 @@ class Model:
         return replace(self, rows=(*self.rows, *rows))
 
     def used(self) -> Model:
-        """After a column is gone or has another name."""
+        """Returns the model after a column was dropped or renamed."""
         return replace(self, flag="true") if self.is_tracked and self.is_mapped else self
 
     def renamed(self, identity: str, name: str) -> Model:
@@ -102,7 +102,7 @@ class Model:
         return replace(self, columns=(*self.columns, Column(name, identity)))
 
     def brought_back(self, other: Model) -> Model:
-        """With the columns, the rows and the mode of another one, as RESTORE and CLONE do it."""
+        """Returns the model with the columns, the rows and the mode of another (RESTORE, CLONE)."""
         result = replace(self, columns=other.columns, rows=other.rows, is_mapped=other.is_mapped)
         if not self.is_tracked or self.flag == "true":
             return result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules of which one driver is killed where its statement is held, while others go on."""
+"""Plays schedules in which a driver is killed while its statement is held."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other half of the schedules: pytest gives each file to one process."""
+"""Plays the other half of the schedules, because pytest runs each file in one process."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements in forced order over real Delta, by seeds: whatever comes first, no value is lost.
+"""Plays statements in a forced order on real tables, and judges that no value is lost.
 
 `SCHEDULES=123,456 pytest tests/schedules -k replayed` runs the schedules of these seeds again;
-`SCHEDULES=0-99` those of a range.
+`SCHEDULES=0-99` runs those of a range.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import pytest
 
 from tests.schedules.playing import BATCH, SEEDS, Play, asked_for, play_all
 
-# Each statement, each step and each fault, on few kinds of tables; and for each check that was
-# taken out on purpose, and all that leaving was made to forget, one that fails then: 25, 45, 49,
+# The seeds cover each statement, each step and each fault, on few kinds of tables. Each check that
+# was removed on purpose, also from removals, makes one of these seeds fail: 25, 45, 49,
 # 60, 66, 79, 87, 113, 201, 399, 420, 428, 590, 685.
 CHOSEN = (
     25,

@@ -14,7 +14,7 @@ from spark_ext.wire.logs import parse_log
 from tests.support import log_request
 
 # What renames and drops leave behind in a sound table.
-HARMLESS = {"name_of_another"}
+HARMLESS = {"misleading_name"}
 
 
 def findings(table: Path) -> tuple[Finding, ...]:

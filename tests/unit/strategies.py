@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypothesis strategies: column names, schemas, tables, and commits on them.
+"""Hypothesis strategies for column names, schemas, tables, and commits on tables.
 
-A new kind of schema or commit that the rules learn about is added here first.
+A new kind of schema or commit that a rule decides about is added here first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
 from tests.unit import fake_delta
 from tests.unit.tables import TRACKED, commit, without
 
-# Case twins, Delta's special characters, segments of paths, letters whose case is not ASCII.
+# Names that differ in letter case only, Delta's special characters, segments of paths, letters
+# outside ASCII.
 NAMES = (
     "a",
     "A",
@@ -49,7 +50,7 @@ NAMES = (
     "日",
     ",;{}",
 )
-# Characters that only mapped tables may have in names. Delta 4.4.0, SchemaUtils.scala,
+# Only mapped tables may have these characters in names. Source: Delta 4.4.0, SchemaUtils.scala,
 # `findInvalidColumnNames`.
 INVALID_CHARACTERS = " ,;{}()\n\t="
 FLAGS = ("false", "False", "true", "yes", None)
@@ -93,7 +94,7 @@ def fields(types: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 @cache
 def structs(types: st.SearchStrategy[Any], *, min_size: int = 1) -> st.SearchStrategy[Schema]:
-    """Structs whose names differ in more than letter case, as Delta wants them."""
+    """Returns structs whose names differ in more than letter case, as Delta requires."""
     listed = st.lists(
         fields(types), min_size=min_size, max_size=3, unique_by=lambda field: field["name"].lower()
     )
@@ -102,13 +103,13 @@ def structs(types: st.SearchStrategy[Any], *, min_size: int = 1) -> st.SearchStr
 
 @cache
 def schemas(*, min_size: int = 0) -> st.SearchStrategy[Schema]:
-    """Schemas without column mapping."""
+    """Returns schemas without column mapping."""
     return structs(data_types(), min_size=min_size)
 
 
 @cache
 def deep_schemas() -> st.SearchStrategy[Schema]:
-    """Schemas with columns of up to ten levels of structs, arrays and maps."""
+    """Returns schemas with columns of up to ten levels of structs, arrays and maps."""
     return structs(_towers() | data_types())
 
 
@@ -128,7 +129,7 @@ def _towers(draw: st.DrawFn) -> Any:
 
 @st.composite
 def recased(draw: st.DrawFn, schema: Schema) -> Schema:
-    """The same columns in other letter case, as users may write them."""
+    """Draws the same columns in other letter case, as users may write them."""
 
     def written(path: Path, field: Field) -> Field:
         cases: list[Callable[[str], str]] = [str, str.lower, str.upper, str.swapcase]
@@ -140,7 +141,7 @@ def recased(draw: st.DrawFn, schema: Schema) -> Schema:
 
 @st.composite
 def tables(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> TableMetadata:
-    """Existing tables; a mapped one has UUIDs or logical names, as history has it."""
+    """Draws existing tables. A mapped table has UUIDs or logical names, as its history decides."""
     mode = draw(st.sampled_from(modes))
     flag = draw(st.sampled_from(FLAGS))
     table = TableMetadata(draw(schemas(min_size=1)), {COLUMN_MAPPING_MODE: mode})
@@ -152,7 +153,7 @@ def tables(draw: st.DrawFn, modes: tuple[str, ...] = MODES) -> TableMetadata:
 
 @st.composite
 def reidentified(draw: st.DrawFn, schema: Schema) -> Schema:
-    """The same names over other columns: a few have a new id, or none."""
+    """Draws a schema of the same names in which some columns have a new id or no id."""
     highest = find_max_column_id(schema)
 
     def changed(path: Path, field: Field) -> Field:
@@ -171,7 +172,7 @@ FAULTS = ("no id", "no name", "same id", "same name", "no max", "low max")
 
 @st.composite
 def faulty(draw: st.DrawFn, table: TableMetadata) -> TableMetadata:
-    """A mapped table with one thing more wrong, if it has two columns that can be mixed up."""
+    """Draws a mapped table with one fault more, if two of its columns can be confused."""
     paths = [path for path, _ in walk(table.schema)]
     victim, other = draw(st.sampled_from(paths)), draw(st.sampled_from(paths))
     fault = draw(st.sampled_from(FAULTS))
@@ -195,7 +196,7 @@ def faulty(draw: st.DrawFn, table: TableMetadata) -> TableMetadata:
 
 @dataclass(frozen=True)
 class Change:
-    """The arguments of the rules, and whether the command overwrites the schema."""
+    """Contains the arguments of the rules, and whether the command overwrites the schema."""
 
     old: TableMetadata
     new: TableMetadata
@@ -212,14 +213,14 @@ def changes(
     old: TableMetadata | None = None,
     modes: tuple[str, ...] = MODES,
 ) -> Change:
-    """Commits that keep, drop, rename, reorder and add columns at every level, in any mode.
+    """Draws commits that keep, drop, rename, reorder and add columns at every level, in any mode.
 
     Args:
-        draw: Of Hypothesis.
+        draw: The function that Hypothesis passes.
         features: The writer features of the transaction's protocol.
-        requested: Whether the commit adds the tracking feature; either where it is None.
-        old: The table; any where it is None.
-        modes: The modes before and after, where the table is not given.
+        requested: Whether the commit adds the tracking feature. None draws either.
+        old: The table. None draws any table.
+        modes: The modes before and after, if `old` is None.
     """
     if old is None:
         old = draw(tables(modes) | st.just(TableMetadata()))
@@ -248,7 +249,7 @@ def changes(
 
 @st.composite
 def evolved(draw: st.DrawFn, data_type: Any) -> Any:
-    """A data type after an ALTER or a merge."""
+    """Draws a data type after an ALTER or a merge."""
     if isinstance(data_type, str):
         return data_type
     if data_type["type"] != "struct":

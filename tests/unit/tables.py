@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in a few words, for case files and tests.
+"""Makes tables from a short notation, for case files and tests.
 
 A table is `{"columns": {..}, "mode": "name", "flag": "false", "properties": {..}}`. A column is the
-text `"<id> <physical name>"`, empty for an unmapped one, or an object: `{"column": "2 s",
-"struct": {..}}`, or with `array` or `map` for one whose elements or values are structs. An object
-may have a `type` and further `metadata`.
+text `"<id> <physical name>"`, the empty text if the column is unmapped, or an object: `{"column":
+"2 s", "struct": {..}}`. The object has `array` or `map` if the elements or values are structs. An
+object may have a `type` and further `metadata`.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def table(
 
 
 def without(metadata: TableMetadata, key: str) -> TableMetadata:
-    """The same table without one property."""
+    """Returns the table without one property."""
     kept = {name: value for name, value in metadata.configuration.items() if name != key}
     return replace(metadata, configuration=kept)
 
 
 def wire(metadata: TableMetadata) -> dict[str, Any]:
-    """A table in a request, as `spark_ext.wire.messages` has it."""
+    """Returns a table as a request contains it (`spark_ext.wire.messages`)."""
     return {
         "schema": metadata.schema,
         "configuration": dict(metadata.configuration),
@@ -85,7 +85,7 @@ def _type(details: Mapping[str, Any]) -> Any:
 
 
 def columns(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same words for a schema: `columns(struct(words)) == words` for the shortest words."""
+    """Returns a schema in the shortest notation: `columns(struct(words)) == words`."""
     return {field["name"]: _words(field) for field in schema["fields"]}
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 
 import spark_ext
-from spark_ext import AuditResult, Finding
+from spark_ext import AuditResult, Finding, auditing
 from spark_ext.api.audit import _sql_name
 from spark_ext.auditing import CHECKS, audit
 from spark_ext.auditing import checks as room
+from spark_ext.auditing.check import MISLEADING
+from spark_ext.auditing.findings import RISK
 from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, TableLog
 from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
 from spark_ext.model.metadata import Protocol, TableMetadata
@@ -23,6 +26,7 @@ from tests.unit import audited_logs
 from tests.unit.audited_logs import Version, log_of
 from tests.unit.tables import TRACKED, table, without
 
+PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
 UUID_2 = "col-00000000-8c3f-4d55-9d8e-0c7e4a3b2f10"
 
@@ -358,13 +362,13 @@ NAMES_OF_OTHERS: dict[str, tuple[list[Version], list[FileGroup], list[tuple[int,
 
 
 @pytest.mark.parametrize("case", NAMES_OF_OTHERS)
-def test_the_name_of_another_is_a_risk_and_no_damage(case: str) -> None:
+def test_the_misleading_name_is_a_risk_and_no_damage(case: str) -> None:
     versions, files, _ = NAMES_OF_OTHERS[case]
 
     findings = audit(log_of(*versions, files=tuple(files)))
 
     for finding in findings:
-        expected = "risk" if finding.check == "name_of_another" else "damage"
+        expected = "risk" if finding.check == "misleading_name" else "damage"
         assert finding.severity == expected
     severities = [finding.severity for finding in findings]
     assert severities == sorted(severities)
@@ -377,7 +381,7 @@ def test_a_column_whose_name_is_that_of_another_in_files_is_found(case: str) -> 
     assert [
         (version, column)
         for check, version, column in found(log_of(*versions, files=tuple(files)))
-        if check == "name_of_another"
+        if check == "misleading_name"
     ] == expected
 
 
@@ -404,7 +408,7 @@ def test_names_of_keys_that_were_left_are_that_finding() -> None:
         files=(file("a", "col-a", statistics=(("col-a",),)),),
     )
 
-    assert found(log) == [("mapping_keys_left", 0, "a")]
+    assert found(log) == [("mapping_keys_remain", 0, "a")]
 
 
 def test_files_of_one_defect_are_one_finding() -> None:
@@ -576,16 +580,28 @@ def test_the_worst_comes_first() -> None:
 
     assert [check for check, _, _ in found(log_of(name(ONE, "maybe"), files=(gone,)))] == [
         "file_missing",
-        "flag_no_boolean",
+        "flag_not_boolean",
     ]
 
 
-def test_a_check_is_a_file_of_its_name() -> None:
-    names = {file.stem for file in Path(room.__file__).parent.glob("*.py")} - {"__init__"}
+def test_checks_have_the_order_of_the_page() -> None:
+    checks = PAGE.read_text().split("\n## Checks\n")[1].split("\n## ")[0]
 
-    assert {check.__name__ for check in CHECKS} == names
-    assert len(CHECKS) == len(names)
-    assert {check.__module__.rsplit(".", 1)[1] for check in CHECKS} == names
+    assert [check.name for check in CHECKS] == re.findall(r"^\| `(\w+)` \|", checks, re.MULTILINE)
+    assert len({check.order for check in CHECKS}) == len(CHECKS)
+
+
+def test_checks_of_a_risk_are_last() -> None:
+    risks = [check.name for check in CHECKS if check.severity == RISK]
+
+    assert risks == ["misleading_name", "partition_folders"]
+    assert [check.name for check in CHECKS if check.order >= MISLEADING] == risks
+
+
+def test_every_module_of_checks_is_imported() -> None:
+    modules = {file.stem for file in Path(room.__file__).parent.glob("*.py")} - {"__init__"}
+
+    assert modules <= set(vars(auditing))
 
 
 def test_the_table_function_answers_the_findings() -> None:
@@ -621,7 +637,7 @@ def test_the_table_function_answers_the_findings() -> None:
     (row,) = answer["rows"]
     assert (row["version"], row["check"], row["column"], row["file"]) == (
         0,
-        "mapping_keys_left",
+        "mapping_keys_remain",
         "`a b`",
         None,
     )
@@ -672,7 +688,7 @@ class TestApi:
 class TestResult:
     WORST = Finding(3, "uuid_missing", "`a\nb`", None, "It is <so>.", "Do that.")
     OTHER = Finding(None, "file_missing", None, "part-0", "It is gone.", "Bring it.")
-    RISK = Finding(1, "name_of_another", "a", None, "It misleads.", "Align.", "risk")
+    RISK = Finding(1, "misleading_name", "a", None, "It misleads.", "Align.", "risk")
 
     def test_people_read_it_in_a_table_and_then_what_to_do(self) -> None:
         assert repr(AuditResult("db.t", (self.WORST, self.OTHER))).splitlines() == [
@@ -684,9 +700,10 @@ class TestResult:
             "2  damage             file_missing          part-0",
             "",
             "1. It is <so>.",
-            "   What to do: Do that.",
+            "  What to do: Do that.",
+            "",
             "2. It is gone.",
-            "   What to do: Bring it.",
+            "  What to do: Bring it.",
         ]
 
     def test_findings_are_counted_by_severity(self) -> None:
@@ -700,7 +717,7 @@ class TestResult:
     def test_a_notebook_shows_it_escaped(self) -> None:
         html = AuditResult("db.t", (self.WORST,))._repr_html_()
 
-        assert "<td>It is &lt;so&gt;.</td>" in html
+        assert "<p>1. It is &lt;so&gt;.</p><ul><li>What to do: Do that.</li></ul>" in html
         assert AuditResult("<t>", ())._repr_html_().count("&lt;t&gt;") == 1
 
     def test_a_healthy_table_says_so(self) -> None:

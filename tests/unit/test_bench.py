@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench` loads, and offers every bench that there is."""
+"""Holds that `make bench` loads and offers every bench."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("rich")  # of the extra `demo`
+pytest.importorskip("rich")  # in the extra `demo`
 
 BENCH = Path(__file__).parents[2] / "bench"
 
 
 def has_run(file: Path) -> bool:
-    """Whether a module is a bench."""
+    """Returns whether a module is a bench."""
     body = ast.parse(file.read_text()).body
     return any(isinstance(node, ast.FunctionDef) and node.name == "run" for node in body)
 
 
-def test_every_bench_is_offered() -> None:
+def test_make_bench_offers_every_bench() -> None:
     benches = {file.stem.replace("_", "-") for file in BENCH.glob("*.py") if has_run(file)}
 
     command = [sys.executable, "-c", "from run import BENCHES; print(*BENCHES)"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make docs` builds: whole, without a warning, and read from a folder without a network."""
+"""Builds the docs as `make docs`, without a warning, to be read without a network."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pytest
 import spark_ext
 
 CHECKOUT = Path(__file__).parents[2]
-# What a browser follows by itself, by tag and attribute; `a` it follows when told to.
+# By tag, the attribute with an address that a browser fetches without a click.
 FETCHED = {"link": "href", "script": "src", "img": "src", "source": "srcset", "iframe": "src"}
-# Of what Sphinx's scripts name: pictures that they make, and what their comments point to.
+# Hosts that Sphinx's scripts name in comments and in XML namespaces.
 HARMLESS = {"www.w3.org", "developer.mozilla.org", "snowballstem.org"}
 
 
 class Page(HTMLParser):
-    """The addresses of a page, and the places in it that an address can name."""
+    """Reads the addresses in a page, and the places in the page that an address can name."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ def test_every_page_is_built(built: Path, pages: dict[Path, Page]) -> None:
     assert [name for name in sources if built / f"{name}.html" not in pages] == []
 
 
-def test_nothing_is_fetched_from_a_network(built: Path, pages: dict[Path, Page]) -> None:
+def test_pages_fetch_nothing_from_a_network(built: Path, pages: dict[Path, Page]) -> None:
     fetched = [address for page in pages.values() for address in page.fetched]
     styles = [sheet.read_text() for sheet in built.rglob("*.css")]
     fetched += [found for text in styles for found in re.findall(r"url\([\"']?([^\"')]+)", text)]
@@ -82,13 +82,13 @@ def test_nothing_is_fetched_from_a_network(built: Path, pages: dict[Path, Page])
     assert [found for found in fetched if is_elsewhere(found) and found[:5] != "data:"] == []
 
 
-def test_scripts_name_no_other_place(built: Path) -> None:
+def test_scripts_name_no_other_host(built: Path) -> None:
     scripts = "".join(script.read_text() for script in built.rglob("*.js"))
 
     assert set(re.findall(r"\bhttps?://([\w.]+)", scripts)) <= HARMLESS
 
 
-def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+def test_every_link_has_a_target(pages: dict[Path, Page]) -> None:
     broken = [
         f"{path.name}: {address}"
         for path, page in pages.items()
@@ -106,9 +106,7 @@ def leads_somewhere(page: Path, address: str, pages: dict[Path, Page]) -> bool:
     return target.is_file() and (target not in pages or place in pages[target].places)
 
 
-def test_the_search_knows_every_page_and_needs_no_server(
-    built: Path, pages: dict[Path, Page]
-) -> None:
+def test_search_finds_every_page_without_a_server(built: Path, pages: dict[Path, Page]) -> None:
     (index,) = re.findall(r"Search\.setIndex\((.*)\)", (built / "searchindex.js").read_text())
     searched = json.loads(index)
 
@@ -120,7 +118,7 @@ def test_the_search_knows_every_page_and_needs_no_server(
     assert "SHOW_SEARCH_SUMMARY: false" in options
 
 
-def test_the_reference_has_every_public_name(built: Path, pages: dict[Path, Page]) -> None:
+def test_reference_contains_every_public_name(built: Path, pages: dict[Path, Page]) -> None:
     public = {f"spark_ext.{name}" for name in spark_ext.__all__ if name != "__version__"}
 
     assert public - pages[built / "docs" / "reference.html"].places == set()

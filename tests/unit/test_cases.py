@@ -1,16 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every file under `cases/` is one commit and what the rules make of it.
-
-`tables.py` tells how tables are written. `old` is null for a table that does not exist; `new` is
-what Delta assigned, by `fake_delta` where the case has none. `expected` is the committed table's
-columns and flag, and any `properties` that the rules changed; or an `error`.
-"""
+"""Runs the rules on each commit in `cases/`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,10 +14,10 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
 from spark_ext.rules import RULES
 from tests.unit import fake_delta
+from tests.unit.case_files import cases
 from tests.unit.tables import columns, table, wire
 
-CASES = Path(__file__).parent / "cases"
-FILES = sorted(CASES.glob("*/*.json"))
+CASES = cases()
 COMMIT = {
     "creatingTable": False,
     "enabledByDefault": False,
@@ -32,9 +26,9 @@ COMMIT = {
 }
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_case(file: Path) -> None:
-    case = json.loads(file.read_text())
+@pytest.mark.parametrize("name", CASES)
+def test_case(name: str) -> None:
+    case = CASES[name]
     new, request = _request(case)
 
     answer = json.loads(ask("next_metadata", json.dumps(request)))
@@ -53,15 +47,14 @@ def test_case(file: Path) -> None:
 
 
 def test_every_rule_has_cases() -> None:
-    assert {rule.__module__.rsplit(".", 1)[1] for rule in RULES} == {
-        file.parent.name for file in FILES
-    }
+    with_cases = {name.partition("/")[0] for name in CASES}
+
+    assert {rule.__module__.rsplit(".", 1)[1] for rule in RULES} == with_cases
 
 
 def _request(case: Mapping[str, Any]) -> tuple[TableMetadata, dict[str, Any]]:
-    facts = dict(case.get("commit", {}))
-    features = facts.pop("features", [])
-    overwrites = facts.pop("overwritingSchema", False)  # for Delta only
+    facts = dict.fromkeys(case["facts"], True)
+    overwrites = facts.pop("overwritingSchema", False)  # only `fake_delta` needs it
     if facts.pop("requested", False):
         case["proposed"].setdefault("properties", {})[FEATURE_PROPERTY] = "supported"
     old = table(**case["old"] or {})
@@ -79,7 +72,7 @@ def _request(case: Mapping[str, Any]) -> tuple[TableMetadata, dict[str, Any]]:
         "minReaderVersion": 2,
         "minWriterVersion": 7,
         "readerFeatures": None,
-        "writerFeatures": features,
+        "writerFeatures": case["features"],
     }
     request = {"old": wire(old), "proposed": wire(proposed), "assigned": wire(new)}
     return new, request | {"commit": COMMIT | {"protocol": protocol} | facts}

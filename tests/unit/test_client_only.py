@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be imported beside `pyspark-client`, which has neither py4j nor a context."""
+"""Runs the package beside `pyspark-client`, which has neither py4j nor a context."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-# What that package lacks, and Delta's, which needs it.
+# Packages that `pyspark-client` lacks, and Delta's package, which needs them.
 ABSENT = ("py4j", "delta", "pyspark.core")
 
 SETUP = f"""
@@ -27,7 +27,7 @@ import spark_ext
 
 
 def in_client(code: str) -> Any:
-    """What `told` is after the code ran."""
+    """Returns the value of `told` after the code ran."""
     finished = subprocess.run(
         [sys.executable, "-c", f"{SETUP}\n{code}\nprint(json.dumps(told))"],
         capture_output=True,
@@ -38,13 +38,13 @@ def in_client(code: str) -> Any:
     return json.loads(finished.stdout.splitlines()[-1])
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     told = in_client("told = [str(getattr(spark_ext, name)) for name in spark_ext.__all__]")
 
     assert len(told) > 5
 
 
-def test_a_session_can_be_built_and_not_configured() -> None:
+def test_session_can_be_built_but_not_configured() -> None:
     told = in_client("""
 from pyspark.sql import SparkSession
 try:
@@ -56,7 +56,7 @@ except spark_ext.SparkExtError as refused:
     assert told == ["USAGE_TRACKING_CLASSIC_SPARK_MISSING", True]
 
 
-def test_the_command_line_says_what_is_missing() -> None:
+def test_command_line_names_the_missing_package() -> None:
     told = in_client("""
 import contextlib, io
 from spark_ext.__main__ import main
@@ -70,7 +70,7 @@ told.append(err.getvalue())
 
 
 @pytest.mark.parametrize("slash", ["/;", ";"])
-def test_a_session_of_a_server_is_not_configured_and_its_token_not_told(slash: str) -> None:
+def test_configure_refuses_a_remote_session_and_hides_its_token(slash: str) -> None:
     told = in_client(f"""
 from pyspark.sql import SparkSession
 try:
@@ -82,7 +82,7 @@ except spark_ext.SparkExtError as refused:
     assert told == ["USAGE_TRACKING_REMOTE_SESSION", {"server": "sc://host:15002"}]
 
 
-def test_a_statement_is_reported_without_a_context() -> None:
+def test_statement_is_reported_without_a_context() -> None:
     told = in_client("""
 from spark_ext.api.progress import reported
 

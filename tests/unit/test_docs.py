@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages for users: what they link, show and list is there, and what is there is listed."""
+"""Compares the pages for users with the code: links, commands, conditions, settings, examples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAGES = [README, *DOCS, CHECKOUT / "CHANGELOG.md", *sorted((CHECKOUT / ".github"
 CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
 SQL_STATES = {condition: listed["sqlState"] for condition, listed in CONDITIONS.items()}
 OURS = "USAGE_TRACKING_"
-# A prefix of settings, as in `spark.sparkext.worker.*`, is no setting.
+# A prefix such as `spark.sparkext.worker.*` is not a setting.
 SETTING = re.compile(r"spark\.sparkext(?:\.\w+)+(?![\w.])")
 
 
@@ -33,14 +33,14 @@ def id_of(page: Path) -> str:
 
 
 def links(page: Path) -> list[tuple[Path, str]]:
-    """The files of this checkout that a page links, each with the heading it names, if any."""
+    """Returns the files of this checkout that a page links, each with the linked heading or ""."""
     targets = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
     relative = [target.partition("#") for target in targets if "://" not in target]
     return [((page.parent / file).resolve() if file else page, part) for file, _, part in relative]
 
 
 def anchors(page: Path) -> set[str]:
-    """The headings of a page, as a link names them."""
+    """Returns the headings of a page as links name them."""
     headings = re.findall(r"^#+ (.+)$", outside_of_code(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
@@ -63,19 +63,19 @@ def every_block() -> list[Block]:
 
 
 def commands() -> list[tuple[str, str]]:
-    """The command lines of ours that the pages show, in blocks and within a text."""
+    """Returns our command lines that the pages show, in blocks and in sentences."""
     found = re.compile(r"(?:^|`|\$\()((?:make|python -m spark_ext) [a-z][^`)\n#]*)", re.MULTILINE)
     return [(id_of(page), command) for page in PAGES for command in found.findall(page.read_text())]
 
 
 def rows(page: Path) -> list[list[str]]:
-    """The cells of every row of every table."""
+    """Returns the cells of every row of every table."""
     lines = page.read_text().splitlines()
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line[:1] == "|"]
 
 
 def listed_conditions() -> list[tuple[str, str]]:
-    """The conditions of the errors page, with their SQLSTATEs."""
+    """Returns the conditions of the errors page, with their SQLSTATEs."""
     cells = [row for row in rows(ERRORS) if row[0][:1] == "`"]
     return [(row[0].strip("`"), row[1]) for row in cells]
 
@@ -87,7 +87,7 @@ def settings_in_the_sources() -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     found = [(file, part) for file, part in links(page) if file.exists()]
 
     assert found == links(page)
@@ -95,11 +95,11 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", DOCS, ids=id_of)
-def test_the_readme_links_every_page(page: Path) -> None:
+def test_readme_links_every_page(page: Path) -> None:
     assert page in {file for file, _ in links(README)}
 
 
-def test_the_readme_stays_short() -> None:
+def test_readme_is_short() -> None:
     lines = README.read_text().splitlines()
 
     assert len(lines) <= 100
@@ -107,7 +107,7 @@ def test_the_readme_stays_short() -> None:
 
 
 @pytest.mark.parametrize("example", python_examples())
-def test_an_example_compiles_and_uses_public_names(example: str) -> None:
+def test_examples_compile_and_use_public_names(example: str) -> None:
     tree = ast.parse(example)
 
     used = {
@@ -121,20 +121,20 @@ def test_an_example_compiles_and_uses_public_names(example: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
-def test_no_page_names_a_method_that_is_not_there(page: Path) -> None:
+def test_pages_name_existing_methods(page: Path) -> None:
     named = set(re.findall(r"\bUsageTracking\.(\w+)", page.read_text()))
 
     assert sorted(named - set(dir(spark_ext.UsageTracking))) == []
 
 
-def test_every_condition_is_listed_once() -> None:
+def test_errors_page_lists_every_condition_once() -> None:
     listed = [condition for condition, _ in listed_conditions()]
 
     assert sorted(SQL_STATES.keys() - set(listed)) == []
     assert len(listed) == len(set(listed))
 
 
-def test_a_listed_condition_has_its_sql_state() -> None:
+def test_listed_condition_has_its_sqlstate() -> None:
     ours = {name: state for name, state in listed_conditions() if name in SQL_STATES}
 
     assert ours == {name: SQL_STATES[name] for name in ours}
@@ -142,60 +142,60 @@ def test_a_listed_condition_has_its_sql_state() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
-def test_no_page_names_a_condition_that_is_not_there(page: Path) -> None:
+def test_pages_name_existing_conditions(page: Path) -> None:
     named = set(re.findall(rf"`({OURS}\w+)`", page.read_text()))
 
     assert sorted(named - SQL_STATES.keys()) == []
 
 
-def test_every_setting_is_listed() -> None:
+def test_settings_page_lists_every_setting() -> None:
     listed = SETTING.findall((CHECKOUT / "docs" / "settings.md").read_text())
 
     assert settings_in_the_sources() == set(listed) != set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
-def test_no_page_names_a_setting_that_is_not_there(page: Path) -> None:
+def test_pages_name_existing_settings(page: Path) -> None:
     assert sorted(set(SETTING.findall(page.read_text())) - settings_in_the_sources()) == []
 
 
-def test_the_install_page_has_the_settings_of_the_defaults_file() -> None:
+def test_install_page_contains_the_settings_of_the_defaults_file() -> None:
     file = (CHECKOUT / "conf" / "spark-defaults.conf").read_text()
     defaults = dict(re.findall(r"^(spark\S+)\s+(\S+)$", file, re.MULTILINE))
     table = {row[0]: row[1] for row in rows(CHECKOUT / "docs" / "install.md")}
 
     listed = {key: table.get(f"`{key}`", "").strip("`") for key in defaults}
-    # The jar's path is another on every machine.
+    # The path of the jar differs between machines.
     assert listed == {**defaults, "spark.jars": listed["spark.jars"]}
     assert listed["spark.jars"] != ""
 
 
 @pytest.mark.parametrize("condition", [row for row in rows(ERRORS) if row[0][:1] == "`"], ids=str)
-def test_a_listed_condition_has_its_cause_and_what_to_do(condition: list[str]) -> None:
+def test_listed_condition_has_cause_and_remedy(condition: list[str]) -> None:
     assert len(condition) == 4
     assert all(condition)
 
 
-def test_every_block_is_run_or_says_why_not() -> None:
+def test_every_block_runs_or_has_a_reason() -> None:
     left = [block for block in every_block() if not is_run(block) and not reason(block)]
 
     assert [block.place for block in left if not is_of_commands(block)] == []
 
 
 def is_of_commands(block: Block) -> bool:
-    """Whether each line is a command of ours, which `test_a_command_is_there` looks at."""
+    """Returns whether each line is one of our commands (`test_commands_of_pages_exist`)."""
     ours = ("make ", "python -m spark_ext ")
     return all(line.startswith(ours) for line in block.text.splitlines())
 
 
-def test_no_block_hides_from_the_tests() -> None:
+def test_blocks_are_all_found() -> None:
     text = {id_of(page): outside_of_code(page) for page in PAGES}
 
     assert [page for page, prose in text.items() if re.search(r"^ {4}|^\s+```", prose, re.M)] == []
     assert [block.place for block in every_block() if block.language == OUTPUT] == []
 
 
-def test_what_runs_elsewhere_is_there() -> None:
+def test_blocks_that_run_elsewhere_exist() -> None:
     sections = {(block.page, block.section) for block in every_block()}
 
     assert set(ELSEWHERE) <= sections
@@ -203,7 +203,7 @@ def test_what_runs_elsewhere_is_there() -> None:
         assert f'"{section}"' in (CHECKOUT / file).read_text()
 
 
-def test_what_is_not_run_is_there_and_shows_nothing() -> None:
+def test_blocks_that_never_run_exist_and_show_no_output() -> None:
     told: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
     for block in every_block():
         for page, start in NOT_RUN:
@@ -214,7 +214,7 @@ def test_what_is_not_run_is_there_and_shows_nothing() -> None:
 
 
 @pytest.mark.parametrize(("page", "command"), commands())
-def test_a_command_is_there(page: str, command: str) -> None:
+def test_commands_of_pages_exist(page: str, command: str) -> None:
     program, *arguments = command.replace("python -m ", "").split()
     if program == "spark_ext":
         with pytest.raises(SystemExit) as ended:
@@ -228,7 +228,7 @@ def test_a_command_is_there(page: str, command: str) -> None:
         assert re.search(declared, makefile, re.MULTILINE), command
 
 
-def test_the_matrix_of_engines_has_the_versions_that_are_tested() -> None:
+def test_engines_page_names_the_tested_versions() -> None:
     heading = " ".join(rows(CHECKOUT / "docs" / "other-engines.md")[0])
     pins = (CHECKOUT / "pyproject.toml").read_text()
 
@@ -239,7 +239,7 @@ def test_the_matrix_of_engines_has_the_versions_that_are_tested() -> None:
 
 
 @pytest.mark.parametrize("picture", sorted((CHECKOUT / "docs").glob("*.svg")), ids=id_of)
-def test_a_picture_names_what_is_there(picture: Path) -> None:
+def test_pictures_name_existing_files(picture: Path) -> None:
     sources = [CHECKOUT / "jars" / "src" / "main" / "java", CHECKOUT]
     named = re.findall(r">((?:sparkext\.|spark_ext/)[\w./]+)", picture.read_text())
     paths = [name if "/" in name else name.replace(".", "/") for name in named]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the environment of a pair is made: once, and anew where what it is made of has changed."""
+"""Holds that the environment of a pair is made once, and again when its inputs change."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.matrix.environment import make_environment
 from tests.matrix.pairs import DEFAULT
 
 SPARK, DELTA = DEFAULT.split("+")
-# It reads the metadata of all packages here, which no test changes.
+# Reads the metadata of all installed packages, which no test changes.
 required_here = cache(environment.required_here)
 
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """Makes the environment without pip, by locks of its own, and tells what was installed."""
+    """Returns a function that makes the environment without pip and returns what was installed."""
     shutil.copytree(environment.LOCKS, tmp_path / "locks")
     monkeypatch.setattr(environment, "LOCKS", tmp_path / "locks")
     monkeypatch.setattr(environment, "required_here", required_here)
@@ -62,7 +62,7 @@ def another_library(_: pytest.MonkeyPatch) -> None:
 
 
 def another_requirement_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which changes nothing of what else is installed."""
+    """Adds a requirement that changes no other installed package."""
 
     def changed(package: str) -> list[str]:
         return [*(requires(package) or []), *(["pytest>=1"] if package == "spark-ext" else [])]
@@ -71,13 +71,13 @@ def another_requirement_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def change_hash(file: str, pin: str) -> None:
-    """Of a release, the first of its hashes."""
+    """Changes the first hash of a release."""
     lock = environment.LOCKS / file
     before, entry, after = lock.read_text().partition(f"\n{pin}" if file != "sdists.txt" else pin)
     lock.write_text(before + entry + after.replace("--hash=sha256:", "--hash=sha256:0", 1))
 
 
-def test_an_environment_is_made_once(made: Callable[[], list[str]]) -> None:
+def test_environment_is_made_once(made: Callable[[], list[str]]) -> None:
     assert made()[-1] == str(environment.CHECKOUT)
 
     assert made() == []
@@ -93,7 +93,7 @@ def test_an_environment_is_made_once(made: Callable[[], list[str]]) -> None:
         another_requirement_of_ours,
     ],
 )
-def test_an_environment_is_made_anew_where_what_it_is_made_of_has_changed(
+def test_environment_is_made_again_when_its_inputs_change(
     made: Callable[[], list[str]],
     monkeypatch: pytest.MonkeyPatch,
     change: Callable[[pytest.MonkeyPatch], None],
@@ -105,7 +105,7 @@ def test_an_environment_is_made_anew_where_what_it_is_made_of_has_changed(
     assert made() == []
 
 
-def test_an_environment_that_was_interrupted_is_made_anew(
+def test_environment_is_made_again_when_it_was_interrupted(
     made: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = environment.install

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebook in examples/ as it is committed: whole, executed, and of no machine."""
+"""Holds that the committed notebook is valid, executed, and independent of a machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 TEXT = (EXAMPLES / "lakehouse.ipynb").read_text()
 CELLS: dict[str, Any] = {cell["id"]: cell for cell in json.loads(TEXT)["cells"]}
 CODE = {name: cell for name, cell in CELLS.items() if cell["cell_type"] == "code"}
-# The objects of ours that are shown, and a word of each that a person looks for.
+# By cell, a part of the HTML that the cell shows.
 SHOWN = {
     "track": "<th>has dropped or renamed</th><td>false</td>",
     "rename": "<td>RENAME COLUMN</td>",
@@ -33,19 +33,19 @@ def html(name: str) -> str:
     return "".join(output["data"]["text/html"])
 
 
-def test_it_is_a_notebook() -> None:
+def test_notebook_is_valid() -> None:
     nbformat.validate(nbformat.reads(TEXT, as_version=nbformat.NO_CONVERT))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
-def test_its_cells_are_those_of_the_script() -> None:
+def test_cells_are_those_of_the_script() -> None:
     maker = runpy.run_path(str(EXAMPLES / "make_notebook.py"))
 
     sources = {name: "".join(cell["source"]) for name, cell in CELLS.items()}
     assert sources == {name: source.strip() for name, source in maker["CELLS"].items()}
 
 
-def test_every_cell_was_executed_in_order_without_an_error() -> None:
+def test_cells_were_executed_in_order_without_an_error() -> None:
     counts = [cell["execution_count"] for cell in CODE.values()]
     outputs = [output for cell in CODE.values() for output in cell["outputs"]]
 
@@ -54,16 +54,16 @@ def test_every_cell_was_executed_in_order_without_an_error() -> None:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_it_shows_the_html_form(name: str) -> None:
+def test_output_contains_the_html_form(name: str) -> None:
     assert html(name).startswith("<table")
     assert SHOWN[name] in html(name)
 
 
-def test_every_output_is_looked_at() -> None:
+def test_every_html_output_is_tested() -> None:
     assert {name for name, cell in CODE.items() if cell["outputs"]} == set(SHOWN)
 
 
-def test_it_names_no_machine() -> None:
+def test_notebook_names_no_machine() -> None:
     results = json.dumps([cell["outputs"] for cell in CODE.values()])
 
     assert re.findall(r"file:|//|(?<![\w<.])/\w+/|\b\d+(?:\.\d+){3}\b", results) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples in docstrings do what they show, and every rule and every check has one."""
+"""Runs the examples in docstrings. Every rule and every check has an example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spark_ext.rules import RULES
 from tests.unit import audited_logs, tables
 
 ROOT = Path(__file__).parents[2]
-# What examples are written in, unless the module has such a name itself.
+# Names that examples use, unless the module defines the same name.
 NOTATION = {name: getattr(tables, name) for name in ("columns", "commit", "protocol", "table")}
 NOTATION |= {"flag": flag, "history": audited_logs.history, "replace": dataclasses.replace}
 
@@ -39,6 +39,10 @@ def test_examples(name: str) -> None:
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("decided", [*RULES, *CHECKS], ids=lambda decided: decided.__name__)
-def test_every_rule_and_every_check_has_an_example(decided: object) -> None:
-    assert ">>> " in str(decided.__doc__)
+@pytest.mark.parametrize(
+    "doc",
+    [*(str(rule.__doc__) for rule in RULES), *(check.doc for check in CHECKS)],
+    ids=lambda doc: doc.splitlines()[0],
+)
+def test_rules_and_checks_have_an_example(doc: str) -> None:
+    assert ">>> " in doc

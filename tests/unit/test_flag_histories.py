@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No history of a table lets an old file's column come back under a new column's name.
+"""Runs random histories, in which no new column may read the data of an old column.
 
-The machine runs statements as Delta does, on a table whose files are known only by the names in
-them. Every column carries a token for life in its metadata; a file holds, under each physical
-path, the token of the column that was written there. A column that finds another one's token
-under its own physical path would read that one's data.
+The machine runs statements as Delta does, and knows only the names in the files of the table. Every
+column has a token in its metadata that never changes. A file contains, under each physical path,
+the token of the column that was written there. A column that finds the token of another column
+under its own physical path would read the data of that column.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class TableHistory(RuleBasedStateMachine):
     @precondition(lambda self: not is_mapped(self.now.metadata))
     @rule()
     def enable_mapping(self) -> None:
-        # Delta refuses schemas that kept their metadata.
+        # Delta refuses schemas that have kept their mapping metadata.
         if not schema_has_column_mapping_metadata(self.now.metadata.schema):
             self.commit(self.now.metadata.with_property(COLUMN_MAPPING_MODE, "name"))
 
@@ -175,7 +175,7 @@ class TableHistory(RuleBasedStateMachine):
         source = self.now
         self.versions = [Version()]
         if without_us:
-            # The feature is unknown there and dropped; the property is copied.
+            # That session does not know the feature and drops it, but copies the property.
             features = source.features - {FEATURE_NAME}
             self.versions = [replace(source, features=features)]
             return
@@ -185,26 +185,26 @@ class TableHistory(RuleBasedStateMachine):
         self.commit(proposed, creating_table=True, files=source.files, source=source)
         del self.versions[0]
 
-    # What holds after each.
+    # Invariants.
 
     @invariant()
-    def test_no_column_reads_what_another_wrote(self) -> None:
+    def test_column_never_reads_values_of_another(self) -> None:
         for file in self.now.files:
             written = dict(file)
             for path, token in self.file():
                 assert written.get(path, token) == token, (path, self.now)
 
     @invariant()
-    def test_a_tracked_table_has_a_flag(self) -> None:
+    def test_tracked_table_has_flag(self) -> None:
         assert not self.now.is_tracked or self.now.flag in ("true", "false")
 
     @invariant()
-    def test_the_flag_never_goes_from_true_to_false(self) -> None:
+    def test_flag_never_changes_from_true_to_false(self) -> None:
         for before, after in zip(self.versions, self.versions[1:], strict=False):
             if before.is_tracked and after.is_tracked and before.flag == "true":
                 assert after.flag == "true"
 
-    # What Delta does.
+    # What Delta does for each statement.
 
     def commit(
         self,
@@ -229,7 +229,7 @@ class TableHistory(RuleBasedStateMachine):
         features |= {"columnMapping"} if is_mapped(result) else frozenset()
         metadata = without(result, FEATURE_PROPERTY)
         self.versions.append(Version(metadata, features, old.files if files is None else files))
-        # Each commit is followed by a write: a column that no file has can't come back.
+        # A write follows each commit, because a column that no file contains cannot come back.
         self.versions[-1] = replace(self.now, files=self.now.files | {self.file()})
 
     def alter(self, change: Callable[[list[Any]], list[Any]], *, nested: bool) -> None:
@@ -250,7 +250,7 @@ class TableHistory(RuleBasedStateMachine):
         return {"name": name, "type": data_type, "nullable": True, "metadata": metadata}
 
     def file(self) -> File:
-        """What a write puts into a file now: tokens by the names that Parquet compares."""
+        """Returns what a write puts into a file: tokens by the names that Parquet compares."""
         name = physical_name if is_mapped(self.now.metadata) else logical_name
         columns = walk(self.now.metadata.schema, name=name)
         return frozenset((_folded(path), field["metadata"]["token"]) for path, field in columns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/for-engines.md has the checks and tables of docs/golden, and no others."""
+"""Holds that docs/for-engines.md lists exactly the checks and tables of docs/golden."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import pytest
 from tests.support.golden_tables import GOLDEN, STATES
 
 PAGE = (GOLDEN.parent / "for-engines.md").read_text()
-# What git and whoever reads them has to carry.
+# The size of the golden tables in bytes.
 LIMIT = 200_000
 
 
 def asked(state: dict[str, Any]) -> Iterator[str]:
-    """The checks that a table is of, by what it is, how it was made and what is next."""
+    """Returns the checks of a table: of its reads, its history and its next writes."""
     for part in (state["reads"], *state["made"], *state["writes"]):
         yield from part["checks"]
 
 
-def test_every_check_of_the_page_is_asked_by_a_table() -> None:
+def test_every_check_of_the_page_has_a_table() -> None:
     told = re.findall(r"^\| ([RW]\d+) \|", PAGE, re.MULTILINE)
 
     assert len(told) == len(set(told)) > 0
@@ -39,7 +39,7 @@ def test_every_check_of_a_reader_names_its_tables() -> None:
         assert named or tables == STATES.keys()
 
 
-def test_every_table_is_there_and_on_the_page() -> None:
+def test_every_table_exists_and_is_on_the_page() -> None:
     folders = {path.name for path in GOLDEN.iterdir() if path.is_dir()}
 
     assert folders == STATES.keys()
@@ -47,20 +47,20 @@ def test_every_table_is_there_and_on_the_page() -> None:
 
 
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES)
-def test_a_step_says_what_comes_of_it(state: dict[str, Any]) -> None:
+def test_steps_state_their_result(state: dict[str, Any]) -> None:
     for step in state["writes"]:
         assert ("then" in step) != ("refused" in step)
         assert step.get("then", {}).keys() <= {*state["reads"], "files", "fileColumns", "free"}
 
 
-def test_the_tables_are_small_and_without_what_no_reader_needs() -> None:
+def test_tables_are_small_and_contain_no_checksums() -> None:
     files = [path for path in GOLDEN.rglob("*") if path.is_file()]
 
     assert sum(path.stat().st_size for path in files) < LIMIT
     assert [path for path in files if path.suffix not in (".json", ".parquet")] == []
 
 
-def test_no_path_of_a_machine_is_in_a_log() -> None:
+def test_logs_contain_no_path_of_a_machine() -> None:
     text = "".join(path.read_text() for path in GOLDEN.rglob("*.json"))
 
     assert set(re.findall(r"file:(/+\w+/)", text)) == {"/golden/"}

@@ -183,7 +183,7 @@ class TestAlignment:
     def test_html_escapes_names(self) -> None:
         html = self.TOLD._repr_html_()
 
-        assert "<th>left</th><td>NEXT &lt;b&gt;\\n; LAST</td>" in html
+        assert "<p>left:</p><ul><li>NEXT &lt;b&gt;\\n</li><li>LAST</li></ul>" in html
         assert "<b>" not in html
 
     def test_it_reports_what_the_removal_did(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where files of the tests lie: helpers beside what uses them, or in `tests/support`."""
+"""Holds that helpers are in the folder that uses them, or in `tests/support`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SUPPORT = "support"
-SHARED = {SUPPORT, "matrix"}  # which has no tests, and says what the pairs are
-# The same schemas are asked of Delta's own functions.
+SHARED = {SUPPORT, "matrix"}  # `matrix` has no tests and lists the pairs
+# The differential tests pass the same schemas to Delta's own functions.
 BORROWED = {("differential", "unit")}
 
 
 def folder_of(file: Path) -> str:
-    """That of `tests/conftest.py`, whose fixtures all have, is the root."""
+    """Returns the folder of a file. `tests/conftest.py` is in the root, `.`."""
     return file.parent.name if file.parent.name != "tests" else "."
 
 
 def helpers(file: Path) -> Iterator[Path]:
-    """The files of tests that one of them imports."""
+    """Returns the files below `tests` that a file imports."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
             names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
@@ -34,7 +34,7 @@ IMPORTED = {file: set(helpers(file)) for file in sorted((ROOT / "tests").rglob("
 
 
 def users() -> dict[Path, set[str]]:
-    """The folders that have a helper, themselves or through another helper."""
+    """Returns the folders that import a helper, directly or through another helper."""
     found: dict[Path, set[str]] = defaultdict(set)
     for file in IMPORTED:
         seen, to_see = {file}, [file]
@@ -47,7 +47,7 @@ def users() -> dict[Path, set[str]]:
     return found
 
 
-def test_the_files_that_the_matrix_names_are_there() -> None:
+def test_matrix_names_existing_files() -> None:
     matrix = runpy.run_path(str(ROOT / "tests" / "matrix" / "__main__.py"))
     named = [matrix["CONNECT_TESTS"], matrix["HELD_TESTS"]]
     named += [matrix["TESTS"] / name for name in matrix["SHORT_TESTS"]]
@@ -56,7 +56,7 @@ def test_the_files_that_the_matrix_names_are_there() -> None:
     assert [file for file in named if not (ROOT / file).is_file()] == []
 
 
-def test_support_has_only_what_two_folders_use() -> None:
+def test_support_contains_only_helpers_of_two_folders() -> None:
     support = (file for file in IMPORTED if folder_of(file) == SUPPORT)
     found = users()
 
@@ -65,7 +65,7 @@ def test_support_has_only_what_two_folders_use() -> None:
     assert {name: by for name, by in alone.items() if len(by) < 2} == {}
 
 
-def test_a_folder_imports_only_what_is_its_own_or_shared() -> None:
+def test_folder_imports_only_its_own_or_shared_helpers() -> None:
     found = {(folder_of(file), folder_of(helper)) for file in IMPORTED for helper in IMPORTED[file]}
 
     assert {(one, other) for one, other in found if other not in {one, *SHARED}} == BORROWED

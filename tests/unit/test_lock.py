@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make venv` installs, by hashes: `.ci/*.txt`, which `make lock` writes."""
+"""Compares the locks in `.ci/`, which `make lock` writes, with the requirements."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ CHECKOUT = Path(__file__).parents[2]
 LOCKS = sorted((CHECKOUT / ".ci").glob("*.txt"))
 LOCK = CHECKOUT / ".ci" / "requirements.txt"
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
-# One of CI's machines.
+# A machine of CI.
 MACHINE = {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
 
 
 def locked(file: Path) -> list[Requirement]:
-    """What stands before the hashes."""
+    """Returns the requirements of a lock without the hashes."""
     entries = re.findall(r"^([a-z0-9].*?) \\$", file.read_text(), re.MULTILINE)
     return [Requirement(entry) for entry in entries]
 
 
 def pinned(requirements: list[Requirement], environment: dict[str, str]) -> dict[str, str]:
-    """The versions that count in an environment."""
+    """Returns the versions of the requirements that apply in an environment."""
     return {
         canonicalize_name(requirement.name): str(requirement.specifier).removeprefix("==")
         for requirement in requirements
@@ -40,7 +40,7 @@ def pinned(requirements: list[Requirement], environment: dict[str, str]) -> dict
 
 
 def extra(name: str) -> list[Requirement]:
-    """What an extra of pyproject.toml pins, with those that it names."""
+    """Returns the requirements of an extra of pyproject.toml, including the extras it names."""
     found = []
     for requirement in map(Requirement, pyproject()["project"]["optional-dependencies"][name]):
         if requirement.name == "spark-ext":
@@ -57,14 +57,14 @@ def pyproject() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("file", LOCKS, ids=lambda file: file.name)
-def test_every_line_is_a_version_or_a_hash_of_it(file: Path) -> None:
+def test_lock_contains_only_versions_with_hashes(file: Path) -> None:
     hashed = r"[\w.-]+==[\w.]+(?: ; [^\\]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+"
 
     assert re.fullmatch(rf"(?:{hashed})+", file.read_text())
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_the_lock_has_what_the_package_pins(python: str) -> None:
+def test_lock_contains_the_pins_of_the_package(python: str) -> None:
     environment = {**MACHINE, "python_version": python, "python_full_version": f"{python}.0"}
     wanted = pinned(extra("dev"), environment)
 
@@ -74,14 +74,14 @@ def test_the_lock_has_what_the_package_pins(python: str) -> None:
     assert len(found) > len(wanted)
 
 
-def test_all_that_is_required_here_is_in_the_lock_and_nothing_else() -> None:
+def test_lock_contains_exactly_the_requirements_of_this_environment() -> None:
     here = pinned(locked(LOCK), {"python_version": f"{sys.version_info[0]}.{sys.version_info[1]}"})
 
     assert required_here("spark-ext", "dev") - {"spark-ext"} == set(here)
     assert {name: version(name) for name in here} == here
 
 
-def test_what_is_fetched_beside_it_has_the_same_versions() -> None:
+def test_other_locks_have_the_same_versions() -> None:
     (sdists,) = locked(CHECKOUT / ".ci" / "sdists.txt")
     (client,) = locked(CHECKOUT / ".ci" / "client.txt")
 
@@ -90,12 +90,12 @@ def test_what_is_fetched_beside_it_has_the_same_versions() -> None:
     assert str(client.specifier).removeprefix("==") == pinned(extra("demo"), MACHINE)["pyspark"]
 
 
-def test_each_release_of_the_pairs_is_in_their_lock() -> None:
+def test_lock_of_pairs_contains_each_release() -> None:
     assert list(map(str, locked(CHECKOUT / ".ci" / "pairs.txt"))) == pins()
 
 
 @pytest.mark.parametrize("pair", [*WHOLE, *SHORT])
-def test_an_environment_of_a_pair_has_all_that_it_requires(pair: str) -> None:
+def test_environment_of_a_pair_contains_its_requirements(pair: str) -> None:
     spark, delta = pair.split("+")
     needed = re.findall(r"^([\w.-]+)==", requirements(spark, delta), re.MULTILINE)
 
@@ -104,5 +104,5 @@ def test_an_environment_of_a_pair_has_all_that_it_requires(pair: str) -> None:
     assert f"delta-spark=={delta} " in requirements(spark, delta)
 
 
-def test_a_pair_that_is_not_listed_is_not_in_the_lock() -> None:
+def test_unlisted_pair_has_no_locked_release() -> None:
     assert "spark==" not in requirements("99.0.0", "99.0.0")

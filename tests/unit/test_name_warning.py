@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A change is told of that gives a column the name of another one in files, and only then."""
+"""Holds when a change warns: a new name is the physical name of another column."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ QUIET = {
 
 
 @pytest.mark.parametrize("case", QUIET)
-def test_other_changes_are_quiet(case: str) -> None:
+def test_other_changes_give_no_warning(case: str) -> None:
     old, new = (table(words, "name", "true") for words in QUIET[case])
 
     assert name_warning(old=old, new=new) is None
 
 
-def test_a_table_without_column_mapping_is_quiet() -> None:
+def test_table_without_column_mapping_gives_no_warning() -> None:
     old, new = (table(words, "none", "true") for words in (RENAMED, MISLED))
 
     assert name_warning(old=old, new=new) is None
@@ -88,7 +88,7 @@ LOUD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize("case", LOUD)
 @pytest.mark.parametrize("mode", ["name", "id"])
-def test_a_name_that_another_column_has_in_files_is_told(case: str, mode: str) -> None:
+def test_name_that_another_column_has_in_files_gives_a_warning(case: str, mode: str) -> None:
     before, after, told = LOUD[case]
 
     warning = name_warning(old=table(before, mode, "true"), new=table(after, mode, "true"))
@@ -99,7 +99,7 @@ def test_a_name_that_another_column_has_in_files_is_told(case: str, mode: str) -
     assert "align_names()" in warning
 
 
-def test_of_many_three_are_named() -> None:
+def test_warning_names_at_most_three_columns() -> None:
     pairs = {f"n{i}": f"{i} a{i}" for i in range(1, 6)}
     added = {f"a{i}": f"{i + 5} {UUID}{i}" for i in range(1, 6)}
 
@@ -112,7 +112,7 @@ def test_of_many_three_are_named() -> None:
     assert "`a3` and 2 more." in warning
 
 
-def test_the_answer_has_the_warning() -> None:
+def test_answer_contains_the_warning() -> None:
     old, new = table(RENAMED, "name", "true"), table(MISLED, "name", "true")
     protocol = {
         "minReaderVersion": 2,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the nightly workflow runs, which releases it looks for, and the issue that it opens."""
+"""Holds the jobs of the nightly workflow, the releases that it finds, and its issue."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def has_listed_jar(delta: str, line: str) -> bool:
     return line in RELEASES["deltas"].get(delta, ())
 
 
-# The jobs.
+# Jobs.
 
 
 def pairs_of(job: Job) -> list[str]:
@@ -41,7 +41,7 @@ def pairs_of(job: Job) -> list[str]:
     return quoted.split(" ")
 
 
-def test_every_night_has_the_short_pairs_and_a_whole_one_in_turn() -> None:
+def test_every_night_runs_short_pairs_and_one_whole_pair() -> None:
     turns = []
     for night in NIGHTS:
         found = [job for job in jobs(night, []) if "PAIRS" in job.command]
@@ -55,7 +55,7 @@ def test_every_night_has_the_short_pairs_and_a_whole_one_in_turn() -> None:
     assert set(turns) == set(WHOLE)
 
 
-def test_what_was_released_since_has_a_job() -> None:
+def test_unlisted_pair_has_a_job() -> None:
     more = {*jobs(NIGHTS[1], ["9.0.0+9.1.0"])} - {*jobs(NIGHTS[1], [])}
 
     assert more == {
@@ -70,7 +70,7 @@ def test_what_was_released_since_has_a_job() -> None:
         "make test-integration TEST_SETTINGS=vendors PYTEST=tests.matrix.tested",
     ],
 )
-def test_what_takes_long_runs_once_a_week(command: str) -> None:
+def test_slow_jobs_run_once_a_week(command: str) -> None:
     days = [
         night.weekday() for night in NIGHTS for job in jobs(night, []) if job.command == command
     ]
@@ -80,7 +80,7 @@ def test_what_takes_long_runs_once_a_week(command: str) -> None:
 
 
 @pytest.mark.matrix
-def test_make_prints_the_jobs_of_today() -> None:
+def test_make_prints_the_jobs_of_the_day() -> None:
     command = ["make", "--silent", "nightly-jobs"]
     printed = subprocess.run(command, cwd=CHECKOUT, check=True, stdout=subprocess.PIPE).stdout
 
@@ -91,27 +91,27 @@ def test_make_prints_the_jobs_of_today() -> None:
     assert sum(job.name.startswith("whole pair") for job in found) == 1
 
 
-# Which releases are new.
+# New releases.
 
 
-def test_nothing_is_new_while_the_list_has_the_newest() -> None:
+def test_no_pair_is_new_when_the_list_has_all_releases() -> None:
     assert list(unlisted(SPARKS, DELTAS, has_listed_jar)) == []
 
 
-def test_a_new_spark_of_a_known_line_comes_with_the_newest_delta_that_has_a_jar() -> None:
+def test_new_spark_is_paired_with_the_newest_delta_that_has_a_jar() -> None:
     spark = f"{NEWEST_LINE}.99"
 
     assert list(unlisted([*SPARKS, spark], DELTAS, has_listed_jar)) == [f"{spark}+{DELTAS[-1]}"]
 
 
-def test_a_new_delta_comes_with_the_newest_spark_of_each_line_that_it_has_a_jar_for() -> None:
+def test_new_delta_is_paired_with_the_newest_spark_of_each_line_with_a_jar() -> None:
     def has_jar(delta: str, line: str) -> bool:
         return has_listed_jar(delta, line) or (delta, line) == ("99.0.0", NEWEST_LINE)
 
     assert list(unlisted(SPARKS, [*DELTAS, "99.0.0"], has_jar)) == [f"{NEWEST_SPARK}+99.0.0"]
 
 
-def test_a_new_line_of_spark_is_none_before_a_delta_has_a_jar_for_it() -> None:
+def test_new_line_of_spark_is_ignored_until_a_delta_has_a_jar() -> None:
     def has_jar(delta: str, line: str) -> bool:
         return has_listed_jar(delta, line) or (delta, line) == ("99.0.0", "99.0")
 
@@ -121,7 +121,7 @@ def test_a_new_line_of_spark_is_none_before_a_delta_has_a_jar_for_it() -> None:
 
 
 @pytest.mark.parametrize("spark", ["99.0.0.dev1", "99.0.0rc1", "3.5.99", "2.4.8"])
-def test_no_release_or_an_old_line_is_not_new(spark: str) -> None:
+def test_prereleases_and_old_lines_are_not_new(spark: str) -> None:
     assert list(unlisted([*SPARKS, spark], DELTAS, lambda *_: True)) == list(
         unlisted(SPARKS, DELTAS, lambda *_: True)
     )
@@ -135,13 +135,13 @@ def test_releases_are_compared_as_numbers() -> None:
     assert pair.startswith(f"{NEWEST_LINE}.10+")
 
 
-# Of a name and of code in Python; gives the command.
+# Takes a name and Python code, and returns the command.
 Program = Callable[[str, str], list[str]]
 
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """Writes a program and puts it first on the path."""
+    """Returns a function that writes a program, in the first folder of the path."""
 
     def write(name: str, code: str) -> list[str]:
         path = tmp_path / name
@@ -153,7 +153,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     return write
 
 
-def test_pip_tells_the_releases(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_lists_the_releases(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     said = "pyspark (4.2.1)\nAvailable versions: 4.2.1, 4.2.0\n  INSTALLED: 4.2.0"
     (python,) = program("python", f"print({said!r} if sys.argv[-1] == 'pyspark' else 'nothing')")
     monkeypatch.setattr(sys, "executable", python)
@@ -163,7 +163,7 @@ def test_pip_tells_the_releases(program: Program, monkeypatch: pytest.MonkeyPatc
         released("delta-spark")
 
 
-def test_maven_tells_which_jars_there_are(
+def test_maven_reports_which_jars_exist(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newest, "DELTAS", tmp_path / "deltas")
@@ -182,7 +182,7 @@ def test_maven_tells_which_jars_there_are(
     )
 
     assert fetch_delta_jar("5.0.0", "4.2", maven)
-    assert fetch_delta_jar("5.0.0", "4.2", ["false"])  # it is there by now
+    assert fetch_delta_jar("5.0.0", "4.2", ["false"])  # the jar exists by now
     assert not fetch_delta_jar("6.0.0", "4.2", maven)
     with pytest.raises(ValueError, match=r"delta-spark_4.2_2.13 7.0.0"):
         fetch_delta_jar("7.0.0", "4.2", maven)
@@ -197,7 +197,7 @@ JUNIT = """<testsuites><testsuite tests="3" failures="1" errors="1" skipped="0">
 </testsuite></testsuites>"""
 
 
-def test_a_report_names_what_failed(tmp_path: Path) -> None:
+def test_report_names_failed_tests(tmp_path: Path) -> None:
     (tmp_path / "report.xml").write_text(JUNIT)
 
     assert failures(tmp_path / "report.xml") == [
@@ -210,10 +210,10 @@ def test_a_report_names_what_failed(tmp_path: Path) -> None:
 
 @pytest.fixture
 def failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a run leaves what failed of it; what another run left is there."""
+    """Returns the file with the failures of a run, which contains those of an earlier run."""
     monkeypatch.setattr(tested, "HOME", tmp_path)
     monkeypatch.setattr(tested, "FAILED", tmp_path / "failed.json")
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # which take most of the time
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # plugins take most of the time
     (tmp_path / "failed.json").write_text("{}")
     return tmp_path / "failed.json"
 
@@ -226,7 +226,7 @@ def failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (4, ("--no-such-option",), ["pytest itself, which wrote no report"]),
     ],
 )
-def test_a_run_that_is_no_pair_names_what_failed_as_pairs_do(
+def test_run_without_a_pair_names_failed_tests_under_the_default_pair(
     tmp_path: Path, failed: Path, code: int, arguments: tuple[str, ...], names: list[str]
 ) -> None:
     (tmp_path / "test_it.py").write_text("def test_one(): assert False\ndef test_two(): pass\n")
@@ -236,7 +236,7 @@ def test_a_run_that_is_no_pair_names_what_failed_as_pairs_do(
     assert json.loads(failed.read_text()) == {DEFAULT: names}
 
 
-def test_a_run_that_succeeds_names_nothing(tmp_path: Path, failed: Path) -> None:
+def test_successful_run_writes_no_names(tmp_path: Path, failed: Path) -> None:
     (tmp_path / "test_it.py").write_text("def test_two(): pass\n")
 
     assert tested.main([str(tmp_path)]) == 0
@@ -252,7 +252,7 @@ def job_folder(home: Path, number: int, job: Job, failed: dict[str, list[str]] |
         (folder / "failed.json").write_text(json.dumps(failed))
 
 
-def test_the_issue_has_jobs_pairs_and_tests(tmp_path: Path) -> None:
+def test_issue_contains_jobs_pairs_and_tests(tmp_path: Path) -> None:
     job_folder(tmp_path, 0, Job("short pairs", "make a"), {"4.0.1+4.1.0": ["test_x", "test_y"]})
     job_folder(tmp_path, 1, Job("slow tests", "make b"), None)
 
@@ -266,7 +266,7 @@ def test_the_issue_has_jobs_pairs_and_tests(tmp_path: Path) -> None:
     ]
 
 
-def test_the_issue_is_never_empty_nor_endless(tmp_path: Path) -> None:
+def test_issue_is_neither_empty_nor_endless(tmp_path: Path) -> None:
     assert "No job told why" in report.body(tmp_path / "none", "the run")
 
     job_folder(tmp_path, 0, Job("a", "make a"), {"4.0.1+4.1.0": ["test"] * 1000})
@@ -294,7 +294,7 @@ else:
         ([{"number": 7, "title": report.TITLE}], ["issue", "comment", "7"]),
     ],
 )
-def test_an_open_issue_is_added_to(
+def test_report_comments_on_the_open_issue(
     program: Program,
     tmp_path: Path,
     issues: list[dict[str, object]],

@@ -45,7 +45,7 @@ def test_the_flag_is_always_a_boolean(change: strategies.Change) -> None:
 
 
 @given(TRACKED_CHANGES)
-def test_the_flag_never_goes_from_true_to_false(change: strategies.Change) -> None:
+def test_flag_never_changes_from_true_to_false(change: strategies.Change) -> None:
     before = change.old.configuration.get(HAS_DROPPED_OR_RENAMED)
 
     if before == "true":

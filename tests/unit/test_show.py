@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_ext.show.tables import as_html, as_text, cell, facts_as_html, facts_as_text
+from spark_ext.show.tables import Facts, Lines, Table, cell
 
 ODD = "<b>&\"'\n\r\t\x1b[2J\u202e\u2028日"
 ROWS = st.lists(st.tuples(st.text(), st.none() | st.integers(), st.booleans()), max_size=4)
 
 
 class Cells(HTMLParser):
-    """The text of every cell of an HTML table, and the tags that are there."""
+    """The text of every cell, paragraph and item of HTML, and the tags."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -27,9 +27,9 @@ class Cells(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
-        if tag == "tr":
+        if tag in ("tr", "p", "ul"):
             self.rows.append([])
-        elif tag in ("td", "th"):
+        if tag in ("td", "th", "p", "li"):
             self.rows[-1].append("")
 
     def handle_data(self, data: str) -> None:
@@ -37,22 +37,24 @@ class Cells(HTMLParser):
 
 
 def test_a_table_without_rows_is_its_head() -> None:
-    assert as_text([], ["a", "bc"]) == "a  bc\n-  --"
-    assert Cells(as_html([], ["a", "bc"])).rows == [["a", "bc"]]
+    table = Table(["a", "bc"], [])
+
+    assert table.text() == "a  bc\n-  --"
+    assert Cells(table.html()).rows == [["a", "bc"]]
 
 
 def test_wide_letters_stay_in_line() -> None:
-    lines = as_text([("日", "x"), ("e\u0301", "x")], ["n", "v"]).splitlines()
+    lines = Table(["n", "v"], [("日", "x"), ("e\u0301", "x")]).text().splitlines()
 
     assert lines[2:] == ["日  x", "e\u0301   x"]
 
 
 def test_facts_are_in_line() -> None:
-    facts = {"a": 1, "bcd": (True, "x"), "e": None}
+    facts = Facts({"a": 1, "bcd": (True, "x"), "e": None})
 
-    assert facts_as_text(facts) == "a:   1\nbcd: true, x\ne:"
-    assert Cells(facts_as_html(facts)).rows == [["a", "1"], ["bcd", "true, x"], ["e", ""]]
-    assert facts_as_text({}) == ""
+    assert facts.text() == "a:   1\nbcd: true, x\ne:"
+    assert Cells(facts.html()).rows == [["a", "1"], ["bcd", "true, x"], ["e", ""]]
+    assert Facts({}).text() == ""
 
 
 @pytest.mark.parametrize("char", ["\n", "\r", "\x1b", "\x9b", "\u202e", "\u2028", "\ud800"])
@@ -61,8 +63,8 @@ def test_a_character_that_does_something_is_escaped(char: str) -> None:
 
 
 def test_html_has_no_tag_of_a_value() -> None:
-    for html in (as_html([(ODD,)], [ODD]), facts_as_html({ODD: ODD})):
-        parsed = Cells(html)
+    for part in (Table([ODD], [(ODD,)]), Facts({ODD: ODD}), Lines(ODD, [ODD])):
+        parsed = Cells(part.html())
 
         assert "b" not in parsed.tags
         assert {text for row in parsed.rows for text in row} == {cell(ODD)}
@@ -70,7 +72,7 @@ def test_html_has_no_tag_of_a_value() -> None:
 
 @given(ROWS)
 def test_each_row_is_a_line_that_has_its_values(rows: list[tuple[object, ...]]) -> None:
-    lines = as_text(rows, ["text", "number", "truth"]).split("\n")
+    lines = Table(["text", "number", "truth"], rows).text().split("\n")
 
     assert len(lines) == len(rows) + 2
     for row, line in zip(rows, lines[2:], strict=True):
@@ -81,6 +83,6 @@ def test_each_row_is_a_line_that_has_its_values(rows: list[tuple[object, ...]]) 
 
 @given(ROWS)
 def test_html_has_every_value(rows: list[tuple[object, ...]]) -> None:
-    parsed = Cells(as_html(rows, ["text", "number", "truth"]))
+    parsed = Cells(Table(["text", "number", "truth"], rows).html())
 
     assert parsed.rows[1:] == [[cell(value) for value in row] for row in rows]

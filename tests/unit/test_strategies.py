@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The strategies make tables and commits that Delta would accept."""
+"""Holds that the strategies make tables and commits that Delta would accept."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_siblings_differ_in_more_than_letter_case(schema: Schema) -> None:
 
 
 @given(strategies.tables(modes=("name", "id")))
-def test_mapped_tables_are_mapped_completely(table: TableMetadata) -> None:
+def test_mapped_tables_have_ids_and_names_at_every_level(table: TableMetadata) -> None:
     check_ids_and_physical_names(table)
 
 
@@ -36,7 +36,7 @@ def test_unmapped_tables_have_no_mapping(table: TableMetadata) -> None:
 
 
 @given(strategies.changes())
-def test_commits_are_mapped_completely(change: strategies.Change) -> None:
+def test_commits_have_ids_and_names_at_every_level(change: strategies.Change) -> None:
     assert not _twins(change.new.schema)
     if is_mapped(change.new):
         check_ids_and_physical_names(change.new)

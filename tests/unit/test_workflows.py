@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The workflows: they parse, run what is there, and ask for no more than they need."""
+"""Holds that the workflows parse, run existing programs, and have only the rights they need."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FOLDER = CHECKOUT / ".github"
 WORKFLOWS = sorted((FOLDER / "workflows").glob("*.yml"))
 NIGHTLY = FOLDER / "workflows" / "nightly.yml"
 MAKEFILE = (CHECKOUT / "Makefile").read_text()
-# Where `make release-try` looks for what was built.
+# `make release-try` expects the artifacts here.
 OF_RELEASE = Path(*re.findall(r"RELEASE=(\S+) ", MAKEFILE))
-# A commit, and beside it the release that it is.
+# A commit, followed by its release in a comment.
 PIN = re.compile(r"uses: ([^\s@]+)@([0-9a-f]{40}  # v\d+\.\d+\.\d+)$", re.MULTILINE)
-# What `nightly.py` prints, most of it on Mondays.
+# The jobs that `nightly.py` prints. Most of them run on Mondays.
 OF_THE_NIGHT = "${{ matrix.job.command }}"
 MONDAY = date(2026, 11, 23)
-# What a step may run besides `make` and a module of ours.
+# Programs that a step may run besides `make` and our modules.
 SHELL = {"mkdir", "printf", "echo", "exit"}
 
 
@@ -48,7 +48,7 @@ FILES = [*WORKFLOWS, *FOLDER.glob("actions/*/action.yml")]
 
 
 def every(key: str) -> list[Any]:
-    """What the steps have that use an action, or run a command."""
+    """Returns the value of a key of every step that has the key."""
     return [
         pytest.param(step[key], id=f"{file.stem}-{number}")
         for file in FILES
@@ -58,7 +58,7 @@ def every(key: str) -> list[Any]:
 
 
 def commands(script: str) -> Iterator[list[str]]:
-    """The commands of a step, those within `$(..)` as well."""
+    """Returns the commands of a step, including the commands inside `$(..)`."""
     inner = re.findall(r"\$\((.+?)\)", script)
     outer = re.sub(r"\w+=\$\(.+?\)", "true", script)
     for text in [*inner, *re.split(r"&&|\|\||;|\n", outer)]:
@@ -86,7 +86,7 @@ def assert_is_there(command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_an_action_is_pinned_or_ours(file: Path) -> None:
+def test_actions_are_pinned_or_ours(file: Path) -> None:
     used = [step["uses"] for step in steps(file) if "uses" in step]
     ours = [action for action in used if action.startswith("./")]
 
@@ -95,23 +95,23 @@ def test_an_action_is_pinned_or_ours(file: Path) -> None:
 
 
 @pytest.mark.parametrize("script", every("run"))
-def test_a_step_runs_what_is_there(script: str) -> None:
+def test_steps_run_existing_programs(script: str) -> None:
     if script == OF_THE_NIGHT:
         script = "\n".join(job.command for job in jobs(MONDAY, ["4.3.0+4.5.0"]))
-    # What an expression stands for is data, which a shell is given as a variable.
+    # The value of an expression is data. A shell gets data as a variable.
     assert "${{" not in script
     for command in commands(script):
         assert_is_there(command)
 
 
-def test_an_action_has_one_pin() -> None:
+def test_actions_have_one_pin() -> None:
     used = PIN.findall("".join(file.read_text() for file in FILES))
 
     assert len(dict(used)) == len(set(used)) > 5
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
-def test_a_workflow_needs_no_secret_and_may_read_unless_a_job_says_more(file: Path) -> None:
+def test_workflow_needs_no_secret_and_reads_only_except_in_named_jobs(file: Path) -> None:
     workflow = loaded(file)
     granted = {
         (name, permission)
@@ -133,7 +133,7 @@ def test_a_workflow_needs_no_secret_and_may_read_unless_a_job_says_more(file: Pa
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
-def test_a_job_waits_for_jobs_that_are_there_and_has_a_time_limit(file: Path) -> None:
+def test_jobs_need_existing_jobs_and_have_a_time_limit(file: Path) -> None:
     found = loaded(file)["jobs"]
 
     for job in found.values():
@@ -142,7 +142,7 @@ def test_a_job_waits_for_jobs_that_are_there_and_has_a_time_limit(file: Path) ->
         assert job["timeout-minutes"] <= 300
 
 
-def test_every_job_of_the_night_leaves_the_names_of_what_failed() -> None:
+def test_nightly_jobs_write_the_names_of_failed_tests() -> None:
     (kept,) = (step["with"] for step in steps(NIGHTLY) if "upload" in step.get("uses", ""))
 
     assert str(FAILED.relative_to(CHECKOUT)) in kept["path"].split()
@@ -152,7 +152,7 @@ def test_every_job_of_the_night_leaves_the_names_of_what_failed() -> None:
         assert re.search(r"python -m tests\.matrix(\.tested tests\S*)? ", printed.stdout), job.name
 
 
-def test_what_is_on_every_push_is_in_no_schedule() -> None:
+def test_workflows_run_on_their_triggers_only() -> None:
     # YAML reads the key `on` as true.
     triggers: dict[str, Any] = {file.stem: loaded(file)[True] for file in WORKFLOWS}
 
@@ -161,7 +161,7 @@ def test_what_is_on_every_push_is_in_no_schedule() -> None:
     assert triggers["release"] == {"push": {"tags": ["v*"]}}
 
 
-def test_only_what_was_built_and_tried_from_the_tag_is_published() -> None:
+def test_release_publishes_only_artifacts_built_and_tried_from_the_tag() -> None:
     release = loaded(FOLDER / "workflows" / "release.yml")["jobs"]
     run = {name: [step for step in job["steps"] if "run" in step] for name, job in release.items()}
     built = {
@@ -173,7 +173,7 @@ def test_only_what_was_built_and_tried_from_the_tag_is_published() -> None:
     assert run == {
         "build": [{"run": "make release-build", "env": {"TAG": "${{ github.ref_name }}"}}],
         "try": [{"run": "make release-try"}],
-        # What signs runs nothing of ours, nor of what that installs.
+        # The job that signs runs neither our code nor our dependencies.
         "publish": [],
     }
     assert built == {name: str(OF_RELEASE / name) for name in ("python", "maven")}
@@ -182,7 +182,7 @@ def test_only_what_was_built_and_tried_from_the_tag_is_published() -> None:
     assert release["publish"]["environment"] == "release"
 
 
-def test_what_is_published_is_attested() -> None:
+def test_published_files_are_attested() -> None:
     published = loaded(FOLDER / "workflows" / "release.yml")["jobs"]["publish"]["steps"]
     _, attest, publish = (step["with"] for step in published)
     folder = fetched_to("publish")
@@ -195,7 +195,7 @@ def test_what_is_published_is_attested() -> None:
     assert publish == {"packages-dir": f"{folder}/python"}
 
 
-def test_a_release_takes_nothing_of_another_run() -> None:
+def test_release_uses_no_cache() -> None:
     steps_of_release = steps(FOLDER / "workflows" / "release.yml")
     set_ups = [step for step in steps_of_release if "set-up" in step.get("uses", "")]
 
@@ -203,7 +203,7 @@ def test_a_release_takes_nothing_of_another_run() -> None:
 
 
 def fetched_to(job: str) -> str:
-    """Where a job puts what `build` kept, each artifact in a folder of its name."""
+    """Returns the folder to which a job downloads the artifacts of `build`."""
     (fetched,) = (
         step["with"]
         for step in loaded(FOLDER / "workflows" / "release.yml")["jobs"][job]["steps"]

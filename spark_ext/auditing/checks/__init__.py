@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks: a file each, with one function of its name; they share the replay and no more."""
+"""The checks by subject: a check is a function with the decorator `check` or `state_check`."""

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the files in `_delta_log`: commits, checkpoints and `_last_checkpoint`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from spark_ext.auditing.check import NEXT_CHANGE, UNREADABLE, WRONG_ROWS, Problem, check
+from spark_ext.log.actions import LoggedMetadata, Summary, TableLog
+from spark_ext.log.replay import State
+from spark_ext.model.column_mapping import field_metadata
+from spark_ext.model.metadata import Protocol
+from spark_ext.model.schema import Schema, walk
+
+
+@check(UNREADABLE, needs_start=False)
+def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
+    """Finds a log without version 0 and without a checkpoint to start from.
+
+    No other check can run then, except the one for a truncated commit, which explains the rest.
+
+    Source:
+        Protocol, "Checkpoints"; "Metadata Cleanup".
+
+    Example:
+        >>> from spark_ext.log.actions import TableLog
+        >>> [found.version for found in log_without_start(TableLog("t", 7, first_commit=5), ())]
+        [7]
+    """
+    if not states and not log.torn_commits:
+        yield Problem(
+            version=log.last_version,
+            message=(
+                "The log has neither version 0 nor a complete checkpoint that is followed by every"
+                " later commit. Nothing tells the schema of the table, and no reader can open it."
+            ),
+            remedy="Bring the missing files of `_delta_log` back from a backup.",
+        )
+
+
+@check(UNREADABLE + 5, needs_start=False)
+def commit_truncated(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
+    """Finds commits whose last line is not JSON; the other checks use the lines before it.
+
+    Source:
+        Protocol, "Delta Log Entries": "newline-delimited JSON"; Delta 4.4.0, DeltaLog.scala,
+        `jsonCommitParseOption`: a line that is not JSON ends every read.
+
+    Example:
+        >>> log, states = history(table({"a": ""}))
+        >>> truncated = replace(log, torn_commits=("00000000000000000000.json",))
+        >>> [(found.version, found.file) for found in commit_truncated(truncated, states)]
+        [(0, '00000000000000000000.json')]
+    """
+    for file in log.torn_commits:
+        yield Problem(
+            version=int(file.partition(".")[0]),
+            file=file,
+            message=(
+                "The last line of the commit is truncated, as after a crash of a writer on a"
+                " storage without atomic writes. Delta reads neither this version nor a later one,"
+                " unless it starts at a later checkpoint."
+            ),
+            remedy=(
+                "Bring the file back from a backup or from the versions that the storage keeps. If"
+                " there is none and this is the newest version, no reader has seen it: move the"
+                " file out of `_delta_log`, and write its rows again."
+            ),
+        )
+
+
+@check(UNREADABLE + 10)
+def log_without_commits(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
+    """Finds a log that consists of a checkpoint alone, as a copy without old files does.
+
+    Source:
+        Delta 4.4.0, SnapshotManagement.scala, `createLogSegment`: "Could not find any delta files";
+        Delta's cleanup keeps the commit of the checkpoint that it starts at.
+
+    Example:
+        >>> log, states = history(table({"a": ""}))
+        >>> log = replace(log, first_commit=None)
+        >>> [found.version for found in log_without_commits(log, states)]
+        [0]
+    """
+    if log.first_commit is None:
+        yield Problem(
+            version=log.last_version,
+            message=(
+                "The log has a checkpoint and no commit. The checkpoint contains the whole table,"
+                " but Delta opens the table only with the commit of the same version."
+            ),
+            remedy=(
+                f"Bring `{log.last_version:020}.json` back from a backup, or from the table that"
+                " was copied."
+            ),
+        )
+
+
+@check(WRONG_ROWS + 50)
+def checkpoint_differs(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
+    """Finds checkpoints and log compaction files whose protocol or metadata is not the commits'.
+
+    Older releases of delta-rs leave out what they do not know, such as features. A file of which
+    some commits are deleted is not compared, nor is a checkpoint at which the replay starts.
+
+    Source:
+        Protocol, "Checkpoints" and "Log Compaction Files".
+
+    Example:
+        >>> from spark_ext.log.actions import Summary
+        >>> log, states = history(table({"a": ""}, properties={"x": "1"}))
+        >>> other = history(table({"a": ""}))[1][0]
+        >>> wrong = Summary("0.checkpoint.parquet", 0, None, other.protocol, other.metadata)
+        >>> log = replace(log, summaries=(wrong,))
+        >>> [found.message for found in checkpoint_differs(log, states)]
+        ['The file disagrees with the commits on the property `x`. ...']
+    """
+    for summary in log.summaries:
+        differing = ", ".join(_differing(summary, log, states))
+        if differing:
+            yield Problem(
+                version=summary.version,
+                file=summary.file,
+                message=(
+                    f"The file disagrees with the commits on {differing}. A reader that starts at"
+                    " this file sees another table, and a writer continues with that table."
+                ),
+                remedy=(
+                    "Move the file out of `_delta_log` while the commits up to its version exist,"
+                    " and write a new checkpoint with Delta."
+                ),
+            )
+
+
+@check(NEXT_CHANGE + 50)
+def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
+    """Finds a `_last_checkpoint` that names a version without a complete checkpoint.
+
+    Source:
+        Protocol, "Last Checkpoint File".
+
+    Example:
+        >>> log, states = history(table({"a": ""}))
+        >>> def versions(named):
+        ...     found = last_checkpoint_missing(replace(log, hinted_checkpoint=named), states)
+        ...     return [each.version for each in found]
+        >>> versions(0), versions(-1), versions(None)
+        ([0], [None], [])
+    """
+    named = log.hinted_checkpoint
+    existing = {summary.version for summary in log.summaries if summary.first_version is None}
+    if named is None or named in existing:
+        return
+    if named >= 0:
+        problem = f"names a checkpoint of version {named}, which does not exist"
+    else:
+        problem = "names no version of a checkpoint"
+    yield Problem(
+        version=named if named >= 0 else None,
+        file="_last_checkpoint",
+        message=f"The file {problem}. Delta searches for another checkpoint; other readers fail.",
+        remedy="Delete `_last_checkpoint`, or write a new checkpoint with Delta.",
+    )
+
+
+def _differing(summary: Summary, log: TableLog, states: tuple[State, ...]) -> Iterator[str]:
+    """Yields what a checkpoint or log compaction file has otherwise than the commits, in words."""
+    if summary.first_version is None:
+        at = [state for state in states if state.version <= summary.version]
+        if at:  # else the checkpoint is older than the replay
+            yield from _differences(summary, at[-1].protocol, at[-1].metadata)
+    elif log.first_commit is not None and summary.first_version >= log.first_commit:
+        within = [
+            commit
+            for commit in log.commits
+            if summary.first_version <= commit.version <= summary.version
+        ]
+        protocols = [commit.protocol for commit in within if commit.protocol is not None]
+        metadatas = [commit.metadata for commit in within if commit.metadata is not None]
+        yield from _differences(
+            summary,
+            protocols[-1] if protocols else None,
+            metadatas[-1] if metadatas else None,
+        )
+
+
+def _differences(
+    summary: Summary, protocol: Protocol | None, metadata: LoggedMetadata | None
+) -> Iterator[str]:
+    if _comparable(summary.protocol) != _comparable(protocol):
+        yield "the protocol"
+    theirs, ours = summary.metadata, metadata
+    if theirs is None or ours is None:
+        if theirs is not ours:
+            yield "the metadata"
+        return
+    if _columns(theirs.schema) != _columns(ours.schema):
+        yield "the schema"
+    if theirs.partition_columns != ours.partition_columns:
+        yield "the partition columns"
+    for key in sorted({*theirs.configuration, *ours.configuration}):
+        if theirs.configuration.get(key) != ours.configuration.get(key):
+            yield f"the property `{key}`"
+
+
+def _comparable(protocol: Protocol | None) -> Any:
+    # A writer may leave an empty list of features out.
+    return protocol and (
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        protocol.reader_features or frozenset(),
+        protocol.writer_features or frozenset(),
+    )
+
+
+def _columns(schema: Schema | None) -> Any:
+    return schema and [
+        (path, field["type"], field.get("nullable", True), field_metadata(field))
+        for path, field in walk(schema)
+    ]
