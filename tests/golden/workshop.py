@@ -179,7 +179,7 @@ class Workshop:
         place = jvm.org.apache.hadoop.fs.Path(str(table))
         configuration = session.sessionState().newHadoopConf()
         log = jvm.sparkext.log.TableReading(session, configuration, place, jvm.java.util.List.of())
-        question = jvm.sparkext.wire.Question.NamedLog("t", log.liveFiles(None))
+        question = jvm.sparkext.wire.Question.TableQuestion("t", log.liveFiles(None))
         return json.loads(question.json())["log"]
 
     def place(self, name: str) -> Path:

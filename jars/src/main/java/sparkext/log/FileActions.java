@@ -241,13 +241,11 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
 
   /** Returns the field with a file's statistics as structs if the files of a checkpoint have it. */
   private Optional<StructField> structs(List<Path> files) {
-    return field(LogReader.columns(session, files), "add")
-        .filter(add -> add.dataType() instanceof StructType)
-        .flatMap(add -> field((StructType) add.dataType(), STRUCTS));
-  }
-
-  private static Optional<StructField> field(StructType columns, String name) {
-    return Arrays.stream(columns.fields()).filter(field -> field.name().equals(name)).findFirst();
+    return Arrays.stream(LogReader.columns(session, files).fields())
+        .filter(field -> field.name().equals("add"))
+        .flatMap(add -> add.dataType() instanceof StructType of ? Arrays.stream(of.fields()) : null)
+        .filter(field -> field.name().equals(STRUCTS))
+        .findFirst();
   }
 
   private List<Path> sidecars(LogFolder.Checkpoint checkpoint) {

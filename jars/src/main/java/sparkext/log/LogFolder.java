@@ -30,7 +30,7 @@ import org.apache.hadoop.fs.Path;
  * @param commits by version. Commits before a missing version are left out, as after log cleanup.
  * @param checkpoints by version, without those that lack a part
  * @param compactions log compaction files, by last version
- * @param hintedCheckpoint the version in {@code _last_checkpoint}; -1 if that file contains none,
+ * @param lastCheckpointTarget the version in {@code _last_checkpoint}; -1 if that file contains none,
  *     null if that file does not exist
  */
 record LogFolder(
@@ -39,7 +39,7 @@ record LogFolder(
     List<LogFile> commits,
     List<Checkpoint> checkpoints,
     List<LogFile> compactions,
-    Long hintedCheckpoint) {
+    Long lastCheckpointTarget) {
   static final String NAME = "_delta_log";
   private static final String LAST_CHECKPOINT = "_last_checkpoint";
   private static final long NO_VERSION = -1;
@@ -219,7 +219,7 @@ record LogFolder(
   LogFolder forMetadata() {
     boolean isWhole = !commits.isEmpty() && commits.get(0).version() == 0;
     return isWhole
-        ? new LogFolder(table, files, commits, List.of(), List.of(), hintedCheckpoint)
+        ? new LogFolder(table, files, commits, List.of(), List.of(), lastCheckpointTarget)
         : this;
   }
 

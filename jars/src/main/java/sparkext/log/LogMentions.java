@@ -35,7 +35,7 @@ record LogMentions(SparkSession session, LogFolder log, Map<Path, LogJson> json)
               + " cdc STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>>,"
               + " metaData STRUCT<schemaString: STRING, configuration: MAP<STRING, STRING>>");
 
-  /** Returns the files that have mentions other than those of {@code _delta_log}'s empty files. */
+  /** Returns the files of a log that are not empty. */
   static List<LogFile> read(LogFolder log) {
     return log.files().stream().filter(file -> file.length() > 0).toList();
   }

@@ -8,15 +8,15 @@ import java.util.List;
  * A table's log; {@code TableLog} of {@code spark_ext/log/actions.py} says what each component
  * means.
  *
- * @param tornCommits the names of commits whose last line is incomplete
+ * @param truncatedCommits the names of commits whose last line is incomplete
  * @param commits by version, those that change metadata or protocol
  * @param files null if nobody asked for them
  */
 public record TableLog(
     long lastVersion,
     Long firstCommit,
-    Long hintedCheckpoint,
-    List<String> tornCommits,
+    Long lastCheckpointTarget,
+    List<String> truncatedCommits,
     List<Commit> commits,
     List<Summary> summaries,
     List<FileGroup> files) {
@@ -50,6 +50,6 @@ public record TableLog(
   /** Returns the same log with data files. */
   TableLog with(List<FileGroup> groups) {
     return new TableLog(
-        lastVersion, firstCommit, hintedCheckpoint, tornCommits, commits, summaries, groups);
+        lastVersion, firstCommit, lastCheckpointTarget, truncatedCommits, commits, summaries, groups);
   }
 }

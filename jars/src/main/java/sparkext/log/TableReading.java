@@ -206,7 +206,7 @@ public final class TableReading {
     return new TableLog(
         folder.lastVersion(),
         log.commits().isEmpty() ? null : log.commits().get(0).version(),
-        log.hintedCheckpoint(),
+        log.lastCheckpointTarget(),
         truncated.stream().map(Path::getName).toList(),
         commits,
         summaries(log, actions),

@@ -11,8 +11,8 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.log.TableReading;
 
 /**
- * The commits of a table that a catalog has accepted, and that nobody has copied into the log's
- * folder yet. Files beside them may be of commits that failed, so that Delta is asked.
+ * The commits that a table's catalog has accepted, and that are not yet published in the log's
+ * folder. Other staged files may be of failed commits, so Delta lists the accepted ones.
  *
  * <p>Source: Protocol, "Catalog-managed tables"; Delta 4.4.0, SnapshotManagement.scala, {@code
  * LogSegment}.

@@ -25,32 +25,42 @@ public sealed interface Question {
   /** What becomes of the columns in the files of a table that is purged of dropped ones. */
   record Purge(TableMetadata table) implements Question {}
 
-  /** Of a table function that reads the schema and where it came from. */
-  record TableAndLog(TableMetadata table, TableLog log) implements Question {
-    /** Of a version of a table. */
-    public TableAndLog(Snapshot snapshot, TableLog log) {
-      this(TableMetadata.of(snapshot.metadata()), log);
+  /**
+   * A table that a table function is called with.
+   *
+   * @param metadata null unless the function lists the columns
+   * @param folder null unless the function looks for dropped columns
+   */
+  record TableQuestion(String name, TableMetadata metadata, TableLog log, Folder folder)
+      implements Question {
+    /** A function that lists the columns of a version. */
+    public TableQuestion(String name, Snapshot snapshot, TableLog log) {
+      this(name, TableMetadata.of(snapshot.metadata()), log, null);
+    }
+
+    /** A function that reads the log alone. */
+    public TableQuestion(String name, TableLog log) {
+      this(name, null, log, null);
+    }
+
+    /** A function that looks for dropped columns. */
+    public TableQuestion(String name, TableLog log, Folder folder) {
+      this(name, null, log, folder);
     }
   }
 
-  /** Of a table function that reads the log alone. */
-  record NamedLog(String name, TableLog log) implements Question {}
-
   /**
-   * Of where the data of dropped columns is; {@code TablePlaces} of {@code spark_ext/log/places.py}
-   * says what each component means.
+   * A table's folder; {@code TableFolder} of {@code spark_ext/log/folder.py} says what each
+   * component means.
    */
-  record TablePlaces(
-      String name,
-      TableLog log,
+  record Folder(
       long now,
       long deletedFileRetention,
       long logRetention,
       boolean cleansUpLog,
       boolean purges,
       List<LogFiles> logFiles,
-      List<CleanupBoundary> boundaries)
-      implements Question {}
+      List<CleanupBoundary> boundaries) {}
 
   /**
    * Of a table function that needs the files' number and size.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that lies in a table's folder, as far as it says something of columns."""
+"""The files in a table's folder, with the columns that they may contain data of."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ OTHER: Final = "other"
 
 @dataclass(frozen=True)
 class LogFiles:
-    """Files in the log's folder that are alike but for their number and version.
+    """Files in the log's folder that differ in their version only.
 
     Args:
         kind: `COMMIT`, `CHECKPOINT` (sidecars too), `CHECKSUM` or `OTHER`.
-        num_files: How many.
-        version: The newest of them; None where the name has none.
-        under: The version of the newest metadata at theirs; None where that is not known.
-        schemas: What stands in `schemaString`.
+        num_files: The number of files.
+        version: The newest version of the files; None if their names contain none.
+        under: The version of the newest metadata at that version; None if it is not known.
+        schemas: The values of `schemaString`.
         statistics: The paths in statistics of any action.
         partition_columns: The keys of `partitionValues` of any action.
         folders: The names before `=` in paths of files.
         texts: Texts that may have values and name columns: predicates, expressions, constraints.
-        problem: Why it cannot be read.
+        problem: Why a file cannot be read.
     """
 
     kind: str
@@ -47,11 +47,11 @@ class LogFiles:
 
 @dataclass(frozen=True)
 class CleanupBoundary:
-    """A checkpoint that log cleanup may delete everything before, or the next one that there is.
+    """A checkpoint before which log cleanup may delete everything, or the next checkpoint.
 
     Args:
-        version: The checkpoint's.
-        time: When the newest file before it was modified, in milliseconds since the epoch.
+        version: The version of the checkpoint.
+        time: The last modification of the newest file before it, in milliseconds since the epoch.
 
     Source:
         Delta 4.4.0, DeltaHistoryManager.scala, `BufferingLogDeletionIterator`.
@@ -62,16 +62,16 @@ class CleanupBoundary:
 
 
 @dataclass(frozen=True)
-class TablePlaces:
-    """A table, and all that lies in its folder.
+class TableFolder:
+    """A table with the files in its folder.
 
     Args:
-        name: As SQL wants it in a statement.
-        now: In milliseconds since the epoch, as all times; the next two are durations.
+        name: The name for a SQL statement.
+        now: In milliseconds since the epoch, as all times. The next two are durations.
         deleted_file_retention: `delta.deletedFileRetentionDuration`.
         log_retention: `delta.logRetentionDuration`.
         cleans_up_log: `delta.enableExpiredLogCleanup`.
-        purges: Whether this Delta can purge a table, which 4.0.0 cannot.
+        purges: Whether this Delta can purge a table. Delta 4.0.0 cannot.
         boundaries: By version.
     """
 
