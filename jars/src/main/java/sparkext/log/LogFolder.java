@@ -30,8 +30,8 @@ import org.apache.hadoop.fs.Path;
  * @param commits by version. Commits before a missing version are left out, as after log cleanup.
  * @param checkpoints by version, without those that lack a part
  * @param compactions log compaction files, by last version
- * @param lastCheckpointTarget the version in {@code _last_checkpoint}; -1 if that file contains none,
- *     null if that file does not exist
+ * @param lastCheckpointTarget the version in {@code _last_checkpoint}; -1 if that file contains
+ *     none, null if that file does not exist
  */
 record LogFolder(
     Path table,

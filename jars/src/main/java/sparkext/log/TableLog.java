@@ -50,6 +50,12 @@ public record TableLog(
   /** Returns the same log with data files. */
   TableLog with(List<FileGroup> groups) {
     return new TableLog(
-        lastVersion, firstCommit, lastCheckpointTarget, truncatedCommits, commits, summaries, groups);
+        lastVersion,
+        firstCommit,
+        lastCheckpointTarget,
+        truncatedCommits,
+        commits,
+        summaries,
+        groups);
   }
 }

@@ -34,7 +34,10 @@ final class InParallel {
    * @param failed returns the result for an item that cannot be read; its exceptions end the call
    */
   static <T, R> List<R> map(
-      SparkSession session, List<T> items, Reading<T, R> reading, BiFunction<T, TableFailure, R> failed) {
+      SparkSession session,
+      List<T> items,
+      Reading<T, R> reading,
+      BiFunction<T, TableFailure, R> failed) {
     if (items.isEmpty()) {
       return List.of();
     }

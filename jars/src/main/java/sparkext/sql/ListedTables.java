@@ -31,7 +31,8 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
 /**
- * The tables that a catalog lists in a schema, or in all schemas, and whether they are Delta tables.
+ * The tables that a catalog lists in a schema, or in all schemas, and whether they are Delta
+ * tables.
  *
  * <p>The information is the catalog's: no file of a table is read.
  */
@@ -81,8 +82,8 @@ final class ListedTables {
    * Lists a catalog, or a schema with the schemas below.
    *
    * @param where the name of a catalog or schema; null for the current schema
-   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SCHEMA_NAME. Spark throws if the schema does
-   *     not exist.
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SCHEMA_NAME. Spark throws if the schema
+   *     does not exist.
    */
   static Listing in(SparkSession session, String where) {
     List<String> given = where == null ? List.of() : schemaParts(where);

@@ -36,8 +36,8 @@ import sparkext.error.UsageTrackingException;
 /**
  * A Delta table, and its full name, which does not depend on the current catalog and schema.
  *
- * <p>Spark's analyzer finds the table as for {@code ALTER TABLE}, so a function and a statement with
- * the same name concern the same table.
+ * <p>Spark's analyzer finds the table as for {@code ALTER TABLE}, so a function and a statement
+ * with the same name concern the same table.
  */
 final class NamedTable {
   /**

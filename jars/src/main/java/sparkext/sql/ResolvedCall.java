@@ -31,7 +31,8 @@ import sparkext.wire.Relation;
  * tables.
  *
  * <p>Check rules, listeners and optimizer rules of other extensions see the relations as those of a
- * SELECT, and may refuse the query before anything is read. {@link ReadTables} reads, in the optimizer.
+ * SELECT, and may refuse the query before anything is read. {@link ReadTables} reads, in the
+ * optimizer.
  */
 final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
   private static final long serialVersionUID = 1L;
@@ -98,7 +99,7 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     return new ResolvedCall(
         function,
         attributes(schema),
-        CollectionConverters.asScala(call.relations()).toList(),
+        CollectionConverters.asScala(tables.relations()).toList(),
         new Answer(function, schema, tables),
         /* seen= */ false);
   }
@@ -205,8 +206,8 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
   }
 
   /**
-   * Shows the node without its children. Spark writes the plan into the error of a check rule, and a
-   * user who is refused must not see the columns of the relations.
+   * Shows the node without its children. Spark writes the plan into the error of a check rule, and
+   * a user who is refused must not see the columns of the relations.
    *
    * <p>Source: Spark 4.0, TreeNode.scala, {@code generateTreeString}.
    */
@@ -265,8 +266,8 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
    * Replaces the function by its rows.
    *
    * <p>Other extensions authorize by rules of the same batch, in the order of the session's
-   * extensions. So this rule reads in the second round only: every rule has seen the relations then,
-   * and Delta has not yet listed their files.
+   * extensions. So this rule reads in the second round only: every rule has seen the relations
+   * then, and Delta has not yet listed their files.
    *
    * <p>Source: Spark 4.0 to 4.2, Optimizer.scala, {@code defaultBatches}; Delta 4.4.0,
    * PrepareDeltaScan.scala.

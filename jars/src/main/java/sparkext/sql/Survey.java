@@ -101,7 +101,8 @@ final class Survey {
    * @param tables a text with a slash outside of backticks is a path
    */
   static FoundTables of(SparkSession session, List<String> tables) throws UsageTrackingException {
-    return new Survey(session).tables(tables.stream().map(table -> wanted(session, table)).toList());
+    return new Survey(session)
+        .tables(tables.stream().map(table -> wanted(session, table)).toList());
   }
 
   private static Wanted wanted(SparkSession session, String given) {
@@ -122,7 +123,8 @@ final class Survey {
    *
    * @param relations other relations of the answer
    */
-  private FoundTables tables(List<Wanted> wanted, LogicalPlan... relations) throws UsageTrackingException {
+  private FoundTables tables(List<Wanted> wanted, LogicalPlan... relations)
+      throws UsageTrackingException {
     List<LogicalPlan> all = new ArrayList<>(List.of(relations));
     List<Row> rows = new ArrayList<>();
     int from = 0;
@@ -158,7 +160,8 @@ final class Survey {
   private void requireReadable(NamedTable table) {
     Relation nothing = new Relation(new StructType(), List.of());
     LogicalPlan query =
-        ResolvedCall.of(SURVEY, nothing.schema(), new FoundTables(table.relations(), () -> nothing));
+        ResolvedCall.of(
+            SURVEY, nothing.schema(), new FoundTables(table.relations(), () -> nothing));
     Dataset$.MODULE$.ofRows(session, query).queryExecution().optimizedPlan();
   }
 

@@ -55,9 +55,11 @@ public final class TableAudit {
    * @param sample negative for all
    */
   public static Dataset<Row> rows(SparkSession session, String name, int sample) {
-    FoundTables tables = FoundTables.call(AUDIT, () -> of(session, name, sample < 0 ? null : sample));
+    FoundTables tables =
+        FoundTables.call(AUDIT, () -> of(session, name, sample < 0 ? null : sample));
     // Analyzes and checks the relations.
     tables.relations().forEach(relation -> Dataset$.MODULE$.ofRows(session, relation));
-    return Dataset$.MODULE$.ofRows(session, ResolvedCall.given(FoundTables.call(AUDIT, tables.answer())));
+    return Dataset$.MODULE$.ofRows(
+        session, ResolvedCall.given(FoundTables.call(AUDIT, tables.answer())));
   }
 }
