@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users call in a Spark session."""
+"""The functions and classes that users call in a Spark session."""

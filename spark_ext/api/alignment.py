@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what gives columns their own names in files, and tells how far it came."""
+"""Runs the statements of an alignment of names, and returns what they did."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from spark_ext.show.tables import Facts, Lines, Part, Rendered
 
 @dataclass(frozen=True, repr=False)
 class NameAlignment(Rendered):
-    """Whether the columns of a table have their own names in its files, and the way there.
+    """The state of an alignment of names: the statements that ran, and those that remain.
 
     Args:
-        table: Its name, as SQL wants it.
-        aligned: Whether column mapping is on, the flag false, and every physical name the logical
-            one.
-        mode: The column mapping mode, as it is.
-        cost: What the removal of column mapping, the first step, costs, or did cost in this call:
-            as in `RemovalStage`; `NOTHING` if this call does not remove it.
-        num_files: How many files are copied or rewritten for it: at most, until it is done.
-        size_in_bytes: Their size.
-        done: What each statement did that was run, in order.
-        statements: Those that are left.
+        table: The name of the table as SQL reads it.
+        aligned: Whether column mapping is on, the flag is false, and every physical name equals
+            the logical name.
+        mode: The current column mapping mode.
+        cost: The cost of the removal of column mapping, as in `RemovalStage`; `NOTHING` if this
+            call does not remove column mapping.
+        num_files: The number of files that the removal copies or rewrites; an upper bound until
+            the removal is done.
+        size_in_bytes: The size of these files, in bytes.
+        done: The results of the statements that ran, in order.
+        statements: The statements that remain.
     """
 
     table: str
@@ -43,21 +44,21 @@ class NameAlignment(Rendered):
 
     @property
     def kept(self) -> FileCount | None:
-        """Files that the removal kept; None until it is done, or if its commit does not tell."""
+        """The files that the removal kept; None before it, or if its commit lacks counts."""
         return self._of_removal(lambda result: result.kept)
 
     @property
     def copied(self) -> FileCount | None:
-        """Files of which the removal copied the bytes; None as for `kept`."""
+        """The files that the removal copied; None as for `kept`."""
         return self._of_removal(lambda result: result.copied)
 
     @property
     def rewritten(self) -> FileCount | None:
-        """Files that the removal had Delta rewrite; None as for `kept`."""
+        """The files that Delta rewrote for the removal; None as for `kept`."""
         return self._of_removal(lambda result: result.rewritten)
 
     def _of_removal(self, count: Callable[[StatementResult], FileCount | None]) -> FileCount | None:
-        return next((found for found in map(count, self.done) if found is not None), None)
+        return next((files for files in map(count, self.done) if files is not None), None)
 
     def _parts(self) -> Iterator[Part]:
         yield Facts(self._facts())
@@ -84,36 +85,42 @@ class NameAlignment(Rendered):
 
 
 def align(
-    look: Callable[[], AligningTable],
+    read: Callable[[], AligningTable],
     run: Callable[[str, int, RemovalStage | None], StatementResult],
     *,
     dry_run: bool,
     to_name_mode: bool,
 ) -> NameAlignment:
-    """Runs one statement after the other, and looks where the table is after each.
+    """Runs one statement after the other, and reads the table again after each statement.
+
+    Args:
+        read: Reads the table.
+        run: Runs a statement on a version of the table, with the stage if it removes mapping.
+        dry_run: Whether to return before the first statement.
+        to_name_mode: Whether a table in mode `id` may come back in mode `name`.
 
     Raises:
-        NotMappedError: As `statements_left`, as the next two.
+        NotMappedError: USAGE_TRACKING_NOT_MAPPED.
         ModeIdLostError: USAGE_TRACKING_MODE_ID_LOST.
         CannotAlignNamesError: USAGE_TRACKING_CANNOT_ALIGN_NAMES.
-        AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT.
+        AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if a statement has run before.
     """
     done: list[StatementResult] = []
     removed: RemovalStage | None = None
     mode: str | None = None
     while True:
-        table = look()
+        table = read()
         mode = mode or table.aligning or table.mode
         try:
             left = statements_left(table, to_name_mode=to_name_mode)
         except NotMappedError:
             if not done or done[-1].statement != removal_statement(table.name):
                 raise
-            # Another call had ended, and taken the property away, before this one left.
+            # Another call has ended and unset the property before this call removed mapping.
             done.append(run(marking_statement(table.name, mode), table.version, None))
             continue
         if dry_run or not left:
-            return _told(table, removed, done, left)
+            return _alignment(table, removed, done, left)
         if left[0] in (result.statement for result in done):
             raise AlignmentConflictError(table=table.name, statement=left[0])
         removal = table.unmapped if left[0] in table.unmapped.statements else None
@@ -121,26 +128,26 @@ def align(
         removed = removal or removed
 
 
-def _told(
+def _alignment(
     table: AligningTable,
     removed: RemovalStage | None,
     done: list[StatementResult],
     left: tuple[str, ...],
 ) -> NameAlignment:
-    # An aligned table could leave, and need not.
-    step = removed or (None if table.is_aligned else table.unmapped)
+    # The stage of an aligned table is not part of the alignment.
+    stage = removed or (None if table.is_aligned else table.unmapped)
     counted = [count for result in done for count in (result.copied, result.rewritten) if count]
-    if step is not None and counted:
+    if stage is not None and counted:
         num_files = sum(count.num_files for count in counted)
         size_in_bytes = sum(count.size_in_bytes for count in counted)
-        step = replace(step, num_files=num_files, size_in_bytes=size_in_bytes)
+        stage = replace(stage, num_files=num_files, size_in_bytes=size_in_bytes)
     return NameAlignment(
         table=table.name,
         aligned=table.is_aligned,
         mode=table.mode,
-        cost=NOTHING if step is None else step.cost,
-        num_files=0 if step is None else step.num_files,
-        size_in_bytes=0 if step is None else step.size_in_bytes,
+        cost=NOTHING if stage is None else stage.cost,
+        num_files=0 if stage is None else stage.num_files,
+        size_in_bytes=0 if stage is None else stage.size_in_bytes,
         done=tuple(done),
         statements=left,
     )

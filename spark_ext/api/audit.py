@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The audit of a whole table: its log and its data files."""
+"""Audits a table: its log and its data files."""
 
 from __future__ import annotations
 
@@ -30,34 +30,40 @@ def audit(
     sample: int | None = None,
     progress: Callable[[Progress], None] | None = shown,
 ) -> AuditResult:
-    """Reads a table's log and its files' footers, and finds what is not as it should be.
+    """Reads the log of a table and the footers of its files, and returns what is wrong with them.
 
-    It changes nothing, and reads tables that this session could not write. A classic session
-    without spark-ext gets its jar on the class path, and nothing else.
+    The audit changes nothing, and reads tables that this session could not write. A classic
+    session without spark-ext gets the jar on its class path, and no hook.
 
     Args:
-        spark: Any session with Delta; on Spark Connect, one whose server has spark-ext.
-        table: A name, or a path: what has a slash outside of backticks.
-        sample: Of so many data files the footers are read; None for all.
-        progress: Called before, while and after Spark reads; None for silence.
+        spark: Any session with Delta; with Spark Connect, the server needs spark-ext.
+        table: A name, or a path: a text with a slash outside of backticks.
+        sample: The number of data files whose footers are read; None for all.
+        progress: Called before, while and after Spark reads; None for no reports.
+
+    Returns:
+        The findings, worst first; a healthy table has no finding, or findings of risk only.
 
     Raises:
-        TypeError: `table` is not a text, or `sample` not an integer.
+        TypeError: `table` is neither a text nor a path, or `sample` is not an integer.
         ValueError: `sample` is negative.
         AnalysisException: DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_INVALID_TABLE_NAME;
             USAGE_TRACKING_UNREADABLE_LOG.
-        SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION, on Spark Connect.
-        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, where Delta or a place
-            for our jar is not found.
+        SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION, with Spark Connect.
+        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, if the session lacks
+            Delta, or a class path to which the jar can be added.
         DifferentVersionsError: The session has a jar of another version.
         ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED.
+
+    Source:
+        Delta protocol and RFC; docs/audit.md has the checks.
 
     Example:
         `spark_ext.audit(spark, "db.t").findings`
     """
     name = _sql_name(table)
     if sample is not None and type(sample) is not int:
-        raise TypeError(f"Cannot read the footers of {sample!r} files: it is no integer.")
+        raise TypeError(f"Cannot read the footers of {sample!r} files: it is not an integer.")
     if sample is not None and sample < 0:
         raise ValueError(f"Cannot read the footers of {sample} files: use 0 or more, or None.")
     with reported(spark, f"{_FUNCTION}({name})", progress):
@@ -76,7 +82,7 @@ def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
 
 
 def _rows_without_extension(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
-    """The rows of the audit from the jar's class alone: no statement of this session changes."""
+    """Returns the rows of the audit through the jar's class; the session gets no hook."""
     from pyspark.sql import DataFrame
 
     from spark_ext.launch.attach import add_jar
@@ -89,7 +95,7 @@ def _rows_without_extension(spark: SparkSession, name: str, sample: int | None) 
 
 
 def _sql_name(table: Any) -> str:
-    """A table as SQL calls it; a path as ``delta.`<path>` ``.
+    """Returns a name as SQL reads it, and a path as ``delta.`<path>` ``.
 
     Example:
         >>> _sql_name("s3://bucket/t"), _sql_name("db.t"), _sql_name("db.`a/b`")

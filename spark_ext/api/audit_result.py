@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an audit found, for programs and for people."""
+"""The result of an audit, for programs and for people."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class AuditResult(Rendered):
     """The findings of one table, the worst first.
 
     Args:
-        table: As it was asked for.
-        findings: None of them in a healthy table, but for risks.
+        table: The name or path that the caller gave.
+        findings: Empty for a healthy table, except for risks.
     """
 
     table: str
@@ -27,16 +27,16 @@ class AuditResult(Rendered):
 
     @property
     def num_damages(self) -> int:
-        """How many findings are damage."""
+        """The number of findings of damage."""
         return sum(finding.severity == DAMAGE for finding in self.findings)
 
     @property
     def num_risks(self) -> int:
-        """How many findings are a risk."""
+        """The number of findings of risk."""
         return len(self.findings) - self.num_damages
 
     def as_objects(self) -> Iterable[dict[str, Any]]:
-        """Each finding with its table, for JSON.
+        """Returns each finding with its table, for JSON.
 
         Example:
             >>> found = Finding(3, "uuid_missing", "fare", None, "It is so.", "Do that.")

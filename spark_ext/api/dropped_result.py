@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the data of dropped columns is, for programs and for people."""
+"""Where the data of dropped columns exists, for programs and for people."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class DroppedColumns(Rendered):
     """The dropped columns of one table.
 
     Args:
-        table: Its full name.
-        columns: The last dropped first; none of them where the log knows no drop, and no file has
-            what the schema lacks.
+        table: The full name of the table.
+        columns: The column that was dropped last comes first. Empty if the log has no drop, and
+            no file holds a column that the schema lacks.
     """
 
     table: str
@@ -45,11 +45,11 @@ class DroppedColumns(Rendered):
 
     @property
     def gone(self) -> bool:
-        """Whether nothing of any of them is left, and nothing is unknown."""
+        """Whether no data of a dropped column exists, and no file is unknown."""
         return all(column.gone for column in self.columns)
 
     def as_objects(self) -> Iterable[dict[str, Any]]:
-        """Each column with its table, for JSON; keys as the columns of SQL, times as there."""
+        """Returns each column with its table, for JSON; the keys are the columns of SQL."""
         return ({"table": self.table, **as_row(column)} for column in self.columns)
 
     def _parts(self) -> Iterator[Part]:
@@ -94,7 +94,7 @@ def _name(column: DroppedColumn) -> str | None:
 
 
 def _time(earliest: datetime | None) -> str:
-    """In whole seconds, the next one where it is in between."""
+    """Returns a time in seconds, rounded up."""
     if earliest is None:
         return "now"
     return str(earliest.replace(microsecond=0) + timedelta(seconds=earliest.microsecond > 0))
@@ -105,7 +105,7 @@ def _sources(column: DroppedColumn) -> str | None:
 
 
 def _counted(files: FileCount) -> str | None:
-    """Of none an empty cell."""
+    """Returns number and size, or None if there are no files."""
     if not files.num_files:
         return None
     return f"{files.num_files} ({files.size_in_bytes} B)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our table functions, called by SQL."""
+"""Calls the table functions of spark-ext by SQL."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
-    """What one of our table functions answers.
+    """Returns the rows of a table function.
 
-    Spark finds the function and the table before this returns, and reads the table later.
+    Spark resolves the function and the table at once, and reads the table when rows are collected.
 
     Raises:
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
@@ -32,13 +32,13 @@ def answer(spark: SparkSession, function: str, *arguments: str) -> DataFrame:
 
 
 def literal(name: str) -> str:
-    """A text as SQL that nothing changes on its way.
+    """Returns a text as a SQL expression that Spark reads back unchanged.
 
-    Spark substitutes variables in statements, un-escapes strings as a setting says, and binds no
-    parameters in a session with Delta's parser (Spark 4.1, Delta 4.4.0).
+    Spark substitutes variables in statements, unescapes strings depending on a setting, and binds
+    no parameters in a session with Delta's parser (Spark 4.1, Delta 4.4.0).
 
     Raises:
-        TypeError: It is not a text.
+        TypeError: The name is not a text.
     """
     if not isinstance(name, str):
         raise TypeError(f"Cannot find the table {name!r}: its name is not a string.")
@@ -46,7 +46,7 @@ def literal(name: str) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is a table's path and no name: it has a slash outside of backticks.
+    """Returns whether a text is a path and not a name: it has a slash outside of backticks.
 
     Example:
         >>> [is_path(text) for text in ("/data/t", "db.t", "db.`a/b`")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says how far a long statement is."""
+"""Reports the progress of a long statement."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ INTERVAL_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a statement is.
+    """The progress of a statement.
 
     Args:
-        statement: Its SQL.
-        seconds: Since it was started.
-        tasks_done: Spark tasks that have ended; on Spark Connect, when its server last reported.
-        tasks: Spark tasks that were planned so far.
-        finished: Whether it has ended, in whatever way.
-        round: Where files are copied, how often there was something to copy, with this; 0 else, and
-            on Spark Connect.
-        num_files: Files that the round has still to look at, and to copy where they need it.
-        size_in_bytes: Their bytes.
+        statement: The SQL text.
+        seconds: The seconds since the start.
+        tasks_done: The Spark tasks that ended; with Spark Connect, as the server last reported.
+        tasks: The Spark tasks that Spark has planned until now.
+        finished: Whether the statement ended, with or without an error.
+        round: The number of the round in which files are copied, from 1; 0 if no file is copied,
+            and with Spark Connect.
+        num_files: The files that the round has not read yet, and copies if necessary.
+        size_in_bytes: The size of these files, in bytes.
     """
 
     statement: str
@@ -49,7 +49,7 @@ class Progress:
 
 
 def shown(progress: Progress) -> None:
-    """Prints a line to standard error."""
+    """Prints the progress as a line to standard error."""
     if progress.finished:
         state = "done"
     elif progress.round:
@@ -64,28 +64,29 @@ def shown(progress: Progress) -> None:
 def reported(
     spark: SparkSession, statement: str, report: Callable[[Progress], None] | None
 ) -> Iterator[None]:
-    """Reports on the statement that the body runs: first, every two seconds, and after it.
+    """Calls `report` before the body, every two seconds while the body runs, and afterwards.
 
-    A report that fails before the body keeps it from running. One that fails later is the last,
-    and never stands in for the body's own error, which has it as its cause.
+    If the first report raises, the body does not run. A later report that raises is the last
+    report. If the body raises too, its error keeps its place and gets the report's as its cause.
 
     Raises:
-        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, where the body had no error.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED, if a report raised and the body did
+            not.
     """
     if report is None:
         yield
         return
     started = time.monotonic()
     failures: list[Exception] = []
-    with _counted(spark) as counted:
+    with _counter(spark) as count:
 
-        def tell(*, finished: bool = False) -> None:
+        def send(*, finished: bool = False) -> None:
             seconds = time.monotonic() - started
-            report(Progress(statement, seconds, finished=finished, **counted()))
+            report(Progress(statement, seconds, finished=finished, **count()))
 
-        tell()
+        send()
         try:
-            with _watcher(tell, failures):
+            with _watcher(send, failures):
                 yield
         except BaseException as error:
             if failures:
@@ -96,20 +97,20 @@ def reported(
 
 
 @contextmanager
-def _watcher(tell: Callable[..., None], failures: list[Exception]) -> Iterator[None]:
-    """Calls `tell` in a thread while the body runs, and after it, until it fails once."""
+def _watcher(send: Callable[..., None], failures: list[Exception]) -> Iterator[None]:
+    """Calls `send` from a thread while the body runs and once afterwards, until `send` raises."""
     ended = Event()
 
-    def tell_unless_failed(*, finished: bool = False) -> None:
+    def send_unless_failed(*, finished: bool = False) -> None:
         try:
             if not failures:
-                tell(finished=finished)
+                send(finished=finished)
         except Exception as error:
             failures.append(error)
 
     def watch() -> None:
         while not ended.wait(INTERVAL_SECONDS):
-            tell_unless_failed()
+            send_unless_failed()
 
     watcher = Thread(target=watch, name="spark-ext-progress", daemon=True)
     watcher.start()
@@ -118,31 +119,30 @@ def _watcher(tell: Callable[..., None], failures: list[Exception]) -> Iterator[N
     finally:
         ended.set()
         watcher.join()
-        tell_unless_failed(finished=True)
+        send_unless_failed(finished=True)
 
 
 @contextmanager
-def _counted(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Gives a function that counts what the body has done and has to do, by names of `Progress`."""
+def _counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
+    """Yields a function that returns the counts of `Progress` for the body, by field."""
     from pyspark.sql import SparkSession
 
-    by = _counted_here if isinstance(spark, SparkSession) else _counted_by_server
-    with by(spark) as counted:
-        yield counted
+    counter = _context_counter if isinstance(spark, SparkSession) else _server_counter
+    with counter(spark) as count:
+        yield count
 
 
 @contextmanager
-def _counted_here(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Asks the context.
+def _context_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
+    """Counts the tasks of the jobs with a tag, as the context reports them.
 
-    The jobs are known by a tag: a group of our own would take the place of the user's, by which
-    the user cancels them.
+    A job group would replace the user's group, and the user cancels jobs by that group.
     """
     context = spark.sparkContext
     tracker = context.statusTracker()
     tag = f"spark-ext-{uuid.uuid4()}"
 
-    def counted() -> dict[str, int]:
+    def count() -> dict[str, int]:
         jobs = [tracker.getJobInfo(job) for job in _jobs(context, tag)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
         known = [stage for stage in stages if stage]
@@ -154,43 +154,43 @@ def _counted_here(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]
 
     context.addJobTag(tag)
     try:
-        yield counted
+        yield count
     finally:
         context.removeJobTag(tag)
 
 
 def _round(spark: SparkSession, tag: str) -> dict[str, int]:
-    """That of a table that removes column mapping, if one copies files now."""
+    """Returns the round of a removal, if the jobs with this tag copy files."""
     jvm = cast("Any", spark._jvm)
     round_ = jvm.sparkext.removal.RemovalProgress.of(tag)
     return dict(zip(("round", "num_files", "size_in_bytes"), round_, strict=False))
 
 
 @contextmanager
-def _counted_by_server(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
-    """Keeps what a Spark Connect server reports: there is no context to ask.
+def _server_counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
+    """Keeps the counts that a Spark Connect server reports, since there is no context.
 
-    The session's handlers hear of all its statements, each in the thread that runs it.
+    The server reports every statement of the session to its handlers, in the thread that runs it.
     """
     here = get_ident()
-    told = {"tasks_done": 0, "tasks": 0}
+    latest = {"tasks_done": 0, "tasks": 0}
 
     def keep(*, stages: Iterable[StageInfo], **_: object) -> None:
-        nonlocal told
+        nonlocal latest
         if stages and get_ident() == here:
-            told = {
+            latest = {
                 "tasks_done": sum(stage.num_completed_tasks for stage in stages),
                 "tasks": sum(stage.num_tasks for stage in stages),
             }
 
-    handler = cast("ProgressHandler", keep)  # which is a class, and never checked for
+    handler = cast("ProgressHandler", keep)  # an abstract class that Spark never checks for
     spark.registerProgressHandler(handler)
     try:
-        yield lambda: told
+        yield lambda: latest
     finally:
         spark.removeProgressHandler(handler)
 
 
 def _jobs(context: SparkContext, tag: str) -> list[int]:
-    # PySpark's own tracker does not look tags up.
+    # PySpark's tracker does not find jobs by tag.
     return list(context._jsc.sc().statusTracker().getJobIdsForTag(tag))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the statements of this package, and says what a session refused of them."""
+"""Runs the statements of this package, and raises the refusals of a session."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _runs_ours: ContextVar[bool] = ContextVar("spark_ext_runs_ours", default=False)
 def run(spark: SparkSession, statement: str) -> DataFrame:
     """Runs a statement that this package wrote.
 
-    PySpark logs an error that has a place in a query, with 25 kB of stacks. The query is not the
-    user's, so the error is only raised.
+    PySpark logs an error that has a position in a query, with 25 kB of stack traces. The query is
+    not the user's, so the error is raised and not logged.
 
     Raises:
         AnalysisException: An error with a condition for which PySpark has no class, such as Delta's
             DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT.
     """
-    # A filter is added once, however often this is called.
+    # The logger ignores a filter that it already has.
     PySparkLogger.getLogger("SQLQueryContextLogger").addFilter(_is_of_the_user)
     before = _runs_ours.set(True)
     try:
@@ -41,7 +41,7 @@ def run(spark: SparkSession, statement: str) -> DataFrame:
 
 
 def condition_of(error: Exception) -> str | None:
-    """The condition of an error of `run`; None of one that has none."""
+    """Returns the condition of an error of `run`; None if the error has none."""
     return error.getCondition() if isinstance(error, PySparkException) else None
 
 
@@ -50,7 +50,7 @@ def _is_of_the_user(_: logging.LogRecord) -> bool:
 
 
 def _of_pyspark(error: Exception) -> Exception:
-    """An error in a family of PySpark, if it has a condition; else the error."""
+    """Returns an AnalysisException for an error with a condition; else the error itself."""
     if isinstance(error, UnknownException):
         return _of_server(error)
     thrown = getattr(error, "java_exception", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Removes column mapping stage by stage, or raises before anything is done."""
+"""Removes column mapping stage by stage, or raises before the first statement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from spark_ext.removal.stages import BLOCKED, STAGES, UNMAPPED, RemovalStage, wa
 
 @dataclass(frozen=True)
 class RemovalState:
-    """A table on its way out of column mapping.
+    """A table during a removal of column mapping.
 
     Args:
-        name: As SQL wants it.
-        version: Its newest version, read before the stages were.
+        name: The name of the table as SQL reads it.
+        version: The newest version, read before the stages.
         stages: The three stages.
     """
 
@@ -29,19 +29,24 @@ class RemovalState:
 
 
 def remove(
-    look: Callable[[], RemovalState],
+    read: Callable[[], RemovalState],
     run: Callable[[str, int, RemovalStage | None], StatementResult],
     *,
     until: str,
 ) -> RemovalStages:
     """Runs the statements of each stage, and reads the table again after each stage.
 
+    Args:
+        read: Reads the table.
+        run: Runs a statement on a version of the table, with the stage if it removes mapping.
+        until: The last stage.
+
     Raises:
         CannotRemoveColumnMappingError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING.
     """
     wanted = STAGES[: STAGES.index(until) + 1]
     done: list[StatementResult] = []
-    table = look()
+    table = read()
     for number, name in enumerate(wanted):
         _refuse_blocked(table, wanted, done)
         stage = table.stages[number]
@@ -54,7 +59,7 @@ def remove(
             waits = done[-1].waits
             if waits:
                 break
-        table = look()
+        table = read()
         if waits and not table.stages[number].reached:
             table.stages[number] = waiting(table.stages[number])
             break
@@ -68,16 +73,16 @@ def _refuse_blocked(
     table: RemovalState, wanted: Sequence[str], done: Sequence[StatementResult]
 ) -> None:
     reasons = {
-        stage.stage: _of_its_own(stage)
+        stage.stage: _own_reasons(stage)
         for stage in table.stages
         if stage.stage in wanted and stage.cost == BLOCKED
     }
     if reasons:
-        told = (f"{name}: {in_words(whys)}" for name, whys in reasons.items() if whys)
-        raise _refusal(table, wanted[-1], "; ".join(told), done)
+        texts = (f"{name}: {in_words(whys)}" for name, whys in reasons.items() if whys)
+        raise _refusal(table, wanted[-1], "; ".join(texts), done)
 
 
-def _of_its_own(stage: RemovalStage) -> tuple[Reason, ...]:
+def _own_reasons(stage: RemovalStage) -> tuple[Reason, ...]:
     return tuple(why for why in blocking(stage.reasons) if why.reason != EARLIER_STAGE)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`spark.sparkext.columnMapping.removal`, as `remove_column_mapping` sets it while it runs."""
+"""Sets `spark.sparkext.columnMapping.removal` while `remove_column_mapping` runs."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from spark_ext.model.keys import REMOVAL, REMOVAL_COPY
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The threads that are leaving a table's column mapping, by their session.
-_leaving: Counter[str] = Counter()
+# The threads that remove column mapping, by session.
+_removing: Counter[str] = Counter()
 _lock = Lock()
 
 
 @contextmanager
 def copying(spark: SparkSession) -> Iterator[None]:
-    """Has untracked tables copied as well while the body runs, unless the session says a way.
+    """Makes the body copy the files of untracked tables too, unless the session has the setting.
 
-    Where several threads share a session, the last one restores it.
+    If several threads share a session, the last thread unsets the setting.
     """
     session = _id(spark)
     with _lock:
-        ours = _leaving[session] > 0 or spark.conf.get(REMOVAL, None) is None
+        ours = _removing[session] > 0 or spark.conf.get(REMOVAL, None) is None
         if ours:
             spark.conf.set(REMOVAL, REMOVAL_COPY)
-            _leaving[session] += 1
+            _removing[session] += 1
     try:
         yield
     finally:
         if ours:
             with _lock:
-                _leaving[session] -= 1
-                if not _leaving[session]:
+                _removing[session] -= 1
+                if not _removing[session]:
                     spark.conf.unset(REMOVAL)
 
 
 def _id(spark: SparkSession) -> str:
-    """A session's id, which all its Python objects share."""
+    """Returns the id of a session, which all its Python objects share."""
     from pyspark.sql import SparkSession
 
     if isinstance(spark, SparkSession):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stages of a table as a list that people can read."""
+"""The stages of a removal as a list that people can read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _REASONS = 3
 
 
 class RemovalStages(Rendered, list[RemovalStage]):
-    """The three stages; a list, with a form for people.
+    """The three stages, from `unmapped` to `writers`: a list that prints as a table.
 
     Attributes:
-        done: What each statement did that was run, in order.
+        done: The results of the statements that ran, in order.
     """
 
     def __init__(
@@ -40,16 +40,16 @@ class RemovalStages(Rendered, list[RemovalStage]):
             yield Lines("done:", tuple(map(str, self.done)))
 
 
-def _cells(step: RemovalStage) -> tuple[Any, ...]:
-    numbers = (_count(number, step) for number in (step.num_files, step.size_in_bytes))
-    return (step.stage, step.reached, step.cost, *numbers)
+def _cells(stage: RemovalStage) -> tuple[Any, ...]:
+    numbers = (_count(number, stage) for number in (stage.num_files, stage.size_in_bytes))
+    return (stage.stage, stage.reached, stage.cost, *numbers)
 
 
-def _count(number: int, step: RemovalStage) -> str:
-    return f"{number:,}" if step.exact else f"at most {number:,}"
+def _count(number: int, stage: RemovalStage) -> str:
+    return f"{number:,}" if stage.exact else f"at most {number:,}"
 
 
-def _reasons(step: RemovalStage) -> str:
-    shown = cell(list(map(reason_in_words, step.reasons[:_REASONS])))
-    more = len(step.reasons) - _REASONS
+def _reasons(stage: RemovalStage) -> str:
+    shown = cell(list(map(reason_in_words, stage.reasons[:_REASONS])))
+    more = len(stage.reasons) - _REASONS
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the statements of a removal, and reports what each of them did."""
+"""Runs the statements of a removal or an alignment, and returns what each statement did."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _FIRST_LIMIT, _FACTOR = 10, 10
 
 @dataclass(frozen=True)
 class StatementResult:
-    """What a statement did.
+    """The result of a statement.
 
     Args:
-        statement: Its SQL.
-        version_before: The table's newest version before it.
+        statement: The SQL text.
+        version_before: The newest version of the table before the statement, from 0.
         version_after: The newest version afterwards. Other writers may have committed in between.
-        seconds: How long it took.
-        waits: Whether Delta wants it to be run again once its retention period is over.
-        kept: Files that a removal kept. None if the statement removes no column mapping, or if its
-            commit does not tell; so are the next two.
-        copied: Files of which a removal copied the bytes, and their size before.
-        rewritten: Files that a removal had Delta rewrite, and their size before.
+        seconds: The duration in seconds.
+        waits: Whether Delta asks to run the statement again after its retention period.
+        kept: The files that a removal kept. None if the statement removes no column mapping, or if
+            its commit lacks counts; the same holds for the next two.
+        copied: The files that a removal copied, and their size before, in bytes.
+        rewritten: The files that Delta rewrote for a removal, and their size before, in bytes.
     """
 
     statement: str
@@ -60,7 +60,7 @@ class StatementResult:
 def counted_in_words(
     kept: FileCount | None, copied: FileCount | None, rewritten: FileCount | None
 ) -> list[str]:
-    """How many files a removal kept, copied and rewrote; empty if that is not known."""
+    """Returns the known counts of files that a removal kept, copied and rewrote, in words."""
     counts = {"kept": kept, "copied": copied, "rewritten": rewritten}
     return [
         f"{count.num_files:,} {name} ({count.size_in_bytes:,} bytes)"
@@ -76,8 +76,8 @@ class StatementRunner:
         spark: The session.
         table: Reads the table's row of `column_mapping_named_table`.
         progress: Called before, while and after each statement runs; None for silence.
-        waiting: Conditions with which Delta asks to run a statement again later.
-        passed_over: Conditions that say that somebody else has done what the statement does.
+        waiting: The conditions with which Delta asks to run a statement again later.
+        passed_over: The conditions that say that another writer did the same before.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class StatementRunner:
 
         Args:
             statement: Its SQL.
-            version: The table's newest version, read before `removal` was.
-            removal: The stage, as it was then, if the statement removes column mapping.
+            version: The newest version of the table, read before `removal`.
+            removal: The stage before the statement, if the statement removes column mapping.
         """
         started = time.monotonic()
         waits = False
@@ -123,7 +123,7 @@ class StatementRunner:
     def _counts(self, after: Row, version: int, removal: RemovalStage) -> Mapping[str, FileCount]:
         alone = after["version"] == version + 1
         if alone and removal.cost in (METADATA, REWRITE):
-            # Nobody else committed since the stage was read, so that it tells exactly.
+            # No other writer committed since the stage was read, so its counts are exact.
             rewritten = FileCount(removal.num_files, removal.size_in_bytes)
             return {"kept": FileCount(), "copied": FileCount(), "rewritten": rewritten}
         metrics = self._metrics(after["sqlName"], version)
@@ -132,12 +132,12 @@ class StatementRunner:
                 int(metrics[f"num{name}Files"]), int(metrics[f"num{name}Bytes"])
             )
             for name in ("Kept", "Copied", "Rewritten")
-            # Delta's own rewrite does not count them.
+            # The commit of Delta's own rewrite has no counts.
             if f"num{name}Bytes" in metrics
         }
 
     def _metrics(self, name: str, version: int) -> Mapping[str, str]:
-        """The metrics of the newest removal after a version; empty if there is none."""
+        """Returns the metrics of the newest removal after a version; empty if there is none."""
         limit = _FIRST_LIMIT
         while True:
             rows = run(self._spark, f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a table stands with column mapping and usage tracking, for Python and for people."""
+"""The status of a table's column mapping and usage tracking, for programs and for people."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ from spark_ext.wire.rows import of_row
 if TYPE_CHECKING:
     from pyspark.sql import Row
 
-# How many changes are shown, the newest: a table may have thousands.
+# A table may have thousands of changes; only the newest are shown.
 _SHOWN = 20
 _CHANGES = ("version", "timestamp", "operation", "user", "change", "old name", "new name")
 
 
 @dataclass(frozen=True, repr=False)
 class ColumnMappingStatus(Rendered, StatusRow):
-    """Where a table stands, and how it got there.
+    """The status of a table, and the changes that led to it.
 
     Args:
-        table: Its full name.
+        table: The full name of the table.
         mode: The column mapping mode: `none`, `name` or `id`.
-        tracked: Whether it has the feature `columnMappingUsageTracking`.
-        has_dropped_or_renamed: The flag; None for an untracked table. One that is missing or not a
-            boolean counts as true.
-        true_since: What made the flag true; None where it is not, or where the log no longer
-            tells (`history_from`).
-        min_reader_version: Of the protocol.
-        min_writer_version: Of the protocol.
-        reader_features: None of them below reader version 3.
-        writer_features: None of them below writer version 7.
-        dropped_or_renamed: Every column that was, oldest change first, tracked or not.
-        history_from: The oldest version of which the log still tells; what was before is in none
-            of this.
+        tracked: Whether the table has the feature `columnMappingUsageTracking`.
+        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or
+            not a boolean counts as true.
+        true_since: The commit that made the flag true; None if the flag is not true, or if the log
+            no longer has that commit (`history_from`).
+        min_reader_version: The reader version of the protocol.
+        min_writer_version: The writer version of the protocol.
+        reader_features: Empty below reader version 3.
+        writer_features: Empty below writer version 7.
+        dropped_or_renamed: The drops and renames of columns, oldest first, tracked or not.
+        history_from: The oldest version in the log, from 0; earlier changes are unknown.
     """
 
     table: str
@@ -68,7 +67,7 @@ class ColumnMappingStatus(Rendered, StatusRow):
             return None if self.has_dropped_or_renamed is None else "false"
         since = self.true_since
         if since is None:
-            return "true, since a version that the log no longer tells of"
+            return "true, since a version that the log no longer has"
         known = {"": since.operation, "by ": since.user_name, "at ": since.timestamp}
         details = [f"{word}{value}" for word, value in known.items() if value is not None]
         return f"true since version {since.version}" + (f" ({', '.join(details)})" * bool(details))
@@ -93,7 +92,7 @@ class ColumnMappingStatus(Rendered, StatusRow):
 
 
 def status_of(table: str, row: Row) -> ColumnMappingStatus:
-    """What the row of `column_mapping_status` says of a table. Raises as `of_row`."""
-    told = vars(of_row(StatusRow, row))
-    features = {name: told[name] or () for name in ("reader_features", "writer_features")}
-    return ColumnMappingStatus(**(told | features), table=table)
+    """Returns the status in the row of `column_mapping_status`. Raises as `of_row`."""
+    values = vars(of_row(StatusRow, row))
+    features = {name: values[name] or () for name in ("reader_features", "writer_features")}
+    return ColumnMappingStatus(**(values | features), table=table)

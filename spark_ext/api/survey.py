@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A survey of many tables, through SQL only."""
+"""Surveys many tables, through SQL only."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from spark_ext.wire.rows import of_row
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# After so many tables, progress is reported and an interrupt heard.
-_AT_ONCE = 100
+# After each batch of tables, progress is reported, and an interrupt ends the survey.
+_BATCH = 100
 
 _DELTA, _VIEW = "DELTA", "VIEW"
 
 
 @dataclass(frozen=True)
 class SurveyProgress:
-    """How far a survey is.
+    """The progress of a survey.
 
     Args:
-        tables_done: Tables that were looked at.
-        tables: Those that there are.
-        seconds: Since it was started.
+        tables_done: The number of tables that were read.
+        tables: The number of all tables.
+        seconds: The seconds since the start.
     """
 
     tables_done: int
@@ -42,7 +42,7 @@ class SurveyProgress:
 
 
 def shown(progress: SurveyProgress) -> None:
-    """Prints a line to standard error."""
+    """Prints the progress as a line to standard error."""
     print(
         f"survey: {progress.tables_done:,} of {progress.tables:,} tables, {progress.seconds:.1f} s",
         file=sys.stderr,
@@ -54,17 +54,20 @@ def survey(
     *where: str | os.PathLike[str],
     progress: Callable[[SurveyProgress], None] | None = shown,
 ) -> Survey:
-    """What removing column mapping costs, for every Delta table of a schema, a catalog, or many.
+    """Returns the cost of removing column mapping from every Delta table of schemas or catalogs.
 
-    Nothing is changed. A table that cannot be read is in the result with its error. What costs
-    `COPY` is counted as `UsageTracking.remove_column_mapping` would do it.
+    The survey changes nothing. A table that cannot be read is in the result with its error. A cost
+    of `COPY` means a copy as by `UsageTracking.remove_column_mapping`.
 
     Args:
-        spark: A session with spark-ext, of Spark Connect as well.
+        spark: A session with spark-ext, also of Spark Connect.
         where: Names of schemas or catalogs, and paths of tables: texts with a slash outside of
-            backticks. A catalog is surveyed with all its schemas; without a name, it is the current
-            schema, as for SHOW TABLES.
-        progress: Called after each hundred tables; None for silence.
+            backticks. A catalog includes all its schemas. Without a name, the survey reads the
+            current schema, as SHOW TABLES does.
+        progress: Called before the first table and after each hundred; None for no reports.
+
+    Returns:
+        The tables in the order of the catalog, and the sums of all tables.
 
     Raises:
         AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
@@ -77,19 +80,19 @@ def survey(
     listed = list(_listed(spark, where))
     names = [table.table for table, kind in listed if kind == _DELTA]
 
-    def tell(done: int) -> None:
+    def report(done: int) -> None:
         if progress is not None:
             progress(SurveyProgress(done, len(names), time.monotonic() - started))
 
-    looked: dict[str, SurveyedTable] = {}
+    surveyed: dict[str, SurveyedTable] = {}
     with copying(spark):
-        tell(0)
-        for start in range(0, len(names), _AT_ONCE):
-            batch = names[start : start + _AT_ONCE]
-            looked.update(zip(batch, _looked(spark, batch), strict=True))
-            tell(start + len(batch))
+        report(0)
+        for start in range(0, len(names), _BATCH):
+            batch = names[start : start + _BATCH]
+            surveyed.update(zip(batch, _surveyed(spark, batch), strict=True))
+            report(start + len(batch))
     tables = tuple(
-        looked.get(table.table, table) for table, kind in listed if kind in (_DELTA, None)
+        surveyed.get(table.table, table) for table, kind in listed if kind in (_DELTA, None)
     )
     views = sum(kind == _VIEW for _, kind in listed)
     others = len(listed) - len(tables) - views
@@ -99,7 +102,7 @@ def survey(
 def _listed(
     spark: SparkSession, where: Sequence[str | os.PathLike[str]]
 ) -> Iterator[tuple[SurveyedTable, str | None]]:
-    """Every table once with its kind; one whose kind is unknown, with its error."""
+    """Yields every table once with its kind; if the kind is unknown, the table has an error."""
     found: dict[str, tuple[SurveyedTable, str | None]] = {}
     for place in where or (None,):
         path = _path(place)
@@ -114,14 +117,14 @@ def _listed(
 
 
 def _path(place: str | os.PathLike[str] | None) -> str | None:
-    """The path that is meant; None where it is a name."""
+    """Returns the path of a table; None if the place is a name."""
     if isinstance(place, os.PathLike):
         path = os.fspath(place)
         return path if "/" in path else f"./{path}"
     return place if place is not None and is_path(place) else None
 
 
-def _looked(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
+def _surveyed(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
     array = f"array({', '.join(map(literal, names))})"
     rows = answer(spark, "column_mapping_survey", array).collect()
     return [of_row(SurveyedTable, row) for row in rows]

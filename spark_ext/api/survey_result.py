@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A survey as a value, and as people see it."""
+"""The result of a survey, for programs and for people."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _ERRORS = ("error", "tables")
 
 @dataclass(frozen=True, repr=False)
 class Survey(Rendered):
-    """What removing column mapping costs for many tables.
+    """The cost of removing column mapping from many tables.
 
     Args:
-        tables: In the order in which the catalog lists them.
-        sums: Of all of them.
+        tables: The tables in the order in which the catalog lists them.
+        sums: The sums of all tables.
     """
 
     tables: tuple[SurveyedTable, ...]
@@ -95,7 +95,7 @@ def _row(table: SurveyedTable) -> tuple[Any, ...]:
 
 
 def obstacles_in_words(table: SurveyedTable) -> list[str]:
-    """What blocks the stages of a table, shortly."""
+    """Returns what blocks the stages of a table, in few words."""
     return [f"{known.stage}: {_words(known)}" for known in obstacles([table])]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext audit`: what is wrong with tables, for people and for programs."""
+"""`python -m spark_ext audit`: prints what is wrong with tables, for people and for programs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to a parser's."""
+    """Adds the command to the commands of a parser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "audit",
-        help="read the logs and files of tables and tell what is wrong; exit code 1 with a finding"
-        " of damage, 2 where a table cannot be audited",
+        help="read the logs and files of tables and print what is wrong; exit code 1 with a finding"
+        " of damage, 2 if a table cannot be audited",
     )
     add_tables(parser)
     parser.add_argument(
@@ -33,13 +33,13 @@ def add_to(commands: Any) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Audits every table that it can, and prints what it finds; returns the exit code."""
-    look = partial(_look, sample=chosen.sample)
+    """Audits every table, prints the findings, and returns the exit code."""
+    read = partial(_read, sample=chosen.sample)
     show = partial(_show, as_json=chosen.json, strict=chosen.strict)
-    return exit_code("audit", chosen.tables, look, show)
+    return exit_code("audit", chosen.tables, read, show)
 
 
-def _look(spark: SparkSession, table: str, *, sample: int | None) -> AuditResult:
+def _read(spark: SparkSession, table: str, *, sample: int | None) -> AuditResult:
     from spark_ext.api.audit import audit
 
     return audit(spark, table, sample=sample)

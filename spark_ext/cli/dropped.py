@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext dropped`: where the data of dropped columns is, for schedulers."""
+"""`python -m spark_ext dropped`: prints where the data of dropped columns is, for schedulers."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to a parser's."""
+    """Adds the command to the commands of a parser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "dropped",
-        help="tell where the data of dropped columns still is; exit code 1 where some is left or"
-        " nobody can tell, 2 where a table cannot be read",
+        help="print where the data of dropped columns still exists; exit code 1 if there is some or"
+        " a file is unknown, 2 if a table cannot be read",
     )
     add_tables(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object a column")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Looks at every table that it can, and prints what is left; returns the exit code."""
-    return exit_code("dropped", chosen.tables, _look, partial(_show, as_json=chosen.json))
+    """Reads every table, prints where the data is, and returns the exit code."""
+    return exit_code("dropped", chosen.tables, _read, partial(_show, as_json=chosen.json))
 
 
-def _look(spark: SparkSession, table: str) -> DroppedColumns:
+def _read(spark: SparkSession, table: str) -> DroppedColumns:
     from spark_ext.api.functions import is_path
     from spark_ext.api.table import UsageTracking
 
@@ -50,5 +50,5 @@ def _show(found: DroppedColumns, *, as_json: bool) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Times as text, and what is inside as objects."""
+    """Returns a time as text, and a dataclass as an object."""
     return value.isoformat() if hasattr(value, "isoformat") else as_row(value)

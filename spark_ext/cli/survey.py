@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext survey`: what removing column mapping costs, for every table there is."""
+"""`python -m spark_ext survey`: prints what removing column mapping costs, for every table."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ DONE, UNREADABLE, FAILED = 0, 1, 2
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to a parser's."""
+    """Adds the command to the commands of a parser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "survey",
-        help="tell for every Delta table what removing column mapping costs; exit code 1 where one"
-        " cannot be read, 2 where there is no such schema",
+        help="print what removing column mapping costs, for every Delta table; exit code 1 if a"
+        " table cannot be read, 2 if a schema does not exist",
     )
     parser.add_argument(
         "where",
@@ -33,18 +33,20 @@ def add_to(commands: Any) -> None:
         help="a path has a slash; without any, all schemas of the default catalog",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="one object a table, then one of sums")
-    form.add_argument("--csv", action="store_true", help="one line a table, without sums")
+    form.add_argument(
+        "--json", action="store_true", help="print an object for each table and the sums"
+    )
+    form.add_argument("--csv", action="store_true", help="print a line for each table")
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Makes the survey and prints it; returns the exit code."""
+    """Prints the survey, and returns the exit code."""
     try:
         from spark_ext.api.survey import survey
 
         with own_session("survey") as spark:
             found = survey(spark, *(chosen.where or [backticked(spark.catalog.currentCatalog())]))
-    except Exception as error:  # of ours, of Spark, of Java, or of the catalog
+    except Exception as error:  # from spark-ext, Spark, Java, or a catalog
         print(told(error), file=sys.stderr)
         return FAILED
     if chosen.json:
@@ -57,14 +59,14 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def as_json_lines(found: Survey) -> Iterable[str]:
-    """An object for each table, and one with the sums."""
+    """Yields an object for each table, and one with the sums."""
     for table in found.tables:
         yield json.dumps(table, default=as_row)
     yield json.dumps({"sums": found.sums}, default=as_row)
 
 
 def write_csv(found: Survey) -> None:
-    """A line for each table to standard output, under the names of the columns."""
+    """Prints a line for each table under the names of the columns."""
     rows = [
         {**as_row(table), "blockedBy": "; ".join(obstacles_in_words(table))}
         for table in found.tables

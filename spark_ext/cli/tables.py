@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command does with each of its tables, and the exit code that comes of all."""
+"""Runs a command for each of its tables, and returns one exit code for all."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ SOUND, FINDINGS, FAILED = 0, 1, 2
 def add_tables(parser: argparse.ArgumentParser) -> None:
     """Adds the tables to a command's arguments, as `tables`."""
     parser.add_argument(
-        "tables", nargs="+", metavar="TABLE_OR_PATH", help="what has a slash is a path"
+        "tables", nargs="+", metavar="TABLE_OR_PATH", help="a text with a slash is a path"
     )
 
 
 def exit_code(
     command: str,
     tables: list[str],
-    look: Callable[[SparkSession, str], Found],
+    read: Callable[[SparkSession, str], Found],
     show: Callable[[Found], bool],
 ) -> int:
-    """Looks at every table that it can, and prints what it finds.
+    """Reads every table that can be read, and prints the results.
 
     Args:
-        command: The name of the session.
-        tables: Names and paths.
-        look: What is found in one of them.
-        show: Prints that, and returns whether the table is sound.
+        command: The name of the command, for the session.
+        tables: The names and paths of the tables.
+        read: Returns the result for one table.
+        show: Prints a result, and returns whether the table is sound.
 
     Returns:
-        `SOUND`, `FINDINGS` where one is not, or `FAILED` where one could not be looked at.
+        `SOUND`; `FINDINGS` if a table is not sound; `FAILED` if a table cannot be read.
     """
     code = SOUND
     try:
-        for found, error in _looks(command, tables, look):
+        for found, error in _results(command, tables, read):
             if error is not None:
                 print(told(error), file=sys.stderr)
                 code = FAILED
             elif found is not None:
                 code = max(code, SOUND if show(found) else FINDINGS)
-    except Exception as error:  # no session could be started
+    except Exception as error:  # the session did not start
         print(told(error), file=sys.stderr)
         return FAILED
     return code
 
 
-def _looks(
-    command: str, tables: list[str], look: Callable[[SparkSession, str], Found]
+def _results(
+    command: str, tables: list[str], read: Callable[[SparkSession, str], Found]
 ) -> Iterator[tuple[Found | None, Exception | None]]:
     with own_session(command) as spark:
         for table in tables:
             try:
-                yield look(spark, table), None
-            except Exception as error:  # of Spark, of Java or of the storage: the next may be read
+                yield read(spark, table), None
+            except Exception as error:  # from Spark, Java or a storage
                 yield None, error

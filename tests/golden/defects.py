@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables with one defect each, called as the check that finds it, or `<check>__<how>`.
+"""Tables with one defect each, named after the check that finds it, or `<check>__<how>`.
 
-An engine makes the defect where one does: a session without spark-ext, Spark with a statement that
-Delta allows, deltalake. The log and the files are edited where none does.
+An engine makes the defect if one does: a session without spark-ext, Spark with a statement that
+Delta allows, or deltalake. Else the log and the files are edited.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.golden.workshop import (
     rename_statistics,
     rewrite,
     rewrite_checkpoint,
-    tear,
+    truncate_commit,
     vector_files,
 )
 from tests.support.table_log import TableLog
@@ -50,7 +50,7 @@ def defect(make: Defect) -> Defect:
 
 
 def on_copy(kind: str) -> Callable[[Callable[[Path], None]], None]:
-    """A defect that is made in a copy of a sound table."""
+    """Registers a defect that is made in a copy of a sound table."""
 
     def register(break_it: Callable[[Path], None]) -> None:
         def make(workshop: Workshop, name: str) -> Path:
@@ -80,7 +80,7 @@ def flag_without_feature(workshop: Workshop, name: str) -> Path:
 
 @defect
 def misleading_name(workshop: Workshop, name: str) -> Path:
-    """What is no defect of the table, but others may read it as one."""
+    """Makes a table that is right and misleads some readers."""
     path = workshop.place(name)
     for statement in (
         f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})",
@@ -101,7 +101,7 @@ def misleading_name__dropped(workshop: Workshop, name: str) -> Path:
 
 @defect
 def mapping_keys_remain(workshop: Workshop, name: str) -> Path:
-    # Delta knows the statement that removes column mapping by the value `none` in small letters.
+    # Delta removes column mapping only if the value is `none` in lower case.
     table = f"delta.`{workshop.place(name)}`"
     for statement in (
         f"CREATE TABLE {table} (a INT) USING delta",
@@ -115,7 +115,7 @@ def mapping_keys_remain(workshop: Workshop, name: str) -> Path:
 
 
 def replaced_in_part(workshop: Workshop, name: str) -> Path:
-    """A table whose files hold a column that its schema lost, as docs/limits.md has it."""
+    """Makes a table whose files hold a column that its schema lacks; docs/limits.md explains it."""
     path, spark = workshop.place(name), workshop.spark
     rows = "SELECT 1 AS p, 1 AS a, 'old' AS b UNION ALL SELECT 2, 2, 'old'"
     spark.sql(rows).write.format("delta").partitionBy("p").save(str(path))
@@ -136,7 +136,7 @@ def dropped_column_shown(workshop: Workshop, name: str) -> Path:
     return path
 
 
-# By taking files away.
+# By deleting files.
 
 
 @on_copy("tracked")
@@ -186,12 +186,12 @@ def log_without_commits(table: Path) -> None:
 
 @on_copy("tracked")
 def commit_truncated(table: Path) -> None:
-    tear(table, 1)
+    truncate_commit(table, 1)
 
 
 @on_copy("tracked")
-def commit_truncated__within_what_it_begins_with(table: Path) -> None:
-    tear(table, 0)
+def commit_truncated__first_commit(table: Path) -> None:
+    truncate_commit(table, 0)
 
 
 @on_copy("checkpointed")
@@ -200,11 +200,11 @@ def last_checkpoint_missing(table: Path) -> None:
         file.unlink()
 
 
-# By editing data files, and what the log says of them.
+# By editing data files and their actions.
 
 
 @on_copy("tracked")
-def file_columns__written_by_own_names(table: Path) -> None:
+def file_columns__logical_name(table: Path) -> None:
     rewrite(table, lambda rows: rows.append_column("A b", rows.column(0)))
 
 
@@ -245,7 +245,7 @@ def statistics_names__as_structs(table: Path) -> None:
     rename_statistics(table, "a", "col-a")
 
 
-# By commits of a writer that has no rules.
+# By commits of a writer without the rules.
 
 
 @on_copy("tracked")
@@ -358,7 +358,7 @@ def protocol_too_low(table: Path) -> None:
 
 @on_copy("checkpointed")
 def checkpoint_differs(table: Path) -> None:
-    # As older releases of delta-rs did, which left features out that they did not know.
+    # Older releases of delta-rs left unknown features out.
     def forget(row: Json) -> None:
         if row["protocol"] is not None:
             row["protocol"]["writerFeatures"] = ["columnMapping"]

@@ -15,7 +15,7 @@ from tests.support.processes import new_process
 
 @contextmanager
 def plain_session(spark: SparkSession, folder: Path) -> Iterator[Callable[[list[str]], object]]:
-    """What runs statements there."""
+    """Yields a function that runs statements in the session."""
     jars = resolved_jars(spark)
     with new_process() as run:
         yield lambda statements: run(execute, folder / "plain", jars, statements)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the golden tables as `made` in their JSON says: `make golden`.
 
-A table stays as it is in docs/golden where a new one has other times, sizes, file names and UUIDs,
-and nothing else.
+A table of docs/golden is unchanged if the new table differs only in times, sizes, file names and
+UUIDs.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from tests.support.table_log import TableLog
 Json = dict[str, Any]
 Statements = Callable[[list[str]], object]
 
-# What others are clones of.
+# The source of the clones.
 SOURCE = "flag_false"
 
 
 def make(folder: Path, spark: SparkSession, plain: Statements) -> None:
-    """Makes every table, in a folder that is to be.
+    """Makes every table in a new folder.
 
     Args:
-        folder: Where they go.
+        folder: The new folder.
         spark: A session with spark-ext.
-        plain: Runs statements in a session without it.
+        plain: Runs statements in a session without spark-ext.
     """
     folder.mkdir()
     for name in sorted(STATES, key=lambda name: name != SOURCE):
@@ -61,12 +61,12 @@ def make(folder: Path, spark: SparkSession, plain: Statements) -> None:
             else:
                 for sql in statements:
                     spark.sql(sql)
-        _forget_what_is_beside(folder / name)
+        _delete_checksums_and_checkpoints(folder / name)
     rewrite_paths(folder, f"{folder}/", HOME)
 
 
 def commit_by_hand(table: Path, step: Json) -> None:
-    """A commit of properties, a column, a writer feature or a file, as the JSON has them."""
+    """Commits properties, a column, a writer feature or a file, as the JSON has them."""
     if "row" in step:
         commit_file(table, step["row"], step["names"])
         return
@@ -84,13 +84,13 @@ def _change(metadata: Json, step: Json) -> None:
 
 
 def statement(sql: str, name: str, folder: Path) -> str:
-    """A statement of the JSON for the tables of a folder: `{t}` is its own, `{name}` another."""
+    """Returns a statement for a folder: `{t}` is the table, `{name}` another table."""
     tables = {other: f"delta.`{folder / other}`" for other in STATES}
     return sql.format(t=tables[name], **tables)
 
 
-def _forget_what_is_beside(table: Path) -> None:
-    """Checksums, and the checkpoint of a CLONE, whose paths stand in Parquet: none is needed."""
+def _delete_checksums_and_checkpoints(table: Path) -> None:
+    """The checkpoint of a CLONE has absolute paths in Parquet, and no test needs it."""
     forget_checksums(table)
     hints = (table / "_delta_log").glob("_last_checkpoint")
     for file in (*table.rglob(".*.crc"), *checkpoints(table), *hints):
@@ -98,10 +98,10 @@ def _forget_what_is_beside(table: Path) -> None:
 
 
 def comparable(table: Path) -> list[list[Json]]:
-    """The actions of each commit without what is another in each run.
+    """Returns the actions of each commit without the values that differ in each run.
 
-    That is: times, sizes, ids of tables and transactions, file names, names of UUIDs, and what
-    `commitInfo` tells but the operation.
+    These are times, sizes, ids of tables and transactions, file names, UUIDs, and every field of
+    `commitInfo` except the operation.
     """
     commits = sorted((table / "_delta_log").glob("*.json"))
     return [

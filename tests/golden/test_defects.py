@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each check finds its defect, and nothing else is found."""
+"""Each check finds its defect and nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.audited import findings
 
 @pytest.fixture(scope="module")
 def workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
-    """With every defect made."""
+    """Returns a workshop with every defect."""
     folder = tmp_path_factory.mktemp("golden")
     with plain_session(spark, folder) as plain:
         workshop = Workshop(folder, spark, plain)
@@ -32,7 +32,7 @@ def check_of(defect: str) -> str:
     return defect.split("__")[0]
 
 
-def test_each_check_finds_its_defect_and_nothing_else(workshop: Workshop) -> None:
+def test_checks_find_their_defect_and_nothing_else(workshop: Workshop) -> None:
     found = {
         name: {finding.check for finding in findings(workshop.place(name))} for name in DEFECTS
     }
@@ -46,7 +46,7 @@ def test_sound_tables_have_no_finding(workshop: Workshop) -> None:
     assert found == dict.fromkeys(TABLES, ())
 
 
-# Those whose files, or what the log says of them, are odd.
+# The defects of files and of their actions.
 ODD_FILES = (
     "file_",
     "partition_",
@@ -57,7 +57,7 @@ ODD_FILES = (
 )
 
 
-def test_spark_reads_of_a_table_what_its_files_say(workshop: Workshop) -> None:
+def test_jvm_reads_the_same_log_as_python(workshop: Workshop) -> None:
     paths = [
         *(workshop.sound(kind) for kind in TABLES),
         *(workshop.place(name) for name in DEFECTS if name.startswith(ODD_FILES)),
@@ -69,7 +69,7 @@ def test_spark_reads_of_a_table_what_its_files_say(workshop: Workshop) -> None:
 
 
 def comparable(log: dict[str, Any]) -> dict[str, Any]:
-    """A log without what both may tell in their own way."""
+    """Returns a log without the differences that both readers may have."""
     for group in log["files"]:
         for problem in ("problem", "vectorProblem"):
             if group[problem] not in (None, "missing"):
@@ -84,7 +84,7 @@ def comparable(log: dict[str, Any]) -> dict[str, Any]:
 
 
 def _comparable_action(action: dict[str, Any]) -> dict[str, Any]:
-    """What the checks and the history read of it."""
+    """Returns the parts of an action that the checks and the history read."""
     read = {
         "metaData": ("schemaString", "configuration", "partitionColumns"),
         "protocol": ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"),
@@ -100,11 +100,11 @@ def _without_order(value: Any) -> Any:
     return sorted(value.items()) if isinstance(value, dict) else value
 
 
-def test_every_check_has_a_defect() -> None:
+def test_checks_have_a_defect_each() -> None:
     assert {check_of(name) for name in DEFECTS} == {check.name for check in CHECKS}
 
 
-def test_a_finding_says_where_and_what_to_do(workshop: Workshop) -> None:
+def test_findings_have_version_message_and_remedy(workshop: Workshop) -> None:
     for path in (workshop.place(name) for name in DEFECTS):
         for finding in findings(path):
             assert finding.version is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden tables are what their JSON says, and a session with spark-ext writes them rightly."""
+"""The golden tables are as their JSON says, and spark-ext writes them as the JSON says."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.support.table_log import TableLog
 
 Json = dict[str, Any]
 
-# The tables with most steps first.
+# The tables with most steps come first.
 STEPS = [
     (name, step)
     for name in sorted(STATES, key=lambda name: -len(STATES[name]["writes"]))
     for step in STATES[name]["writes"]
 ]
-# Of the steps that are of the same checks, the first is in every run.
+# The first of the steps with the same checks is in every run.
 CORE = dict(reversed([(frozenset(step["checks"]), (name, step["what"])) for name, step in STEPS]))
 WRITES = [
     pytest.param(
@@ -44,13 +44,13 @@ WRITES = [
 
 @pytest.fixture(scope="module")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tables of the repository, where clones find their source."""
+    """Returns the tables of the repository, at a place where clones find their source."""
     return placed(tmp_path_factory.mktemp("placed") / "golden")
 
 
 @pytest.fixture(scope="module")
 def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, made anew."""
+    """Returns the tables, made anew."""
     folder = tmp_path_factory.mktemp("made")
     with plain_session(spark, folder) as plain:
         make(folder / "golden", spark, plain)
@@ -59,12 +59,12 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.every_variant
-def test_a_table_is_what_its_json_says(golden: Path, name: str) -> None:
-    told = dict(STATES[name]["reads"])
-    del told["checks"]
-    told.pop("filters", None)
+def test_golden_tables_are_as_their_json_says(golden: Path, name: str) -> None:
+    expected = dict(STATES[name]["reads"])
+    del expected["checks"]
+    expected.pop("filters", None)
 
-    assert seen(golden / name) == told
+    assert seen(golden / name) == expected
 
 
 def test_files_of_mode_id_have_the_ids_of_the_columns(golden: Path) -> None:
@@ -78,7 +78,7 @@ def test_files_of_mode_id_have_the_ids_of_the_columns(golden: Path) -> None:
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.every_variant
-def test_each_version_has_the_flag_that_is_told(golden: Path, name: str) -> None:
+def test_versions_have_the_flag_of_the_json(golden: Path, name: str) -> None:
     newest = TableLog(golden / name).version
 
     found = [TableLog(golden / name, version).flag for version in range(newest + 1)]
@@ -88,21 +88,21 @@ def test_each_version_has_the_flag_that_is_told(golden: Path, name: str) -> None
 
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.every_variant
-def test_the_audit_finds_what_is_broken_and_nothing_else(golden: Path, name: str) -> None:
+def test_audit_finds_the_findings_of_the_json(golden: Path, name: str) -> None:
     found = {finding.check for finding in findings(golden / name)}
 
     assert found - HARMLESS == set(STATES[name].get("findings", []))
     assert found <= {check.name for check in CHECKS}
 
 
-@pytest.mark.matrix  # half of the time of all that is here
-def test_made_again_the_tables_are_the_same(made: Path) -> None:
+@pytest.mark.matrix  # takes half of the time of this file
+def test_golden_tables_are_reproducible(made: Path) -> None:
     assert {name: comparable(made / name) for name in STATES} == {
         name: comparable(GOLDEN / name) for name in STATES
     }
 
 
-def test_spark_reads_what_their_json_says(spark: SparkSession, golden: Path) -> None:
+def test_spark_reads_the_rows_of_the_json(spark: SparkSession, golden: Path) -> None:
     for name, state in STATES.items():
         frame = spark.read.format("delta").load(str(golden / name))
         rows = [without_nulls(row.asDict(recursive=True)) for row in frame.collect()]
@@ -113,7 +113,7 @@ def test_spark_reads_what_their_json_says(spark: SparkSession, golden: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "step"), WRITES)
-def test_spark_writes_as_a_right_writer(
+def test_spark_writes_as_the_json_says(
     spark: SparkSession, golden: Path, tmp_path: Path, name: str, step: Json
 ) -> None:
     for other in STATES:
@@ -144,7 +144,7 @@ def test_spark_writes_as_a_right_writer(
 
 
 def file_actions(log: TableLog, *, since: int) -> list[str]:
-    """Whether files came and went after a version."""
+    """Returns whether files were added and removed after a version."""
     kinds = {"add": "added", "remove": "removed"}
     commits = log.commits[since + 1 :]
     return sorted(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sound tables to break, and the tools that break them below any engine."""
+"""Makes sound tables, and breaks them by editing files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 _ARROW = {"integer": pa.int32(), "string": pa.string()}
 
-# Each in the statements that make it.
+# Sound tables by the statements that make them.
 TABLES = {
     "tracked": [
         f"CREATE TABLE {{t}} (a INT, b STRING) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})",
@@ -92,7 +92,7 @@ class Workshop:
 
     Args:
         spark: A session with spark-ext.
-        plain: Runs statements in a session without it.
+        plain: Runs statements in a session without spark-ext.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Workshop:
         self.plain = plain
 
     def sound(self, kind: str) -> Path:
-        """A sound table of `TABLES`, made once."""
+        """Returns a sound table of `TABLES`, made once."""
         if kind not in self._made:
             path = self._folder / "sound" / kind
             for statement in TABLES[kind]:
@@ -114,7 +114,7 @@ class Workshop:
         return self._made[kind]
 
     def odd(self) -> list[Path]:
-        """Sound tables that Delta alone writes seldom, or never."""
+        """Returns sound tables that Delta alone seldom or never writes."""
         if not self._odd:
             self._odd += [
                 self.compacted(),
@@ -125,12 +125,12 @@ class Workshop:
         return self._odd
 
     def compacted(self) -> Path:
-        """A table with a log compaction file of all its versions, and one of a quiet one."""
+        """Returns a table with log compaction files of all versions, and of version 1 alone."""
         table = self.copy("tracked", "compacted")
         log = table / "_delta_log"
         commits = sorted(log.glob("[0-9]*.json"))
         for first, last in ((0, len(commits) - 1), (1, 1)):
-            # Later actions take the place of earlier ones, and add and remove what is left.
+            # The last action of each kind and path remains.
             kept: dict[str, Json] = {}
             for file in commits[first : last + 1]:
                 for line in file.read_text().splitlines():
@@ -143,7 +143,7 @@ class Workshop:
         return table
 
     def cleaned(self) -> Path:
-        """A table whose commits before its checkpoint are gone."""
+        """Returns a table whose commits before the checkpoint are deleted."""
         table = self.copy("checkpointed", "cleaned")
         log = table / "_delta_log"
         version = int(min(log.glob("*.checkpoint.parquet")).name[:20])
@@ -153,14 +153,14 @@ class Workshop:
         return table
 
     def with_checkpoint_of_deltalake(self) -> Path:
-        """A table whose only checkpoint another engine wrote, and nothing else."""
+        """Returns a table whose only checkpoint is written by deltalake."""
         table = self.copy("tracked", "deltalake")
         forget_checksums(table)
         deltalake.DeltaTable(table).create_checkpoint()
         return table
 
     def in_parts(self) -> Path:
-        """A table with a checkpoint of two parts."""
+        """Returns a table with a checkpoint of two parts."""
         table = self.place("in_parts")
         key = "spark.databricks.delta.checkpoint.partSize"
         self.spark.conf.set(key, "2")
@@ -173,7 +173,7 @@ class Workshop:
         return table
 
     def logged(self, table: Path) -> Json:
-        """A table's log, as the JVM tells the rule process."""
+        """Returns the log of a table as the JVM sends it to the rule process."""
         jvm: Any = self.spark._jvm
         session = self.spark._jsparkSession
         place = jvm.org.apache.hadoop.fs.Path(str(table))
@@ -183,13 +183,13 @@ class Workshop:
         return json.loads(question.json())["log"]
 
     def place(self, name: str) -> Path:
-        """Where a broken table goes."""
+        """Returns the path of a broken table."""
         path = self._folder / "broken" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def copy(self, kind: str, name: str) -> Path:
-        """A copy of a sound table, to be broken."""
+        """Copies a sound table, to be broken."""
         shutil.copytree(self.sound(kind), self.place(name))
         return self.place(name)
 
@@ -203,7 +203,7 @@ def commit_metadata(table: Path, change: Callable[[Json], None]) -> None:
 
 
 def commit_properties(table: Path, **properties: str | None) -> None:
-    """Commits properties; None takes one out. A name is that after `delta.columnMapping.`."""
+    """Commits properties of `delta.columnMapping.`; None removes a property."""
     commit_metadata(table, lambda metadata: change_properties(metadata, **properties))
 
 
@@ -235,9 +235,9 @@ def commit_protocol(table: Path, **values: Any) -> None:
 
 
 def commit_file(table: Path, row: Json, names: Mapping[str, str]) -> None:
-    """Commits a file of another writer, with the columns' ids and, of some, names of its own.
+    """Commits a file of another writer, with the ids of the columns and some other names.
 
-    The statistics have the physical names, as the protocol wants it in either mode.
+    The statistics have the physical names, as the protocol demands in both modes.
     """
     log = TableLog(table)
     schema = pa.schema(
@@ -283,7 +283,7 @@ def column(name: str, id: int, physical_name: str) -> Json:
 
 
 def edit_adds(table: Path, change: Callable[[Json], None]) -> None:
-    """Changes every `add` of the log where it stands."""
+    """Changes every `add` action of the log in its file."""
     for file in sorted((table / "_delta_log").glob("*.json")):
         actions = [json.loads(line) for line in file.read_text().splitlines()]
         for action in actions:
@@ -294,8 +294,8 @@ def edit_adds(table: Path, change: Callable[[Json], None]) -> None:
 
 
 def forget_checksums(table: Path) -> None:
-    """Hadoop and Delta keep some beside the files; neither is asked for."""
-    for file in (table / "_delta_log").glob("*.crc"):  # those that start with a dot as well
+    """Deletes the checksums of Hadoop and Delta."""
+    for file in (table / "_delta_log").glob("*.crc"):  # also names that start with a dot
         file.unlink()
 
 
@@ -304,7 +304,7 @@ def data_files(table: Path) -> list[Path]:
 
 
 def vector_files(table: Path) -> list[Path]:
-    """The files with the deletion vectors of a table."""
+    """Returns the files of the deletion vectors of a table."""
     found = [add.get("deletionVector") for add in live(TableLog(table)).values()]
     return [file_of(table, vector) for vector in found if vector]
 
@@ -316,7 +316,7 @@ def change_last_byte(file: Path) -> None:
 
 
 def rewrite(table: Path, columns: Callable[[pa.Table], pa.Table]) -> None:
-    """Writes one of a table's data files anew, and its size into the log."""
+    """Rewrites a data file, and changes its size in the log."""
     file = data_files(table)[0]
     found = pyarrow.parquet.ParquetFile(file).read()
     pyarrow.parquet.write_table(columns(found), file)
@@ -342,7 +342,7 @@ def rewrite_checkpoint(table: Path, change: Callable[[Json], None]) -> Path:
 
 
 def rename_statistics(table: Path, old: str, new: str) -> None:
-    """Gives a column another name in the statistics of the newest checkpoint's structs."""
+    """Renames a column in the `stats_parsed` of the newest checkpoint."""
     file = max((table / "_delta_log").glob("*.checkpoint.parquet"))
     rows = pyarrow.parquet.read_table(file)
 
@@ -375,13 +375,13 @@ def _recast(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def cut(file: Path) -> None:
-    """Takes the end off a file, and with it the footer."""
+    """Truncates a file, without its footer."""
     file.write_bytes(file.read_bytes()[:-20])
     _forget_checksum(file)
 
 
-def tear(table: Path, version: int) -> None:
-    """Takes the end off a commit, within its last line."""
+def truncate_commit(table: Path, version: int) -> None:
+    """Truncates the last line of a commit."""
     file = table / "_delta_log" / f"{version:020}.json"
     file.write_text(file.read_text().rstrip("\n")[:-9])
     forget_checksums(table)

@@ -41,30 +41,11 @@ def is_kept(before: TableLog, after: TableLog) -> bool:
     )
 
 
-# Refusals.
-
-
-@pytest.mark.parametrize(
-    ("columns", "condition"),
-    [
-        ("A INT", "FIELD_ALREADY_EXISTS"),
-        ("s.X INT", "FIELD_ALREADY_EXISTS"),
-        ("c INT, C INT", "COLUMN_ALREADY_EXISTS"),
-        ("nope.c INT", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
-    ],
-)
-def test_a_refused_column_changes_nothing(table: Table, columns: str, condition: str) -> None:
-    table.create_tracked("a INT, s STRUCT<x: INT>")
-
-    with table.refusal(condition):
-        table.alter(f"ADD COLUMNS ({columns})")
-
-
 # While nothing was dropped or renamed.
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_new_column_at_any_level_has_its_logical_name(table: Table, place: str) -> None:
+def test_new_column_at_any_level_has_its_logical_name(table: Table, place: str) -> None:
     values, selected, rows = NESTED_ROW
     table.create_tracked(NESTED)
     table.insert(values)
@@ -133,7 +114,7 @@ def test_several_new_columns_have_logical_names_and_ids_in_one_commit(table: Tab
         ("s.c INT AFTER x", ["a", "s", "s.x", "s.c", "s.y"]),
     ],
 )
-def test_a_new_column_has_its_logical_name_at_any_position(
+def test_new_column_has_its_logical_name_at_any_position(
     table: Table, column: str, columns: list[str]
 ) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
@@ -163,7 +144,7 @@ def test_ids_and_names_grow_with_every_commit(table: Table) -> None:
     assert physical_names_as_logical(table.log)
 
 
-def test_in_id_mode_files_carry_the_logical_names_and_the_ids(table: Table) -> None:
+def test_files_in_id_mode_have_the_logical_names_and_the_ids(table: Table) -> None:
     table.create("a INT", TRACKED, ID_MODE)
     table.insert("(1)")
     with table.one_commit():
@@ -177,7 +158,7 @@ def test_in_id_mode_files_carry_the_logical_names_and_the_ids(table: Table) -> N
     assert table.rows() == [(1, None, None), (2, 3, 4)]
 
 
-def test_a_partitioned_table_and_a_table_of_the_catalog_are_no_exception(
+def test_new_column_of_a_partitioned_table_of_the_catalog_has_its_logical_name(
     named_table: Table,
 ) -> None:
     named_table.create_tracked("a INT, p INT", partitioned_by="p")
@@ -248,7 +229,7 @@ def test_files_written_after_a_drop_carry_uuid_names_for_new_columns_only(table:
 
 @pytest.mark.parametrize("mode", ["name", "id"])
 @pytest.mark.parametrize("column", ["b", "B", "s.x"])
-def test_a_column_dropped_and_added_again_reads_null(table: Table, mode: str, column: str) -> None:
+def test_column_dropped_and_added_again_reads_null(table: Table, mode: str, column: str) -> None:
     table.create(
         "a INT, b INT, s STRUCT<x: INT, y: INT>", TRACKED, f"'delta.columnMapping.mode' = '{mode}'"
     )
@@ -269,30 +250,8 @@ def test_a_column_dropped_and_added_again_reads_null(table: Table, mode: str, co
 # Tables that are not mapped, or not tracked.
 
 
-def test_an_unmapped_tracked_table_gets_no_names(table: Table) -> None:
-    table.create("a INT", TRACKED)
-    table.insert("(1)")
-
-    with table.one_commit():
-        table.alter("ADD COLUMN c INT")
-
-    assert table.log.flag == "false"
-    assert table.log.physical_names == {"a": None, "c": None}
-    assert table.rows() == [(1, None)]
-
-
-def test_an_untracked_table_gets_uuid_names_and_no_flag(table: Table) -> None:
-    table.create("a INT", NAME_MODE)
-
-    with table.one_commit():
-        table.alter("ADD COLUMN c INT")
-
-    assert table.log.flag is None
-    assert is_uuid_name(table.log.physical_names["c"])
-
-
 @pytest.mark.without("deletion-vectors")
-def test_the_nested_ids_of_iceberg_compat_v2_start_with_the_uuid_name(table: Table) -> None:
+def test_nested_ids_of_iceberg_compat_v2_start_with_the_uuid_name(table: Table) -> None:
     table.create("a INT, b INT", TRACKED, NAME_MODE, "'delta.enableIcebergCompatV2' = 'true'")
     table.alter("DROP COLUMN b")
 

@@ -117,7 +117,7 @@ def test_no_step_is_a_statement_that_delta_refuses(managed: Table) -> None:
 
 
 @CATALOG_MANAGED
-def test_a_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -> None:
+def test_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -> None:
     managed.alter("ADD COLUMN `a b` INT")
     managed.spark.sql("UPDATE managed SET `a b` = d")
     managed.alter("DROP COLUMN d")
@@ -145,7 +145,7 @@ def test_a_name_of_a_managed_table_is_changed_without_a_rename(managed: Table) -
     assert (log.is_tracked, log.flag) == (True, "false")
 
 
-def test_a_name_of_an_external_table_is_changed_by_its_path(external: Table) -> None:
+def test_name_of_an_external_table_is_changed_by_its_path(external: Table) -> None:
     tracking = UsageTracking.forName(external.spark, external.name)
     with external.no_commit(), pytest.raises(PySparkException):
         external.alter("RENAME COLUMN `a b` TO c")
@@ -174,7 +174,7 @@ BY_PATH: dict[str, Callable[[SparkSession, Path], object]] = {
 
 
 @CATALOG_MANAGED
-def test_a_path_that_is_closed_is_refused_with_delta_s_condition(managed: Table) -> None:
+def test_path_that_is_closed_is_refused_with_delta_s_condition(managed: Table) -> None:
     for how, ask in BY_PATH.items():
         with pytest.raises(AnalysisException) as refused:
             ask(managed.spark, managed.path)
@@ -184,7 +184,7 @@ def test_a_path_that_is_closed_is_refused_with_delta_s_condition(managed: Table)
         assert str(error).count("SQLSTATE") == 1, how
 
 
-def test_an_error_without_a_condition_gets_one(external: Table, unity: Path) -> None:
+def test_error_without_a_condition_gets_one(external: Table, unity: Path) -> None:
     nowhere = {"spark.sql.catalog.nowhere": "UnityLikeCatalog"}
     nowhere["spark.sql.catalog.nowhere.root"] = "nosuchscheme://bucket"
 
@@ -202,7 +202,7 @@ def test_an_error_without_a_condition_gets_one(external: Table, unity: Path) -> 
 
 @TWO_CONNECTORS
 @pytest.mark.broken_table("file_missing")
-def test_an_audit_reads_a_table_of_any_catalog_by_kernel_s_connector(external: Table) -> None:
+def test_audit_reads_a_table_of_any_catalog_by_kernel_s_connector(external: Table) -> None:
     with session_conf(external.spark, {MODE: "STRICT"}):
         assert not spark_ext.audit(external.spark, external.name, progress=None).findings
         with refusal("USAGE_TRACKING_KERNEL_TABLE"):
@@ -217,7 +217,7 @@ def test_an_audit_reads_a_table_of_any_catalog_by_kernel_s_connector(external: T
 @TWO_CONNECTORS
 @pytest.mark.usefixtures("unity")
 @pytest.mark.broken_table("file_missing")
-def test_an_audit_reads_a_table_that_kernel_has_with_its_entry(named_table: Table) -> None:
+def test_audit_reads_a_table_that_kernel_has_with_its_entry(named_table: Table) -> None:
     named_table.create_tracked()
     named_table.insert("(1, 'x')")
     with session_conf(named_table.spark, {MODE: "STRICT"}):
@@ -232,7 +232,7 @@ def test_an_audit_reads_a_table_that_kernel_has_with_its_entry(named_table: Tabl
 
 
 @TWO_CONNECTORS
-def test_an_audit_reads_staged_commits_by_kernel_s_connector(managed: Table) -> None:
+def test_audit_reads_staged_commits_by_kernel_s_connector(managed: Table) -> None:
     assert staged(managed)
 
     with session_conf(managed.spark, {MODE: "STRICT"}):

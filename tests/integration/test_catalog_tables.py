@@ -48,7 +48,7 @@ def assert_dropped_and_added(table: Table) -> None:
 # Refusals.
 
 
-def test_a_view_is_no_table_to_change(spark: SparkSession, table: Table) -> None:
+def test_change_of_a_view_is_refused(spark: SparkSession, table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.spark.read.format("delta").load(str(table.path)).createOrReplaceTempView("seen")
 
@@ -59,7 +59,7 @@ def test_a_view_is_no_table_to_change(spark: SparkSession, table: Table) -> None
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
 
 
-def test_a_table_that_is_gone_is_not_found(named_table: Table) -> None:
+def test_dropped_table_is_not_found(named_table: Table) -> None:
     named_table.create_tracked("a INT, b INT")
     named_table.spark.sql("DROP TABLE named")
 
@@ -72,7 +72,7 @@ def test_a_table_that_is_gone_is_not_found(named_table: Table) -> None:
 
 
 @pytest.mark.parametrize("way", ["name", "qualified", "used schema", "path", "quoted"])
-def test_a_managed_table_is_the_same_by_every_name(
+def test_managed_table_is_the_same_by_every_name(
     spark: SparkSession, schema: Path, way: str
 ) -> None:
     table = Table(spark, schema / "t", "spark_catalog.shop.t").create_tracked("a INT, b INT")
@@ -92,7 +92,7 @@ def test_a_managed_table_is_the_same_by_every_name(
 
 
 @pytest.mark.parametrize("way", ["name", "path"])
-def test_an_external_table_is_the_same_by_name_and_by_path(
+def test_external_table_is_the_same_by_name_and_by_path(
     spark: SparkSession, table: Table, named_table: Table, way: str
 ) -> None:
     spark.sql(
@@ -106,7 +106,7 @@ def test_an_external_table_is_the_same_by_name_and_by_path(
     assert_dropped_and_added(Table(spark, table.path, "named"))
 
 
-def test_a_renamed_table_keeps_names_and_flag(spark: SparkSession, schema: Path) -> None:
+def test_renamed_table_keeps_names_and_flag(spark: SparkSession, schema: Path) -> None:
     Table(spark, schema / "t", "shop.t").create_tracked("a INT, b INT").insert("(1, 10)")
     spark.sql("ALTER TABLE shop.t RENAME TO shop.u")
     renamed = Table(spark, schema / "u", "shop.u")
@@ -117,7 +117,7 @@ def test_a_renamed_table_keeps_names_and_flag(spark: SparkSession, schema: Path)
     assert_dropped_and_added(renamed)
 
 
-def test_a_table_that_is_dropped_and_created_again_starts_anew(named_table: Table) -> None:
+def test_table_dropped_and_created_again_has_the_flag_false(named_table: Table) -> None:
     named_table.create_tracked("a INT, b INT")
     named_table.alter("DROP COLUMN b")
     named_table.spark.sql("DROP TABLE named")
@@ -168,7 +168,7 @@ def test_create_as_select_takes_logical_names(by_name: Table, location: str) -> 
 
 
 @pytest.mark.without("auto-compact")
-def test_an_append_with_merge_schema_takes_a_logical_name(filled: Table) -> None:
+def test_append_with_merge_schema_takes_a_logical_name(filled: Table) -> None:
     row = filled.spark.sql("SELECT 2 AS a, 20 AS b, 200 AS c").write.format("delta")
     with filled.one_commit():
         row.mode("append").option("mergeSchema", "true").saveAsTable("named")
@@ -179,7 +179,7 @@ def test_an_append_with_merge_schema_takes_a_logical_name(filled: Table) -> None
     assert filled.rows() == [(1, 10, None), (2, 20, 200)]
 
 
-def test_an_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
+def test_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
     row = filled.spark.sql("SELECT 2 AS a, 200 AS c").write.format("delta").mode("overwrite")
     with filled.one_commit():
         row.option("overwriteSchema", "true").saveAsTable("named")
@@ -192,7 +192,7 @@ def test_an_overwrite_of_the_schema_sets_the_flag(filled: Table) -> None:
 
 
 @pytest.mark.without("auto-compact")
-def test_a_merge_with_schema_evolution_takes_a_logical_name(filled: Table) -> None:
+def test_merge_with_schema_evolution_takes_a_logical_name(filled: Table) -> None:
     with filled.one_commit(), evolving_merge(filled.spark):
         filled.spark.sql(
             "MERGE WITH SCHEMA EVOLUTION INTO named t USING (SELECT 2 AS a, 20 AS b, 200 AS c) s"
@@ -206,7 +206,7 @@ def test_a_merge_with_schema_evolution_takes_a_logical_name(filled: Table) -> No
 
 
 @pytest.mark.matrix
-def test_a_restore_to_before_an_add_is_a_drop(filled: Table) -> None:
+def test_restore_by_name_to_before_an_add_sets_the_flag(filled: Table) -> None:
     filled.alter("ADD COLUMN c INT")
     with filled.one_commit():
         filled.spark.sql("RESTORE TABLE named TO VERSION AS OF 1")
@@ -224,7 +224,7 @@ def test_a_restore_to_before_an_add_is_a_drop(filled: Table) -> None:
 # Views, and the DeltaTable API.
 
 
-def test_a_view_over_a_tracked_table_can_be_read_and_updated_through(
+def test_tracked_table_can_be_read_and_updated_through_a_view(
     spark: SparkSession, table: Table
 ) -> None:
     table.create_tracked("a INT, b INT")
@@ -241,7 +241,7 @@ def test_a_view_over_a_tracked_table_can_be_read_and_updated_through(
     assert seen == table.rows() == [(1, 11)]
 
 
-def test_the_deltatable_api_writes_under_the_physical_names(named_table: Table) -> None:
+def test_deltatable_api_writes_under_the_physical_names(named_table: Table) -> None:
     named_table.create_tracked("a INT, b INT")
     named_table.insert("(1, 10), (2, 20)")
     named_table.alter("RENAME COLUMN b TO c")
@@ -302,7 +302,7 @@ def front_jars(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.mark.matrix
-def test_a_catalog_that_stages_nothing_replaces_by_drop_and_create(
+def test_catalog_without_staging_replaces_by_drop_and_create(
     front_jars: list[str], tmp_path: Path
 ) -> None:
     failure_of_managed, failure_of_external = in_new_process(
@@ -329,7 +329,7 @@ def test_a_catalog_that_stages_nothing_replaces_by_drop_and_create(
 
 
 @pytest.mark.matrix
-def test_another_session_catalog_may_stand_in_front_of_deltas(
+def test_session_catalog_may_delegate_to_deltas_catalog(
     front_jars: list[str], tmp_path: Path
 ) -> None:
     rows = in_new_process(use_tables, tmp_path, front_jars)

@@ -20,36 +20,6 @@ REPLACE_REFUSED = "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP"
 # Refusals.
 
 
-@pytest.mark.parametrize(
-    ("change", "condition"),
-    [
-        # Renames and drops have statements of their own.
-        ("CHANGE COLUMN a c INT", "_LEGACY_ERROR_TEMP_0034"),
-        ("ALTER COLUMN a TYPE STRING", "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"),
-        ("ALTER COLUMN a TYPE BIGINT", "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"),
-        ("REPLACE COLUMNS (a INT, c STRING, s STRUCT<x: INT, y: INT>)", REPLACE_REFUSED),
-        ("REPLACE COLUMNS (a BIGINT, b STRING, s STRUCT<x: INT, y: INT>)", REPLACE_REFUSED),
-        ("REPLACE COLUMNS (a INT, b STRING, s STRUCT<x: INT, z: INT>)", REPLACE_REFUSED),
-    ],
-)
-def test_a_refused_change_leaves_the_flag_false(table: Table, change: str, condition: str) -> None:
-    table.create_tracked(COLUMNS)
-
-    with table.refusal(condition):
-        table.alter(change)
-
-    assert table.log.flag == "false"
-
-
-def test_an_unmapped_table_refuses_to_lose_a_column_and_keeps_the_flag_false(table: Table) -> None:
-    table.create("a INT, b INT", TRACKED)
-
-    with table.refusal(REPLACE_REFUSED):
-        table.alter("REPLACE COLUMNS (a INT)")
-
-    assert table.log.flag == "false"
-
-
 def test_replace_columns_in_another_letter_case_is_refused_where_case_matters(
     table: Table, conf: SetConf
 ) -> None:
@@ -103,7 +73,7 @@ def test_changes_of_a_column_keep_the_flag_the_names_and_the_ids(table: Table, f
     assert table.rows("b, a, s.y, s.x") == [("x", 1, 3, 2)]
 
 
-def test_after_a_change_a_new_column_has_its_logical_name(table: Table) -> None:
+def test_new_column_has_its_logical_name_after_a_change(table: Table) -> None:
     table.create_tracked(COLUMNS)
     table.insert(ROW)
     table.alter("ALTER COLUMN b FIRST")
@@ -115,7 +85,7 @@ def test_after_a_change_a_new_column_has_its_logical_name(table: Table) -> None:
     assert table.rows("b, a, c") == [("x", 1, None)]
 
 
-def test_clustering_keeps_the_flag_false(table: Table) -> None:
+def test_cluster_by_keeps_the_flag_false(table: Table) -> None:
     table.spark.sql(
         f"CREATE TABLE {table.name} (a INT, b INT) USING delta CLUSTER BY (a)"
         f" TBLPROPERTIES ({TRACKED}, {NAME_MODE})"
@@ -200,7 +170,7 @@ def test_replace_columns_by_fewer_sets_the_flag_in_that_commit(
         ("a INT, b STRING, s STRUCT<x: INT>, y INT", "y", [(1, "x", (2,), None)]),
     ],
 )
-def test_a_column_added_in_the_commit_that_drops_one_has_a_uuid_name(
+def test_column_added_in_the_commit_that_drops_one_has_a_uuid_name(
     table: Table, columns: str, new: str, rows: list[tuple[object, ...]]
 ) -> None:
     table.create_tracked(COLUMNS)

@@ -48,7 +48,7 @@ def add_column_and_row(table: Table, values: str) -> None:
 # Refusals.
 
 
-def test_a_clone_of_other_columns_over_rows_is_refused_by_delta(
+def test_clone_with_other_columns_over_a_table_with_rows_is_refused(
     source: Table, table: Table
 ) -> None:
     source.create_tracked("a INT, b INT")
@@ -71,7 +71,7 @@ def test_a_clone_of_other_columns_over_rows_is_refused_by_delta(
         pytest.param(ID_MODE, NAME_MODE, id="id->name"),
     ],
 )
-def test_a_clone_over_a_table_of_another_mode_is_refused_by_delta(
+def test_clone_over_a_table_of_another_mode_is_refused(
     source: Table, table: Table, mode: str, source_mode: str
 ) -> None:
     source.create("a INT", TRACKED, source_mode)
@@ -91,7 +91,7 @@ def test_a_clone_over_a_table_of_another_mode_is_refused_by_delta(
 
 
 @pytest.mark.parametrize("clone_by", [clone, clone_by_builder])
-def test_the_clone_of_a_table_with_the_flag_false_goes_on_with_logical_names(
+def test_clone_of_a_table_with_the_flag_false_gives_logical_names(
     source: Table, table: Table, clone_by: Clone
 ) -> None:
     source.create_tracked("a INT, s STRUCT<x: INT>")
@@ -108,9 +108,7 @@ def test_the_clone_of_a_table_with_the_flag_false_goes_on_with_logical_names(
     assert table.rows("a, s.x, new") == [(1, 2, None), (3, 4, 5)]
 
 
-def test_the_clone_of_a_table_with_the_flag_true_goes_on_with_uuid_names(
-    source: Table, table: Table
-) -> None:
+def test_clone_of_a_table_with_the_flag_true_gives_uuid_names(source: Table, table: Table) -> None:
     source.create_tracked("a INT, b INT, new INT")
     source.insert("(1, 10, 100)")
     source.alter("RENAME COLUMN b TO c")
@@ -127,7 +125,7 @@ def test_the_clone_of_a_table_with_the_flag_true_goes_on_with_uuid_names(
 
 
 @pytest.mark.matrix
-def test_the_clone_of_a_table_in_id_mode_goes_on_with_logical_names_and_its_ids(
+def test_clone_of_a_table_in_id_mode_keeps_ids_and_gives_logical_names(
     source: Table, table: Table
 ) -> None:
     source.create("a INT, b INT", TRACKED, ID_MODE)
@@ -153,7 +151,7 @@ def copy(spark: SparkSession, named_table: Table) -> Iterator[Table]:
 
 @pytest.mark.parametrize("location", ["managed", "external"])
 @pytest.mark.matrix
-def test_a_table_of_the_catalog_is_cloned_by_name(
+def test_table_of_the_catalog_is_cloned_by_name(
     named_table: Table, copy: Table, tmp_path: Path, location: str
 ) -> None:
     named_table.create_tracked("a INT, b INT")
@@ -183,7 +181,7 @@ def parquet(spark: SparkSession, tmp_path: Path) -> str:
 
 @TAKES_PARQUET
 @pytest.mark.parametrize("over", ["nothing", "an empty tracked table"])
-def test_the_clone_of_a_parquet_folder_is_mapped_with_logical_names(
+def test_clone_of_a_parquet_folder_is_mapped_with_logical_names(
     table: Table, parquet: str, over: str
 ) -> None:
     if over == "nothing":
@@ -205,7 +203,9 @@ def test_the_clone_of_a_parquet_folder_is_mapped_with_logical_names(
 
 
 @pytest.mark.matrix
-def test_a_clone_of_an_older_version_has_the_flag_of_then(source: Table, table: Table) -> None:
+def test_clone_of_an_older_version_has_the_flag_of_that_version(
+    source: Table, table: Table
+) -> None:
     source.create_tracked("a INT, b INT")
     source.insert("(1, 10)")
     source.alter("DROP COLUMN b")
@@ -224,7 +224,7 @@ def test_a_clone_of_an_older_version_has_the_flag_of_then(source: Table, table: 
     ],
 )
 @pytest.mark.parametrize("asked_by", ["nobody", "default", "property"])
-def test_the_clone_of_an_untracked_table(
+def test_clone_of_an_untracked_table_is_tracked_only_when_asked(
     source: Table,
     table: Table,
     conf: SetConf,
@@ -248,7 +248,7 @@ def test_the_clone_of_an_untracked_table(
     assert table.rows() == [(1, None), (2, 20)]
 
 
-def test_a_clone_is_not_tracked_only_because_mapped_tables_are_by_default(
+def test_clone_is_not_tracked_only_because_mapped_tables_are_by_default(
     source: Table, table: Table, conf: SetConf
 ) -> None:
     source.create("a INT", NAME_MODE)
@@ -259,7 +259,7 @@ def test_a_clone_is_not_tracked_only_because_mapped_tables_are_by_default(
     assert table.log.columns == {"a": (1, UUID)}
 
 
-def test_a_plain_tracked_table_is_mapped_by_its_clone_with_logical_names(
+def test_plain_tracked_table_is_mapped_by_its_clone_with_logical_names(
     source: Table, table: Table
 ) -> None:
     source.create("a INT", TRACKED)
@@ -275,7 +275,7 @@ def test_a_plain_tracked_table_is_mapped_by_its_clone_with_logical_names(
 
 
 @pytest.mark.broken_table("flag_without_feature")
-def test_a_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
+def test_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
     source: Table, table: Table
 ) -> None:
     # What a session without usage tracking leaves behind when it clones a tracked table.
@@ -305,7 +305,7 @@ def test_a_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
     ],
 )
 @pytest.mark.every_variant
-def test_over_a_tracked_table_the_flag_is_true_if_either_is(
+def test_clone_over_a_tracked_table_has_the_flag_true_when_either_table_has(
     source: Table, table: Table, target_change: str | None, source_change: str | None, flag: str
 ) -> None:
     table.create_tracked("a INT, b INT")
@@ -328,7 +328,7 @@ def test_over_a_tracked_table_the_flag_is_true_if_either_is(
 
 
 @pytest.mark.matrix
-def test_over_a_tracked_table_of_more_columns_the_highest_id_stays(
+def test_clone_over_a_table_with_more_columns_keeps_the_highest_id(
     source: Table, table: Table
 ) -> None:
     table.create_tracked("a INT, b INT, new INT")
@@ -346,7 +346,7 @@ def test_over_a_tracked_table_of_more_columns_the_highest_id_stays(
 
 
 @pytest.mark.matrix
-def test_over_a_tracked_table_of_fewer_columns_the_flag_stays_false(
+def test_clone_over_a_table_with_fewer_columns_keeps_the_flag_false(
     source: Table, table: Table
 ) -> None:
     table.create_tracked("a INT")
@@ -361,7 +361,7 @@ def test_over_a_tracked_table_of_fewer_columns_the_flag_stays_false(
     assert table.rows() == [(1, 10, None), (2, 20, 200)]
 
 
-def test_an_untracked_mapped_table_over_a_tracked_one_sets_the_flag(
+def test_clone_of_an_untracked_table_over_a_tracked_one_sets_the_flag(
     source: Table, table: Table
 ) -> None:
     table.create_tracked("a INT")
@@ -379,7 +379,7 @@ def test_an_untracked_mapped_table_over_a_tracked_one_sets_the_flag(
 
 
 @pytest.mark.parametrize("source_flag", ["false", "true"])
-def test_a_tracked_table_over_an_untracked_mapped_one_has_the_flag_true(
+def test_clone_of_a_tracked_table_over_an_untracked_one_sets_the_flag(
     source: Table, table: Table, source_flag: str
 ) -> None:
     table.create("z INT", NAME_MODE)

@@ -127,7 +127,7 @@ EVERY_REPLACEMENT = pytest.mark.parametrize("replace", REPLACEMENTS.values(), id
 
 @EVERY_REPLACEMENT
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_replacement_gives_no_name_of_before_to_another_column(
+def test_replacement_does_not_reuse_physical_names(
     changed: Table, conf: SetConf, mode: str, replace: Write
 ) -> None:
     before = changed.log.version
@@ -148,7 +148,7 @@ def test_a_replacement_gives_no_name_of_before_to_another_column(
 
 @EVERY_REPLACEMENT
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_replacement_by_the_same_columns_leaves_the_flag(
+def test_replacement_by_the_same_columns_keeps_the_flag(
     clean: Table, conf: SetConf, mode: str, replace: Write
 ) -> None:
     conf(MODE, mode)
@@ -163,7 +163,7 @@ def test_a_replacement_by_the_same_columns_leaves_the_flag(
 
 @EVERY_REPLACEMENT
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_replacement_that_drops_a_column_sets_the_flag(
+def test_replacement_that_drops_a_column_sets_the_flag(
     named_table: Table, conf: SetConf, mode: str, replace: Write
 ) -> None:
     named_table.create_tracked("id INT, a STRING, more INT")
@@ -195,7 +195,7 @@ EVOLUTIONS: dict[str, Write] = {
 
 @pytest.mark.parametrize("evolve", EVOLUTIONS.values(), ids=EVOLUTIONS)
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_column_that_a_write_adds_gets_no_name_of_before(
+def test_column_added_by_a_write_does_not_reuse_a_physical_name(
     changed: Table, conf: SetConf, mode: str, evolve: Write
 ) -> None:
     conf(MODE, mode)
@@ -266,7 +266,7 @@ ROW_CHANGES: dict[str, tuple[Write, list[tuple[object, ...]]]] = {
 
 @pytest.mark.parametrize(("change", "left"), ROW_CHANGES.values(), ids=ROW_CHANGES)
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_change_of_rows_keeps_flag_and_names(
+def test_change_of_rows_keeps_flag_and_names(
     changed: Table, conf: SetConf, mode: str, change: Write, left: list[tuple[object, ...]]
 ) -> None:
     conf(MODE, mode)
@@ -280,7 +280,7 @@ def test_a_change_of_rows_keeps_flag_and_names(
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_restore_by_name_keeps_the_flag(clean: Table, conf: SetConf, mode: str) -> None:
+def test_restore_by_name_keeps_the_flag(clean: Table, conf: SetConf, mode: str) -> None:
     before = clean.log.version
     clean.alter("RENAME COLUMN a TO c")
     conf(MODE, mode)
@@ -294,9 +294,7 @@ def test_a_restore_by_name_keeps_the_flag(clean: Table, conf: SetConf, mode: str
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_builder_drops_the_feature_with_its_flag(
-    changed: Table, conf: SetConf, mode: str
-) -> None:
+def test_builder_drops_the_feature_with_its_flag(changed: Table, conf: SetConf, mode: str) -> None:
     conf(MODE, mode)
 
     with changed.one_commit():
@@ -332,7 +330,7 @@ def assert_new(table: Table) -> None:
 
 @pytest.mark.parametrize("create", CREATIONS.values(), ids=CREATIONS)
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_new_table_is_tracked(
+def test_new_table_is_tracked(
     named_table: Table, conf: SetConf, mode: str, create: Callable[[Table, str], object]
 ) -> None:
     conf(MODE, mode)
@@ -347,7 +345,7 @@ def test_a_new_table_is_tracked(
 
 @pytest.mark.parametrize("create", CREATIONS.values(), ids=CREATIONS)
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_new_table_without_a_name_is_tracked(
+def test_new_table_without_a_name_is_tracked(
     table: Table, conf: SetConf, mode: str, create: Callable[[Table, str], object]
 ) -> None:
     conf(MODE, mode)
@@ -360,7 +358,7 @@ def test_a_new_table_without_a_name_is_tracked(
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_a_table_of_the_builder_is_tracked(named_table: Table, conf: SetConf, mode: str) -> None:
+def test_table_of_the_builder_is_tracked(named_table: Table, conf: SetConf, mode: str) -> None:
     conf(MODE, mode)
     builder = DeltaTable.create(named_table.spark).tableName("named")
 
@@ -420,7 +418,7 @@ def assert_refused(table: Table, statement: str, condition: str | None) -> None:
         assert thrown.getCondition() == condition, statement
 
 
-def test_kernel_writes_no_tracked_table(changed: Table, conf: SetConf) -> None:
+def test_kernel_refuses_to_write_a_tracked_table(changed: Table, conf: SetConf) -> None:
     conf(MODE, "STRICT")
 
     for statement, condition in {**REFUSED, **ALTERED}.items():
@@ -431,9 +429,7 @@ def test_kernel_writes_no_tracked_table(changed: Table, conf: SetConf) -> None:
         assert_refused(changed, statement.format(t=by_path(changed)), "SCHEMA_NOT_FOUND")
 
 
-def test_what_changes_the_catalog_alone_does_nothing_to_the_table(
-    changed: Table, conf: SetConf
-) -> None:
+def test_change_of_the_catalog_alone_commits_nothing(changed: Table, conf: SetConf) -> None:
     conf(MODE, "STRICT")
     with changed.no_commit():
         for statement in UNHEARD:
@@ -456,7 +452,7 @@ def other(changed: Table) -> Iterator[Table]:
 
 
 @pytest.mark.skipif(not LIKE_TAKES_DEFAULT_FORMAT, reason="LIKE takes the format of the table")
-def test_a_table_that_is_made_like_one_of_kernel_is_no_tracked_one(
+def test_table_created_like_an_untracked_table_of_kernel_is_untracked(
     changed: Table, other: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
@@ -471,7 +467,7 @@ def test_a_table_that_is_made_like_one_of_kernel_is_no_tracked_one(
 
 
 @pytest.mark.skipif(LIKE_TAKES_DEFAULT_FORMAT, reason="LIKE takes the session's format")
-def test_a_table_that_is_made_like_one_of_kernel_is_tracked_as_that_is(
+def test_table_created_like_a_tracked_table_of_kernel_is_tracked(
     changed: Table, other: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
@@ -514,7 +510,7 @@ FRAME_WRITES: dict[str, Callable[[DataFrame], object]] = {
 }
 
 
-def test_no_frame_is_written_by_name_under_strict(changed: Table, conf: SetConf) -> None:
+def test_write_by_name_is_refused_under_strict(changed: Table, conf: SetConf) -> None:
     conf(MODE, "STRICT")
     further = changed.spark.sql("SELECT 3 AS id, 'three' AS c")
 
@@ -523,7 +519,7 @@ def test_no_frame_is_written_by_name_under_strict(changed: Table, conf: SetConf)
             write(further)
 
 
-def test_a_sink_by_name_writes_nothing_under_strict(
+def test_sink_by_name_is_refused_under_strict(
     changed: Table, conf: SetConf, tmp_path: Path
 ) -> None:
     changed.spark.sql("SELECT 3 AS id, 'three' AS c").write.parquet(str(tmp_path / "s"))
@@ -536,7 +532,7 @@ def test_a_sink_by_name_writes_nothing_under_strict(
 
 
 @pytest.mark.parametrize("mode", ["AUTO", "NONE"])
-def test_the_same_statements_go_by_the_rules(changed: Table, conf: SetConf, mode: str) -> None:
+def test_same_statements_follow_the_rules(changed: Table, conf: SetConf, mode: str) -> None:
     conf(MODE, mode)
 
     for name in ("named", by_path(changed)):

@@ -193,7 +193,7 @@ def test_no_change_feed_crosses_a_change_of_names(
 
 @pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark has no CHANGES")
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_spark_s_own_changes_are_off(named_table: Table, conf: SetConf, mode: str) -> None:
+def test_change_feed_of_spark_is_disabled(named_table: Table, conf: SetConf, mode: str) -> None:
     create(named_table)
     conf(MODE, mode)
 
@@ -213,7 +213,7 @@ OURS: dict[str, Callable[[SparkSession, Path], object]] = {
 }
 
 
-def test_a_table_of_kernel_is_refused_by_the_name_of_the_setting(
+def test_table_of_kernel_is_refused_by_the_name_of_the_setting(
     renamed: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
@@ -254,7 +254,7 @@ def test_no_call_of_ours_changes_the_catalog_in_place_of_the_table(
                 call(usage)
 
 
-def test_a_survey_names_the_setting_and_an_audit_reads_the_table(
+def test_survey_names_the_setting_and_an_audit_reads_the_table(
     renamed: Table, conf: SetConf
 ) -> None:
     conf(MODE, "STRICT")
@@ -305,7 +305,7 @@ def meanwhile(table: Table, change: Change) -> None:
 
 
 @pytest.mark.parametrize("mode", AUTO_ELSEWHERE)
-def test_what_is_held_by_path_is_refused_after_names_changed(
+def test_stale_plan_by_path_is_refused_after_a_change_of_names(
     named_table: Table, conf: SetConf, mode: str
 ) -> None:
     create(named_table)
@@ -328,7 +328,7 @@ def test_what_is_held_by_path_is_refused_after_names_changed(
 
 
 @pytest.mark.parametrize("mode", ["AUTO", "NONE"])
-def test_what_is_held_by_name_is_refused_after_names_changed(
+def test_stale_plan_by_name_is_refused_after_a_change_of_names(
     named_table: Table, conf: SetConf, mode: str
 ) -> None:
     create(named_table)
@@ -353,7 +353,7 @@ def test_what_is_held_by_name_is_refused_after_names_changed(
 
 @pytest.mark.without("auto-compact")
 @pytest.mark.skipif(not LOOKS_AGAIN, reason="Spark keeps the version that it found")
-def test_kernel_s_tables_are_read_by_the_names_of_now(named_table: Table, conf: SetConf) -> None:
+def test_kernels_tables_are_read_by_their_current_names(named_table: Table, conf: SetConf) -> None:
     create(named_table)
     conf(MODE, "STRICT")
     frames = [
@@ -408,7 +408,7 @@ def replaced_late(table: Table, change: Change) -> Exception | None:
     ],
     ids=["renamed", "swapped", "swapped and left", "dropped and added"],
 )
-def test_a_replacement_by_the_table_s_own_rows_takes_none_for_another(
+def test_replacement_by_the_tables_own_rows_keeps_their_columns(
     named_table: Table, conf: SetConf, mode: str, change: Change, columns: str, left: Rows
 ) -> None:
     create(named_table)

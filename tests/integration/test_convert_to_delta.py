@@ -41,7 +41,7 @@ def parquet(table: Table) -> Table:
 
 
 @pytest.mark.parametrize("tracking", ["defaults", "enabledByDefault", "nobody"])
-def test_delta_converts_nothing_while_new_tables_are_mapped_by_default(
+def test_conversion_is_refused_while_new_tables_are_mapped_by_default(
     parquet: Table, conf: SetConf, tracking: str
 ) -> None:
     conf(f"{DEFAULTS}.columnMapping.mode", "name")
@@ -56,7 +56,7 @@ def test_delta_converts_nothing_while_new_tables_are_mapped_by_default(
     assert not parquet.log.commits
 
 
-def test_an_iceberg_folder_needs_deltas_iceberg(parquet: Table, conf: SetConf) -> None:
+def test_iceberg_folder_is_refused_without_deltas_iceberg(parquet: Table, conf: SetConf) -> None:
     conf(f"{DEFAULTS}.feature.{FEATURE}", "supported")
     (parquet.path / "metadata").mkdir()
     before = set(parquet.path.rglob("*"))
@@ -68,7 +68,7 @@ def test_an_iceberg_folder_needs_deltas_iceberg(parquet: Table, conf: SetConf) -
 
 
 @EVERY_WAY
-def test_a_table_that_is_tracked_by_default_starts_with_the_flag_false(
+def test_table_that_is_tracked_by_default_starts_with_the_flag_false(
     parquet: Table, conf: SetConf, convert_by: Convert
 ) -> None:
     conf(f"{DEFAULTS}.feature.{FEATURE}", "supported")
@@ -88,7 +88,7 @@ def test_a_table_that_is_tracked_by_default_starts_with_the_flag_false(
     assert parquet.rows("a, s.x, b") == [(1, 2, None), (3, 4, 5)]
 
 
-def test_a_column_renamed_after_the_conversion_keeps_the_values_of_its_files(
+def test_column_renamed_after_the_conversion_keeps_the_values_of_its_files(
     parquet: Table,
 ) -> None:
     convert(parquet)
@@ -107,7 +107,7 @@ def test_a_column_renamed_after_the_conversion_keeps_the_values_of_its_files(
     assert parquet.rows("b, s.x, a") == [(1, 2, None), (3, 4, 5)]
 
 
-def test_a_partitioned_folder_is_no_exception(table: Table, conf: SetConf) -> None:
+def test_partitioned_folder_is_converted_and_tracked(table: Table, conf: SetConf) -> None:
     rows = table.spark.sql("SELECT 1 AS a, 2 AS p")
     rows.write.partitionBy("p").parquet(str(table.path))
     conf(f"{DEFAULTS}.feature.{FEATURE}", "supported")
@@ -124,7 +124,7 @@ def test_a_partitioned_folder_is_no_exception(table: Table, conf: SetConf) -> No
     assert table.rows() == [(1, 2), (3, 4)]
 
 
-def test_a_table_of_the_catalog_is_mapped_after_its_conversion(named_table: Table) -> None:
+def test_table_of_the_catalog_is_mapped_after_its_conversion(named_table: Table) -> None:
     named_table.spark.sql(f"CREATE TABLE {named_table.name} (a INT, p INT) USING parquet")
     named_table.insert("(1, 2)")
     named_table.spark.sql(f"CONVERT TO DELTA {named_table.name}")
@@ -144,7 +144,7 @@ def test_a_table_of_the_catalog_is_mapped_after_its_conversion(named_table: Tabl
     assert named_table.rows() == [(1, 2, None), (3, 4, 5)]
 
 
-def test_what_is_delta_already_is_left_alone(table: Table, conf: SetConf) -> None:
+def test_conversion_of_a_delta_table_changes_nothing(table: Table, conf: SetConf) -> None:
     table.create("a INT")
     conf(f"{DEFAULTS}.feature.{FEATURE}", "supported")
 

@@ -11,12 +11,13 @@ from delta.tables import DeltaTable, DeltaTableBuilder
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from tests.integration import routes
+from tests.integration.routes import CREATIONS, Route
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.releases import REPLACED_COLUMNS_ARE_NEW, SQL_GENERATES_COLUMNS
+from tests.support.releases import SQL_GENERATES_COLUMNS
+from tests.support.removal import in_matrix
 from tests.support.table_log import FEATURE, UUID, TableLog, is_uuid_name
 
-NO_MODE = "'delta.columnMapping.mode' = 'none'"
-ID_MODE = "'delta.columnMapping.mode' = 'id'"
 IGNORE_DEFAULTS = "'delta.ignoreProtocolDefaults' = 'true'"
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
@@ -55,6 +56,14 @@ def tracked(builder: DeltaTableBuilder, *columns: str) -> DeltaTableBuilder:
     return builder.property(f"delta.feature.{FEATURE}", "supported")
 
 
+def create(table: Table, route: Route, query: str, mode: str) -> None:
+    """Creates the table in its first commit, with the row of the query in this one or the next."""
+    route.run(table, query, mode)
+    assert table.log.version == 0
+    if not route.has_rows:
+        table.spark.sql(f"INSERT INTO {table.name} {query}")
+
+
 def is_untracked(log: TableLog) -> bool:
     return not log.is_tracked and log.flag is None
 
@@ -78,7 +87,7 @@ def has_uuid_names(log: TableLog) -> bool:
         ),
     ],
 )
-def test_a_refused_table_leaves_nothing(
+def test_refused_table_is_not_created(
     table: Table, columns: str, properties: str, condition: str
 ) -> None:
     with refusal(condition):
@@ -112,9 +121,7 @@ def test_create_of_a_table_that_exists_changes_nothing(named_table: Table) -> No
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
-def test_a_mapped_table_starts_with_the_flag_false_and_logical_names(
-    table: Table, mode: str
-) -> None:
+def test_mapped_table_starts_with_the_flag_false_and_logical_names(table: Table, mode: str) -> None:
     table.create(NESTED, TRACKED, f"'delta.columnMapping.mode' = '{mode}'")
     created = table.log
     table.insert(
@@ -155,22 +162,42 @@ def test_a_mapped_table_starts_with_the_flag_false_and_logical_names(
     ]
 
 
-@pytest.mark.parametrize("properties", [[TRACKED], [TRACKED, NO_MODE]])
-def test_an_unmapped_table_starts_with_the_flag_false_and_no_names(
-    table: Table, properties: list[str]
+@routes.each(CREATIONS)
+@pytest.mark.parametrize("mode", ["name", *in_matrix("id")])
+def test_new_table_has_flag_ids_and_logical_names_in_the_first_commit(
+    table: Table, route: Route, mode: str
 ) -> None:
-    table.create("a INT, s STRUCT<x: INT>", *properties)
-    created = table.log
-    table.insert("(1, struct(2))")
+    create(table, route, "SELECT 1 AS a, named_struct('x y', 2) AS s, array(3) AS r", mode)
+
+    created = table.log.at(0)
+    assert (created.is_tracked, created.flag) == (True, "false")
+    assert created.configuration["delta.columnMapping.mode"] == mode
+    assert created.columns == {"a": (1, "a"), "s": (2, "s"), "s.x y": (3, "x y"), "r": (4, "r")}
+    assert created.max_column_id == 4
+    assert table.log.written_columns() == ["a", "r.element", "s.x y"]
+    if mode == "id":
+        assert table.log.parquet_field_ids() == {"a": 1, "s": 2, "s.x y": 3, "r": 4}
+    assert table.rows("a, s.`x y`, r[0]") == [(1, 2, 3)]
+
+
+@routes.each(CREATIONS)
+def test_new_unmapped_table_has_the_flag_false_and_logical_names_once_it_is_mapped(
+    table: Table, route: Route
+) -> None:
+    create(table, route, "SELECT 1 AS a, named_struct('x', 2) AS s, array(3) AS r", "none")
+    created, files = table.log.at(0), table.log
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
 
     assert (created.is_tracked, created.flag) == (True, "false")
     assert "columnMapping" not in created.writer_features
-    assert set(created.physical_names.values()) == {None}
-    assert set(created.ids.values()) == {None}
-    assert table.rows("a, s.x") == [(1, 2)]
+    assert set(created.columns.values()) == {(None, None)}
+    assert files.written_columns() == ["a", "r.element", "s.x"]
+    assert table.log.flag == "false"
+    assert table.log.columns == {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x"), "r": (4, "r")}
+    assert table.rows("a, s.x, r[0]") == [(1, 2, 3)]
 
 
-def test_a_table_of_the_catalog_is_tracked_as_one_of_a_path_is(named_table: Table) -> None:
+def test_table_of_the_catalog_is_tracked(named_table: Table) -> None:
     named_table.create_tracked("a INT, b STRING")
     named_table.insert("(1, 'x')")
 
@@ -180,14 +207,14 @@ def test_a_table_of_the_catalog_is_tracked_as_one_of_a_path_is(named_table: Tabl
 
 
 @pytest.mark.parametrize("feature", [FEATURE.lower(), FEATURE.upper()])
-def test_the_feature_may_be_asked_for_in_any_letter_case(table: Table, feature: str) -> None:
+def test_feature_name_may_have_any_letter_case(table: Table, feature: str) -> None:
     table.create("a INT", f"'delta.feature.{feature}' = 'supported'", NAME_MODE)
 
     assert (table.log.is_tracked, table.log.flag) == (True, "false")
     assert table.log.physical_names == {"a": "a"}
 
 
-def test_a_partitioned_table_has_logical_names_in_its_partition_values(table: Table) -> None:
+def test_partitioned_table_has_logical_names_in_its_partition_values(table: Table) -> None:
     table.create_tracked("a INT, `part, 1` INT", partitioned_by="`part, 1`")
     table.insert("(1, 2), (3, NULL)")
 
@@ -197,7 +224,7 @@ def test_a_partitioned_table_has_logical_names_in_its_partition_values(table: Ta
     assert table.rows() == [(1, 2), (3, None)]
 
 
-def test_names_of_any_characters_are_physical_names_as_they_are(table: Table) -> None:
+def test_names_with_any_characters_are_physical_names(table: Table) -> None:
     columns = as_columns(ODD_NAMES)
     table.create_tracked(f"{columns}, `s t` STRUCT<{columns.replace('` INT', '`: INT')}>")
     created = table.log
@@ -220,7 +247,7 @@ def test_names_of_any_characters_are_physical_names_as_they_are(table: Table) ->
 
 
 @pytest.mark.without("deletion-vectors")
-def test_the_nested_ids_of_iceberg_compat_v2_start_with_the_physical_names(table: Table) -> None:
+def test_nested_ids_of_iceberg_compat_v2_start_with_the_physical_names(table: Table) -> None:
     table.create_tracked("a INT, `m m` MAP<INT, STRUCT<r: ARRAY<INT>>>")
     table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
     table.alter("ADD COLUMN n ARRAY<ARRAY<INT>>")
@@ -235,7 +262,7 @@ def test_the_nested_ids_of_iceberg_compat_v2_start_with_the_physical_names(table
     assert nested_ids["n"] == {"n.element", "n.element.element"}
 
 
-def test_columns_with_a_meaning_of_their_own_are_tracked_too(table: Table) -> None:
+def test_generated_identity_and_default_columns_are_tracked(table: Table) -> None:
     generated = "g INT GENERATED ALWAYS AS (a + 1), i BIGINT GENERATED ALWAYS AS IDENTITY"
     if not SQL_GENERATES_COLUMNS:  # test_identity_columns.py has them by the builder
         generated = "g INT DEFAULT 2, i BIGINT DEFAULT 1"
@@ -269,20 +296,7 @@ def test_if_not_exists_creates_a_tracked_table_once(spark: SparkSession, table: 
     assert table.log.physical_names == {"a": "a"}
 
 
-@pytest.mark.parametrize(
-    "start", [DeltaTable.create, DeltaTable.createIfNotExists, DeltaTable.createOrReplace]
-)
-def test_the_builder_creates_a_tracked_table(
-    spark: SparkSession, table: Table, start: Callable[[SparkSession], DeltaTableBuilder]
-) -> None:
-    tracked(start(spark).location(str(table.path)), "a", "b c").execute()
-
-    assert (table.log.version, table.log.flag) == (0, "false")
-    assert table.log.is_tracked
-    assert table.log.physical_names == {"a": "a", "b c": "b c"}
-
-
-def test_the_builder_leaves_a_table_that_exists(spark: SparkSession, table: Table) -> None:
+def test_builder_does_not_change_an_existing_table(spark: SparkSession, table: Table) -> None:
     table.create("a INT", NAME_MODE)
 
     with table.no_commit():
@@ -291,52 +305,11 @@ def test_the_builder_leaves_a_table_that_exists(spark: SparkSession, table: Tabl
     assert is_untracked(table.log)
 
 
-@REPLACED_COLUMNS_ARE_NEW
-def test_create_or_replace_with_more_columns_keeps_the_flag_false(
-    spark: SparkSession, named_table: Table
-) -> None:
-    named_table.create_tracked("a INT")
-
-    with named_table.one_commit():
-        tracked(DeltaTable.createOrReplace(spark).tableName("named"), "a", "b").execute()
-
-    assert named_table.log.flag == "false"
-    assert named_table.log.physical_names == {"a": "a", "b": "b"}
-    assert named_table.log.ids == {"a": 1, "b": 2}
-
-
-@REPLACED_COLUMNS_ARE_NEW
-def test_create_or_replace_that_drops_a_column_sets_the_flag_and_gives_uuid_names(
-    spark: SparkSession, named_table: Table
-) -> None:
-    named_table.create_tracked("a INT, b INT")
-
-    with named_table.one_commit():
-        tracked(DeltaTable.createOrReplace(spark).tableName("named"), "a", "c").execute()
-
-    assert named_table.log.flag == "true"
-    assert named_table.log.physical_names["a"] == "a"
-    assert is_uuid_name(named_table.log.physical_names["c"])
-
-
-@REPLACED_COLUMNS_ARE_NEW
-def test_create_or_replace_keeps_a_true_flag(spark: SparkSession, named_table: Table) -> None:
-    named_table.create_tracked("a INT, b INT")
-    named_table.alter("DROP COLUMN b")
-
-    with named_table.one_commit():
-        tracked(DeltaTable.createOrReplace(spark).tableName("named"), "a", "b").execute()
-
-    assert named_table.log.flag == "true"
-    assert is_uuid_name(named_table.log.physical_names["b"])
-    assert named_table.log.ids["b"] == named_table.log.max_column_id == 3
-
-
 # Defaults of the session.
 
 
 @pytest.mark.parametrize(("mode", "names"), [("name", {"a": "a"}), ("none", {"a": None})])
-def test_the_default_for_the_feature_tracks_every_new_table(
+def test_default_for_the_feature_tracks_every_new_table(
     table: Table, conf: SetConf, mode: str, names: dict[str, str | None]
 ) -> None:
     conf(FEATURE_DEFAULT, "supported")
@@ -348,7 +321,7 @@ def test_the_default_for_the_feature_tracks_every_new_table(
     assert table.log.physical_names == names
 
 
-def test_a_table_that_ignores_protocol_defaults_is_not_tracked(table: Table, conf: SetConf) -> None:
+def test_table_that_ignores_protocol_defaults_is_not_tracked(table: Table, conf: SetConf) -> None:
     conf(FEATURE_DEFAULT, "supported")
 
     table.create("a INT", NAME_MODE, IGNORE_DEFAULTS)
@@ -358,7 +331,7 @@ def test_a_table_that_ignores_protocol_defaults_is_not_tracked(table: Table, con
     assert has_uuid_names(table.log)
 
 
-def test_a_table_that_ignores_protocol_defaults_is_tracked_where_it_says_so(
+def test_table_that_ignores_protocol_defaults_is_tracked_when_asked(
     table: Table, conf: SetConf
 ) -> None:
     conf(FEATURE_DEFAULT, "supported")
@@ -370,7 +343,7 @@ def test_a_table_that_ignores_protocol_defaults_is_tracked_where_it_says_so(
 
 
 @pytest.mark.parametrize("default", [(FEATURE_DEFAULT, "supported"), (TRACK_MAPPED, "true")])
-def test_defaults_do_not_track_tables_that_exist(
+def test_defaults_do_not_track_existing_tables(
     table: Table, conf: SetConf, default: tuple[str, str]
 ) -> None:
     table.create("a INT", NAME_MODE)
@@ -408,9 +381,7 @@ def test_enabled_by_default_tracks_new_tables_that_are_mapped_by_default(
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
-def test_enabled_by_default_leaves_tables_without_mapping_alone(
-    table: Table, conf: SetConf
-) -> None:
+def test_enabled_by_default_does_not_track_unmapped_tables(table: Table, conf: SetConf) -> None:
     conf(TRACK_MAPPED, "true")
 
     table.create("a INT")
@@ -422,7 +393,7 @@ def test_enabled_by_default_leaves_tables_without_mapping_alone(
     assert is_untracked(table.log)
 
 
-def test_enabled_by_default_leaves_tables_that_ignore_protocol_defaults_alone(
+def test_enabled_by_default_does_not_track_tables_that_ignore_protocol_defaults(
     table: Table, conf: SetConf
 ) -> None:
     conf(TRACK_MAPPED, "true")
@@ -433,7 +404,7 @@ def test_enabled_by_default_leaves_tables_that_ignore_protocol_defaults_alone(
 
 
 @pytest.mark.parametrize("value", ["yes", "1", "", "true false"])
-def test_enabled_by_default_is_true_or_false(table: Table, conf: SetConf, value: str) -> None:
+def test_enabled_by_default_must_be_true_or_false(table: Table, conf: SetConf, value: str) -> None:
     conf(TRACK_MAPPED, value)
 
     with pytest.raises(AnalysisException) as refused:
@@ -460,7 +431,7 @@ def test_enabled_by_default_is_read_as_spark_reads_a_boolean(
     assert table.log.is_tracked is tracked
 
 
-def test_a_wrong_enabled_by_default_is_no_matter_of_tables_that_are_there(
+def test_invalid_enabled_by_default_does_not_affect_existing_tables(
     table: Table, conf: SetConf
 ) -> None:
     table.create("a INT", NAME_MODE)
@@ -468,17 +439,6 @@ def test_a_wrong_enabled_by_default_is_no_matter_of_tables_that_are_there(
 
     with table.one_commit():
         table.alter("ADD COLUMN b INT")
-
-
-# Untracked.
-
-
-@pytest.mark.parametrize("mode", ["name", "id"])
-def test_an_untracked_table_gets_deltas_names_and_no_flag(table: Table, mode: str) -> None:
-    table.create(NESTED, f"'delta.columnMapping.mode' = '{mode}'")
-
-    assert is_untracked(table.log)
-    assert has_uuid_names(table.log)
 
 
 # CREATE TABLE LIKE.

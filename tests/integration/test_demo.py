@@ -67,13 +67,13 @@ def printed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def test_it_has_its_steps(printed: dict[str, str]) -> None:
+def test_demo_prints_all_steps(printed: dict[str, str]) -> None:
     assert list(printed) == list(SHOWN)
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("number", SHOWN)
-def test_a_step_shows(printed: dict[str, str], number: str) -> None:
+def test_demo_step_prints_its_result(printed: dict[str, str], number: str) -> None:
     rows = (r"\b" + r"\s+".join(row) + r"\b" for row in SHOWN[number])
 
     assert re.search(r"[\s\S]*".join(rows), printed[number]), printed[number]

@@ -27,7 +27,7 @@ def table_properties(table: Table) -> dict[str, str]:
 # Refusals.
 
 
-def test_the_tracking_of_what_is_no_table_is_deltas_error(
+def test_usage_tracking_of_a_missing_table_raises_deltas_error(
     spark: SparkSession, table: Table
 ) -> None:
     with refusal("DELTA_MISSING_DELTA_TABLE"):
@@ -104,7 +104,7 @@ def test_has_dropped_or_renamed_follows_the_table(named_table: Table) -> None:
     [(None, True), ("", True), ("maybe", True), ("FALSE", False), ("True", True)],
 )
 @pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
-def test_a_flag_of_another_writer_is_true_unless_it_says_false(
+def test_flag_of_another_writer_is_true_unless_false(
     table: Table, left: str | None, answer: bool
 ) -> None:
     table.create_tracked("a INT")
@@ -120,7 +120,7 @@ def test_a_flag_of_another_writer_is_true_unless_it_says_false(
 
 
 @pytest.mark.broken_table("flag_without_feature")
-def test_a_stale_flag_of_an_untracked_table_says_nothing(table: Table) -> None:
+def test_stale_flag_of_an_untracked_table_is_ignored(table: Table) -> None:
     table.create("a INT", NAME_MODE)
     metadata = table.log.metadata
     metadata["configuration"][FLAG] = "false"
@@ -132,7 +132,7 @@ def test_a_stale_flag_of_an_untracked_table_says_nothing(table: Table) -> None:
 # Nothing else changes.
 
 
-def test_history_tells_of_no_other_operations(table: Table) -> None:
+def test_history_shows_no_further_operations(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("ADD COLUMN c INT")
     table.alter("RENAME COLUMN a TO d")

@@ -5,46 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.delta_table import TRACKED, Table
 from tests.support.table_log import is_uuid_name
-
-# Refusals.
-
-
-@pytest.mark.parametrize(
-    ("column", "condition"),
-    [
-        ("p", "DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN"),
-        ("s.x", "DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA"),
-        ("nope", "UNRESOLVED_COLUMN.WITH_SUGGESTION"),
-    ],
-)
-def test_a_refused_drop_leaves_the_flag_false(table: Table, column: str, condition: str) -> None:
-    table.create_tracked("a INT, s STRUCT<x: INT>, p INT", partitioned_by="p")
-
-    with table.refusal(condition):
-        table.alter(f"DROP COLUMN {column}")
-
-    assert table.log.flag == "false"
-
-
-def test_an_unmapped_table_refuses_a_drop_and_keeps_the_flag_false(table: Table) -> None:
-    table.create("a INT, b INT", TRACKED)
-
-    with table.refusal("DELTA_UNSUPPORTED_DROP_COLUMN"):
-        table.alter("DROP COLUMN b")
-
-    assert table.log.flag == "false"
-
-
-def test_a_missing_column_that_may_be_missing_leaves_the_flag_false(table: Table) -> None:
-    table.create_tracked("a INT, b INT")
-
-    with table.no_commit():
-        table.alter("DROP COLUMN IF EXISTS c")
-
-    assert table.log.flag == "false"
-
 
 # Drops.
 
@@ -104,7 +66,7 @@ def test_drop_of_a_nested_field_sets_the_flag(table: Table, columns: str, droppe
     assert table.rows() == []
 
 
-def test_the_flag_stays_true_through_further_drops(table: Table) -> None:
+def test_flag_is_true_after_further_drops(table: Table) -> None:
     table.create_tracked("a INT, b INT, c INT")
 
     for column in ("b", "c"):
@@ -115,7 +77,7 @@ def test_the_flag_stays_true_through_further_drops(table: Table) -> None:
     assert table.log.physical_names == {"a": "a"}
 
 
-def test_the_id_of_a_dropped_column_is_not_used_again(table: Table) -> None:
+def test_id_of_a_dropped_column_is_not_used_again(table: Table) -> None:
     table.create_tracked("a INT, b INT")
 
     with table.one_commit():
@@ -139,12 +101,3 @@ def test_drop_of_a_column_that_no_file_has_sets_the_flag(table: Table) -> None:
 
     assert table.log.flag == "true"
     assert table.rows() == [(1,)]
-
-
-def test_an_untracked_table_gets_no_flag(table: Table) -> None:
-    table.create("a INT, b INT", NAME_MODE)
-
-    with table.one_commit():
-        table.alter("DROP COLUMN b")
-
-    assert table.log.flag is None

@@ -34,7 +34,7 @@ WAYS = [by_statement, by_delta_table, by_usage_tracking]
 
 
 @pytest.mark.parametrize("disable", WAYS)
-def test_an_untracked_table_has_no_feature_to_drop(table: Table, disable: Disable) -> None:
+def test_untracked_table_has_no_feature_to_drop(table: Table, disable: Disable) -> None:
     table.create("a INT", NAME_MODE)
 
     with table.refusal("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"):
@@ -53,7 +53,7 @@ def test_usage_tracking_raises_an_error_of_pyspark_with_its_condition(table: Tab
     assert FEATURE in str(refused.value)
 
 
-def test_there_is_no_history_to_truncate(table: Table) -> None:
+def test_truncate_history_is_refused(table: Table) -> None:
     table.create_tracked("a INT")
 
     with table.refusal("DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED"):
@@ -66,7 +66,7 @@ def test_there_is_no_history_to_truncate(table: Table) -> None:
 
 
 @pytest.mark.parametrize("disable", WAYS)
-def test_the_feature_and_the_flag_go_in_one_commit(table: Table, disable: Disable) -> None:
+def test_feature_and_flag_are_removed_in_one_commit(table: Table, disable: Disable) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 2)")
     before = table.log
@@ -86,7 +86,7 @@ def test_the_feature_and_the_flag_go_in_one_commit(table: Table, disable: Disabl
     assert table.rows() == [(1, 2)]
 
 
-def test_a_true_flag_goes_with_the_feature(table: Table) -> None:
+def test_true_flag_is_removed_with_the_feature(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("DROP COLUMN b")
 
@@ -98,7 +98,7 @@ def test_a_true_flag_goes_with_the_feature(table: Table) -> None:
     assert table.log.physical_names == {"a": "a"}
 
 
-def test_afterwards_columns_have_deltas_names(table: Table) -> None:
+def test_new_columns_have_uuid_names_after_the_drop(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 2)")
     by_statement(table)
@@ -113,7 +113,7 @@ def test_afterwards_columns_have_deltas_names(table: Table) -> None:
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
-def test_a_table_without_mapping_is_as_it_was_before_tracking(table: Table) -> None:
+def test_unmapped_table_is_unchanged_after_enable_and_drop(table: Table) -> None:
     table.create("a INT")
     before = table.log
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
@@ -127,7 +127,7 @@ def test_a_table_without_mapping_is_as_it_was_before_tracking(table: Table) -> N
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
-def test_another_writer_can_write_where_only_tracking_kept_it_out(table: Table) -> None:
+def test_other_writer_can_write_after_the_drop(table: Table) -> None:
     table.create("a INT", TRACKED)
     tracked = table.log.protocol
     by_usage_tracking(table)
@@ -139,7 +139,7 @@ def test_another_writer_can_write_where_only_tracking_kept_it_out(table: Table) 
 # Tracking again.
 
 
-def test_a_mapped_table_tracked_again_has_the_flag_true(table: Table) -> None:
+def test_mapped_table_tracked_again_has_the_flag_true(table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     by_statement(table)
@@ -153,7 +153,7 @@ def test_a_mapped_table_tracked_again_has_the_flag_true(table: Table) -> None:
     assert table.rows() == [(1, None)]
 
 
-def test_an_unmapped_table_tracked_again_has_the_flag_false(table: Table) -> None:
+def test_unmapped_table_tracked_again_has_the_flag_false(table: Table) -> None:
     table.create("a INT", TRACKED)
     by_statement(table)
 

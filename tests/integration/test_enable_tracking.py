@@ -39,21 +39,11 @@ def configure_foreign(log: TableLog, **changes: str | None) -> None:
     log.append_foreign({"metaData": {**log.metadata, "configuration": kept}})
 
 
-# Refusals.
-
-
-def test_a_status_other_than_supported_is_refused(table: Table) -> None:
-    table.create("a INT")
-
-    with table.refusal("DELTA_UNSUPPORTED_FEATURE_STATUS"):
-        table.alter(f"SET TBLPROPERTIES ('delta.feature.{FEATURE}' = 'no')")
-
-
 # Tables without column mapping.
 
 
 @pytest.mark.parametrize("enable", WAYS)
-def test_a_plain_table_starts_with_the_flag_false(table: Table, enable: Enable) -> None:
+def test_plain_table_starts_with_the_flag_false(table: Table, enable: Enable) -> None:
     table.create("a INT")
     table.insert("(1)")
 
@@ -93,7 +83,7 @@ def test_tracking_and_mapping_in_one_statement_start_with_the_flag_false(table: 
     assert table.rows() == [(1, (2, None), None)]
 
 
-def test_a_table_without_mapping_can_be_dropped_from_after_mapping_is_on(table: Table) -> None:
+def test_drop_after_mapping_is_enabled_sets_the_flag(table: Table) -> None:
     table.create("a INT, b INT")
     table.insert("(1, 2)")
     table.alter(f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
@@ -111,7 +101,7 @@ def test_a_table_without_mapping_can_be_dropped_from_after_mapping_is_on(table: 
 
 
 @pytest.mark.parametrize("enable", WAYS)
-def test_a_mapped_table_starts_with_the_flag_true(table: Table, enable: Enable) -> None:
+def test_mapped_table_starts_with_the_flag_true(table: Table, enable: Enable) -> None:
     table.create("a INT", NAME_MODE)
     table.insert("(1)")
     before = table.log
@@ -129,7 +119,7 @@ def test_a_mapped_table_starts_with_the_flag_true(table: Table, enable: Enable) 
     assert table.rows() == [(1, None)]
 
 
-def test_a_table_mapped_by_id_starts_with_the_flag_true(table: Table) -> None:
+def test_table_mapped_by_id_starts_with_the_flag_true(table: Table) -> None:
     table.create("a INT", "'delta.columnMapping.mode' = 'id'")
 
     with table.one_commit():
@@ -140,7 +130,7 @@ def test_a_table_mapped_by_id_starts_with_the_flag_true(table: Table) -> None:
     assert is_uuid_name(table.log.physical_names["b"])
 
 
-def test_a_table_mapped_after_its_creation_starts_with_the_flag_true(table: Table) -> None:
+def test_table_mapped_after_its_creation_starts_with_the_flag_true(table: Table) -> None:
     # Its names are its columns' own, and nothing says that none was dropped since.
     table.create("a INT")
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
@@ -171,9 +161,7 @@ def test_enabling_twice_makes_no_commit(named_table: Table, columns: str) -> Non
 
 @pytest.mark.parametrize("enable", [by_property, by_delta_table])
 @pytest.mark.parametrize("flag", ["false", "true"])
-def test_enabling_again_by_deltas_own_means_keeps_the_flag(
-    table: Table, enable: Enable, flag: str
-) -> None:
+def test_enabling_again_keeps_the_flag(table: Table, enable: Enable, flag: str) -> None:
     table.create_tracked("a INT, b INT")
     if flag == "true":
         table.alter("DROP COLUMN b")
@@ -187,7 +175,7 @@ def test_enabling_again_by_deltas_own_means_keeps_the_flag(
 
 
 @pytest.mark.parametrize("enable", WAYS)
-def test_a_stale_flag_of_a_mapped_table_becomes_true(table: Table, enable: Enable) -> None:
+def test_stale_flag_of_a_mapped_table_becomes_true(table: Table, enable: Enable) -> None:
     table.create("a INT", NAME_MODE)
     configure_foreign(table.log, **{FLAG: "false"})
 
@@ -200,7 +188,7 @@ def test_a_stale_flag_of_a_mapped_table_becomes_true(table: Table, enable: Enabl
 
 
 @pytest.mark.parametrize(("stale", "flag"), [("false", "false"), ("true", "true"), ("?", "true")])
-def test_a_stale_flag_of_a_plain_table_counts_unless_it_is_false(
+def test_stale_flag_of_a_plain_table_counts_unless_it_is_false(
     table: Table, stale: str, flag: str
 ) -> None:
     table.create("a INT")
@@ -213,7 +201,7 @@ def test_a_stale_flag_of_a_plain_table_counts_unless_it_is_false(
 
 
 @pytest.mark.broken_table("flag_without_feature")
-def test_a_stale_flag_of_an_untracked_table_becomes_true_and_names_nothing(table: Table) -> None:
+def test_stale_flag_of_an_untracked_table_becomes_true(table: Table) -> None:
     # A RESTORE or CLONE may bring the feature back, and would find it.
     table.create("a INT, b INT", NAME_MODE)
     configure_foreign(table.log, **{FLAG: "false"})
@@ -226,7 +214,7 @@ def test_a_stale_flag_of_an_untracked_table_becomes_true_and_names_nothing(table
     assert is_uuid_name(table.log.physical_names["c"])
 
 
-def test_a_clone_over_a_stale_flag_brings_no_false_with_the_feature(
+def test_clone_of_a_tracked_table_over_a_stale_flag_sets_the_flag(
     table: Table, tmp_path: Path
 ) -> None:
     tracked = Table(table.spark, tmp_path / "tracked").create_tracked("a INT")
@@ -243,7 +231,7 @@ def test_a_clone_over_a_stale_flag_brings_no_false_with_the_feature(
 
 
 @pytest.mark.parametrize("left", [None, "", "maybe", "1"])
-def test_a_flag_that_is_no_boolean_becomes_true_at_the_next_change(
+def test_flag_that_is_no_boolean_becomes_true_at_the_next_change(
     table: Table, left: str | None
 ) -> None:
     table.create_tracked("a INT")
@@ -259,7 +247,7 @@ def test_a_flag_that_is_no_boolean_becomes_true_at_the_next_change(
     assert table.rows() == [(1, None)]
 
 
-def test_a_missing_flag_becomes_true_at_a_change_of_properties(table: Table) -> None:
+def test_missing_flag_becomes_true_at_a_change_of_properties(table: Table) -> None:
     table.create_tracked("a INT")
     configure_foreign(table.log, **{FLAG: None})
 
@@ -270,7 +258,7 @@ def test_a_missing_flag_becomes_true_at_a_change_of_properties(table: Table) -> 
     assert table.log.physical_names == {"a": "a"}
 
 
-def test_a_missing_flag_of_an_unmapped_table_becomes_true(table: Table) -> None:
+def test_missing_flag_of_an_unmapped_table_becomes_true(table: Table) -> None:
     table.create("a INT", TRACKED)
     configure_foreign(table.log, **{FLAG: None})
 
@@ -285,7 +273,7 @@ def test_a_missing_flag_of_an_unmapped_table_becomes_true(table: Table) -> None:
 
 
 @pytest.mark.broken_table("feature_without_flag")
-def test_appends_leave_a_missing_flag_to_the_next_change(table: Table) -> None:
+def test_append_does_not_restore_a_missing_flag(table: Table) -> None:
     table.create_tracked("a INT")
     configure_foreign(table.log, **{FLAG: None})
 
@@ -297,7 +285,7 @@ def test_appends_leave_a_missing_flag_to_the_next_change(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("left", "name_is_uuid"), [("FALSE", False), ("True", True)])
-def test_a_boolean_in_other_letter_case_is_a_boolean(
+def test_boolean_in_other_letter_case_is_a_boolean(
     table: Table, left: str, name_is_uuid: bool
 ) -> None:
     table.create_tracked("a INT")
@@ -312,7 +300,7 @@ def test_a_boolean_in_other_letter_case_is_a_boolean(
 
 @pytest.mark.parametrize(("flag", "name_is_uuid"), [("false", False), ("true", True)])
 @pytest.mark.every_variant
-def test_the_flag_of_a_table_that_another_writer_created_counts(
+def test_flag_of_a_table_that_another_writer_created_counts(
     table: Table, flag: str, name_is_uuid: bool
 ) -> None:
     mapping = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "a"}

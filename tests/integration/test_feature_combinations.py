@@ -31,51 +31,6 @@ def assert_each_commit(
 # Refusals.
 
 
-@pytest.mark.parametrize(
-    ("columns", "constraint", "condition"),
-    [
-        ("a INT, b INT GENERATED ALWAYS AS (a + 1)", None, "DELTA_GENERATED_COLUMNS"),
-        ("a INT, b INT", "ADD CONSTRAINT positive CHECK (a > 0)", "DELTA_CONSTRAINT"),
-    ],
-)
-@pytest.mark.parametrize("change", ["RENAME COLUMN a TO c", "DROP COLUMN a"])
-def test_a_column_that_an_expression_needs_stays(
-    table: Table, columns: str, constraint: str | None, condition: str, change: str
-) -> None:
-    table.create_tracked(columns)
-    if constraint:
-        table.alter(constraint)
-
-    with table.refusal(f"{condition}_DEPENDENT_COLUMN_CHANGE"):
-        table.alter(change)
-
-    assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
-
-
-@pytest.mark.parametrize(
-    ("change", "condition"),
-    [
-        ("DROP COLUMN a", "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN"),
-        (
-            "ADD COLUMN c INT DEFAULT 3",
-            "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED",
-        ),
-    ],
-)
-def test_what_delta_refuses_leaves_the_flag_false(
-    table: Table, change: str, condition: str
-) -> None:
-    table.spark.sql(
-        f"CREATE TABLE {table.name} (a INT, b INT) USING delta CLUSTER BY (a)"
-        f" TBLPROPERTIES ({MAPPED}, {COLUMN_DEFAULTS})"
-    )
-
-    with table.refusal(condition):
-        table.alter(change)
-
-    assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a"), "b": (2, "b")})
-
-
 @pytest.mark.without("deletion-vectors")
 def test_iceberg_compat_v1_refuses_arrays(table: Table) -> None:
     table.create("a INT", MAPPED, "'delta.enableIcebergCompatV1' = 'true'")
@@ -125,7 +80,7 @@ def clone_by_builder(source: Table, target: Table, _: str) -> None:
         (clone_by_builder, "DEEP CLONE", "DELTA_UNSUPPORTED_DEEP_CLONE"),
     ],
 )
-def test_a_deep_clone_leaves_nothing(
+def test_refused_deep_clone_creates_nothing(
     table: Table, clone: Callable[[Table, Table, str], None], kind: str, condition: str
 ) -> None:
     target = Table(table.spark, table.path.with_name("target"))
@@ -142,7 +97,7 @@ def test_a_deep_clone_leaves_nothing(
 # Columns with a meaning of their own.
 
 
-def test_a_generated_column_is_computed_through_an_add_and_a_rename(table: Table) -> None:
+def test_generated_column_is_computed_through_an_add_and_a_rename(table: Table) -> None:
     table.create_tracked("a INT, g INT GENERATED ALWAYS AS (a + 1)")
     table.alter("ADD COLUMN b INT")
     table.alter("RENAME COLUMN b TO c")
@@ -155,7 +110,7 @@ def test_a_generated_column_is_computed_through_an_add_and_a_rename(table: Table
     assert table.rows() == [(1, 2, 5)]
 
 
-def test_a_default_is_the_columns_through_a_rename(table: Table) -> None:
+def test_default_of_a_column_is_kept_through_a_rename(table: Table) -> None:
     table.create("a INT, b INT", MAPPED, COLUMN_DEFAULTS)
     table.alter("ALTER COLUMN b SET DEFAULT 7")
     defaulted = table.log
@@ -168,7 +123,7 @@ def test_a_default_is_the_columns_through_a_rename(table: Table) -> None:
     assert table.rows() == [(1, 7)]
 
 
-def test_a_check_constraint_is_no_change_of_columns(table: Table) -> None:
+def test_check_constraint_keeps_the_flag_false(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("ADD CONSTRAINT positive CHECK (a > 0)")
     constrained = table.log
@@ -182,7 +137,7 @@ def test_a_check_constraint_is_no_change_of_columns(table: Table) -> None:
     assert (table.log.flag, table.rows()) == ("true", [(1, 2)])
 
 
-def test_a_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
+def test_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
     table.create("a INT, s STRUCT<x: SMALLINT>", MAPPED, "'delta.enableTypeWidening' = 'true'")
     table.insert("(1, struct(2))")
     with table.one_commit():
@@ -205,7 +160,7 @@ def test_a_type_that_widens_keeps_name_id_and_flag(table: Table) -> None:
 
 @pytest.mark.matrix
 @PURGES
-def test_the_rewrite_that_drops_type_widening_keeps_names_ids_and_flag(table: Table) -> None:
+def test_rewrite_that_drops_type_widening_keeps_names_ids_and_flag(table: Table) -> None:
     columns = {"a": (1, "a"), "s": (2, "s"), "s.x": (3, "x")}
     table.create("a INT, s STRUCT<x: SMALLINT>", MAPPED, "'delta.enableTypeWidening' = 'true'")
     table.insert("(1, struct(2))")
@@ -310,7 +265,7 @@ def test_row_tracking_that_is_enabled_later_fills_in_ids_without_a_change_of_col
 @pytest.mark.parametrize(
     ("change", "readable"), [("ADD COLUMN c INT", True), ("RENAME COLUMN b TO c", False)]
 )
-def test_the_change_data_feed_reads_across_an_add_and_not_across_a_rename(
+def test_change_data_feed_reads_across_an_add_and_not_across_a_rename(
     table: Table, change: str, readable: bool
 ) -> None:
     table.create("a INT, b INT", MAPPED, "'delta.enableChangeDataFeed' = 'true'")
@@ -338,7 +293,7 @@ def test_the_change_data_feed_reads_across_an_add_and_not_across_a_rename(
     assert table.log.written_columns("cdc") == [*CHANGE_DATA, *names]
 
 
-def test_a_clustering_column_keeps_its_physical_name_through_a_rename(table: Table) -> None:
+def test_clustering_column_keeps_its_physical_name_through_a_rename(table: Table) -> None:
     table.spark.sql(
         f"CREATE TABLE {table.name} (a INT, b INT) USING delta CLUSTER BY (a)"
         f" TBLPROPERTIES ({MAPPED})"
@@ -368,7 +323,7 @@ def test_a_clustering_column_keeps_its_physical_name_through_a_rename(table: Tab
 
 
 @pytest.mark.without("deletion-vectors")
-def test_the_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Table) -> None:
+def test_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Table) -> None:
     table.create("a INT, r ARRAY<INT>, m MAP<INT, INT>", MAPPED, COMPAT_V2)
     created = table.log
     table.alter("RENAME COLUMN r TO q")
@@ -401,7 +356,7 @@ def test_the_nested_ids_of_iceberg_compat_v2_follow_names_old_and_new(table: Tab
     assert table.rows("a, q[0], m[3], r[0]") == [(1, 2, 4, 5)]
 
 
-def test_in_id_mode_files_carry_ids_through_a_rename_and_a_drop(table: Table) -> None:
+def test_files_in_id_mode_keep_ids_through_a_rename_and_a_drop(table: Table) -> None:
     table.create("a INT, b INT", TRACKED, "'delta.columnMapping.mode' = 'id'")
     table.insert("(1, 10)")
     table.alter("RENAME COLUMN a TO c")

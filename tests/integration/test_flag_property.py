@@ -80,7 +80,7 @@ def name(spark: SparkSession) -> Iterator[str]:
         "BEGIN ALTER TABLE {t} SET TBLPROPERTIES ('{flag}' = 'false'); END",
     ],
 )
-def test_a_statement_on_a_table_may_not_name_the_flag(existing: Table, statement: str) -> None:
+def test_statement_on_a_table_may_not_name_the_flag(existing: Table, statement: str) -> None:
     assert_no_commit(
         existing, lambda: existing.spark.sql(statement.format(t=existing.name, flag=FLAG))
     )
@@ -99,13 +99,13 @@ def test_a_statement_on_a_table_may_not_name_the_flag(existing: Table, statement
         "CREATE OR REPLACE TABLE {t} (a INT) USING delta OPTIONS ('{flag}' = 'false')",
     ],
 )
-def test_the_flag_is_known_in_any_letter_case(existing: Table, statement: str, flag: str) -> None:
+def test_flag_is_known_in_any_letter_case(existing: Table, statement: str, flag: str) -> None:
     assert_no_commit(
         existing, lambda: existing.spark.sql(statement.format(t=existing.name, flag=flag))
     )
 
 
-def test_a_statement_with_parameters_may_not_name_the_flag(existing: Table) -> None:
+def test_statement_with_parameters_may_not_name_the_flag(existing: Table) -> None:
     assert_no_commit(
         existing,
         lambda: existing.spark.sql(
@@ -116,7 +116,7 @@ def test_a_statement_with_parameters_may_not_name_the_flag(existing: Table) -> N
 
 
 @pytest.mark.parametrize("change", [f"SET {NAMED}", f"UNSET TBLPROPERTIES IF EXISTS ('{FLAG}')"])
-def test_the_refusal_comes_before_the_table_is_looked_up(spark: SparkSession, change: str) -> None:
+def test_refusal_comes_before_the_table_is_looked_up(spark: SparkSession, change: str) -> None:
     assert_refused(lambda: spark.sql(f"ALTER TABLE no_such_table {change}"))
 
 
@@ -156,7 +156,7 @@ def test_the_refusal_comes_before_the_table_is_looked_up(spark: SparkSession, ch
         "df.writeTo.tableProperty.replace",
     ],
 )
-def test_a_builder_on_a_table_may_not_name_the_flag(
+def test_builder_on_a_table_may_not_name_the_flag(
     existing: Table, builder: Callable[[SparkSession, str], object]
 ) -> None:
     assert_no_commit(existing, lambda: builder(existing.spark, str(existing.path)))
@@ -181,7 +181,7 @@ def test_a_builder_on_a_table_may_not_name_the_flag(
         f"CREATE TABLE {{t}} (a INT) USING delta TBLPROPERTIES ('option.{FLAG}' = 'false')",
     ],
 )
-def test_a_statement_may_not_create_a_table_with_the_flag(
+def test_statement_may_not_create_a_table_with_the_flag(
     spark: SparkSession, table: Table, name: str, statement: str
 ) -> None:
     assert_refused(lambda: spark.sql(statement.format(t=table.name)))
@@ -191,7 +191,7 @@ def test_a_statement_may_not_create_a_table_with_the_flag(
 
 
 @pytest.mark.parametrize("copy", ["SHALLOW CLONE", "LIKE"])
-def test_a_copy_may_not_be_given_the_flag(existing: Table, name: str, copy: str) -> None:
+def test_copy_may_not_be_given_the_flag(existing: Table, name: str, copy: str) -> None:
     assert_refused(
         lambda: existing.spark.sql(f"CREATE TABLE {name} {copy} {existing.name} {NAMED}")
     )
@@ -199,7 +199,7 @@ def test_a_copy_may_not_be_given_the_flag(existing: Table, name: str, copy: str)
 
 
 @pytest.mark.parametrize("replace", [False, True])
-def test_the_clone_builder_may_not_name_the_flag(
+def test_clone_builder_may_not_name_the_flag(
     existing: Table, tmp_path: Path, replace: bool
 ) -> None:
     target = tmp_path / "clone"
@@ -285,7 +285,7 @@ def test_the_clone_builder_may_not_name_the_flag(
         "catalog.createTable",
     ],
 )
-def test_a_builder_may_not_create_a_table_with_the_flag(
+def test_builder_may_not_create_a_table_with_the_flag(
     table: Table, name: str, builder: Callable[[SparkSession, str], object]
 ) -> None:
     assert_refused(lambda: builder(table.spark, str(table.path)))
@@ -304,7 +304,7 @@ def test_a_builder_may_not_create_a_table_with_the_flag(
         f"SET `{SESSION_DEFAULT}` = `false`",
     ],
 )
-def test_a_session_default_may_not_be_set_in_sql(spark: SparkSession, statement: str) -> None:
+def test_session_default_may_not_be_set_in_sql(spark: SparkSession, statement: str) -> None:
     assert_refused(lambda: spark.sql(statement))
     assert spark.conf.get(SESSION_DEFAULT, None) is None
 
@@ -361,7 +361,7 @@ def test_no_stream_creates_a_table_with_a_session_default(
     assert table.log.version == -1
 
 
-def test_tables_that_exist_go_on_under_a_session_default(
+def test_existing_tables_are_not_affected_by_a_session_default(
     table: Table, conf: Callable[[str, str], None]
 ) -> None:
     table.create_tracked("a INT")
@@ -374,9 +374,7 @@ def test_tables_that_exist_go_on_under_a_session_default(
     assert table.log.flag == "false"
 
 
-def test_an_option_that_delta_never_makes_a_property_of_sets_no_flag(
-    table: Table, tmp_path: Path
-) -> None:
+def test_option_of_a_stream_sets_no_flag(table: Table, tmp_path: Path) -> None:
     table.spark.range(1).write.parquet(str(tmp_path / "source"))
     stream = table.spark.readStream.schema("id LONG").parquet(str(tmp_path / "source"))
 
@@ -416,7 +414,7 @@ def test_create_table_like_copies_a_tracked_table(table: Table, name: str, flag:
 
 
 @pytest.mark.parametrize("flag", ["false", "true"])
-def test_a_shallow_clone_of_a_tracked_table_works(table: Table, tmp_path: Path, flag: str) -> None:
+def test_shallow_clone_of_a_tracked_table_works(table: Table, tmp_path: Path, flag: str) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     if flag == "true":
@@ -441,7 +439,7 @@ def test_restore_of_a_tracked_table_works(table: Table) -> None:
     assert table.rows() == [(1, "x")]
 
 
-def test_a_column_may_have_the_name_of_the_flag(table: Table) -> None:
+def test_column_may_have_the_name_of_the_flag(table: Table) -> None:
     table.create_tracked(f"a INT, `{FLAG}` INT")
     table.insert("(1, 2)")
 
@@ -452,7 +450,7 @@ def test_a_column_may_have_the_name_of_the_flag(table: Table) -> None:
     assert table.rows() == [(1, 2, None)]
 
 
-def test_a_value_may_name_the_flag(table: Table) -> None:
+def test_value_may_name_the_flag(table: Table) -> None:
     table.create_tracked()
 
     table.alter(f"SET TBLPROPERTIES ('note' = '{FLAG}', 'delta.columnMapping.mode' = 'name')")
@@ -461,7 +459,7 @@ def test_a_value_may_name_the_flag(table: Table) -> None:
     assert table.log.flag == "false"
 
 
-def test_the_flag_can_be_read(table: Table, spark: SparkSession) -> None:
+def test_flag_can_be_read(table: Table, spark: SparkSession) -> None:
     table.create_tracked()
 
     [shown] = spark.sql(f"SHOW TBLPROPERTIES {table.name} ('{FLAG}')").collect()

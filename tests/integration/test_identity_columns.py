@@ -26,7 +26,7 @@ def high_water_mark(table: Table, column: str) -> int:
 # Refusals.
 
 
-def test_only_an_identity_column_is_synced(table: Table) -> None:
+def test_sync_identity_of_another_column_is_refused(table: Table) -> None:
     table.create_tracked(f"{BY_DEFAULT}, a INT")
 
     with table.refusal("DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN"):
@@ -42,7 +42,7 @@ def test_only_an_identity_column_is_synced(table: Table) -> None:
         ("UPDATE {t} SET j = 7", "DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED"),
     ],
 )
-def test_a_renamed_identity_column_stays_deltas(
+def test_renamed_identity_column_refuses_explicit_values(
     table: Table, statement: str, condition: str
 ) -> None:
     table.create_tracked(f"{ALWAYS}, a INT")
@@ -58,7 +58,7 @@ def test_a_renamed_identity_column_stays_deltas(
 
 
 @pytest.mark.parametrize(("drop", "name"), [(False, "b"), (True, UUID)])
-def test_an_append_may_count_identities_and_add_a_column_in_one_commit(
+def test_append_may_count_identities_and_add_a_column_in_one_commit(
     table: Table, drop: bool, name: str
 ) -> None:
     table.create_tracked(f"{ALWAYS}, a INT, z INT")
@@ -77,7 +77,7 @@ def test_an_append_may_count_identities_and_add_a_column_in_one_commit(
 
 
 @pytest.mark.parametrize("drop", [False, True])
-def test_an_append_may_count_identities_and_add_columns_at_every_level(
+def test_append_may_count_identities_and_add_columns_at_every_level(
     table: Table, drop: bool
 ) -> None:
     table.create_tracked(f"{BY_DEFAULT}, s STRUCT<x: INT, z: INT>")
@@ -125,7 +125,7 @@ def test_each_write_that_counts_keeps_flag_ids_and_names(table: Table) -> None:
     assert table.rows() == [(1, 1, None), (100, 2, None), (2, 3, 4)]
 
 
-def test_a_sync_is_no_change_of_columns(table: Table) -> None:
+def test_sync_identity_keeps_the_flag_false(table: Table) -> None:
     table.create_tracked(f"{BY_DEFAULT}, a INT")
     table.insert("(20, 1)")
     with table.one_commit():
@@ -150,7 +150,7 @@ def test_a_sync_is_no_change_of_columns(table: Table) -> None:
 # A drop or rename.
 
 
-def test_identities_go_on_after_a_rename(table: Table) -> None:
+def test_identity_values_continue_after_a_rename(table: Table) -> None:
     table.create_tracked(f"{ALWAYS}, a INT")
     table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (1)")
     table.alter("RENAME COLUMN i TO j")
@@ -163,7 +163,7 @@ def test_identities_go_on_after_a_rename(table: Table) -> None:
     assert len({j for j, _ in table.rows()}) == 2
 
 
-def test_a_dropped_identity_does_not_come_back_under_its_name(table: Table) -> None:
+def test_dropped_identity_column_is_not_restored_by_a_column_of_its_name(table: Table) -> None:
     table.create_tracked(f"{ALWAYS}, a INT")
     table.spark.sql(f"INSERT INTO {table.name} (a) VALUES (1)")
     with table.one_commit():

@@ -42,7 +42,7 @@ def found(table: Table) -> list[tuple[str, int | None, str | None]]:
     return [(each.check, each.version, each.column) for each in findings(table.path)]
 
 
-def test_an_add_of_an_old_name_is_told_once(table: Table, log: Callable[[], list[str]]) -> None:
+def test_add_of_an_old_name_is_logged_once(table: Table, log: Callable[[], list[str]]) -> None:
     table.create_tracked("id INT, city STRING")
     table.insert("(1, 'Rome')")
     table.alter("RENAME COLUMN city TO town")
@@ -61,7 +61,7 @@ def test_an_add_of_an_old_name_is_told_once(table: Table, log: Callable[[], list
 
 
 @pytest.mark.parametrize("mode", [NAME_MODE, ID_MODE])
-def test_a_swap_is_told_by_each_rename_that_misleads(
+def test_swap_is_logged_for_each_misleading_rename(
     table: Table, log: Callable[[], list[str]], mode: str
 ) -> None:
     table.create("a INT, b INT", "'delta.feature.columnMappingUsageTracking' = 'supported'", mode)
@@ -78,7 +78,7 @@ def test_a_swap_is_told_by_each_rename_that_misleads(
     assert sorted(column or "" for _, _, column in found(table)) == ["a", "b"]
 
 
-def test_a_nested_add_by_a_write_is_told(table: Table, log: Callable[[], list[str]]) -> None:
+def test_nested_add_by_a_write_is_logged(table: Table, log: Callable[[], list[str]]) -> None:
     table.create_tracked("id INT, s STRUCT<x: INT>")
     table.insert("(1, named_struct('x', 1))")
     table.alter("RENAME COLUMN s.x TO y")
@@ -114,7 +114,7 @@ def restore(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("write", "times"), [(merge, 1), (overwrite, 1), (restore, 2)])
-def test_whatever_brings_the_name_is_told_once(
+def test_each_route_of_an_old_name_is_logged_once(
     table: Table, log: Callable[[], list[str]], write: Callable[[Table], None], times: int
 ) -> None:
     table.create_tracked("id INT, city STRING")
@@ -128,7 +128,7 @@ def test_whatever_brings_the_name_is_told_once(
 
 
 @PURGES
-def test_a_dropped_name_that_comes_again_is_a_finding_until_it_is_purged(
+def test_reused_name_of_a_dropped_column_is_a_finding_until_purged(
     table: Table, log: Callable[[], list[str]]
 ) -> None:
     table.create_tracked("id INT, city STRING")
@@ -143,7 +143,7 @@ def test_a_dropped_name_that_comes_again_is_a_finding_until_it_is_purged(
     assert found(table) == []
 
 
-def test_a_table_that_is_not_tracked_is_not_told_of(
+def test_reused_name_of_an_untracked_table_is_not_logged(
     table: Table, log: Callable[[], list[str]]
 ) -> None:
     table.create("city STRING")

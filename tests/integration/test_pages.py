@@ -93,7 +93,7 @@ def printed(spark: SparkSession, block: Block, names: dict[str, Any]) -> str:
     [pytest.param(page, marks=marks(page)) for page in PAGES if any(map(is_run, blocks(page)))],
 )
 @pytest.mark.usefixtures("schema")
-def test_a_page_shows_what_comes_of_it(
+def test_page_shows_the_results_of_its_blocks(
     spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -107,7 +107,7 @@ def test_a_page_shows_what_comes_of_it(
 
 
 @pytest.mark.usefixtures("schema")
-def test_every_statement_within_a_text_is_one(spark: SparkSession) -> None:
+def test_every_statement_quoted_in_a_page_runs(spark: SparkSession) -> None:
     text = "\n".join((CHECKOUT / page).read_text() for page in PAGES)
     statements = [found for found in STATEMENT.findall(text) if ".." not in found]
     spark.sql(f"CREATE TABLE t {TRACKED}")
@@ -118,7 +118,7 @@ def test_every_statement_within_a_text_is_one(spark: SparkSession) -> None:
     assert len(statements) > 10
 
 
-def test_the_install_page_lists_the_jars_that_a_session_fetches_for_delta(
+def test_install_page_lists_the_jars_that_a_session_fetches_for_delta(
     spark: SparkSession,
 ) -> None:
     page = (CHECKOUT / "docs" / "install.md").read_text()

@@ -38,7 +38,7 @@ def run_the_page(spark: SparkSession, name: str) -> None:
 
 
 @pytest.mark.without("auto-compact", "deletion-vectors")
-def test_an_old_table_gets_readable_names_and_keeps_column_mapping(
+def test_old_table_gets_readable_names_and_keeps_column_mapping(
     spark: SparkSession, named_table: Table
 ) -> None:
     table = named_table

@@ -62,7 +62,7 @@ def assert_registered(table: Table) -> None:
         ("c STRING", NAME_MODE, "DELTA_CREATE_TABLE_SCHEME_MISMATCH"),
     ],
 )
-def test_what_differs_is_refused(
+def test_registration_with_other_columns_or_properties_is_refused(
     at_location: Table, columns: str, properties: str, condition: str
 ) -> None:
     with at_location.refusal(condition):
@@ -75,7 +75,7 @@ def test_what_differs_is_refused(
 
 
 @pytest.mark.parametrize("value", ["false", "true"])
-def test_the_flag_may_not_be_named(at_location: Table, value: str) -> None:
+def test_flag_may_not_be_named(at_location: Table, value: str) -> None:
     with at_location.refusal("DELTA_CANNOT_MODIFY_TABLE_PROPERTY"):
         at_location.spark.sql(
             f"CREATE TABLE {NAME} USING delta LOCATION '{at_location.path}'"
@@ -91,7 +91,7 @@ def test_the_flag_may_not_be_named(at_location: Table, value: str) -> None:
 @pytest.mark.parametrize("properties", AS_CREATED)
 @pytest.mark.parametrize("columns", ["", "(a INT, b STRING)"])
 @pytest.mark.parametrize("create", ["CREATE TABLE", "CREATE TABLE IF NOT EXISTS"])
-def test_a_table_is_registered_with_the_properties_it_was_created_with(
+def test_table_is_registered_with_the_properties_it_was_created_with(
     at_location: Table, create: str, columns: str, properties: str
 ) -> None:
     with at_location.no_commit():
@@ -103,7 +103,7 @@ def test_a_table_is_registered_with_the_properties_it_was_created_with(
     assert_registered(at_location)
 
 
-def test_a_table_is_registered_without_properties(at_location: Table) -> None:
+def test_table_is_registered_without_properties(at_location: Table) -> None:
     with at_location.no_commit():
         at_location.spark.sql(f"CREATE TABLE {NAME} USING delta LOCATION '{at_location.path}'")
 
@@ -111,7 +111,7 @@ def test_a_table_is_registered_without_properties(at_location: Table) -> None:
 
 
 @pytest.mark.parametrize("properties", AS_CREATED)
-def test_a_script_may_run_again_by_path(at_location: Table, properties: str) -> None:
+def test_script_may_run_again_by_path(at_location: Table, properties: str) -> None:
     with at_location.no_commit():
         at_location.spark.sql(
             f"CREATE TABLE IF NOT EXISTS {at_location.name} (a INT, b STRING) USING delta"
@@ -121,7 +121,7 @@ def test_a_script_may_run_again_by_path(at_location: Table, properties: str) -> 
     assert at_location.rows() == [(1, "x")]
 
 
-def test_a_script_may_run_again_after_the_table_was_dropped_from_the_catalog(
+def test_script_may_run_again_after_the_table_was_dropped_from_the_catalog(
     at_location: Table,
 ) -> None:
     script = (
@@ -140,7 +140,7 @@ def test_a_script_may_run_again_after_the_table_was_dropped_from_the_catalog(
 
 @pytest.mark.parametrize("feature", [True, False])
 @pytest.mark.parametrize("by_name", [True, False])
-def test_the_builder_finds_the_table(at_location: Table, *, by_name: bool, feature: bool) -> None:
+def test_builder_finds_the_table(at_location: Table, *, by_name: bool, feature: bool) -> None:
     builder = (
         DeltaTable.createIfNotExists(at_location.spark)
         .location(str(at_location.path))
@@ -164,7 +164,7 @@ def test_the_builder_finds_the_table(at_location: Table, *, by_name: bool, featu
 # Untracked tables are compared as ever.
 
 
-def test_an_untracked_table_is_registered_as_ever(table: Table) -> None:
+def test_untracked_table_is_registered_as_ever(table: Table) -> None:
     table.create("a INT", NAME_MODE)
     register = f"CREATE TABLE {NAME} USING delta LOCATION '{table.path}' TBLPROPERTIES"
 

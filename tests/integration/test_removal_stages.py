@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`UsageTracking.remove_column_mapping` and `column_mapping_removal`: out of column mapping."""
+"""Stages of a removal: `UsageTracking.remove_column_mapping` and `column_mapping_removal`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reached(stages: list[RemovalStage]) -> list[bool]:
 
 @contextmanager
 def not_removable(table: Table, reasons: str) -> Iterator[None]:
-    """The body is refused before a commit, with these reasons."""
+    """Expects that the body is refused with these reasons, before a commit."""
     with table.no_commit(), pytest.raises(CannotRemoveColumnMappingError) as refused:
         yield
     assert refused.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
@@ -49,7 +49,7 @@ def not_removable(table: Table, reasons: str) -> Iterator[None]:
 # Refusals.
 
 
-def test_another_exit_is_refused(table: Table) -> None:
+def test_unknown_stage_is_refused(table: Table) -> None:
     table.create_tracked()
 
     with table.no_commit(), pytest.raises(ValueError, match="everyone"):
@@ -84,14 +84,16 @@ def test_names_that_are_illegal_without_mapping_are_refused(table: Table, until:
         ("column_mapping(current_database())", "NON_FOLDABLE_ARGUMENT"),
     ],
 )
-def test_a_table_function_wants_the_name_of_a_delta_table(
+def test_table_functions_need_the_name_of_a_delta_table(
     spark: SparkSession, call: str, condition: str
 ) -> None:
     with refusal(condition):
         spark.sql(f"SELECT * FROM {call}")
 
 
-def test_a_table_function_without_rules_is_refused(table: Table, driver_conf: SetConf) -> None:
+def test_table_functions_are_refused_without_the_rule_process(
+    table: Table, driver_conf: SetConf
+) -> None:
     table.create_tracked()
     driver_conf("spark.sparkext.worker.python", "no-such-python")
 
@@ -99,11 +101,11 @@ def test_a_table_function_without_rules_is_refused(table: Table, driver_conf: Se
         tracking(table).columns().collect()
 
 
-# Say before doing.
+# Dry runs.
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
-def test_a_dry_run_says_free_and_does_nothing(table: Table) -> None:
+def test_dry_run_returns_metadata_only_and_changes_nothing(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
 
@@ -120,7 +122,7 @@ def test_a_dry_run_says_free_and_does_nothing(table: Table) -> None:
 
 
 @pytest.mark.without("auto-compact")
-def test_a_dry_run_says_what_is_copied_at_most_and_why(table: Table) -> None:
+def test_dry_run_returns_upper_bounds_and_reasons_of_a_copy(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, named_struct('x', 2))")
     table.insert("(3, named_struct('x', 4))")
@@ -140,7 +142,7 @@ def test_a_dry_run_says_what_is_copied_at_most_and_why(table: Table) -> None:
 
 
 @pytest.mark.without("auto-compact")
-def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
+def test_exact_dry_run_counts_what_the_removal_does(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, NULL)")
     table.alter("ADD COLUMN d STRUCT<y: INT>")
@@ -148,7 +150,7 @@ def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
     table.alter("ADD COLUMN e INT")
     table.insert("(1, NULL, NULL, 1)")
     table.alter("ADD COLUMN d.z INT")
-    table.alter("DROP COLUMN d.y")  # where a file has nothing else of d, its rows are read
+    table.alter("DROP COLUMN d.y")  # Delta rewrites a file that holds no other field of d
     table.alter("DROP COLUMN e")
 
     with table.no_commit():
@@ -157,7 +159,7 @@ def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
         table.log.live_files,
         table.spark.sql(f"SELECT * FROM column_mapping_removal('{table.name}', true)").collect(),
     )
-    (left, *_) = tracking(table).remove_column_mapping(progress=None)
+    (unmapped, *_) = tracking(table).remove_column_mapping(progress=None)
 
     assert (first.cost, first.exact) == ("COPY", True)
     kept, copied, rewritten = first.kept, first.copied, first.rewritten
@@ -170,13 +172,13 @@ def test_an_exact_dry_run_says_what_leaving_then_does(table: Table) -> None:
         {"numFiles": 1, "sizeInBytes": kept.size_in_bytes},
         True,
     )
-    assert left.reached
+    assert unmapped.reached
     metrics = table.log.at(table.log.version).actions("commitInfo")[0]["operationMetrics"]
-    told = [metrics[f"num{way}Files"] for way in ("Kept", "Copied", "Rewritten")]
-    assert told == ["1", "0", "2"]
+    texts = [metrics[f"num{way}Files"] for way in ("Kept", "Copied", "Rewritten")]
+    assert texts == ["1", "0", "2"]
 
 
-def test_the_job_says_in_the_ui_what_it_does(table: Table) -> None:
+def test_job_of_a_copy_has_a_description(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
@@ -186,16 +188,16 @@ def test_the_job_says_in_the_ui_what_it_does(table: Table) -> None:
     table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
 
     jobs = context._jsc.sc().statusStore().jobsList(None)
-    told = [jobs.apply(place).description() for place in range(jobs.size())]
-    told = [text.get() for text in told if text.isDefined()]
-    [job] = [text for text in told if text.startswith(f"Column mapping of file:{table.path}: ")]
+    texts = [jobs.apply(place).description() for place in range(jobs.size())]
+    texts = [text.get() for text in texts if text.isDefined()]
+    [job] = [text for text in texts if text.startswith(f"Column mapping of file:{table.path}: ")]
     assert "round 1, copies up to 1 files, " in job
     assert context.getLocalProperty("spark.job.description") == "mine"
     context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
 
 
 @pytest.mark.broken_table("file_missing", "file_unreadable")
-def test_files_that_cannot_be_read_are_told_of_before(table: Table) -> None:
+def test_exact_dry_run_is_refused_when_a_file_is_missing(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
@@ -210,7 +212,7 @@ def test_files_that_cannot_be_read_are_told_of_before(table: Table) -> None:
     ("setting", "costs"),
     [(None, ["REWRITE", "COPY"]), ("copy", ["COPY", "COPY"]), ("Rewrite", ["REWRITE", "REWRITE"])],
 )
-def test_an_untracked_table_is_copied_where_that_is_asked_for(
+def test_untracked_table_is_copied_or_rewritten_as_the_setting_says(
     table: Table, conf: SetConf, setting: str | None, costs: list[str]
 ) -> None:
     table.create("a INT", NAME_MODE)
@@ -232,7 +234,9 @@ def test_an_untracked_table_is_copied_where_that_is_asked_for(
     assert table.rows() == [(1,)]
 
 
-def test_a_free_table_is_rewritten_where_that_is_asked_for(table: Table, conf: SetConf) -> None:
+def test_metadata_only_removal_is_a_rewrite_when_the_setting_says(
+    table: Table, conf: SetConf
+) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     conf(REMOVAL, "rewrite")
@@ -243,7 +247,7 @@ def test_a_free_table_is_rewritten_where_that_is_asked_for(table: Table, conf: S
     assert [(why.reason, why.detail) for why in first.reasons] == [("REMOVAL_SETTING", "rewrite")]
 
 
-def test_a_setting_that_says_nothing_is_refused(table: Table, conf: SetConf) -> None:
+def test_unknown_setting_is_refused(table: Table, conf: SetConf) -> None:
     table.create("a INT", NAME_MODE)
     conf(REMOVAL, "move")
 
@@ -251,7 +255,7 @@ def test_a_setting_that_says_nothing_is_refused(table: Table, conf: SetConf) -> 
         table.alter(f"SET TBLPROPERTIES ('{MODE}' = 'none')")
 
 
-def test_sql_says_the_same_of_a_table_by_its_name(named_table: Table) -> None:
+def test_sql_returns_the_same_stages_as_python(named_table: Table) -> None:
     named_table.create_tracked()
     usage = UsageTracking.forName(named_table.spark, "named")
 
@@ -264,7 +268,7 @@ def test_sql_says_the_same_of_a_table_by_its_name(named_table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_the_statements_do_what_they_say(named_table: Table) -> None:
+def test_statements_reach_their_stage(named_table: Table) -> None:
     named_table.create_tracked()
     spark = named_table.spark
 
@@ -282,7 +286,7 @@ def test_the_statements_do_what_they_say(named_table: Table) -> None:
     assert "columnMapping" not in named_table.log.writer_features
 
 
-def test_columns_shows_names_ids_and_versions_at_every_level(table: Table) -> None:
+def test_columns_returns_names_ids_and_versions_at_every_level(table: Table) -> None:
     table.create_tracked("a INT, l ARRAY<STRUCT<x: INT>>")
     table.alter("RENAME COLUMN a TO b")
     table.alter("ADD COLUMN a STRING")
@@ -298,7 +302,7 @@ def test_columns_shows_names_ids_and_versions_at_every_level(table: Table) -> No
     ]
 
 
-def test_a_table_function_is_a_relation_like_any_other(table: Table) -> None:
+def test_table_function_can_be_joined(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     call = f"column_mapping('delta.`{table.path}`')"
 
@@ -307,10 +311,10 @@ def test_a_table_function_is_a_relation_like_any_other(table: Table) -> None:
     assert joined.count() == 2
 
 
-# Exit by stage.
+# Stage by stage.
 
 
-def test_until_none_is_one_commit_of_metadata(table: Table) -> None:
+def test_removal_until_unmapped_is_one_commit_of_metadata(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     files = table.log.live_files
@@ -325,7 +329,7 @@ def test_until_none_is_one_commit_of_metadata(table: Table) -> None:
 
 
 @pytest.mark.without("deletion-vectors")
-def test_until_readers_takes_the_feature_out_of_the_protocol(table: Table) -> None:
+def test_removal_until_readers_drops_the_feature(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
 
@@ -338,7 +342,7 @@ def test_until_readers_takes_the_feature_out_of_the_protocol(table: Table) -> No
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
-def test_until_writers_waits_for_the_retention_period_and_then_arrives(table: Table) -> None:
+def test_removal_until_writers_waits_for_the_retention_period(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     files = table.log.live_files
@@ -362,7 +366,7 @@ def test_until_writers_waits_for_the_retention_period_and_then_arrives(table: Ta
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
-def test_a_table_that_is_out_is_left_as_it_is(table: Table) -> None:
+def test_removal_changes_nothing_on_an_unmapped_table(table: Table) -> None:
     table.create("a INT")
 
     with table.no_commit():
@@ -373,7 +377,7 @@ def test_a_table_that_is_out_is_left_as_it_is(table: Table) -> None:
 
 @pytest.mark.without("row-tracking")
 @pytest.mark.parametrize("until", ["readers", "writers"])
-def test_a_later_exit_that_is_blocked_is_refused_before_the_first_is_begun(
+def test_blocked_later_stage_is_refused_before_the_first_statement(
     table: Table, until: Until
 ) -> None:
     table.create_tracked("a INT")
@@ -392,7 +396,7 @@ def test_a_later_exit_that_is_blocked_is_refused_before_the_first_is_begun(
     assert {"columnMapping", FEATURE} <= table.log.writer_features
 
 
-def test_an_exit_that_others_undo_is_refused(table: Table) -> None:
+def test_stage_is_refused_when_another_writer_undoes_it(table: Table) -> None:
     table.create_tracked("a INT")
 
     def undo(progress: Progress) -> None:
@@ -409,10 +413,10 @@ def test_an_exit_that_others_undo_is_refused(table: Table) -> None:
 @pytest.mark.without("deletion-vectors")
 @pytest.mark.parametrize("change", [None, "RENAME COLUMN a TO b"])
 @pytest.mark.parametrize("rows", [[], ["(1)"]])
-def test_iceberg_compat_is_refused_whatever_is_in_the_table(
+def test_iceberg_compat_blocks_empty_and_filled_tables(
     table: Table, rows: list[str], change: str | None
 ) -> None:
-    """Delta refuses an empty table at once, and one with rows after it wrote all files."""
+    """Delta refuses an empty table at once, and a table with rows after rewriting all files."""
     table.create_tracked("a INT")
     table.alter("SET TBLPROPERTIES ('delta.enableIcebergCompatV2' = 'true')")
     for row in rows:
@@ -431,8 +435,8 @@ def test_iceberg_compat_is_refused_whatever_is_in_the_table(
 
 
 @pytest.mark.broken_table("mapping_keys_remain")
-def test_mapping_keys_that_block_are_left_alone(table: Table) -> None:
-    """Another engine left them; Delta would take them out by a rewrite that nobody was told of."""
+def test_mapping_keys_of_another_engine_block_and_are_kept(table: Table) -> None:
+    """Delta would rewrite all files to remove the keys, without saying so."""
     table.create("a INT")
     table.insert("(1)")
     mapped = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "a"}
@@ -453,8 +457,8 @@ def test_mapping_keys_that_block_are_left_alone(table: Table) -> None:
 
 @pytest.mark.without("deletion-vectors")
 @pytest.mark.broken_table("mapping_keys_remain")
-def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> None:
-    """Delta takes the mode in another letter case off alone, and DROP FEATURE for all data."""
+def test_incomplete_removal_is_refused(table: Table) -> None:
+    """Delta unsets the mode in another letter case without changing files or schema."""
     table.create("a INT", NAME_MODE)
     table.insert("(1)")
     table.alter("UNSET TBLPROPERTIES ('delta.columnmapping.MODE')")
@@ -470,16 +474,16 @@ def test_a_half_removal_is_not_completed_by_a_rewrite_of_nulls(table: Table) -> 
         "MAPPING_METADATA_LEFT",
         "PHYSICAL_NAME_DIFFERS",
     ]
-    # Delta refuses to restore it to a mapped version.
+    # Delta refuses to restore the table to a mapped version.
     table.spark.sql(f"INSERT OVERWRITE {table.name} SELECT * FROM {table.name} VERSION AS OF 1")
     assert table.rows() == [(1,)]
 
 
-# What it did.
+# Results.
 
 
 @pytest.mark.without("auto-compact", "deletion-vectors")
-def test_a_copy_reports_what_it_did_with_the_files(table: Table) -> None:
+def test_copy_reports_its_files(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.insert("(2, 'y')")
@@ -488,6 +492,9 @@ def test_a_copy_reports_what_it_did_with_the_files(table: Table) -> None:
 
     stages = tracking(table).remove_column_mapping(until="readers", progress=None)
 
+    assert reached(stages) == [True, True, False]
+    assert not set(table.log.live_files) & set(sizes)
+    assert table.rows() == [(1, "x"), (2, "y")]
     (removed, dropped) = stages.done
     assert (removed.version_before, removed.version_after) == (version, version + 1)
     assert dropped.version_after == table.log.version
@@ -499,7 +506,7 @@ def test_a_copy_reports_what_it_did_with_the_files(table: Table) -> None:
 
 @pytest.mark.without("auto-compact")
 @pytest.mark.parametrize("rewritten", [False, True])
-def test_a_removal_without_copies_reports_it(
+def test_removal_without_copies_reports_its_files(
     table: Table, conf: SetConf, *, rewritten: bool
 ) -> None:
     table.create_tracked("a INT")
@@ -520,7 +527,7 @@ def test_a_removal_without_copies_reports_it(
 
 
 @pytest.mark.without("auto-compact", "deletion-vectors")
-def test_a_copy_beside_an_append_reports_its_own_commit(table: Table) -> None:
+def test_copy_reports_its_own_commit_beside_an_append(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN b TO c")
@@ -538,7 +545,7 @@ def test_a_copy_beside_an_append_reports_its_own_commit(table: Table) -> None:
 
 @pytest.mark.without("deletion-vectors")
 @pytest.mark.matrix
-def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) -> None:
+def test_removal_until_readers_waits_without_fast_drop(table: Table, conf: SetConf) -> None:
     conf("spark.databricks.delta.tableFeatures.fastDropFeature.enabled", "false")
     table.create_tracked()
     table.insert("(1, 'x')")
@@ -549,21 +556,7 @@ def test_without_fast_drop_the_feature_waits_too(table: Table, conf: SetConf) ->
     assert [why.reason for why in stages[1].reasons] == ["RETENTION_PERIOD"]
 
 
-@pytest.mark.without("deletion-vectors")
-def test_a_renamed_table_leaves_by_a_rewrite(table: Table) -> None:
-    table.create_tracked()
-    table.insert("(1, 'x')")
-    table.alter("RENAME COLUMN a TO c")
-    files = table.log.live_files
-
-    stages = tracking(table).remove_column_mapping(until="readers", progress=None)
-
-    assert reached(stages) == [True, True, False]
-    assert not set(table.log.live_files) & set(files)
-    assert table.rows() == [(1, "x")]
-
-
-def test_a_path_with_backticks_and_quotes(spark: SparkSession, table: Table) -> None:
+def test_path_may_have_backticks_and_quotes(spark: SparkSession, table: Table) -> None:
     odd = Table(spark, table.path / "o`d'd")
     spark.sql(
         f"CREATE TABLE delta.`{str(odd.path).replace('`', '``')}` (a INT) USING delta"
@@ -575,11 +568,11 @@ def test_a_path_with_backticks_and_quotes(spark: SparkSession, table: Table) -> 
     assert reached(stages) == [True, False, False]
 
 
-# The two stages of DROP FEATURE with TRUNCATE HISTORY.
+# DROP FEATURE with TRUNCATE HISTORY, before and after the retention period.
 
 
 @pytest.mark.without("deletion-vectors")
-def test_drop_feature_with_truncate_history_is_free_and_leaves_nothing_behind(
+def test_drop_feature_with_truncate_history_keeps_files_and_drops_all_features(
     table: Table,
 ) -> None:
     table.create_tracked()
@@ -607,7 +600,7 @@ def test_drop_feature_with_truncate_history_is_free_and_leaves_nothing_behind(
 
 
 @pytest.mark.without("deletion-vectors")
-def test_each_statement_is_reported_while_it_runs(table: Table) -> None:
+def test_statements_are_reported_while_they_run(table: Table) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
@@ -627,7 +620,7 @@ def test_each_statement_is_reported_while_it_runs(table: Table) -> None:
 
 @pytest.fixture
 def job_group(spark: SparkSession) -> Iterator[dict[str, str | None]]:
-    """A job group and a tag of the user's; gives the properties of the thread's jobs."""
+    """Sets a job group and a tag of the user, and yields the properties of the thread's jobs."""
     context = spark.sparkContext
     context.addJobTag("my-tag")
     context.setJobGroup("mine", "my job", interruptOnCancel=True)
@@ -639,9 +632,9 @@ def job_group(spark: SparkSession) -> Iterator[dict[str, str | None]]:
 
 
 def wait_for_a_held_stage(context: SparkContext, group: str) -> None:
-    """Until a stage of the group has had a task for half a second, as one that opens a pipe has.
+    """Waits until a stage of the group has had a task for half a second: it opens the pipe.
 
-    Once it were open, the task would find no Parquet in it, perhaps before it is cancelled.
+    The test must not open the pipe, or the task could fail before the cancellation.
     """
     tracker = context.statusTracker()
     seen: list[int] = []
@@ -656,7 +649,7 @@ def wait_for_a_held_stage(context: SparkContext, group: str) -> None:
 
 
 @pytest.mark.parametrize("progress", [None, lambda _: None])
-def test_the_user_cancels_a_rewrite_by_the_job_group(
+def test_rewrite_is_cancelled_by_the_job_group_of_the_user(
     table: Table,
     job_group: dict[str, str | None],
     progress: Callable[[Progress], None] | None,
@@ -671,24 +664,24 @@ def test_the_user_cancels_a_rewrite_by_the_job_group(
     kept = data_file.rename(table.path.parent / data_file.name)
     os.mkfifo(data_file)
 
-    def cancel_once_a_task_waits() -> None:
+    def cancel_when_a_task_waits() -> None:
         wait_for_a_held_stage(context, "mine")
         context.cancelJobGroup("mine")
 
-    canceller = InheritableThread(target=cancel_once_a_task_waits, daemon=True)
+    canceller = InheritableThread(target=cancel_when_a_task_waits, daemon=True)
     canceller.start()
 
     with table.refusal("SPARK_JOB_CANCELLED"):
         tracking(table).remove_column_mapping(progress=progress)
     canceller.join()
-    os.close(os.open(data_file, os.O_RDWR))  # the task, which nobody waits for, goes on
+    os.close(os.open(data_file, os.O_RDWR))  # lets the cancelled task end
 
     assert {key: context.getLocalProperty(key) for key in job_group} == job_group
     kept.replace(data_file)
     assert table.rows() == [(1, "x")]
 
 
-def test_progress_tells_the_round_and_what_it_has_still_to_copy(
+def test_progress_has_the_round_and_the_remaining_files(
     table: Table, job_group: dict[str, str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("spark_ext.api.progress.INTERVAL_SECONDS", 0.05)
@@ -703,7 +696,7 @@ def test_progress_tells_the_round_and_what_it_has_still_to_copy(
     os.mkfifo(table.path / longest)
     seen: list[Progress] = []
 
-    def cancel_once_one_is_left(progress: Progress) -> None:
+    def cancel_when_one_file_remains(progress: Progress) -> None:
         seen.append(progress)
         if (progress.round, progress.num_files) == (1, 1):
             context.cancelJobGroup("mine")
@@ -714,10 +707,10 @@ def test_progress_tells_the_round_and_what_it_has_still_to_copy(
                 if info
             }:
                 time.sleep(0.05)
-            os.close(os.open(table.path / longest, os.O_RDWR))  # lets the task go on, and end
+            os.close(os.open(table.path / longest, os.O_RDWR))  # lets the task end
 
     with table.refusal("SPARK_JOB_CANCELLED"):
-        tracking(table).remove_column_mapping(progress=cancel_once_one_is_left)
+        tracking(table).remove_column_mapping(progress=cancel_when_one_file_remains)
     kept.replace(table.path / longest)
 
     last = next(progress for progress in seen if progress.num_files == 1)
@@ -725,9 +718,7 @@ def test_progress_tells_the_round_and_what_it_has_still_to_copy(
     assert [seen[-1].finished, seen[-1].round] == [True, 0]
 
 
-def test_the_job_group_of_the_user_is_as_before(
-    table: Table, job_group: dict[str, str | None]
-) -> None:
+def test_job_group_of_the_user_is_kept(table: Table, job_group: dict[str, str | None]) -> None:
     table.create_tracked()
     seen: list[dict[str, str | None]] = []
     context = table.spark.sparkContext
@@ -738,12 +729,12 @@ def test_the_job_group_of_the_user_is_as_before(
     tracking(table).remove_column_mapping(progress=look)
 
     assert {key: context.getLocalProperty(key) for key in job_group} == job_group
-    # While the statement runs the thread's jobs have one tag more, and everything else as it was.
+    # While the statement runs, the jobs of the thread have one more tag, and nothing else changes.
     assert seen[0]["spark.job.tags"] != job_group["spark.job.tags"]
     assert {**seen[0], "spark.job.tags": "my-tag"} == job_group
 
 
-def test_by_default_progress_is_a_line_on_standard_error(
+def test_progress_is_printed_to_standard_error_by_default(
     table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table.create_tracked()

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from pyspark.errors import AnalysisException
 
 from tests.support.delta_table import Table
 from tests.support.table_log import is_uuid_name
@@ -61,19 +60,7 @@ def test_rename_of_a_nested_field_sets_the_flag(table: Table, columns: str, rena
     assert table.log.ids[new_path] == before.ids[renamed]
 
 
-def test_a_change_of_letter_case_is_refused_where_letter_case_is_ignored(table: Table) -> None:
-    table.create_tracked("a INT, b STRING")
-
-    with pytest.raises(AnalysisException) as refusal:
-        table.alter("RENAME COLUMN a TO A")
-
-    assert refusal.value.getCondition() == "FIELD_ALREADY_EXISTS"
-    assert (table.log.version, table.log.flag) == (0, "false")
-
-
-def test_a_change_of_letter_case_is_a_rename(
-    table: Table, conf: Callable[[str, str], None]
-) -> None:
+def test_change_of_letter_case_is_a_rename(table: Table, conf: Callable[[str, str], None]) -> None:
     table.create_tracked("a INT, b STRING")
     conf("spark.sql.caseSensitive", "true")
 

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""REPLACE and CREATE OR REPLACE: SQL, with and without AS SELECT, both writers and the builder."""
+"""Replacements of a table: REPLACE, CREATE OR REPLACE, `overwriteSchema`, writers and builders."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from delta.tables import DeltaTable
 
+from tests.integration import routes
+from tests.integration.routes import REPLACEMENTS, Route, replace_as_select
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import NAMES_NO_MISMATCH, REPLACED_COLUMNS_ARE_NEW
+from tests.support.removal import in_matrix
 from tests.support.table_log import UUID
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
@@ -17,83 +19,7 @@ ID_MODE = "'delta.columnMapping.mode' = 'id'"
 DOWNGRADE = "spark.databricks.delta.replace.protocolDowngradeAllowed"
 
 SetConf = Callable[[str, str], None]
-Replace = Callable[[Table, dict[str, object]], None]
-
-
-def select(values: dict[str, object]) -> str:
-    return "SELECT " + ", ".join(f"{value} AS {name}" for name, value in values.items())
-
-
-def replace_as_select(table: Table, values: dict[str, object], properties: str = NAME_MODE) -> None:
-    table.spark.sql(
-        f"REPLACE TABLE {table.name} USING delta TBLPROPERTIES ({properties}) AS {select(values)}"
-    )
-
-
-def replace(table: Table, values: dict[str, object], properties: str = NAME_MODE) -> None:
-    columns = table.spark.sql(select(values)).schema
-    listed = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in columns)
-    table.spark.sql(
-        f"REPLACE TABLE {table.name} ({listed}) USING delta TBLPROPERTIES ({properties})"
-    )
-
-
-def create_or_replace(table: Table, values: dict[str, object]) -> None:
-    columns = table.spark.sql(select(values)).schema
-    listed = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in columns)
-    table.spark.sql(
-        f"CREATE OR REPLACE TABLE {table.name} ({listed}) USING delta TBLPROPERTIES ({NAME_MODE})"
-    )
-
-
-def create_or_replace_as_select(table: Table, values: dict[str, object]) -> None:
-    table.spark.sql(
-        f"CREATE OR REPLACE TABLE {table.name} USING delta TBLPROPERTIES ({NAME_MODE})"
-        f" AS {select(values)}"
-    )
-
-
-def save_as_table(table: Table, values: dict[str, object]) -> None:
-    writer = table.spark.sql(select(values)).write.format("delta").mode("overwrite")
-    writer.option("overwriteSchema", "true").saveAsTable(table.name)
-
-
-def writer_v2_replace(table: Table, values: dict[str, object]) -> None:
-    writer = table.spark.sql(select(values)).writeTo(table.name).using("delta")
-    writer.tableProperty("delta.columnMapping.mode", "name").replace()
-
-
-def writer_v2_create_or_replace(table: Table, values: dict[str, object]) -> None:
-    writer = table.spark.sql(select(values)).writeTo(table.name).using("delta")
-    writer.tableProperty("delta.columnMapping.mode", "name").createOrReplace()
-
-
-def builder(table: Table, values: dict[str, object]) -> None:
-    columns = table.spark.sql(select(values)).schema
-    replacing = DeltaTable.replace(table.spark).tableName(table.name).addColumns(columns)
-    replacing.property("delta.columnMapping.mode", "name").execute()
-
-
-WITH_ROWS = [
-    replace_as_select,
-    create_or_replace_as_select,
-    save_as_table,
-    writer_v2_replace,
-    writer_v2_create_or_replace,
-]
-EVERY_WAY = pytest.mark.parametrize("replace_by", [*WITH_ROWS, replace, create_or_replace, builder])
-
-
-def assert_row_is_under(
-    table: Table, names: list[str], replace_by: Replace, row: tuple[object, ...]
-) -> None:
-    """The row reads back from files with these names; a way that has no rows is given it now."""
-    if replace_by not in WITH_ROWS:
-        assert table.log.actions("add") == []
-        assert table.rows() == []
-        table.insert(str(row))
-    assert table.log.written_columns() == sorted(names)
-    assert table.rows() == [row]
+Columns = dict[str, tuple[int, str]]
 
 
 @pytest.fixture
@@ -102,6 +28,20 @@ def replaced(named_table: Table) -> Table:
     named_table.create_tracked("a INT, b STRING")
     named_table.insert("(1, 'x')")
     return named_table
+
+
+def assert_holds(table: Table, query: str, columns: Columns, route: Route) -> None:
+    """The table has these columns, and the row of the query in files of their physical names."""
+    row = tuple(table.spark.sql(query).first() or ())
+    if not route.has_rows:
+        assert table.log.actions("add") == []
+        assert table.rows() == []
+        table.spark.sql(f"INSERT INTO {table.name} {query}")
+    assert table.log.is_tracked
+    assert table.log.columns == columns
+    assert table.log.max_column_id == max(2, *(id for id, _ in columns.values()))
+    assert table.log.written_columns() == sorted(name for _, name in columns.values())
+    assert table.rows() == [row]
 
 
 # Refusals.
@@ -117,7 +57,7 @@ def replaced(named_table: Table) -> Table:
         ),
     ],
 )
-def test_a_refused_replacement_leaves_the_table(
+def test_refused_replacement_changes_nothing(
     replaced: Table, statement: str, condition: str
 ) -> None:
     with replaced.refusal(condition):
@@ -128,7 +68,7 @@ def test_a_refused_replacement_leaves_the_table(
 
 
 @NAMES_NO_MISMATCH
-def test_save_as_table_that_may_not_overwrite_the_schema_leaves_the_table(replaced: Table) -> None:
+def test_save_as_table_that_may_not_overwrite_the_schema_is_refused(replaced: Table) -> None:
     writer = replaced.spark.sql("SELECT 2 AS a").write.format("delta").mode("overwrite")
     other = replaced.spark.sql("SELECT 2 AS a, 3 AS c").write.format("delta").mode("overwrite")
 
@@ -141,9 +81,9 @@ def test_save_as_table_that_may_not_overwrite_the_schema_leaves_the_table(replac
     assert replaced.rows() == [(2, None)]
 
 
-def test_a_table_that_is_not_there_can_not_be_replaced(named_table: Table) -> None:
+def test_replacement_of_a_table_that_does_not_exist_is_refused(named_table: Table) -> None:
     with refusal("TABLE_OR_VIEW_NOT_FOUND"):
-        replace(named_table, {"a": 1})
+        REPLACEMENTS["REPLACE TABLE"].run(named_table, "SELECT 1 AS a")
 
     assert not named_table.path.exists()
 
@@ -151,101 +91,92 @@ def test_a_table_that_is_not_there_can_not_be_replaced(named_table: Table) -> No
 # Column mapping stays on.
 
 
-@REPLACED_COLUMNS_ARE_NEW
-@EVERY_WAY
-def test_the_same_columns_keep_their_ids_and_names_and_the_flag_false(
-    replaced: Table, replace_by: Replace
-) -> None:
-    with replaced.one_commit():
-        replace_by(replaced, {"b": "'y'", "a": 2})
-
-    assert (replaced.log.is_tracked, replaced.log.flag) == (True, "false")
-    assert replaced.log.columns == {"b": (2, "b"), "a": (1, "a")}
-    assert replaced.log.max_column_id == 2
-    assert_row_is_under(replaced, ["a", "b"], replace_by, ("y", 2))
-
-
-@REPLACED_COLUMNS_ARE_NEW
-@EVERY_WAY
-def test_more_columns_have_logical_names(replaced: Table, replace_by: Replace) -> None:
-    with replaced.one_commit():
-        replace_by(replaced, {"a": 2, "b": "'y'", "c": 3})
-
-    assert (replaced.log.is_tracked, replaced.log.flag) == (True, "false")
-    assert replaced.log.columns == {"a": (1, "a"), "b": (2, "b"), "c": (3, "c")}
-    assert replaced.log.max_column_id == 3
-    assert_row_is_under(replaced, ["a", "b", "c"], replace_by, (2, "y", 3))
-
-
-@REPLACED_COLUMNS_ARE_NEW
-@EVERY_WAY
+@routes.each(REPLACEMENTS)
 @pytest.mark.parametrize(
-    ("values", "columns", "max_column_id"),
+    ("query", "flag", "columns"),
     [
-        pytest.param({"a": 2, "c": 3}, {"a": (1, "a"), "c": (3, UUID)}, 3, id="fewer"),
-        pytest.param(
-            {"a": "2L", "b": "'y'"}, {"a": (3, UUID), "b": (2, "b")}, 3, id="type changed"
+        ("SELECT 2 AS a, 'y' AS b, 3 AS c", "false", {"a": (1, "a"), "b": (2, "b"), "c": (3, "c")}),
+        ("SELECT 2 AS a, 3 AS c", "true", {"a": (1, "a"), "c": (3, UUID)}),
+        *in_matrix(
+            ("SELECT 'y' AS b, 2 AS a", "false", {"b": (2, "b"), "a": (1, "a")}),
+            ("SELECT 2 AS a", "true", {"a": (1, "a")}),
+            ("SELECT 2L AS a, 'y' AS b", "true", {"a": (3, UUID), "b": (2, "b")}),
+            ("SELECT 2 AS A, 'y' AS b", "true", {"A": (1, "a"), "b": (2, "b")}),
+            ("SELECT 2 AS c", "true", {"c": (3, UUID)}),
         ),
-        pytest.param({"A": 2, "b": "'y'"}, {"A": (1, "a"), "b": (2, "b")}, 2, id="case changed"),
     ],
 )
-def test_a_column_that_goes_or_changes_sets_the_flag_in_that_commit(
-    replaced: Table,
-    replace_by: Replace,
-    values: dict[str, object],
-    columns: dict[str, tuple[int, str]],
-    max_column_id: int,
+def test_replacement_keeps_columns_and_sets_the_flag_when_one_goes_or_changes(
+    replaced: Table, route: Route, query: str, flag: str, columns: Columns
 ) -> None:
     with replaced.one_commit():
-        replace_by(replaced, values)
+        route.run(replaced, query)
 
-    assert (replaced.log.is_tracked, replaced.log.flag) == (True, "true")
-    assert replaced.log.columns == columns
-    assert replaced.log.max_column_id == max_column_id
-    [row] = map(tuple, replaced.spark.sql(select(values)).collect())
-    assert_row_is_under(replaced, [name for _, name in columns.values()], replace_by, row)
+    assert replaced.log.flag == flag
+    assert_holds(replaced, query, columns, route)
 
 
-@REPLACED_COLUMNS_ARE_NEW
-def test_nested_fields_are_columns_too(table: Table) -> None:
-    table.create_tracked("s STRUCT<x: INT, y: INT>, r ARRAY<STRUCT<x: INT>>")
-    with table.one_commit():
-        replace_as_select(
-            table, {"s": "named_struct('x', 1, 'y', 2)", "r": "array(named_struct('x', 3))"}
-        )
-    same = table.log
-    with table.one_commit():
-        replace_as_select(table, {"s": "named_struct('x', 4)", "r": "array(named_struct('x', 5))"})
-
-    assert same.flag == "false"
-    assert same.physical_names == {
-        "s": "s",
-        "s.x": "x",
-        "s.y": "y",
-        "r": "r",
-        "r.element.x": "x",
-    }
-    assert table.log.flag == "true"
-    assert table.log.max_column_id > same.max_column_id
-    assert table.rows("s.x, r[0].x") == [(4, 5)]
-
-
-@REPLACED_COLUMNS_ARE_NEW
-@EVERY_WAY
-def test_the_flag_stays_true(replaced: Table, replace_by: Replace) -> None:
+@routes.each(REPLACEMENTS)
+def test_flag_stays_true_when_a_replacement_brings_a_dropped_column_back(
+    replaced: Table, route: Route
+) -> None:
     replaced.alter("DROP COLUMN b")
 
     with replaced.one_commit():
-        replace_by(replaced, {"a": 2, "b": "'y'"})
+        route.run(replaced, "SELECT 2 AS a, 'y' AS b")
 
-    assert (replaced.log.is_tracked, replaced.log.flag) == (True, "true")
-    assert replaced.log.columns == {"a": (1, "a"), "b": (3, UUID)}
-    assert replaced.log.max_column_id == 3
-    assert_row_is_under(replaced, ["a", UUID], replace_by, (2, "y"))
+    assert replaced.log.flag == "true"
+    assert_holds(replaced, "SELECT 2 AS a, 'y' AS b", {"a": (1, "a"), "b": (3, UUID)}, route)
+
+
+@routes.each({name: REPLACEMENTS[name] for name in ("overwriteSchema", "REPLACE TABLE AS SELECT")})
+@pytest.mark.parametrize(
+    ("query", "flag", "names"),
+    [
+        pytest.param(
+            "SELECT named_struct('x', 1, 'y', 2) AS s, array(named_struct('x', 3)) AS r, 4 AS n",
+            "false",
+            {"s": "s", "s.x": "x", "s.y": "y", "r": "r", "r.element.x": "x", "n": "n"},
+            id="one more",
+        ),
+        pytest.param(
+            "SELECT named_struct('x', 1, 'y', 2) AS s, array(named_struct('X', 3)) AS r, 4 AS n",
+            "true",
+            {"s": "s", "s.x": "x", "s.y": "y", "r": UUID, "r.element.X": "x", "n": UUID},
+            id="case changed",
+            marks=pytest.mark.matrix,
+        ),
+    ],
+)
+def test_replacement_of_nested_fields_follows_each_field(
+    table: Table, route: Route, query: str, flag: str, names: dict[str, str]
+) -> None:
+    table.create_tracked("s STRUCT<x: INT, y: INT>, r ARRAY<STRUCT<x: INT>>")
+    with table.one_commit():
+        route.run(table, query)
+
+    assert table.log.flag == flag
+    assert {path: name for path, (_, name) in table.log.columns.items()} == names
+    assert len(set(table.log.ids.values())) == len(names)
+    assert table.log.max_column_id == max(id for id in table.log.ids.values() if id)
+    assert table.rows("s.x, s.y, r[0].x, n") == [(1, 2, 3, 4)]
+
+
+@routes.each({name: REPLACEMENTS[name] for name in ("overwriteSchema", "REPLACE TABLE AS SELECT")})
+def test_replacement_without_a_nested_field_sets_the_flag(table: Table, route: Route) -> None:
+    table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
+    table.insert("(1, struct(2, 3))")
+    with table.one_commit():
+        route.run(table, "SELECT 4 AS a, named_struct('x', 5) AS s")
+
+    assert table.log.flag == "true"
+    assert table.log.columns["a"] == (1, "a")
+    assert table.log.max_column_id >= 4
+    assert table.rows("a, s.x") == [(4, 5)]
 
 
 @REPLACED_COLUMNS_ARE_NEW
-def test_a_partitioning_that_changes_is_no_drop(replaced: Table) -> None:
+def test_replacement_with_another_partitioning_keeps_the_flag_false(replaced: Table) -> None:
     with replaced.one_commit():
         replaced.spark.sql(
             f"REPLACE TABLE {replaced.name} USING delta PARTITIONED BY (b)"
@@ -262,36 +193,36 @@ def test_a_partitioning_that_changes_is_no_drop(replaced: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "values", "flag"),
+    ("properties", "query", "flag"),
     [
-        (NO_MODE, {"a": 2, "b": "'y'", "c": 3}, "false"),
-        ("'delta.appendOnly' = 'false'", {"a": 2, "b": "'y'"}, "false"),
-        (NO_MODE, {"a": 2}, "true"),
-        (NO_MODE, {"A": 2, "b": "'y'"}, "true"),
+        (NO_MODE, "SELECT 2 AS a, 'y' AS b, 3 AS c", "false"),
+        ("'delta.appendOnly' = 'false'", "SELECT 2 AS a, 'y' AS b", "false"),
+        (NO_MODE, "SELECT 2 AS a", "true"),
+        (NO_MODE, "SELECT 2 AS A, 'y' AS b", "true"),
     ],
 )
-def test_a_replacement_without_mapping_stays_tracked(
-    replaced: Table, properties: str, values: dict[str, object], flag: str
+def test_replacement_without_mapping_stays_tracked(
+    replaced: Table, properties: str, query: str, flag: str
 ) -> None:
     with replaced.one_commit():
-        replace_as_select(replaced, values, properties)
+        replace_as_select(replaced, query, properties)
     without = replaced.log
     replaced.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
     replaced.alter("ADD COLUMN d INT")
 
     assert (without.is_tracked, without.flag) == (True, flag)
     assert set(without.columns.values()) == {(None, None)}
-    assert without.written_columns() == sorted(values)
+    assert without.written_columns() == sorted(without.columns)
     assert (replaced.log.is_tracked, replaced.log.flag) == (True, flag)
-    assert replaced.log.physical_names.items() >= {name: name for name in values}.items()
+    assert replaced.log.physical_names.items() >= {name: name for name in without.columns}.items()
     assert replaced.log.columns["d"][1] == {"false": "d", "true": UUID}[flag]
-    [row] = map(tuple, replaced.spark.sql(select(values)).collect())
+    [row] = replaced.spark.sql(query).collect()
     assert replaced.rows() == [(*row, None)]
 
 
-def test_a_replacement_in_the_other_mode_has_new_columns_only(replaced: Table) -> None:
+def test_replacement_in_the_other_mode_has_new_columns_only(replaced: Table) -> None:
     with replaced.one_commit():
-        replace_as_select(replaced, {"a": 2, "b": "'y'"}, ID_MODE)
+        replace_as_select(replaced, "SELECT 2 AS a, 'y' AS b", ID_MODE)
 
     names = [column.physical_name for column in replaced.log.fields.values()]
     assert replaced.log.configuration["delta.columnMapping.mode"] == "id"
@@ -311,12 +242,12 @@ def test_a_replacement_in_the_other_mode_has_new_columns_only(replaced: Table) -
         pytest.param([NAME_MODE], "true", {"a": (1, UUID), "c": (3, UUID)}, id="mapped"),
     ],
 )
-def test_a_replacement_that_asks_for_tracking_starts_it(
-    table: Table, properties: list[str], flag: str, columns: dict[str, tuple[int, str]]
+def test_replacement_that_asks_for_tracking_starts_tracking(
+    table: Table, properties: list[str], flag: str, columns: Columns
 ) -> None:
     table.create("a INT, b STRING", *properties)
     with table.one_commit():
-        replace_as_select(table, {"a": 2, "c": 3}, f"{TRACKED}, {NAME_MODE}")
+        replace_as_select(table, "SELECT 2 AS a, 3 AS c", f"{TRACKED}, {NAME_MODE}")
 
     assert (table.log.is_tracked, table.log.flag) == (True, flag)
     assert table.log.columns == columns
@@ -325,25 +256,15 @@ def test_a_replacement_that_asks_for_tracking_starts_it(
     assert table.rows() == [(2, 3)]
 
 
-@REPLACED_COLUMNS_ARE_NEW
-def test_an_untracked_table_stays_untracked(table: Table) -> None:
-    table.create("a INT, b STRING", NAME_MODE)
-    with table.one_commit():
-        replace_as_select(table, {"a": 2})
-
-    assert (table.log.is_tracked, table.log.flag) == (False, None)
-    assert table.log.columns == {"a": (1, UUID)}
-
-
 @pytest.mark.parametrize("mode", [NAME_MODE, NO_MODE])
-def test_a_protocol_that_may_go_down_keeps_the_feature(
+def test_replacement_keeps_the_feature_when_the_protocol_may_go_down(
     replaced: Table, conf: SetConf, mode: str
 ) -> None:
     replaced.alter("SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
     conf(DOWNGRADE, "true")
 
     with replaced.one_commit():
-        replace_as_select(replaced, {"a": 2}, mode)
+        replace_as_select(replaced, "SELECT 2 AS a", mode)
 
     assert "changeDataFeed" not in replaced.log.writer_features
     assert (replaced.log.is_tracked, replaced.log.flag) == (True, "true")

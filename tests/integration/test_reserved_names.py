@@ -18,7 +18,7 @@ OFF = "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 # Refusals.
 
 
-def test_column_mapping_is_not_switched_off_under_such_a_name(table: Table) -> None:
+def test_removal_is_refused_for_a_reserved_name(table: Table) -> None:
     table.create_tracked(f"a INT, {ROW_INDEX} BIGINT")
     table.insert("(1, 100)")
 
@@ -37,7 +37,7 @@ def test_column_mapping_is_not_switched_off_under_such_a_name(table: Table) -> N
     assert table.rows() == [(1, 100)]
 
 
-def test_nor_where_files_have_such_a_name_under_another(table: Table) -> None:
+def test_removal_is_refused_when_files_have_a_reserved_name(table: Table) -> None:
     """Delta's rewrite would read the row index and write it."""
     table.create(f"a INT, {ROW_INDEX} BIGINT", TRACKED)
     table.insert("(1, 100)")
@@ -54,7 +54,7 @@ def test_nor_where_files_have_such_a_name_under_another(table: Table) -> None:
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
 @pytest.mark.parametrize("name", [ROW_INDEX, ROW_INDEX.upper(), "__is_cdc", "_change_type"])
-def test_a_column_of_such_a_name_keeps_its_values(table: Table, name: str) -> None:
+def test_column_with_a_reserved_name_keeps_its_values(table: Table, name: str) -> None:
     table.create_tracked("a INT")
     table.alter(f"ADD COLUMN {name} BIGINT")
     table.insert("(1, 100), (2, 200)")
@@ -71,7 +71,7 @@ def test_a_column_of_such_a_name_keeps_its_values(table: Table, name: str) -> No
     assert table.log.written_columns() == ["a", UUID]
 
 
-def test_inside_a_struct_such_a_name_is_any_other(table: Table) -> None:
+def test_reserved_name_is_accepted_in_a_struct(table: Table) -> None:
     table.create_tracked(f"a INT, s STRUCT<{ROW_INDEX}: BIGINT>")
     table.insert("(1, struct(100)), (2, struct(200))")
 
@@ -81,7 +81,7 @@ def test_inside_a_struct_such_a_name_is_any_other(table: Table) -> None:
     assert table.rows() == [(1, (100,)), (2, (200,))]
 
 
-def test_after_a_rename_the_table_can_leave(table: Table) -> None:
+def test_removal_succeeds_after_a_rename_of_the_reserved_name(table: Table) -> None:
     table.create_tracked(f"a INT, {ROW_INDEX} BIGINT")
     table.insert("(1, 100)")
     table.alter(f"RENAME COLUMN {ROW_INDEX} TO b")

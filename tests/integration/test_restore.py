@@ -35,7 +35,7 @@ EVERY_WAY = pytest.mark.parametrize("restore_by", [restore, restore_by_builder])
 # Refusals.
 
 
-def test_a_version_that_is_not_there_is_refused(table: Table) -> None:
+def test_restore_of_a_missing_version_is_refused(table: Table) -> None:
     table.create_tracked("a INT")
 
     with table.refusal("DELTA_CANNOT_RESTORE_TABLE_VERSION"):
@@ -44,7 +44,9 @@ def test_a_version_that_is_not_there_is_refused(table: Table) -> None:
     assert (table.log.flag, table.log.columns) == ("false", {"a": (1, "a")})
 
 
-def test_without_rules_the_table_stays_as_it_was(table: Table, driver_conf: SetConf) -> None:
+def test_restore_is_refused_when_the_rules_are_unavailable(
+    table: Table, driver_conf: SetConf
+) -> None:
     table.create_tracked("a INT")
     table.alter("ADD COLUMN b INT")
     driver_conf("spark.sparkext.worker.python", "/nowhere/python")
@@ -59,7 +61,7 @@ def test_without_rules_the_table_stays_as_it_was(table: Table, driver_conf: SetC
 
 
 @EVERY_WAY
-def test_rows_come_back_and_the_flag_stays_false(table: Table, restore_by: Restore) -> None:
+def test_restore_restores_rows_and_keeps_the_flag_false(table: Table, restore_by: Restore) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     table.insert("(2)")
@@ -72,7 +74,7 @@ def test_rows_come_back_and_the_flag_stays_false(table: Table, restore_by: Resto
 
 
 @pytest.mark.matrix
-def test_to_a_time_before_an_add_is_a_drop(table: Table) -> None:
+def test_restore_to_a_timestamp_before_an_add_sets_the_flag(table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     table.alter("ADD COLUMN b INT")
@@ -94,7 +96,7 @@ def test_to_a_time_before_an_add_is_a_drop(table: Table) -> None:
 
 
 @EVERY_WAY
-def test_to_before_an_add_is_a_drop(table: Table, restore_by: Restore) -> None:
+def test_restore_to_before_an_add_sets_the_flag(table: Table, restore_by: Restore) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     table.alter("ADD COLUMN b INT")
@@ -114,7 +116,7 @@ def test_to_before_an_add_is_a_drop(table: Table, restore_by: Restore) -> None:
 
 
 @pytest.mark.matrix
-def test_to_before_a_rename_that_was_taken_back_keeps_the_flag_true(table: Table) -> None:
+def test_restore_to_before_a_rename_and_its_reversal_keeps_the_flag_true(table: Table) -> None:
     # Nothing differs but the flag: what keeps it can only be that it was true.
     table.create_tracked("a INT, b INT")
     table.alter("RENAME COLUMN b TO c")
@@ -133,7 +135,7 @@ def test_to_before_a_rename_that_was_taken_back_keeps_the_flag_true(table: Table
         ("DROP COLUMN b", {"a": (1, "a"), "b": (2, "b")}),
     ],
 )
-def test_to_before_a_rename_or_drop_keeps_the_flag_true(
+def test_restore_to_before_a_rename_or_drop_keeps_the_flag_true(
     table: Table, change: str, columns: dict[str, tuple[int, str]]
 ) -> None:
     table.create_tracked("a INT, b INT")
@@ -154,7 +156,7 @@ def test_to_before_a_rename_or_drop_keeps_the_flag_true(
 
 
 @pytest.mark.matrix
-def test_in_id_mode_to_before_an_add_is_a_drop(table: Table) -> None:
+def test_restore_to_before_an_add_in_id_mode_sets_the_flag(table: Table) -> None:
     table.create("a INT", TRACKED, ID_MODE)
     table.insert("(1)")
     table.alter("ADD COLUMN b INT")
@@ -174,7 +176,7 @@ def test_in_id_mode_to_before_an_add_is_a_drop(table: Table) -> None:
     assert table.rows() == [(1, None), (3, 30)]
 
 
-def test_forward_again_every_column_has_its_id_and_name_back(table: Table) -> None:
+def test_restore_to_a_later_version_restores_ids_and_names(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT>")
     table.insert("(1, struct(2))")
     table.alter("ADD COLUMN s.y INT")
@@ -194,7 +196,7 @@ def test_forward_again_every_column_has_its_id_and_name_back(table: Table) -> No
 
 
 @pytest.mark.matrix
-def test_to_before_a_replacement_the_columns_are_those_of_then(table: Table) -> None:
+def test_restore_to_before_a_replacement_restores_its_columns(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     table.spark.sql(
@@ -212,7 +214,7 @@ def test_to_before_a_replacement_the_columns_are_those_of_then(table: Table) -> 
 # Before tracking, before mapping.
 
 
-def test_to_before_tracking_of_a_mapped_table_it_stays_tracked(table: Table) -> None:
+def test_restore_to_before_tracking_of_a_mapped_table_keeps_tracking(table: Table) -> None:
     table.create("a INT", NAME_MODE)
     table.insert("(1)")
     created = table.log
@@ -228,7 +230,7 @@ def test_to_before_tracking_of_a_mapped_table_it_stays_tracked(table: Table) -> 
     assert table.rows() == [(1, None)]
 
 
-def test_a_protocol_that_may_go_down_loses_the_feature_and_never_gets_false_again(
+def test_flag_is_true_after_a_protocol_downgrade_lost_the_feature(
     table: Table, conf: SetConf
 ) -> None:
     # Delta puts the older protocol in place after the rules have run.
@@ -245,7 +247,7 @@ def test_a_protocol_that_may_go_down_loses_the_feature_and_never_gets_false_agai
 
 @pytest.mark.parametrize("mode", [[], [NAME_MODE]], ids=["plain since", "mapped since"])
 @pytest.mark.matrix
-def test_to_before_tracking_of_a_plain_table_of_the_same_columns_the_flag_stays_false(
+def test_restore_to_before_tracking_of_an_unmapped_table_keeps_the_flag_false(
     table: Table, mode: list[str]
 ) -> None:
     table.create("a INT")
@@ -268,7 +270,7 @@ def test_to_before_tracking_of_a_plain_table_of_the_same_columns_the_flag_stays_
 
 
 @pytest.mark.parametrize("change", ["ADD COLUMN b INT", "RENAME COLUMN a TO b"])
-def test_to_before_tracking_of_a_plain_table_a_change_of_its_columns_counts(
+def test_restore_to_before_tracking_and_a_change_of_columns_sets_the_flag(
     table: Table, change: str
 ) -> None:
     table.create("a INT")
@@ -291,7 +293,7 @@ def test_to_before_tracking_of_a_plain_table_a_change_of_its_columns_counts(
 
 
 @pytest.mark.matrix
-def test_to_before_mapping_and_forward_again(table: Table) -> None:
+def test_restore_to_before_mapping_and_to_a_later_version_keeps_the_flag(table: Table) -> None:
     table.create("a INT, b INT", TRACKED)
     table.insert("(1, 10)")
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
@@ -323,7 +325,7 @@ def test_to_before_mapping_and_forward_again(table: Table) -> None:
     assert table.rows() == [(1, None), (2, None), (4, 40)]
 
 
-def test_a_mapping_that_was_switched_off_comes_back_with_its_flag(table: Table) -> None:
+def test_restore_of_a_removed_mapping_restores_its_flag(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     table.alter("SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')")
@@ -336,13 +338,3 @@ def test_a_mapping_that_was_switched_off_comes_back_with_its_flag(table: Table) 
     assert restored.columns == {"a": (1, "a"), "b": (2, "b")}
     assert (table.log.flag, table.log.columns["c"]) == ("false", (3, "c"))
     assert table.rows() == [(1, 10, None)]
-
-
-def test_an_untracked_table_gets_no_flag(table: Table) -> None:
-    table.create("a INT", NAME_MODE)
-    table.alter("ADD COLUMN b INT")
-    with table.one_commit():
-        restore(table, 0)
-
-    assert (table.log.is_tracked, table.log.flag) == (False, None)
-    assert table.log.columns == {"a": (1, UUID)}

@@ -67,7 +67,7 @@ def stranger(tmp_path: Path) -> Iterator[Path]:
     ids=["conf", "SET", "new session", "unset", "RESET"],
 )
 @pytest.mark.parametrize("key", [PYTHON, TIMEOUT])
-def test_a_session_may_not_say_how_the_process_is_run(
+def test_session_may_not_configure_the_rule_process(
     tracked: Table, stranger: Path, change: Callable[[SparkSession, str, str], object], key: str
 ) -> None:
     with refused_with(STATIC_SETTING):
@@ -76,7 +76,7 @@ def test_a_session_may_not_say_how_the_process_is_run(
     add_column(tracked)
 
 
-def test_what_reaches_a_session_all_the_same_is_not_run(tracked: Table, stranger: Path) -> None:
+def test_interpreter_set_in_a_session_is_ignored(tracked: Table, stranger: Path) -> None:
     """A builder for a session that runs only warns; the JVM's own session state asks nobody."""
     add_column(tracked)
     workers = rule_workers(jvm_pid(tracked.spark))
@@ -111,7 +111,7 @@ def test_one_worker_serves_many_statements_and_two_threads(tracked: Table, table
     assert rule_workers(jvm_pid(table.spark)) == workers
 
 
-def test_a_call_that_fails_takes_no_other_call_with_it(
+def test_failed_call_does_not_fail_other_calls(
     tracked: Table, table: Table, rules: Callable[..., str], tmp_path: Path
 ) -> None:
     table.create_tracked("a INT")
@@ -174,14 +174,14 @@ def test_start_end_and_replacement_are_logged_with_process_and_interpreter(
     assert logged("WARN", third_python, fourth) == 1
 
 
-def test_the_worker_listens_on_the_loopback_interface_only(tracked: Table) -> None:
+def test_worker_listens_on_the_loopback_interface_only(tracked: Table) -> None:
     add_column(tracked)
     (worker,) = rule_workers(jvm_pid(tracked.spark))
 
     assert listening_addresses(worker) == {"0100007F"}
 
 
-def test_the_token_is_on_standard_input_only(
+def test_token_is_on_standard_input_only(
     tracked: Table, tmp_path: Path, rules: Callable[..., str]
 ) -> None:
     seen = tmp_path / "token"
@@ -217,7 +217,7 @@ def evolve_under(home: Path, jars: list[str], options: str) -> str:
     "preferred", [pytest.param("IPv4Stack", marks=pytest.mark.matrix), "IPv6Addresses"]
 )
 @pytest.mark.matrix
-def test_the_two_sides_meet_whatever_loopback_address_the_jvm_prefers(
+def test_worker_is_reached_with_any_preferred_loopback_address(
     spark: SparkSession, tmp_path: Path, preferred: str
 ) -> None:
     jars = [*resolved_jars(spark), our_jar()]
@@ -240,13 +240,13 @@ def worker_outlives_its_jvm(home: Path, jars: list[str]) -> bool:
     return is_rule_worker(worker)
 
 
-def test_the_worker_ends_with_the_jvm_however_it_ends(spark: SparkSession, tmp_path: Path) -> None:
+def test_worker_ends_when_the_jvm_ends(spark: SparkSession, tmp_path: Path) -> None:
     jars = [*resolved_jars(spark), our_jar()]
 
     assert not in_new_process(worker_outlives_its_jvm, tmp_path, jars)
 
 
-def test_a_stream_that_is_stopped_in_a_call_has_not_failed(
+def test_stream_stopped_in_a_call_does_not_fail(
     tmp_path: Path, table: Table, driver_conf: SetConf, rules: Callable[..., str]
 ) -> None:
     table.create_tracked("a INT")

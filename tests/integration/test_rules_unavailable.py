@@ -71,7 +71,9 @@ def assert_malformed(error: AnalysisException) -> None:
 # The process does not start.
 
 
-def test_a_missing_python_is_named(tracked: Table, tmp_path: Path, driver_conf: SetConf) -> None:
+def test_missing_python_is_named_in_the_error(
+    tracked: Table, tmp_path: Path, driver_conf: SetConf
+) -> None:
     missing = tmp_path / "no-such-python"
     driver_conf(PYTHON, str(missing))
 
@@ -80,7 +82,7 @@ def test_a_missing_python_is_named(tracked: Table, tmp_path: Path, driver_conf: 
     )
 
 
-def test_a_file_that_is_no_program_is_named(
+def test_file_that_is_no_program_is_named_in_the_error(
     tracked: Table, tmp_path: Path, driver_conf: SetConf
 ) -> None:
     (tmp_path / "python").write_text("not executable")
@@ -93,7 +95,7 @@ def test_a_file_that_is_no_program_is_named(
     )
 
 
-def test_an_interpreter_that_ends_tells_its_exit_code_and_last_words(
+def test_error_has_exit_code_and_stderr_of_an_interpreter_that_ends(
     tracked: Table, driver_conf: SetConf, interpreter: Callable[[str], str]
 ) -> None:
     command = interpreter("echo first >&2; echo 'no module named spark_ext' >&2; exit 3")
@@ -106,7 +108,7 @@ def test_an_interpreter_that_ends_tells_its_exit_code_and_last_words(
     )
 
 
-def test_of_a_long_stderr_the_end_is_told(
+def test_error_has_the_end_of_a_long_stderr(
     tracked: Table, driver_conf: SetConf, interpreter: Callable[[str], str]
 ) -> None:
     interpreter("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo line $i; done >&2; exit 1")
@@ -122,7 +124,7 @@ def test_of_a_long_stderr_the_end_is_told(
     ["exec {hang}", "{hang}", "exec {hang} >&-", "trap '' TERM; {hang}; {hang}"],
     ids=["program", "script", "closes-stdout", "ignores-terminate"],
 )
-def test_an_interpreter_that_hangs_at_its_start_is_ended(
+def test_interpreter_that_hangs_at_its_start_is_ended(
     tracked: Table,
     driver_conf: SetConf,
     interpreter: Callable[[str], str],
@@ -140,7 +142,7 @@ def test_an_interpreter_that_hangs_at_its_start_is_ended(
 
 
 @pytest.mark.parametrize("timeout", ["soon", "", "30 parsecs", "1.5s", "0s", "-1s", "999us"])
-def test_a_time_limit_that_is_no_time_is_refused(
+def test_time_limit_that_is_no_duration_is_refused(
     tracked: Table, driver_conf: SetConf, timeout: str
 ) -> None:
     driver_conf(TIMEOUT, timeout)
@@ -171,7 +173,7 @@ def test_nonsense_in_place_of_the_port_is_refused(
     assert_unavailable(error, command, exit_code="none")
 
 
-def test_a_port_on_which_nobody_answers_is_given_up(
+def test_port_without_answer_times_out(
     tracked: Table, driver_conf: SetConf, interpreter: Callable[[str], str]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -184,7 +186,7 @@ def test_a_port_on_which_nobody_answers_is_given_up(
 # The process fails in a call.
 
 
-def test_a_worker_that_dies_in_a_call_tells_its_exit_code_and_last_words(
+def test_error_has_exit_code_and_stderr_of_a_worker_that_dies_in_a_call(
     tracked: Table, driver_conf: SetConf, rules: Callable[..., str]
 ) -> None:
     command = rules("print('last words', file=sys.stderr, flush=True); os._exit(7)")
@@ -194,7 +196,7 @@ def test_a_worker_that_dies_in_a_call_tells_its_exit_code_and_last_words(
     )
 
 
-def test_a_worker_that_is_killed_in_a_call_tells_the_signal(
+def test_error_has_the_signal_of_a_worker_killed_in_a_call(
     tracked: Table, driver_conf: SetConf, rules: Callable[..., str]
 ) -> None:
     command = rules("os.kill(os.getpid(), 9)")
@@ -204,7 +206,7 @@ def test_a_worker_that_is_killed_in_a_call_tells_the_signal(
     )
 
 
-def test_a_worker_that_hangs_in_a_call_is_ended(
+def test_worker_that_hangs_in_a_call_is_ended(
     tracked: Table, driver_conf: SetConf, rules: Callable[..., str], tmp_path: Path
 ) -> None:
     command = rules("print('hanging', file=sys.stderr, flush=True); threading.Event().wait()")
@@ -217,7 +219,7 @@ def test_a_worker_that_hangs_in_a_call_is_ended(
     assert not processes_that_name(str(tmp_path))
 
 
-def test_a_worker_that_fails_outside_the_rules_is_replaced(
+def test_worker_that_fails_outside_the_rules_is_replaced(
     tracked: Table, driver_conf: SetConf, rules: Callable[..., str]
 ) -> None:
     command = rules("raise RuntimeError('out of order')")
@@ -231,7 +233,7 @@ def test_a_worker_that_fails_outside_the_rules_is_replaced(
 
 
 @pytest.mark.parametrize("fault", ["threading.Event().wait()", "raise RuntimeError('once')"])
-def test_a_worker_that_failed_is_asked_no_second_time(
+def test_failed_worker_is_not_called_again(
     tracked: Table, driver_conf: SetConf, rules: Callable[..., str], tmp_path: Path, fault: str
 ) -> None:
     """The interpreter stays the same; the fault comes once."""
@@ -254,7 +256,7 @@ def test_a_worker_that_failed_is_asked_no_second_time(
     assert worker != int(failed.read_text())
 
 
-def test_a_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> None:
+def test_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> None:
     add_column(tracked)
     (idle,) = rule_workers(jvm_pid(tracked.spark))
     kill(idle)
@@ -291,7 +293,7 @@ def test_a_worker_that_died_between_two_calls_is_replaced(tracked: Table) -> Non
         '{"error": "refused"}',
     ],
 )
-def test_a_text_that_is_no_answer_is_refused(
+def test_text_that_is_no_answer_is_refused(
     tracked: Table, rules: Callable[..., str], answer: str
 ) -> None:
     rules(f"return {answer!r}")
@@ -303,7 +305,7 @@ def test_a_text_that_is_no_answer_is_refused(
 
 
 @pytest.mark.parametrize("answer", [None, 42, True, 1.5, b"bytes"])
-def test_an_answer_that_is_no_text_is_refused(
+def test_answer_that_is_no_text_is_refused(
     tracked: Table, rules: Callable[..., str], answer: object
 ) -> None:
     rules(f"return {answer!r}")
@@ -311,7 +313,7 @@ def test_an_answer_that_is_no_text_is_refused(
     assert_malformed(refusal(tracked))
 
 
-def test_a_long_answer_is_cut_in_the_error(tracked: Table, rules: Callable[..., str]) -> None:
+def test_long_answer_is_cut_in_the_error(tracked: Table, rules: Callable[..., str]) -> None:
     rules("return 'nonsense' * 100_000")
 
     assert len(parameters(refusal(tracked))["problem"]) < 1000
@@ -362,7 +364,7 @@ def test_other_columns_than_a_query_was_analyzed_with_are_refused(
     assert "has the columns path STRING and not path" in parameters(refused.value)["problem"]
 
 
-def test_an_exit_that_is_missing_is_no_exit_that_is_reached(
+def test_missing_removal_stage_counts_as_not_reached(
     tracked: Table, rules: Callable[..., str]
 ) -> None:
     rules(
@@ -379,7 +381,7 @@ def test_an_exit_that_is_missing_is_no_exit_that_is_reached(
 
 
 @pytest.mark.parametrize("missing", ["condition", "sqlState", "message", "parameters"])
-def test_a_refusal_that_lacks_something_is_refused(
+def test_refusal_that_lacks_something_is_refused(
     tracked: Table, rules: Callable[..., str], missing: str
 ) -> None:
     whole = {"condition": "C", "sqlState": "22023", "message": "Cannot.", "parameters": {}}
@@ -389,7 +391,7 @@ def test_a_refusal_that_lacks_something_is_refused(
     assert_malformed(refusal(tracked))
 
 
-def test_a_refusal_reaches_the_user_with_its_condition_and_parameters(
+def test_refusal_reaches_the_user_with_its_condition_and_parameters(
     tracked: Table, rules: Callable[..., str]
 ) -> None:
     refused = {
@@ -407,7 +409,7 @@ def test_a_refusal_reaches_the_user_with_its_condition_and_parameters(
     assert parameters(error) == {"column": "`a.b`", "table": "t"}
 
 
-def test_a_rule_that_raises_is_named_with_its_traceback(
+def test_rule_that_raises_is_named_with_its_traceback(
     tracked: Table, rules: Callable[..., str]
 ) -> None:
     rules(
@@ -436,7 +438,7 @@ def test_a_rule_that_raises_is_named_with_its_traceback(
     "function", ["column_mapping", "column_mapping_removal", "column_mapping_history"]
 )
 @pytest.mark.parametrize("properties", [[NAME_MODE], []], ids=["mapped", "plain"])
-def test_a_table_function_asks_the_rules_of_an_untracked_table(
+def test_table_function_calls_the_rules_for_an_untracked_table(
     table: Table, tmp_path: Path, driver_conf: SetConf, function: str, properties: list[str]
 ) -> None:
     table.create("a INT", *properties)
@@ -447,7 +449,7 @@ def test_a_table_function_asks_the_rules_of_an_untracked_table(
 
 
 @pytest.mark.parametrize("properties", [[NAME_MODE], []], ids=["mapped", "plain"])
-def test_a_creation_asks_the_rules_where_mapped_tables_are_tracked_by_default(
+def test_creation_calls_the_rules_when_mapped_tables_are_tracked_by_default(
     table: Table, tmp_path: Path, conf: SetConf, driver_conf: SetConf, properties: list[str]
 ) -> None:
     conf("spark.sparkext.usageTracking.enabledByDefault", "true")
@@ -461,7 +463,7 @@ def test_a_creation_asks_the_rules_where_mapped_tables_are_tracked_by_default(
 
 @pytest.mark.parametrize("change", ["ADD COLUMN b INT", "SET TBLPROPERTIES ('x' = 'y')"])
 @pytest.mark.broken_table("flag_without_feature")
-def test_a_change_of_an_untracked_table_with_a_left_over_flag_asks_the_rules(
+def test_change_of_an_untracked_table_with_a_stale_flag_calls_the_rules(
     table: Table, tmp_path: Path, driver_conf: SetConf, change: str
 ) -> None:
     table.create("a INT", NAME_MODE)
@@ -478,7 +480,7 @@ def test_a_change_of_an_untracked_table_with_a_left_over_flag_asks_the_rules(
     assert table.rows() == [(1,)]
 
 
-def test_changes_of_untracked_tables_and_data_only_writes_go_on_without_the_rules(
+def test_changes_of_untracked_tables_and_data_only_writes_succeed_without_the_rules(
     table: Table, tmp_path: Path, driver_conf: SetConf
 ) -> None:
     table.create_tracked("a INT")

@@ -132,7 +132,7 @@ def found(
     return home, refused, others
 
 
-def test_what_concerns_delta_tables_is_refused(found: tuple[Path, Outcomes, Outcomes]) -> None:
+def test_statements_on_delta_tables_are_refused(found: tuple[Path, Outcomes, Outcomes]) -> None:
     home, refused, _ = found
 
     conditions = {text: failure and failure.condition for text, failure in refused.items()}
@@ -145,5 +145,5 @@ def test_what_concerns_delta_tables_is_refused(found: tuple[Path, Outcomes, Outc
     assert not (home / "warehouse" / "new").exists()
 
 
-def test_the_rest_runs(found: tuple[Path, Outcomes, Outcomes]) -> None:
+def test_other_statements_run(found: tuple[Path, Outcomes, Outcomes]) -> None:
     assert set(found[2].values()) == {None}

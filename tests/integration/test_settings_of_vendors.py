@@ -45,11 +45,11 @@ def found(table: Table) -> dict[str, bool]:
 
 
 @pytest.mark.without(*vendors.SETTINGS)
-def test_without_them_none_is_on(table: Table) -> None:
+def test_no_vendor_setting_is_on_by_default(table: Table) -> None:
     assert found(table) == dict.fromkeys(SHOWN, False)
 
 
 @pytest.mark.without(*vendors.SETTINGS)
-def test_each_does_something(table: Table) -> None:
+def test_each_vendor_setting_has_an_effect(table: Table) -> None:
     with session_conf(table.spark, vendors.settings(vendors.SETTINGS)):
         assert found(table) == dict.fromkeys(SHOWN, True)

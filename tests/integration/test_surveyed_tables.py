@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A survey of many tables: of schemas and catalogs, and of paths; some of them are broken."""
+"""Surveys of schemas, catalogs and paths, with broken tables among them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCHEMA = "surveyed"
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ODD = ["a.b", "tick``", "a${x}", "b c", "1d", 'it\'s "x"', "-- c", "é 日本"]
 
-# What is done to each table after a first INSERT, and what it is created with.
+# The properties of each table, and its changes after a first INSERT.
 HEALTHY: dict[str, tuple[list[str], list[str]]] = {
     "`1d`": ([], []),
     "blocked": ([NAME_MODE, TRACKED], ["ADD COLUMN `b c` INT"]),
@@ -50,7 +50,7 @@ HEALTHY: dict[str, tuple[list[str], list[str]]] = {
 
 
 def edit(log: Path, version: int, change: Callable[[dict[str, Any]], None]) -> None:
-    """Changes the actions of a commit in its file."""
+    """Changes the actions in the file of a commit."""
     file = log / f"{version:020}.json"
     actions = [json.loads(line) for line in file.read_text().splitlines()]
     for action in actions:
@@ -58,7 +58,7 @@ def edit(log: Path, version: int, change: Callable[[dict[str, Any]], None]) -> N
     file.write_text("\n".join(map(json.dumps, actions)))
 
 
-def from_the_future(action: dict[str, Any]) -> None:
+def with_unknown_feature(action: dict[str, Any]) -> None:
     if "protocol" in action:
         action["protocol"] = {
             "minReaderVersion": 3,
@@ -74,18 +74,21 @@ def without_schema(action: dict[str, Any]) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
-    "commit_gone": (
+    "commit_missing": (
         lambda log: (log / f"{1:020}.json").unlink(),
         "DELTA_VERSIONS_NOT_CONTIGUOUS",
     ),
-    "feature": (lambda log: edit(log, 0, from_the_future), "DELTA_UNSUPPORTED_FEATURES_FOR_READ"),
-    "log_gone": (shutil.rmtree, "DELTA_MISSING_DELTA_TABLE"),
-    # Of errors without a condition it is the class.
+    "feature": (
+        lambda log: edit(log, 0, with_unknown_feature),
+        "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
+    ),
+    "log_missing": (shutil.rmtree, "DELTA_MISSING_DELTA_TABLE"),
+    # An error without a condition has its class.
     "schema": (
         lambda log: edit(log, 0, without_schema),
         "com.fasterxml.jackson.core.io.JsonEOFException",
     ),
-    "start_gone": (
+    "start_missing": (
         lambda log: (log / f"{0:020}.json").unlink(),
         "DELTA_TRUNCATED_TRANSACTION_LOG",
     ),
@@ -94,7 +97,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
 
 @pytest.fixture(scope="module")
 def warehouse(spark: SparkSession) -> Path:
-    """The folder of the schema; all in it is made once."""
+    """Returns the folder of the schema, whose tables are made once."""
     home = warehouse_of(spark) / f"{SCHEMA}.db"
     spark.sql(f"CREATE SCHEMA {SCHEMA}")
     for name, (properties, changes) in HEALTHY.items():
@@ -129,7 +132,7 @@ def after(spark: SparkSession) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the catalog `lake`, which lists what is in it."""
+    """Returns the folder of the catalog `lake`, which lists the tables there."""
     home = tmp_path_factory.mktemp("lake")
     add_catalog(spark, home, "lake", "PathCatalog", "ListingCatalog")
     (home / "tables").mkdir()
@@ -154,14 +157,14 @@ def full(name: str) -> str:
 
 
 def write(spark: SparkSession, path: Path) -> TableLog:
-    """A tracked table, made without SQL text."""
+    """Writes a tracked table without SQL text."""
     writer = spark.range(1).write.format("delta").option("delta.columnMapping.mode", "name")
     writer.option("delta.feature.columnMappingUsageTracking", "supported").save(str(path))
     return TableLog(path)
 
 
 def jobs(spark: SparkSession, action: Callable[[], object]) -> int:
-    """How many jobs an action runs, in whatever thread."""
+    """Returns the number of jobs that an action runs, in any thread."""
     context = spark.sparkContext
     group = f"counted {time.monotonic()}"
     context.setJobGroup(group, "of a test")
@@ -186,7 +189,7 @@ def jobs(spark: SparkSession, action: Callable[[], object]) -> int:
         ("", "USAGE_TRACKING_INVALID_SCHEMA_NAME"),
     ],
 )
-def test_what_is_no_schema_is_refused(
+def test_survey_refuses_unknown_schemas(
     spark: SparkSession, lake: Path, where: str, condition: str
 ) -> None:
     with refusal(condition):
@@ -205,7 +208,9 @@ def test_what_is_no_schema_is_refused(
         ("array('a', NULL)", "INVALID_PARAMETER_VALUE.NULL"),
     ],
 )
-def test_other_arguments_are_refused(spark: SparkSession, arguments: str, condition: str) -> None:
+def test_survey_refuses_other_arguments(
+    spark: SparkSession, arguments: str, condition: str
+) -> None:
     with refusal(condition):
         spark.sql(f"SELECT * FROM column_mapping_survey({arguments})")
 
@@ -213,9 +218,7 @@ def test_other_arguments_are_refused(spark: SparkSession, arguments: str, condit
 # A schema.
 
 
-def test_every_delta_table_of_a_schema_is_in_it_as_its_log_has_it(
-    spark: SparkSession, warehouse: Path
-) -> None:
+def test_survey_has_every_delta_table_of_a_schema(spark: SparkSession, warehouse: Path) -> None:
     found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
 
     assert set(found) == {full(name) for name in (*HEALTHY, *BROKEN)}
@@ -239,31 +242,31 @@ def test_every_delta_table_of_a_schema_is_in_it_as_its_log_has_it(
     assert [found[full(name)].numOtherNames for name in ("clean", "renamed")] == [0, 2]
 
 
-def test_an_exit_costs_what_column_mapping_exit_tells(spark: SparkSession, warehouse: Path) -> None:
+def test_survey_has_the_costs_of_column_mapping_removal(
+    spark: SparkSession, warehouse: Path
+) -> None:
     found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
 
     costs: set[str] = set()
     for name in HEALTHY:
         row = found[full(name)]
         stages = spark.sql(f"SELECT * FROM column_mapping_removal('{full(name)}')").collect()
-        told = (row.unmapped, row.readers, row.writers)
-        assert told == tuple(step.cost for step in stages)
+        costs_of_row = (row.unmapped, row.readers, row.writers)
+        assert costs_of_row == tuple(stage.cost for stage in stages)
         blockers = {(why.stage, why.reason, why.name) for why in row.blockedBy}
         reasons = {
-            (step.stage, why.reason, why.name)
-            for step in stages
-            if step.cost == "BLOCKED"
-            for why in step.reasons
+            (stage.stage, why.reason, why.name)
+            for stage in stages
+            if stage.cost == "BLOCKED"
+            for why in stage.reasons
             if why.reason in ("INVALID_COLUMN_NAME", "OTHER_FEATURE", "EARLIER_STAGE")
         }
         assert blockers == reasons
-        costs.update(told)
+        costs.update(costs_of_row)
     assert costs == {"NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"}
 
 
-def test_a_table_that_cannot_be_read_is_a_row_with_its_error(
-    spark: SparkSession, warehouse: Path
-) -> None:
+def test_unreadable_tables_are_rows_with_their_error(spark: SparkSession, warehouse: Path) -> None:
     found = by_name(spark, f"SELECT * FROM column_mapping_survey('{SCHEMA}')")
 
     rows = {name: found[full(name)] for name in BROKEN}
@@ -271,13 +274,11 @@ def test_a_table_that_cannot_be_read_is_a_row_with_its_error(
         name: condition for name, (_, condition) in BROKEN.items()
     }
     for row in rows.values():
-        told = {key for key, value in row.asDict().items() if value not in (None, [])}
-        assert told == {"table", "error", "message"}
+        filled = {key for key, value in row.asDict().items() if value not in (None, [])}
+        assert filled == {"table", "error", "message"}
 
 
-def test_the_sums_say_what_leaves_for_nothing_by_copies_and_what_is_blocked(
-    spark: SparkSession, warehouse: Path
-) -> None:
+def test_sums_count_tables_by_cost_and_obstacle(spark: SparkSession, warehouse: Path) -> None:
     found = survey(spark, SCHEMA)
 
     bytes_of = {
@@ -289,7 +290,7 @@ def test_the_sums_say_what_leaves_for_nothing_by_copies_and_what_is_blocked(
     assert sums.size_in_bytes == sum(bytes_of.values())
     free, copies = sums.cost("unmapped", "METADATA"), sums.cost("unmapped", "COPY")
     assert (free.num_tables, free.size_in_bytes) == (2, bytes_of["clean"] + bytes_of["vectors"])
-    # As `remove_column_mapping` would do it, which copies the files of untracked tables too.
+    # `remove_column_mapping` copies the files of untracked tables too.
     copied = ("dropped", "renamed", "untracked")
     assert (copies.num_tables, copies.num_files) == (3, 6)
     assert copies.size_in_bytes == sum(bytes_of[name] for name in copied)
@@ -306,18 +307,22 @@ def test_the_sums_say_what_leaves_for_nothing_by_copies_and_what_is_blocked(
     assert {known.error for known in sums.errors} == {condition for _, condition in BROKEN.values()}
 
 
-def test_without_a_name_it_is_the_current_schema(spark: SparkSession, warehouse: Path) -> None:
+def test_survey_without_a_name_reads_the_current_schema(
+    spark: SparkSession, warehouse: Path
+) -> None:
     spark.sql(f"USE {SCHEMA}_empty")
     empty = survey(spark)
     spark.sql(f"USE {SCHEMA}")
 
     assert (empty.tables, survey(spark)) == ((), survey(spark, SCHEMA))
     listed = {row.tableName for row in spark.sql("SHOW TABLES").collect() if not row.isTemporary}
-    told = spark.sql("SELECT table FROM column_mapping_tables()").collect()
-    assert {row.table.split(".")[-1].strip("`") for row in told} == listed
+    rows = spark.sql("SELECT table FROM column_mapping_tables()").collect()
+    assert {row.table.split(".")[-1].strip("`") for row in rows} == listed
 
 
-def test_an_empty_schema_has_the_columns_of_any(spark: SparkSession, warehouse: Path) -> None:
+def test_survey_of_an_empty_schema_has_the_same_columns(
+    spark: SparkSession, warehouse: Path
+) -> None:
     some, none = (
         spark.sql(f"SELECT * FROM column_mapping_survey('{schema}')")
         for schema in (SCHEMA, f"{SCHEMA}_empty")
@@ -327,7 +332,7 @@ def test_an_empty_schema_has_the_columns_of_any(spark: SparkSession, warehouse: 
     assert repr(survey(spark, f"{SCHEMA}_empty")).startswith("tables: ")
 
 
-def test_a_catalog_is_all_its_schemas(spark: SparkSession, warehouse: Path) -> None:
+def test_survey_of_a_catalog_has_all_its_schemas(spark: SparkSession, warehouse: Path) -> None:
     spark.sql(f"CREATE TABLE {SCHEMA}_empty.t (a INT) USING delta")
     try:
         names = {table.table for table in survey(spark, "spark_catalog").tables}
@@ -338,7 +343,9 @@ def test_a_catalog_is_all_its_schemas(spark: SparkSession, warehouse: Path) -> N
 
 
 @pytest.mark.skipif(not VIEWS_TAKE_OUR_FUNCTIONS, reason="Spark refuses such a view")
-def test_in_a_view_it_is_about_the_views_schema(spark: SparkSession, warehouse: Path) -> None:
+def test_survey_in_a_view_reads_the_schema_of_the_view(
+    spark: SparkSession, warehouse: Path
+) -> None:
     spark.sql(f"USE {SCHEMA}")
     calls = ["column_mapping_survey()", "column_mapping_survey(array('clean'))"]
     for number, call in enumerate(calls):
@@ -354,7 +361,9 @@ def test_in_a_view_it_is_about_the_views_schema(spark: SparkSession, warehouse: 
     assert [row.table for row in one] == [full("clean")]
 
 
-def test_a_table_with_a_checksum_costs_no_job(spark: SparkSession, warehouse: Path) -> None:
+def test_tables_with_a_checksum_are_surveyed_without_a_job(
+    spark: SparkSession, warehouse: Path
+) -> None:
     forget(spark)
     names = ", ".join(f"'{SCHEMA}.{name}'" for name in HEALTHY)
 
@@ -367,11 +376,11 @@ def test_a_table_with_a_checksum_costs_no_job(spark: SparkSession, warehouse: Pa
     for checksum in (warehouse / "clean" / "_delta_log").glob("*.crc"):
         checksum.unlink()
     forget(spark)
-    # Delta looks for the protocol and the metadata; the files need no other.
+    # Delta runs one job for protocol and metadata, and the files need no further job.
     assert jobs(spark, ask) == 1
 
 
-def test_files_are_counted_without_a_checksum_as_well(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_are_counted_without_a_checksum(spark: SparkSession, tmp_path: Path) -> None:
     tables = [Table(spark, tmp_path / name) for name in ("commits", "checkpoint")]
     for table in tables:
         table.create("a INT, b INT", VECTORS)
@@ -399,7 +408,7 @@ def test_files_are_counted_without_a_checksum_as_well(spark: SparkSession, tmp_p
         assert len(adds) > len(live) > 1
 
 
-def test_a_survey_whose_jobs_are_cancelled_ends(spark: SparkSession, tmp_path: Path) -> None:
+def test_survey_ends_when_its_jobs_are_cancelled(spark: SparkSession, tmp_path: Path) -> None:
     log = write(spark, tmp_path / "t").path / "_delta_log"
     for checksum in log.glob("*.crc"):
         checksum.unlink()
@@ -417,7 +426,7 @@ def test_a_survey_whose_jobs_are_cancelled_ends(spark: SparkSession, tmp_path: P
 # Paths.
 
 
-def test_a_path_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_paths_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
     logs = [write(spark, tmp_path / name) for name in ODD]
 
     found = survey(spark, *(log.path for log in logs)).tables
@@ -429,7 +438,7 @@ def test_a_path_may_have_any_name(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
-def test_a_path_without_a_table_is_a_row_with_its_error(
+def test_paths_without_a_table_are_rows_with_their_error(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     write(spark, tmp_path / "t")
@@ -447,7 +456,7 @@ def test_a_path_without_a_table_is_a_row_with_its_error(
 # Another catalog.
 
 
-def test_schemas_below_a_schema_are_in_it(spark: SparkSession, lake: Path) -> None:
+def test_survey_of_a_schema_has_the_schemas_below(spark: SparkSession, lake: Path) -> None:
     for place in ("deep/t", "deep/below/u", "deep/below/more/v", "elsewhere/w"):
         write(spark, lake / place)
     (lake / "deep" / "nothing").mkdir()
@@ -483,7 +492,7 @@ def test_schemas_and_tables_of_another_catalog_may_have_any_name(
     }
 
 
-def test_what_a_catalog_refuses_is_a_row_and_ends_nothing(spark: SparkSession, lake: Path) -> None:
+def test_refusals_of_a_catalog_are_rows(spark: SparkSession, lake: Path) -> None:
     write(spark, lake / "flat" / "t")
     (lake / "flat" / "_flat").touch()
     write(spark, lake / "secret" / "t")
@@ -508,7 +517,7 @@ def test_what_a_catalog_refuses_is_a_row_and_ends_nothing(spark: SparkSession, l
     }
 
 
-def test_an_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: Path) -> None:
+def test_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: Path) -> None:
     for number in range(3):
         (lake / "slow" / f"t{number}" / "_slow").mkdir(parents=True)
     jvm: Any = spark._jvm
@@ -545,7 +554,7 @@ def test_an_interrupt_ends_a_survey_and_its_threads(spark: SparkSession, lake: P
 # The command.
 
 
-def test_the_command_tells_a_schema(
+def test_command_prints_a_schema(
     spark: SparkSession, warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = main(["survey", SCHEMA, "--json"])
@@ -557,7 +566,7 @@ def test_the_command_tells_a_schema(
     assert spark.sql("SELECT 1").collect() == [(1,)]
 
 
-def test_the_command_tells_paths(
+def test_command_prints_paths(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(spark, tmp_path / "t")
@@ -569,7 +578,7 @@ def test_the_command_tells_paths(
     assert line.startswith(f"delta.`file:{tmp_path / 't'}`,name,True,False,1,0,")
 
 
-def test_the_command_without_a_name_tells_the_catalog(
+def test_command_without_a_name_prints_the_catalog(
     spark: SparkSession, warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spark.sql(f"USE {SCHEMA}_empty")
@@ -579,7 +588,7 @@ def test_the_command_without_a_name_tells_the_catalog(
     assert f"\n{full('clean')} " in capsys.readouterr().out
 
 
-def test_the_commands_of_the_page(
+def test_commands_of_the_page_run(
     spark: SparkSession,
     warehouse: Path,
     lake: Path,
@@ -598,23 +607,23 @@ def test_the_commands_of_the_page(
         shutil.rmtree(lake / "own")
 
     shown = [[full("clean")], [full("clean"), "lake.own.t "], [f'"delta.`file:{tmp_path / "t"}`"']]
-    # 1: a schema of theirs has broken tables.
+    # The first two include the schema with broken tables.
     assert [code for code, _ in surveyed] == [1, 1, 0]
     for (_, out), texts in zip(surveyed, shown, strict=True):
         assert [text for text in texts if text not in out] == []
 
 
-def test_the_command_says_that_there_is_no_such_schema(
+def test_command_fails_when_a_schema_does_not_exist(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["survey", "no_such_schema"]) == 2
 
-    told = capsys.readouterr()
-    assert (told.out, told.err[:19]) == ("", "[SCHEMA_NOT_FOUND] ")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err[:19]) == ("", "[SCHEMA_NOT_FOUND] ")
 
 
 @pytest.mark.parametrize("catalog", ["in-memory", pytest.param("hive", marks=pytest.mark.matrix)])
-def test_the_command_starts_a_session_with_the_users_settings(
+def test_command_starts_a_session_with_the_settings_of_the_user(
     spark: SparkSession, lake: Path, tmp_path: Path, catalog: str
 ) -> None:
     log = write(spark, lake / "own" / "t")

@@ -102,7 +102,7 @@ def query_log() -> Iterator[list[str]]:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("ask", [UsageTracking.forName, spark_ext.audit])
 @pytest.mark.parametrize("name", ["nowhere", "no.such.table", "a b c", "", "`a` b"])
-def test_a_wrong_name_is_raised_and_not_logged(
+def test_wrong_name_is_raised_and_not_logged(
     spark: SparkSession, query_log: list[str], ask: Callable[..., Any], name: str
 ) -> None:
     with pytest.raises(AnalysisException) as refused:
@@ -112,7 +112,7 @@ def test_a_wrong_name_is_raised_and_not_logged(
     assert name == "" or "``" not in str(refused.value)
 
 
-def test_an_error_in_a_query_of_the_user_is_logged_as_before(
+def test_error_in_a_query_of_the_user_is_logged_as_before(
     spark: SparkSession, query_log: list[str]
 ) -> None:
     with pytest.raises(AnalysisException):
@@ -157,7 +157,7 @@ def other(spark: SparkSession, other_catalog: Path, tmp_path: Path) -> Iterator[
         "t;",
     ],
 )
-def test_a_text_that_names_no_table_is_refused(spark: SparkSession, name: str) -> None:
+def test_text_that_is_no_table_name_is_refused(spark: SparkSession, name: str) -> None:
     with refusal("USAGE_TRACKING_INVALID_TABLE_NAME") as refused:
         UsageTracking.forName(spark, name)
 
@@ -168,7 +168,7 @@ def test_a_text_that_names_no_table_is_refused(spark: SparkSession, name: str) -
             spark.sql(f"SELECT * FROM {function}('{name}')")
 
 
-def test_a_name_longer_than_any_tables_is_not_read(spark: SparkSession) -> None:
+def test_name_longer_than_any_tables_is_not_read(spark: SparkSession) -> None:
     """A short statement makes names of any length, and Spark takes minutes to read such a one."""
     with refusal("USAGE_TRACKING_INVALID_TABLE_NAME") as refused:
         spark.sql("SELECT * FROM column_mapping(repeat('a-', 20000))")
@@ -176,13 +176,13 @@ def test_a_name_longer_than_any_tables_is_not_read(spark: SparkSession) -> None:
     assert refused.value.getMessageParameters() == {"name": "a-" * 50 + ".."}
 
 
-def test_an_empty_path_is_refused(spark: SparkSession) -> None:
+def test_empty_path_is_refused(spark: SparkSession) -> None:
     with refusal("USAGE_TRACKING_INVALID_TABLE_NAME"):
         UsageTracking.forPath(spark, "")
 
 
 @pytest.mark.parametrize("name", [None, 5, b"t"])
-def test_a_name_that_is_no_text_is_refused(spark: SparkSession, name: object) -> None:
+def test_name_that_is_no_text_is_refused(spark: SparkSession, name: object) -> None:
     with pytest.raises(TypeError):
         UsageTracking.forName(spark, name)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
@@ -200,7 +200,7 @@ def test_a_name_that_is_no_text_is_refused(spark: SparkSession, name: object) ->
         ("no_such_catalog.a.b", "REQUIRES_SINGLE_PART_NAMESPACE"),
     ],
 )
-def test_a_name_of_nothing_is_refused(spark: SparkSession, name: str, condition: str) -> None:
+def test_name_of_nothing_is_refused(spark: SparkSession, name: str, condition: str) -> None:
     with refusal(condition):
         UsageTracking.forName(spark, name)
     with refusal(condition):
@@ -215,7 +215,7 @@ def test_a_name_of_nothing_is_refused(spark: SparkSession, name: str, condition:
         ("TABLE odd (a INT) USING parquet", "TABLE", "DELTA_MISSING_DELTA_TABLE"),
     ],
 )
-def test_what_is_no_delta_table_is_refused(
+def test_table_of_another_format_is_refused(
     spark: SparkSession, create: str, drop: str, condition: str
 ) -> None:
     spark.sql(f"CREATE {create}")
@@ -228,7 +228,7 @@ def test_what_is_no_delta_table_is_refused(
         spark.sql(f"DROP {drop} odd")
 
 
-def test_a_table_behind_a_temporary_view_of_its_name_is_refused(named_table: Table) -> None:
+def test_table_behind_a_temporary_view_of_its_name_is_refused(named_table: Table) -> None:
     spark = named_table.spark
     named_table.create_tracked("a INT")
     spark.range(1).createOrReplaceTempView("named")
@@ -243,7 +243,7 @@ def test_a_table_behind_a_temporary_view_of_its_name_is_refused(named_table: Tab
 
 
 @pytest.mark.parametrize("inside", ["@v0", "/a=1", "/_delta_log", "/.."])
-def test_a_path_that_is_not_the_tables_own_is_refused(table: Table, inside: str) -> None:
+def test_path_below_a_table_is_refused(table: Table, inside: str) -> None:
     """Delta takes a partition's path, and one with a version, for that of the whole table."""
     table.create_tracked("a INT, b INT", partitioned_by="a")
     table.insert("(1, 1)")
@@ -255,7 +255,7 @@ def test_a_path_that_is_not_the_tables_own_is_refused(table: Table, inside: str)
         UsageTracking.forName(table.spark, f"delta.`{path}`")
 
 
-def test_a_table_that_was_dropped_meanwhile_is_refused(named_table: Table) -> None:
+def test_table_dropped_after_lookup_is_refused(named_table: Table) -> None:
     named_table.create_tracked("a INT")
     usage = UsageTracking.forName(named_table.spark, "named")
     named_table.spark.sql("DROP TABLE named")
@@ -284,7 +284,7 @@ def test_a_table_that_was_dropped_meanwhile_is_refused(named_table: Table) -> No
         ("'t', 'u', 'v'", "WRONG_NUM_ARGS.WITHOUT_SUGGESTION"),
     ],
 )
-def test_an_argument_that_is_no_constant_text_is_refused(
+def test_argument_that_is_no_constant_text_is_refused(
     spark: SparkSession, arguments: str, condition: str
 ) -> None:
     for function in ("column_mapping", "column_mapping_removal", "column_mapping_named_table"):
@@ -292,7 +292,7 @@ def test_an_argument_that_is_no_constant_text_is_refused(
             spark.sql(f"SELECT * FROM {function}({arguments})")
 
 
-def test_a_variable_of_the_name_that_stands_for_nothing_is_refused(
+def test_name_with_an_unset_variable_is_refused(
     spark: SparkSession, tmp_path: Path, conf: SetConf
 ) -> None:
     log = write(spark, tmp_path / "a${x}")
@@ -310,7 +310,7 @@ def test_a_variable_of_the_name_that_stands_for_nothing_is_refused(
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_an_odd_path_leads_to_its_own_table(
+def test_odd_path_leads_to_its_own_table(
     spark: SparkSession, tmp_path: Path, conf: SetConf, name: str
 ) -> None:
     conf(ESCAPED, "true")
@@ -326,7 +326,7 @@ def test_an_odd_path_leads_to_its_own_table(
 
 @pytest.mark.parametrize("name", VARIABLES)
 @pytest.mark.parametrize("substitute", ["false", "true"])
-def test_the_statements_shown_for_an_odd_path_act_on_it(
+def test_statements_shown_for_an_odd_path_act_on_it(
     spark: SparkSession, tmp_path: Path, conf: SetConf, name: str, substitute: str
 ) -> None:
     conf(SUBSTITUTE, substitute)
@@ -339,7 +339,7 @@ def test_the_statements_shown_for_an_odd_path_act_on_it(
     assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
 
 
-def test_substitution_that_is_switched_on_again_changes_no_name(
+def test_substitution_enabled_again_changes_no_name(
     spark: SparkSession, tmp_path: Path, conf: SetConf
 ) -> None:
     log, decoy = write(spark, tmp_path / "a${x}"), write(spark, tmp_path / "a")
@@ -353,7 +353,7 @@ def test_substitution_that_is_switched_on_again_changes_no_name(
 
 
 @pytest.mark.parametrize("form", ["{}/", "file:{}", "file://{}", "{}/../t", "//{}"])
-def test_a_path_may_be_written_in_many_ways(table: Table, form: str) -> None:
+def test_path_may_be_written_in_many_ways(table: Table, form: str) -> None:
     table.create_tracked("a INT")
 
     with table.one_commit():
@@ -363,14 +363,14 @@ def test_a_path_may_be_written_in_many_ways(table: Table, form: str) -> None:
     assert table.log.operation == "REMOVE COLUMN MAPPING"
 
 
-def test_a_path_may_be_an_object(table: Table) -> None:
+def test_path_may_be_an_object(table: Table) -> None:
     table.create_tracked("a INT")
 
     with table.one_commit():
         UsageTracking.forPath(table.spark, table.path).remove_column_mapping(progress=None)
 
 
-def test_a_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the working directory of the JVM."""
     table.create_tracked("a INT")
     jvm: Any = table.spark._jvm
@@ -381,7 +381,7 @@ def test_a_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -
         usage.remove_column_mapping(progress=None)
 
 
-def test_a_path_is_no_name_of_a_table(spark: SparkSession) -> None:
+def test_path_is_no_name_of_a_table(spark: SparkSession) -> None:
     spark.sql("CREATE SCHEMA delta")
     spark.sql(f"CREATE TABLE delta.t (a INT) USING delta TBLPROPERTIES ({TRACKED}, {NAME_MODE})")
     try:
@@ -396,7 +396,7 @@ def test_a_path_is_no_name_of_a_table(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("name", NAMED_ODD)
-def test_an_odd_name_leads_to_its_own_table(spark: SparkSession, other: Path, name: str) -> None:
+def test_odd_name_leads_to_its_own_table(spark: SparkSession, other: Path, name: str) -> None:
     log = write(spark, other / name)
     decoy = other / substituted(name, spark)
     decoys = [write(spark, decoy)] if decoy not in (other, log.path) else []
@@ -409,9 +409,7 @@ def test_an_odd_name_leads_to_its_own_table(spark: SparkSession, other: Path, na
 
 
 @pytest.mark.parametrize("name", ["table", "add", "select", "feature", "delta", "123", "T"])
-def test_a_word_of_sql_is_a_name(
-    spark: SparkSession, other: Path, conf: SetConf, name: str
-) -> None:
+def test_word_of_sql_is_a_name(spark: SparkSession, other: Path, conf: SetConf, name: str) -> None:
     conf("spark.sql.ansi.enforceReservedKeywords", "true")
     log = write(spark, other / name)
 
@@ -420,7 +418,7 @@ def test_a_word_of_sql_is_a_name(
     assert operations(log) == ACTED
 
 
-def test_a_namespace_may_have_levels(spark: SparkSession, other: Path) -> None:
+def test_namespace_may_have_levels(spark: SparkSession, other: Path) -> None:
     log = write(spark, other / "x" / "y z" / "t")
     spark.sql(f"USE other.`{other.name}`.x.`y z`")
 
@@ -434,7 +432,7 @@ def test_a_namespace_may_have_levels(spark: SparkSession, other: Path) -> None:
 # One name, several catalogs and schemas.
 
 
-def test_a_name_is_what_sql_means_by_it(spark: SparkSession, other: Path) -> None:
+def test_name_resolves_as_in_sql(spark: SparkSession, other: Path) -> None:
     log = write(spark, other / "t")
     spark.sql(f"USE other.`{other.name}`")
 
@@ -446,7 +444,7 @@ def test_a_name_is_what_sql_means_by_it(spark: SparkSession, other: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["named", "default.named"])
-def test_a_name_of_two_tables_is_refused(
+def test_name_of_two_tables_is_refused(
     named_table: Table, other_catalog: Path, other: Path, name: str
 ) -> None:
     """`DeltaTable.forName` looks into the session catalog, SQL into the current one."""
@@ -472,7 +470,7 @@ def test_a_name_of_two_tables_is_refused(
     assert operations(log) == ["WRITE"]
 
 
-def test_a_name_of_one_table_in_two_catalogs_is_accepted(
+def test_name_of_one_table_in_two_catalogs_is_accepted(
     named_table: Table, other_catalog: Path, other: Path
 ) -> None:
     spark = named_table.spark
@@ -489,7 +487,7 @@ def test_a_name_of_one_table_in_two_catalogs_is_accepted(
     assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
 
 
-def test_a_catalog_that_calls_itself_by_anothers_name_is_refused(
+def test_catalog_with_the_name_of_another_catalog_is_refused(
     spark: SparkSession, other_catalog: Path, other: Path, conf: SetConf
 ) -> None:
     conf("spark.sql.catalog.liar", "PathCatalog")
@@ -507,7 +505,7 @@ def test_a_catalog_that_calls_itself_by_anothers_name_is_refused(
 
 
 @pytest.mark.parametrize("name", ["named", "default.named", "spark_catalog.default.named"])
-def test_a_name_stays_the_name_of_its_table(named_table: Table, name: str) -> None:
+def test_name_resolves_to_the_same_table_after_use(named_table: Table, name: str) -> None:
     named_table.create_tracked("a INT")
     spark = named_table.spark
     usage = UsageTracking.forName(spark, name)
@@ -526,7 +524,7 @@ def test_a_name_stays_the_name_of_its_table(named_table: Table, name: str) -> No
     assert named_table.log.operation == "REMOVE COLUMN MAPPING"
 
 
-def test_a_name_stays_the_name_of_its_table_when_letter_case_counts(
+def test_name_resolves_to_the_same_table_when_letter_case_matters(
     named_table: Table, conf: SetConf
 ) -> None:
     """Two tables whose names differ in case: without case, every such name means the lower one."""
@@ -553,7 +551,7 @@ def test_a_name_stays_the_name_of_its_table_when_letter_case_counts(
 
 @pytest.mark.skipif(not VIEWS_TAKE_OUR_FUNCTIONS, reason="Spark refuses such a view")
 @pytest.mark.parametrize("schema", ["", "default."])
-def test_a_name_in_a_view_is_one_of_the_views_schema(
+def test_name_in_a_view_resolves_in_the_schema_of_the_view(
     named_table: Table, other: Path, schema: str
 ) -> None:
     named_table.create_tracked("a INT")
@@ -575,7 +573,7 @@ def test_a_name_in_a_view_is_one_of_the_views_schema(
 
 
 @pytest.mark.skipif(not VIEWS_TAKE_OUR_FUNCTIONS, reason="Spark refuses such a view")
-def test_a_path_in_a_view_is_a_path(table: Table) -> None:
+def test_path_in_a_view_is_a_path(table: Table) -> None:
     table.create_tracked("a INT")
     spark = table.spark
     spark.sql(f"""CREATE VIEW columns AS SELECT * FROM column_mapping("{table.name}")""")
@@ -585,7 +583,7 @@ def test_a_path_in_a_view_is_a_path(table: Table) -> None:
         spark.sql("DROP VIEW columns")
 
 
-def test_the_statements_of_sql_stay_those_of_their_table(named_table: Table) -> None:
+def test_statements_of_a_removal_stage_name_their_table(named_table: Table) -> None:
     named_table.create_tracked("a INT")
     spark = named_table.spark
     (row,) = spark.sql(
@@ -601,7 +599,7 @@ def test_the_statements_of_sql_stay_those_of_their_table(named_table: Table) -> 
         spark.sql("DROP DATABASE elsewhere CASCADE")
 
 
-def test_a_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Path) -> None:
     """By Spark, as in any statement; what comes out of it is the name."""
     log = write(spark, tmp_path / "a${x}")
     write(spark, tmp_path / "a")
@@ -614,7 +612,7 @@ def test_a_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Pat
     assert operations(log) == ["WRITE", "REMOVE COLUMN MAPPING"]
 
 
-def test_the_collation_of_a_name_says_nothing(named_table: Table) -> None:
+def test_collation_of_a_name_is_ignored(named_table: Table) -> None:
     named_table.create_tracked("a INT")
 
     call = "column_mapping('na' || 'med' COLLATE UTF8_LCASE)"

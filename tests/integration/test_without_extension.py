@@ -72,7 +72,7 @@ def asked(
     return refused.value.condition, cause.getCondition()
 
 
-def test_a_tracked_table_can_be_read_and_not_written(table: Table, plain: Plain) -> None:
+def test_tracked_table_can_be_read_and_not_written(table: Table, plain: Plain) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x'), (2, 'y')")
     table.alter("RENAME COLUMN a TO c")
@@ -101,7 +101,7 @@ def audit_and_write(spark: SparkSession, path: Path) -> tuple[object, Failure | 
 
 
 @pytest.mark.broken_table("file_missing")
-def test_a_table_is_audited_and_the_session_stays_as_it_is(table: Table, plain: Plain) -> None:
+def test_audit_does_not_change_the_session(table: Table, plain: Plain) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     (table.path / next(iter(table.log.live_files))).unlink()
@@ -126,9 +126,7 @@ def clone_and_change(spark: SparkSession, source: Path, path: Path) -> None:
 
 @pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.matrix
-def test_a_clone_that_was_changed_without_us_comes_back_with_the_flag_true(
-    table: Table, plain: Plain
-) -> None:
+def test_clone_changed_without_the_extension_has_the_flag_true(table: Table, plain: Plain) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     clone = Table(table.spark, table.path.with_name("changed"))
@@ -155,7 +153,9 @@ def clone_and_drop(spark: SparkSession, source: Path, path: Path, *then: str) ->
 
 
 @pytest.mark.matrix
-def test_a_restore_to_what_was_changed_without_us_sets_the_flag(table: Table, plain: Plain) -> None:
+def test_restore_to_a_version_changed_without_the_extension_sets_the_flag(
+    table: Table, plain: Plain
+) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 10)")
     clone = Table(table.spark, table.path.with_name("changed"))
@@ -175,7 +175,7 @@ def test_a_restore_to_what_was_changed_without_us_sets_the_flag(table: Table, pl
 
 @pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.matrix
-def test_the_id_of_a_column_that_was_dropped_without_us_is_not_taken_for_a_nested_one(
+def test_id_of_a_column_dropped_without_the_extension_is_not_reused(
     table: Table, plain: Plain
 ) -> None:
     source = Table(table.spark, table.path.with_name("source"))

@@ -39,7 +39,7 @@ SHORT_TESTS = [
     "test_session_start.py",
     "test_rename_column.py",
     "test_drop_columns.py",
-    "test_merge_into.py",
+    "test_evolving_writes.py",
     "test_drop_feature.py",
     "test_removal_by_metadata.py",
     "test_describe_table.py",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs for the audit in few words: a table of `tables.py` for each version with new metadata.
+"""Short notation for logs: a table of `tables.py` for each version with new metadata.
 
-A version is such a table, or a pair of it with its writer features, or with a dict of `features`,
-`operation` (None for no `commitInfo`), `partitions` and `versions` of the protocol.
+A version is a table, a pair of a table and its writer features, or a pair of a table and a dict
+with `features`, `operation` (None for no `commitInfo`), `partitions` and protocol `versions`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def log_of(
 
 
 def history(*versions: Version, **others: Any) -> tuple[TableLog, tuple[State, ...]]:
-    """What checks are called with."""
+    """Returns the arguments of a check."""
     log = log_of(*versions, **others)
     return log, states(log)
 

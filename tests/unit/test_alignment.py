@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of the way to aligned names, wherever a table is on it."""
+"""The statements of an alignment, from any state of a table."""
 
 from __future__ import annotations
 
@@ -57,23 +57,23 @@ def left(where: AligningTable) -> tuple[str, ...]:
     return statements_left(where, to_name_mode=False)
 
 
-def test_a_tracked_table_is_tracked_anew() -> None:
+def test_tracked_table_is_tracked_anew_when_the_flag_is_true() -> None:
     assert left(MISLED) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
 
 
-def test_an_untracked_table_is_tracked() -> None:
+def test_untracked_table_is_tracked() -> None:
     assert left(at("name", None)) == (BEGIN, REMOVE_MAPPING, TRACK, END)
 
 
-def test_a_flag_of_false_stays() -> None:
+def test_false_flag_is_kept() -> None:
     assert left(at("name", False)) == (BEGIN, REMOVE_MAPPING, MAP, END)
 
 
-def test_a_true_flag_alone_is_not_aligned() -> None:
+def test_table_with_equal_names_is_not_aligned_when_the_flag_is_true() -> None:
     assert left(at("name", True, column="1 a")) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
 
 
-def test_nothing_is_left_of_an_aligned_table() -> None:
+def test_aligned_table_needs_no_statement() -> None:
     assert ALIGNED.is_aligned
     assert left(ALIGNED) == ()
     assert left(at("id", False, column="1 a")) == ()
@@ -90,21 +90,21 @@ def test_nothing_is_left_of_an_aligned_table() -> None:
         (at("none", True, aligning="id"), (DROP, TRACK, END)),
     ],
 )
-def test_each_step_follows_from_where_the_table_is(
+def test_statements_continue_from_the_state_of_the_table(
     where: AligningTable, expected: tuple[str, ...]
 ) -> None:
     assert left(where) == expected
 
 
 @pytest.mark.parametrize("flag", [None, False, True])
-def test_without_column_mapping_nothing_is_guessed(flag: bool | None) -> None:
+def test_unmapped_table_is_refused(flag: bool | None) -> None:
     with pytest.raises(NotMappedError) as refused:
         left(at("none", flag))
 
     assert refused.value.params == {"table": "t"}
 
 
-def test_mode_id_wants_consent() -> None:
+def test_mode_id_is_refused_without_to_name_mode() -> None:
     by_id = at("id", True)
 
     with pytest.raises(ModeIdLostError):
@@ -125,9 +125,7 @@ def test_mode_id_wants_consent() -> None:
         ),
     ],
 )
-def test_a_table_that_cannot_leave_is_refused_with_the_reasons(
-    where: AligningTable, reasons: str
-) -> None:
+def test_blocked_table_is_refused_with_the_reasons(where: AligningTable, reasons: str) -> None:
     with pytest.raises(CannotAlignNamesError) as refused:
         left(where)
 
@@ -156,7 +154,7 @@ def no_statement(statement: str, *_: object) -> StatementResult:
     raise AssertionError(statement)
 
 
-def test_it_looks_after_each_statement() -> None:
+def test_align_reads_the_table_after_each_statement() -> None:
     result, ran = run_through(
         MISLED,
         at("name", True, aligning="name"),
@@ -175,7 +173,7 @@ def test_it_looks_after_each_statement() -> None:
     )
 
 
-def test_a_call_that_goes_on_after_the_removal_reports_no_files() -> None:
+def test_align_reports_no_files_when_it_continues_after_the_removal() -> None:
     result, ran = run_through(
         at("none", False, aligning="name"), replace(ALIGNED, aligning="name"), ALIGNED
     )
@@ -184,7 +182,7 @@ def test_a_call_that_goes_on_after_the_removal_reports_no_files() -> None:
     assert ran == [MAP, END]
 
 
-def test_a_step_that_others_undo_is_not_made_for_ever() -> None:
+def test_align_raises_when_another_writer_undoes_a_step() -> None:
     again = at("name", True, aligning="name")
 
     with pytest.raises(AlignmentConflictError) as refused:
@@ -193,8 +191,8 @@ def test_a_step_that_others_undo_is_not_made_for_ever() -> None:
     assert refused.value.params == {"table": "t", "statement": REMOVE_MAPPING}
 
 
-def test_a_call_that_leaves_once_more_than_another_goes_on() -> None:
-    """The other one had ended, so that nothing tells that the table is on the way."""
+def test_align_continues_when_another_call_has_ended() -> None:
+    """The other call has unset the property that marks the table."""
     result, ran = run_through(
         MISLED,
         at("name", True, aligning="name"),
@@ -208,7 +206,7 @@ def test_a_call_that_leaves_once_more_than_another_goes_on() -> None:
     assert result.aligned
 
 
-def test_who_takes_the_property_away_ends_it() -> None:
+def test_align_raises_when_the_property_is_unset() -> None:
     with pytest.raises(NotMappedError):
         run_through(
             MISLED,
@@ -219,14 +217,14 @@ def test_who_takes_the_property_away_ends_it() -> None:
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
-def test_a_name_that_blocks_is_refused_before_a_statement(*, dry_run: bool) -> None:
+def test_align_refuses_illegal_names_before_any_statement(*, dry_run: bool) -> None:
     odd = at("name", True, name="a b")
 
     with pytest.raises(CannotAlignNamesError):
         align(lambda: odd, no_statement, dry_run=dry_run, to_name_mode=False)
 
 
-def test_a_dry_run_tells_cost_and_statements() -> None:
+def test_dry_run_returns_cost_and_statements() -> None:
     told = align(lambda: MISLED, no_statement, dry_run=True, to_name_mode=False)
 
     assert told == NameAlignment(

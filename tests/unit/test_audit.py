@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each check finds is its own example; here is what none may find, and what all must."""
+"""The audit: which tables have no finding, which have one, and how the result is shown.
+
+Each check has an example in its docstring.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,11 @@ from spark_ext.api.audit import _sql_name
 from spark_ext.auditing import CHECKS, audit
 from spark_ext.auditing import checks as room
 from spark_ext.auditing.check import MISLEADING
-from spark_ext.auditing.findings import RISK
+from spark_ext.auditing.findings import DAMAGE, RISK
 from spark_ext.log.actions import MISSING, FileGroup, ParquetColumn, Summary, TableLog
 from spark_ext.model.keys import MAX_COLUMN_ID, NESTED_COLUMN_IDS
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.process.questions import ask
-from tests.unit import audited_logs
 from tests.unit.audited_logs import Version, log_of
 from tests.unit.tables import TRACKED, table, without
 
@@ -55,7 +57,7 @@ UNTRACKED = {"features": ()}
 
 HEALTHY: dict[str, list[Version]] = {
     "columns are added": [name(ONE), name(TWO)],
-    "a column is dropped and comes again": [
+    "a column is dropped and added again": [
         name(TWO),
         name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
         name({"a": "1 a", "b": f"3 {UUID}"}, "true"),
@@ -67,12 +69,12 @@ HEALTHY: dict[str, list[Version]] = {
         (name(ONE, None, **{MAX_COLUMN_ID: "2"}), UNTRACKED),
         name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
     ],
-    "off and on again": [
+    "mapping is removed and enabled again": [
         name({"a": f"7 {UUID}"}, "true"),
         table({"a": ""}, "none", "true"),
         name(ONE, "true"),
     ],
-    "off and on again, with ids from 1 on": [
+    "mapping is removed and enabled again, with ids from 1": [
         name(TWO),
         name({"b": "2 b"}, "true"),
         table({"b": ""}, "none", "true"),
@@ -82,7 +84,7 @@ HEALTHY: dict[str, list[Version]] = {
         name(ONE, "true"),
         (name({"a": "5 a"}, "true"), {"operation": "CLONE"}),
     ],
-    "off, tracked anew, and on again": [
+    "mapping is removed, the table tracked anew, and mapping enabled again": [
         (name({"a": f"7 {UUID}", "b": f"8 {UUID_2}"}, None), UNTRACKED),
         (table({"a": "", "b": ""}, "none", None), UNTRACKED),
         table({"a": "", "b": ""}, "none", "false"),
@@ -93,14 +95,14 @@ HEALTHY: dict[str, list[Version]] = {
         name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
         (name(TWO, "true"), {"operation": "RESTORE"}),
     ],
-    "CLONE of another table over it": [
+    "CLONE of another table that replaces the table": [
         name(TWO, "true"),
         (
             name({"x": "1 x", "y": f"9 {UUID}"}, "true"),
             {"operation": "CLONE"},
         ),
     ],
-    "CLONE of an untracked one by an older id": [
+    "CLONE of an untracked table with lower ids": [
         (name({"a": f"7 {UUID}"}, None), UNTRACKED),
         (name({"x": f"1 {UUID_2}"}, None), {"features": (), "operation": "CLONE"}),
     ],
@@ -124,7 +126,8 @@ HEALTHY: dict[str, list[Version]] = {
         (name({"b": "2 b"}, "true"), {"operation": None}),
         (name(ONE, "true", **{MAX_COLUMN_ID: "2"}), {"operation": None}),
     ],
-    "structs whose fields are called alike": [
+    "the flag is missing for a while": [name(ONE), name(ONE, None), name(ONE, "true")],
+    "structs with fields of the same name": [
         name(
             {
                 "s": {"column": "1 s", "struct": {"x": "2 x"}},
@@ -136,7 +139,7 @@ HEALTHY: dict[str, list[Version]] = {
 
 
 @pytest.mark.parametrize("case", HEALTHY)
-def test_a_healthy_history_has_no_finding(case: str) -> None:
+def test_healthy_histories_have_no_finding(case: str) -> None:
     assert found(log_of(*HEALTHY[case])) == []
 
 
@@ -147,10 +150,10 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
     ),
     "letter case": ([name({"A": "1 A"})], [file("a", statistics=(("a",),))]),
     "a dropped column": (
-        HEALTHY["a column is dropped and comes again"][:2],
+        HEALTHY["a column is dropped and added again"][:2],
         [file("a", "b"), file("a", under=1)],
     ),
-    "a dropped column of an unknown past": (
+    "a dropped column of the source of a CLONE": (
         [(name(ONE, None), {"features": (), "operation": "CLONE"})],
         [file("a", "x"), file("a", UUID)],
     ),
@@ -158,8 +161,11 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
         HEALTHY["RESTORE of a dropped column"],
         [file("a", "b")],
     ),
-    "a column through off and on": (HEALTHY["off and on again"], [file("a", under=1)]),
-    "files that were kept when column mapping was switched off": (
+    "a column from before mapping was removed and enabled again": (
+        HEALTHY["mapping is removed and enabled again"],
+        [file("a", under=1)],
+    ),
+    "files that the removal of column mapping kept": (
         [name(TWO, "true"), table({"a": "", "b": ""}, "none", "true")],
         [file("a", "b", under=0, ids=(1, 2))],
     ),
@@ -197,7 +203,7 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
         ],
         [file("l", "l.element", "l.element.x", "m", "m.key", "m.value", "m.value.x")],
     ),
-    "what Delta keeps in files": (
+    "columns that Delta adds to files": (
         [name(ONE, **{"delta.rowTracking.materializedRowIdColumnName": "_rid"})],
         [file("a", "_rid", "_change_type", "_row-commit-version-col-77")],
     ),
@@ -205,11 +211,11 @@ HEALTHY_FILES: dict[str, tuple[list[Version], list[FileGroup]]] = {
         [(name({"a": "1 a", "p": f"2 {UUID}"}, "true"), {"partitions": ("p",)})],
         [file("a", partition_columns=(UUID,), folders=())],
     ),
-    "a folder of a name in files": (
+    "a folder with a physical name": (
         [(name({"a": "1 a", "p": f"2 {UUID}"}, "true"), {"partitions": ("p",)})],
         [file("a", partition_columns=(UUID,), folders=(UUID,))],
     ),
-    "a folder of an older name": (
+    "a folder with an earlier name": (
         [
             (table({"a": "", "p": ""}, "none", "true"), {"partitions": ("p",)}),
             (name({"a": "1 a", "q": "2 p"}, "true"), {"partitions": ("q",)}),
@@ -241,22 +247,22 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
         file("a", "x"),
         ("file_columns", 0, "x"),
     ),
-    "a dropped column that was left where column mapping was switched off": (
+    "a dropped column that remains in a file after column mapping was removed": (
         [name(TWO), name(ONE, "true", **{MAX_COLUMN_ID: "2"}), table({"a": ""}, "none", "true")],
         file("a", "b"),
         ("file_columns", 2, "b"),
     ),
-    "an unknown column that has statistics, too": (
+    "an unknown column with statistics": (
         [table({"a": ""}, None, "true")],
         file("a", "x", statistics=(("x",),)),
         ("file_columns", 0, "x"),
     ),
-    "an unknown column of a whole history": (
+    "an unknown column where the log has every version": (
         [name(ONE, "true")],
         file("a", "x"),
         ("file_columns", 0, "x"),
     ),
-    "an unknown field, its parent known": (
+    "an unknown field of a known struct": (
         [name({"s": {"column": "1 s", "struct": {"x": "2 x"}}})],
         file("s", "s.x", "s.y", "s.y.z"),
         ("file_columns", 0, "s.y"),
@@ -276,22 +282,22 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
         file("a", "x", ids=(1, 2)),
         ("dropped_column_shown", 1, "b"),
     ),
-    "a column that left and came without column mapping": (
+    "a column that was dropped and added without column mapping": (
         HEALTHY["overwriteSchema without column mapping"],
         file("a", "b"),
         ("dropped_column_shown", 2, "a"),
     ),
-    "a name that came when column mapping was switched off": (
+    "a name that the removal of column mapping made visible": (
         [name({"x": "1 y"}, "true"), table({"x": ""}, "none", "true")],
         file("x"),
         ("dropped_column_shown", 1, "x"),
     ),
-    "a file whose commit is gone": (
+    "a file whose commit is deleted": (
         [name(ONE), name(TWO)],
         file("b", under=None),
         ("dropped_column_shown", 1, "b"),
     ),
-    "partition values of a plain table": (
+    "partition values of a table without partitions": (
         [name(ONE)],
         file("a", partition_columns=("a",)),
         ("partition_values", 0, None),
@@ -300,7 +306,7 @@ BROKEN_FILES: dict[str, tuple[list[Version], FileGroup, tuple[str, int, str | No
 
 
 @pytest.mark.parametrize("case", BROKEN_FILES)
-def test_a_broken_file_has_one_finding(case: str) -> None:
+def test_broken_files_have_one_finding(case: str) -> None:
     versions, group, expected = BROKEN_FILES[case]
 
     assert found(log_of(*versions, files=(group,))) == [expected]
@@ -315,7 +321,7 @@ NAMES_OF_OTHERS: dict[str, tuple[list[Version], list[FileGroup], list[tuple[int,
         [],
         [(2, "a")],
     ),
-    "and a rename later": (
+    "a rename and an ADD, and another rename": (
         [name(MISLED, "true"), name({"d": "1 a", "b": "2 b", "a": f"3 {UUID}"}, "true")],
         [],
         [(0, "a")],
@@ -325,12 +331,12 @@ NAMES_OF_OTHERS: dict[str, tuple[list[Version], list[FileGroup], list[tuple[int,
         [],
         [(1, "a"), (2, "b")],
     ),
-    "a pair that was gone for a while": (
+    "a misleading name that is interrupted": (
         [name(MISLED, "true"), name(RENAMED, "true"), name(MISLED, "true")],
         [],
         [(2, "a")],
     ),
-    "nested": (
+    "a nested column": (
         [
             name({"s": {"column": "1 s", "struct": {"y": "2 x", "x": f"3 {UUID}"}}}, "true"),
             name({"l": {"column": "1 l", "array": {"y": "4 x", "X": f"5 {UUID}"}}}, "true"),
@@ -344,16 +350,16 @@ NAMES_OF_OTHERS: dict[str, tuple[list[Version], list[FileGroup], list[tuple[int,
         [(0, "a")],
     ),
     "a dropped column that files hold": (
-        HEALTHY["a column is dropped and comes again"],
+        HEALTHY["a column is dropped and added again"],
         [file("a", "b"), file("a", UUID, under=2)],
         [(2, "b")],
     ),
-    "one that is in no file any more": (
-        HEALTHY["a column is dropped and comes again"],
+    "a dropped column that no file holds": (
+        HEALTHY["a column is dropped and added again"],
         [file("a", under=1), file("a", UUID, under=2)],
         [],
     ),
-    "column mapping is off again": (
+    "column mapping is removed": (
         [name(MISLED, "true"), table({"c": "", "b": "", "a": ""}, "none", "true")],
         [],
         [],
@@ -362,33 +368,21 @@ NAMES_OF_OTHERS: dict[str, tuple[list[Version], list[FileGroup], list[tuple[int,
 
 
 @pytest.mark.parametrize("case", NAMES_OF_OTHERS)
-def test_the_misleading_name_is_a_risk_and_no_damage(case: str) -> None:
-    versions, files, _ = NAMES_OF_OTHERS[case]
+def test_misleading_names_are_risks_after_all_damage(case: str) -> None:
+    versions, files, expected = NAMES_OF_OTHERS[case]
 
     findings = audit(log_of(*versions, files=tuple(files)))
 
-    for finding in findings:
-        expected = "risk" if finding.check == "misleading_name" else "damage"
-        assert finding.severity == expected
+    risks = [finding for finding in findings if finding.check == "misleading_name"]
+    assert [(finding.version, finding.column) for finding in risks] == expected
     severities = [finding.severity for finding in findings]
-    assert severities == sorted(severities)
-
-
-@pytest.mark.parametrize("case", NAMES_OF_OTHERS)
-def test_a_column_whose_name_is_that_of_another_in_files_is_found(case: str) -> None:
-    versions, files, expected = NAMES_OF_OTHERS[case]
-
-    assert [
-        (version, column)
-        for check, version, column in found(log_of(*versions, files=tuple(files)))
-        if check == "misleading_name"
-    ] == expected
+    assert severities == [DAMAGE] * (len(findings) - len(risks)) + [RISK] * len(risks)
 
 
 @pytest.mark.parametrize(
     ("features", "statement"), [((), "REORG TABLE"), (("catalogManaged",), "INSERT OVERWRITE")]
 )
-def test_no_remedy_is_a_statement_that_delta_refuses(
+def test_remedies_name_statements_that_delta_allows(
     features: tuple[str, ...], statement: str
 ) -> None:
     versions, files, _ = NAMES_OF_OTHERS["a dropped column that files hold"]
@@ -402,16 +396,55 @@ def test_no_remedy_is_a_statement_that_delta_refuses(
     ]
 
 
-def test_names_of_keys_that_were_left_are_that_finding() -> None:
-    log = log_of(
-        (table({"a": "1 col-a"}, "none"), UNTRACKED),
-        files=(file("a", "col-a", statistics=(("col-a",),)),),
-    )
+ONE_FINDING: dict[str, tuple[TableLog, tuple[str, int, str | None]]] = {
+    "mapping keys that remain, and files by their names": (
+        log_of(
+            (table({"a": "1 col-a"}, "none"), UNTRACKED),
+            files=(file("a", "col-a", statistics=(("col-a",),)),),
+        ),
+        ("mapping_keys_remain", 0, "a"),
+    ),
+    "a dropped column comes back": (
+        log_of(
+            name({"a": "1 a", "b": f"2 {UUID}"}, "true"),
+            name(ONE, "true", **{MAX_COLUMN_ID: "2"}),
+            name({"a": "1 a", "b": f"2 {UUID}"}, "true"),
+        ),
+        ("id_used_again", 2, "b"),
+    ),
+    "a dropped struct": (
+        log_of(
+            name({"s": {"column": "1 s", "struct": {"x": "2 x"}}, "a": "3 a"}), name({"a": "3 a"})
+        ),
+        ("drop_without_flag", 1, "s"),
+    ),
+    "a drop where column mapping ends": (
+        log_of(name(TWO), table({"a": ""}, "none", "false")),
+        ("drop_without_flag", 1, "b"),
+    ),
+    "a flag that turns back in a drop": (
+        log_of(name(TWO, "true"), name(ONE, **{MAX_COLUMN_ID: "2"})),
+        ("flag_turned_back", 1, None),
+    ),
+    "a missing flag, from the first version without it": (
+        log_of(name(ONE), name(ONE, None), name(ONE, None, p="1")),
+        ("feature_without_flag", 1, None),
+    ),
+    "a missing maxColumnId": (
+        log_of(without(name(ONE), MAX_COLUMN_ID)),
+        ("max_column_id_too_small", 0, None),
+    ),
+}
 
-    assert found(log) == [("mapping_keys_remain", 0, "a")]
+
+@pytest.mark.parametrize("case", ONE_FINDING)
+def test_broken_histories_have_one_finding(case: str) -> None:
+    log, expected = ONE_FINDING[case]
+
+    assert found(log) == [expected]
 
 
-def test_files_of_one_defect_are_one_finding() -> None:
+def test_files_with_the_same_defect_are_one_finding() -> None:
     files = (file("a", "x"), replace(file("x", under=1), num_files=4))
 
     (finding,) = audit(log_of(name(ONE), name(ONE, **{"p": "1"}), files=files))
@@ -419,50 +452,7 @@ def test_files_of_one_defect_are_one_finding() -> None:
     assert finding.message.startswith("5 file(s)")
 
 
-def test_a_resurrected_column_is_found() -> None:
-    gone = name(ONE, "true", **{MAX_COLUMN_ID: "2"})
-    back = name({"a": "1 a", "b": f"2 {UUID}"}, "true")
-
-    assert found(log_of(name({"a": "1 a", "b": f"2 {UUID}"}, "true"), gone, back)) == [
-        ("id_used_again", 2, "b")
-    ]
-
-
-def test_a_dropped_struct_is_one_finding() -> None:
-    before = name({"s": {"column": "1 s", "struct": {"x": "2 x"}}, "a": "3 a"})
-
-    assert found(log_of(before, name({"a": "3 a"}))) == [("drop_without_flag", 1, "s")]
-
-
-def test_a_drop_without_the_flag_where_mapping_ends_is_found() -> None:
-    assert found(log_of(name(TWO), table({"a": ""}, "none", "false"))) == [
-        ("drop_without_flag", 1, "b")
-    ]
-
-
-def test_a_flag_that_turns_back_in_a_drop_is_one_finding() -> None:
-    assert found(log_of(name(TWO, "true"), name(ONE, **{MAX_COLUMN_ID: "2"}))) == [
-        ("flag_turned_back", 1, None)
-    ]
-
-
-def test_a_mended_state_is_no_finding() -> None:
-    assert found(log_of(name(ONE), name(ONE, None), name(ONE, "true"))) == []
-
-
-def test_a_state_is_told_from_its_first_version_on() -> None:
-    assert found(log_of(name(ONE), name(ONE, None), name(ONE, None, p="1"))) == [
-        ("feature_without_flag", 1, None)
-    ]
-
-
-def test_max_column_id_that_is_missing_is_found() -> None:
-    assert found(log_of(without(name(ONE), MAX_COLUMN_ID))) == [
-        ("max_column_id_too_small", 0, None)
-    ]
-
-
-def test_history_that_starts_at_a_checkpoint_guesses_nothing() -> None:
+def test_unknown_columns_are_no_finding_when_the_log_starts_at_a_checkpoint() -> None:
     log = log_of(
         name(ONE), name(ONE), name(ONE, "true"), name({"a": "1 a", "b": f"4 {UUID}"}, "true")
     )
@@ -474,7 +464,7 @@ def test_history_that_starts_at_a_checkpoint_guesses_nothing() -> None:
     assert found(replace(log, files=(file("a", "dropped", under=None),))) == []
 
 
-def test_what_a_restore_brings_back_from_before_the_log_is_not_new() -> None:
+def test_restored_columns_from_before_the_log_are_not_new() -> None:
     log = log_of(name(ONE), name(ONE, p="1"), (name(TWO), {"operation": "RESTORE"}))
     base = Summary(
         "1.checkpoint.parquet", 1, None, log.commits[1].protocol, log.commits[1].metadata
@@ -487,7 +477,7 @@ def test_what_a_restore_brings_back_from_before_the_log_is_not_new() -> None:
     assert found(log) == [("dropped_column_shown", 2, "b")]
 
 
-def test_a_checkpoint_before_missing_commits_is_no_start() -> None:
+def test_replay_never_starts_at_a_checkpoint_before_missing_commits() -> None:
     log = log_of(name(ONE), name(ONE), name(TWO))
     base = Summary(
         "0.checkpoint.parquet", 0, None, log.commits[0].protocol, log.commits[0].metadata
@@ -498,7 +488,7 @@ def test_a_checkpoint_before_missing_commits_is_no_start() -> None:
     ]
 
 
-def test_a_checkpoint_from_before_the_replay_is_not_looked_at() -> None:
+def test_checkpoints_before_the_replay_are_not_compared() -> None:
     log = log_of(name(ONE), name(ONE), name(TWO), name(TWO, p="1"))
     old, start = (
         Summary(f"{at}.checkpoint.parquet", at, None, of.protocol, of.metadata)
@@ -510,14 +500,14 @@ def test_a_checkpoint_from_before_the_replay_is_not_looked_at() -> None:
     assert found(gone) == []
 
 
-def test_a_checkpoint_without_metadata_is_found() -> None:
+def test_checkpoints_without_metadata_are_found() -> None:
     log = log_of(name(ONE), name(TWO))
     half = Summary("1.checkpoint.parquet", 1, None, log.commits[1].protocol, None)
 
     assert found(replace(log, summaries=(half,))) == [("checkpoint_differs", 1, None)]
 
 
-def test_all_that_a_checkpoint_says_is_compared() -> None:
+def test_checkpoints_are_compared_by_protocol_schema_and_partition_columns() -> None:
     log = log_of(name(TWO))
     protocol, metadata = log.commits[0].protocol, log.commits[0].metadata
     assert protocol is not None
@@ -538,14 +528,14 @@ def test_all_that_a_checkpoint_says_is_compared() -> None:
         assert what in finding.message
 
 
-def test_the_ids_of_elements_are_ids_as_well() -> None:
+def test_ids_of_elements_count_as_ids() -> None:
     nested = {"column": "1 a", "metadata": {NESTED_COLUMN_IDS: {"a.element": 2}}}
 
     assert found(log_of(name({"a": nested}, **{MAX_COLUMN_ID: "2"}))) == []
     assert ("id_used_again", 0, "b") in found(log_of(name({"a": nested, "b": "2 b"})))
 
 
-def test_a_feature_wants_a_writer_version_that_lists_features() -> None:
+def test_tracking_feature_needs_writer_version_7() -> None:
     log = log_of(table(flag="false"))
     (commit,) = log.commits
     low = replace(commit, protocol=Protocol(1, 6, None, frozenset(TRACKED)))
@@ -553,7 +543,7 @@ def test_a_feature_wants_a_writer_version_that_lists_features() -> None:
     assert found(replace(log, commits=(low,))) == [("protocol_too_low", 0, None)]
 
 
-def test_a_log_compaction_file_without_a_change_says_nothing() -> None:
+def test_log_compaction_files_may_lack_protocol_and_metadata() -> None:
     log = log_of(name(ONE), name(TWO))
     compacted = Summary("1.2", 2, 1, log.commits[1].protocol, log.commits[1].metadata)
     quiet = Summary("2.3", 3, 2, None, None)
@@ -565,7 +555,7 @@ def test_a_log_compaction_file_without_a_change_says_nothing() -> None:
     ]
 
 
-def test_a_log_compaction_file_whose_commits_are_gone_is_not_looked_at() -> None:
+def test_log_compaction_files_are_not_compared_when_their_commits_are_deleted() -> None:
     log = log_of(name(ONE), name(TWO), name(TWO, "true"))
     base, other = log.commits[1], log.commits[0]
     whole = Summary("1.checkpoint.parquet", 1, None, base.protocol, base.metadata)
@@ -575,7 +565,7 @@ def test_a_log_compaction_file_whose_commits_are_gone_is_not_looked_at() -> None
     assert found(log) == []
 
 
-def test_the_worst_comes_first() -> None:
+def test_findings_are_ordered_worst_first() -> None:
     gone = FileGroup("f", 1, 9, problem=MISSING)
 
     assert [check for check, _, _ in found(log_of(name(ONE, "maybe"), files=(gone,)))] == [
@@ -604,7 +594,7 @@ def test_every_module_of_checks_is_imported() -> None:
     assert modules <= set(vars(auditing))
 
 
-def test_the_table_function_answers_the_findings() -> None:
+def test_table_function_returns_the_findings() -> None:
     schema = json.dumps(
         {
             "type": "struct",
@@ -646,29 +636,22 @@ def test_the_table_function_answers_the_findings() -> None:
     assert list(row) == [column.split()[0].strip("`") for column in answer["schema"].split(", ")]
 
 
-def test_a_log_in_few_words_is_replayed() -> None:
-    log, states = audited_logs.history(name(ONE), name(TWO))
-
-    assert [state.version for state in states] == [0, 1]
-    assert log.last_version == 1
-
-
 class TestApi:
-    def test_the_public_function_is_no_module(self) -> None:
+    def test_public_name_audit_is_a_function(self) -> None:
         # A package of that name would take its place once it is imported.
         assert callable(spark_ext.audit)
         assert not (Path(spark_ext.__file__).parent / "audit").exists()
 
     @pytest.mark.parametrize("sample", [True, "3", 2.0])
-    def test_a_sample_that_is_no_integer_is_refused(self, sample: Any) -> None:
-        with pytest.raises(TypeError, match="is no integer"):
+    def test_sample_is_refused_when_not_an_integer(self, sample: Any) -> None:
+        with pytest.raises(TypeError, match="is not an integer"):
             spark_ext.audit(None, "db.t", sample=sample)  # type: ignore[arg-type]
 
-    def test_a_negative_sample_is_refused(self) -> None:
+    def test_sample_is_refused_when_negative(self) -> None:
         with pytest.raises(ValueError, match="use 0 or more"):
             spark_ext.audit(None, "db.t", sample=-1)  # type: ignore[arg-type]
 
-    def test_what_is_no_text_is_no_table(self) -> None:
+    def test_table_is_refused_when_neither_text_nor_path(self) -> None:
         with pytest.raises(TypeError, match="neither a table's name nor a path"):
             spark_ext.audit(None, 3)  # type: ignore[arg-type]
 
@@ -683,7 +666,7 @@ class TestApi:
             (Path("t"), "delta.`t`"),
         ],
     )
-    def test_what_has_a_slash_is_a_path(self, table: str | Path, name: str) -> None:
+    def test_text_with_a_slash_is_a_path(self, table: str | Path, name: str) -> None:
         assert _sql_name(table) == name
 
 
@@ -692,7 +675,7 @@ class TestResult:
     OTHER = Finding(None, "file_missing", None, "part-0", "It is gone.", "Bring it.")
     RISK = Finding(1, "misleading_name", "a", None, "It misleads.", "Align.", "risk")
 
-    def test_people_read_it_in_a_table_and_then_what_to_do(self) -> None:
+    def test_text_has_a_table_and_then_each_remedy(self) -> None:
         assert repr(AuditResult("db.t", (self.WORST, self.OTHER))).splitlines() == [
             "db.t: 2 findings (2 damage), worst first",
             "",
@@ -716,14 +699,14 @@ class TestResult:
         assert repr(AuditResult("db.t", (self.RISK,))).startswith("db.t: 1 finding (1 risk)\n")
         assert [found["severity"] for found in result.as_objects()] == ["damage", "damage", "risk"]
 
-    def test_a_notebook_shows_it_escaped(self) -> None:
+    def test_html_is_escaped(self) -> None:
         html = AuditResult("db.t", (self.WORST,))._repr_html_()
 
         assert "<p>1. It is &lt;so&gt;.</p><ul><li>What to do: Do that.</li></ul>" in html
         assert AuditResult("<t>", ())._repr_html_().count("&lt;t&gt;") == 1
 
-    def test_a_healthy_table_says_so(self) -> None:
+    def test_text_of_a_healthy_table_says_no_findings(self) -> None:
         assert repr(AuditResult("db.t", ())) == "db.t: no findings"
 
-    def test_it_is_true_whatever_it_found(self) -> None:
+    def test_results_are_true_without_findings(self) -> None:
         assert AuditResult("db.t", ())

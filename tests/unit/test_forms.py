@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people see of a table's status and stages, and that no name does anything there."""
+"""Text and HTML of the results: status, stages and alignment."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FACTS = TableFacts(
 
 
 class TestStatus:
-    def test_it_reads_as_text(self) -> None:
+    def test_text_has_facts_and_changes(self) -> None:
         assert repr(STATUS) == (
             "table:                      spark_catalog.default.trips\n"
             "mode:                       name\n"
@@ -61,34 +61,34 @@ class TestStatus:
         [
             (None, None, ""),
             (False, None, "false"),
-            (True, None, "true, since a version that the log no longer tells of"),
+            (True, None, "true, since a version that the log no longer has"),
             (True, FlagChange(7, None, None, None), "true since version 7"),
         ],
     )
-    def test_the_flag_in_words(
+    def test_flag_is_described_in_words(
         self, flag: bool | None, since: FlagChange | None, words: str
     ) -> None:
-        told = replace(STATUS, has_dropped_or_renamed=flag, true_since=since)
+        status = replace(STATUS, has_dropped_or_renamed=flag, true_since=since)
 
-        lines = dict(line.split(":", 1) for line in repr(told).splitlines()[:8])
+        lines = dict(line.split(":", 1) for line in repr(status).splitlines()[:8])
         assert lines["has dropped or renamed"].strip() == words
 
-    def test_a_log_that_begins_later_and_no_change(self) -> None:
+    def test_text_has_the_first_version_when_the_log_starts_later(self) -> None:
         text = repr(replace(STATUS, history_from=7, dropped_or_renamed=()))
 
         assert "from version 7" in text
         assert text.endswith("columns dropped or renamed: 0")
 
-    def test_the_newest_of_many_changes_are_shown(self) -> None:
+    def test_text_has_the_newest_changes_when_there_are_many(self) -> None:
         changes = tuple(replace(DROPPED, version=number) for number in range(1000))
-        told = replace(STATUS, dropped_or_renamed=changes)
+        status = replace(STATUS, dropped_or_renamed=changes)
 
-        assert "1,000, the newest 20:" in repr(told)
-        assert len(repr(told).splitlines()) == 8 + 1 + 2 + 20
-        assert "    999  " in repr(told).splitlines()[-1]
-        assert told._repr_html_().count("<tr>") == 8 + 1 + 20
+        assert "1,000, the newest 20:" in repr(status)
+        assert len(repr(status).splitlines()) == 8 + 1 + 2 + 20
+        assert "    999  " in repr(status).splitlines()[-1]
+        assert status._repr_html_().count("<tr>") == 8 + 1 + 20
 
-    def test_html_has_it_all_and_no_tag_of_a_name(self) -> None:
+    def test_html_escapes_names_of_columns(self) -> None:
         odd = replace(RENAMED, old_name="<script>", new_name="`\n`")
         html = replace(STATUS, table="<b>", dropped_or_renamed=(odd,))._repr_html_()
 
@@ -101,11 +101,11 @@ class TestStatus:
 class TestStages:
     STAGES = RemovalStages(stages(FACTS))
 
-    def test_they_are_a_list(self) -> None:
+    def test_stages_are_a_list(self) -> None:
         assert isinstance(self.STAGES, list)
         assert [step.stage for step in self.STAGES] == ["unmapped", "readers", "writers"]
 
-    def test_they_read_as_text(self) -> None:
+    def test_text_has_costs_reasons_and_statements(self) -> None:
         assert repr(self.STAGES).splitlines() == [
             "stage     reached  cost      files      bytes",
             "--------  -------  --------  ---------  -------------",
@@ -132,7 +132,7 @@ class TestStages:
         assert "<b>" not in html
         assert html.count("<tr>") == 4
 
-    def test_it_reports_what_each_statement_did(self) -> None:
+    def test_text_has_the_result_of_each_statement(self) -> None:
         removed = StatementResult("REMOVE <b>", 3, 4, 0.5, kept=FileCount(2, 7))
         waited = StatementResult("WAIT", 4, 5, 1.0, waits=True)
         done = RemovalStages(stages(FACTS), (removed, waited))
@@ -144,7 +144,7 @@ class TestStages:
         ]
         assert "REMOVE &lt;b&gt;: version 3 to 4" in done._repr_html_()
 
-    def test_a_wide_table_shows_a_few_reasons(self) -> None:
+    def test_text_has_three_reasons_when_a_table_is_wide(self) -> None:
         columns: dict[str, Any] = {f"c{id}": f"{id} p{id}" for id in range(1, 2001)}
         wide = replace(FACTS, table=table(columns, "name", "true"))
 
@@ -160,10 +160,10 @@ class TestAlignment:
         "SECOND", 6, 9, 1.5, kept=FileCount(1, 10), copied=FileCount(2, 5000), rewritten=FileCount()
     )
     LEFT = ("NEXT <b>\n", "LAST")
-    TOLD = NameAlignment("t", False, "name", "COPY", 4, 5000, (FIRST,), LEFT)
+    ALIGNMENT = NameAlignment("t", False, "name", "COPY", 4, 5000, (FIRST,), LEFT)
 
-    def test_it_reads_as_text(self) -> None:
-        assert repr(self.TOLD).splitlines() == [
+    def test_text_has_facts_and_statements(self) -> None:
+        assert repr(self.ALIGNMENT).splitlines() == [
             "table:    t",
             "aligned:  false",
             "mode:     name",
@@ -181,13 +181,15 @@ class TestAlignment:
         ]
 
     def test_html_escapes_names(self) -> None:
-        html = self.TOLD._repr_html_()
+        html = self.ALIGNMENT._repr_html_()
 
         assert "<p>left:</p><ul><li>NEXT &lt;b&gt;\\n</li><li>LAST</li></ul>" in html
         assert "<b>" not in html
 
-    def test_it_reports_what_the_removal_did(self) -> None:
-        result = replace(self.TOLD, num_files=2, done=(self.FIRST, self.REMOVED), statements=())
+    def test_text_has_the_files_of_the_removal(self) -> None:
+        result = replace(
+            self.ALIGNMENT, num_files=2, done=(self.FIRST, self.REMOVED), statements=()
+        )
 
         lines = repr(result).splitlines()
 

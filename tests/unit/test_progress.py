@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a statement whose progress callback raises; without a Spark context."""
+"""Progress of a statement, and callbacks that raise; without a Spark context."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spark_ext.errors import ProgressFailedError
 
 
 class Connected:
-    """Of a Spark Connect session the part that progress is told by."""
+    """The progress handlers of a Spark Connect session."""
 
     def __init__(self) -> None:
         self.handlers: list[Any] = []
@@ -27,18 +27,18 @@ class Connected:
     def removeProgressHandler(self, handler: Any) -> None:
         self.handlers.remove(handler)
 
-    def tell(self, *stages: tuple[int, int]) -> None:
-        """As the client does in the thread that runs a statement."""
-        told = [SimpleNamespace(num_completed_tasks=done, num_tasks=all) for done, all in stages]
+    def send(self, *stages: tuple[int, int]) -> None:
+        """Calls the handlers as the client does, in the thread that runs a statement."""
+        infos = [SimpleNamespace(num_completed_tasks=done, num_tasks=all) for done, all in stages]
         for handler in self.handlers:
-            handler(stages=told, inflight_tasks=1, operation_id="o", done=not told)
+            handler(stages=infos, inflight_tasks=1, operation_id="o", done=not infos)
 
 
 CONNECTED: Any = Connected()
 
 
 def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
-    """A callback that raises KeyError once what it has seen so far is as wanted, and ever after."""
+    """Returns a callback that raises KeyError from the first call on that is as wanted."""
     seen: list[Progress] = []
 
     def callback(told: Progress) -> None:
@@ -49,31 +49,31 @@ def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress
     return callback
 
 
-class TestOnSparkConnect:
-    def test_the_tasks_are_those_that_the_server_told_last(self) -> None:
+class TestSparkConnect:
+    def test_tasks_are_the_latest_of_the_server(self) -> None:
         session: Any = Connected()
         calls: list[Progress] = []
 
         with reported(session, "S", calls.append):
-            session.tell((2, 2), (0, 50))
-            session.tell((2, 2), (7, 50))
-            session.tell()
+            session.send((2, 2), (0, 50))
+            session.send((2, 2), (7, 50))
+            session.send()
 
         assert [(told.tasks_done, told.tasks) for told in calls] == [(0, 0), (9, 52)]
 
-    def test_the_tasks_of_another_thread_are_not_counted(self) -> None:
+    def test_tasks_of_another_thread_are_not_counted(self) -> None:
         session: Any = Connected()
         calls: list[Progress] = []
 
         with reported(session, "S", calls.append):
-            session.tell((1, 2))
-            other = Thread(target=session.tell, args=[(3, 9)])
+            session.send((1, 2))
+            other = Thread(target=session.send, args=[(3, 9)])
             other.start()
             other.join()
 
         assert (calls[-1].tasks_done, calls[-1].tasks) == (1, 2)
 
-    def test_handlers_of_the_user_stay(self) -> None:
+    def test_handlers_of_the_user_are_kept(self) -> None:
         session: Any = Connected()
         session.registerProgressHandler(print)
 
@@ -83,8 +83,8 @@ class TestOnSparkConnect:
         assert session.handlers == [print]
 
 
-class TestACallbackThatRaises:
-    def test_before_the_statement_keeps_it_from_running(self) -> None:
+class TestCallback:
+    def test_callback_that_raises_first_prevents_the_statement(self) -> None:
         ran = False
 
         with pytest.raises(KeyError), reported(CONNECTED, "S", raising_when(lambda _: True)):
@@ -92,7 +92,7 @@ class TestACallbackThatRaises:
 
         assert not ran
 
-    def test_after_the_statement_says_that_it_stands(self) -> None:
+    def test_callback_that_raises_last_raises_after_the_statement(self) -> None:
         at_the_end = raising_when(lambda seen: seen[-1].finished)
 
         with pytest.raises(ProgressFailedError) as failed, reported(CONNECTED, "S", at_the_end):
@@ -101,7 +101,7 @@ class TestACallbackThatRaises:
         assert failed.value.params == {"statement": "S", "error": "KeyError('in the callback')"}
         assert isinstance(failed.value.__cause__, KeyError)
 
-    def test_leaves_the_error_of_the_statement_as_it_is(self) -> None:
+    def test_callback_that_raises_keeps_the_error_of_the_statement(self) -> None:
         at_the_end = raising_when(lambda seen: seen[-1].finished)
         error = ZeroDivisionError("of the statement")
 
@@ -111,10 +111,9 @@ class TestACallbackThatRaises:
         assert failed.value is error
         assert isinstance(error.__cause__, KeyError)
 
-    def test_while_the_statement_runs_is_called_no_more(
+    def test_callback_that_raises_during_the_statement_is_not_called_again(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Its error comes after the statement, and is no stray traceback of a thread."""
         monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.001)
         called = Event()
         calls: list[Progress] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A removal goes stage by stage, or raises before anything is done; without a JVM."""
+"""A removal runs stage by stage, or raises before the first statement; without a JVM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spark_ext.model.metadata import Protocol, TableFacts
 from spark_ext.removal.stages import stages
 from tests.unit.tables import table
 
-OFF = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
+REMOVE = "ALTER TABLE t SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"
 DROP_MAPPING = "ALTER TABLE t DROP FEATURE columnMapping"
 DROP_TRACKING = "ALTER TABLE t DROP FEATURE columnMappingUsageTracking"
 TRUNCATE = "ALTER TABLE t DROP FEATURE checkpointProtection TRUNCATE HISTORY"
@@ -34,7 +34,7 @@ def at(
     columns: dict[str, Any] | None = None,
     properties: dict[str, str] | None = None,
 ) -> RemovalState:
-    """A table of four files with these writer features, in version 7."""
+    """Returns a table of four files with these writer features, in version 7."""
     names = columns or {"a": "1 a" if mode != "none" else ""}
     version, reader_features = reader
     of_reader = None if reader_features is None else frozenset(reader_features)
@@ -51,7 +51,7 @@ MAPPED = at(*OURS, mode="name")
 UNMAPPED = at(*OURS)
 READABLE = at("columnMappingUsageTracking", "checkpointProtection", reader=(1, None))
 PROTECTED = at("checkpointProtection", reader=(1, None))
-OUT = at(reader=(1, None))
+PLAIN = at(reader=(1, None))
 
 
 def run_through(
@@ -68,13 +68,13 @@ def run_through(
 
 
 def refused(*states: RemovalState, until: str) -> dict[str, str]:
-    with pytest.raises(CannotRemoveColumnMappingError) as told:
+    with pytest.raises(CannotRemoveColumnMappingError) as error:
         run_through(*states, until=until)
-    assert told.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
-    return told.value.params
+    assert error.value.condition == "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
+    return error.value.params
 
 
-# Refusals, before anything is done.
+# Refusals before the first statement.
 
 
 @pytest.mark.parametrize("until", ["unmapped", "readers", "writers"])
@@ -92,7 +92,7 @@ def refused(*states: RemovalState, until: str) -> dict[str, str]:
         (at(*OURS, columns={"a": "1 x"}), "unmapped: MAPPING_METADATA_LEFT"),
     ],
 )
-def test_a_blocked_stage_is_refused_with_its_reasons(
+def test_blocked_stage_is_refused_with_its_reasons(
     state: RemovalState, reasons: str, until: str
 ) -> None:
     assert refused(state, until=until) == {
@@ -106,44 +106,45 @@ def test_a_blocked_stage_is_refused_with_its_reasons(
 @pytest.mark.parametrize(
     "state", [at(*OURS, mode="name", reader=VECTORS), at(*OURS, reader=VECTORS)]
 )
-def test_a_later_stage_that_is_blocked_is_refused_before_the_first(state: RemovalState) -> None:
-    told = refused(state, until="writers")
+def test_blocked_later_stage_is_refused_before_the_first_statement(state: RemovalState) -> None:
+    params = refused(state, until="writers")
 
-    assert told["reasons"] == (
+    assert params["reasons"] == (
         "readers: OTHER_FEATURE (deletionVectors); writers: OTHER_FEATURE (deletionVectors)"
     )
-    assert told["done"] == "none"
+    assert params["done"] == "none"
 
 
-def test_a_stage_behind_the_wanted_one_may_be_blocked() -> None:
+def test_blocked_stage_after_the_wanted_stage_is_ignored() -> None:
     stages, ran = run_through(
         at(*OURS, mode="name", reader=VECTORS), at(*OURS, reader=VECTORS), until="unmapped"
     )
 
-    assert [statement for statement, _, _ in ran] == [OFF]
+    assert [statement for statement, _, _ in ran] == [REMOVE]
     assert [stage.cost for stage in stages] == ["NOTHING", "BLOCKED", "BLOCKED"]
 
 
-def test_a_stage_that_others_block_meanwhile_is_refused_with_what_was_done() -> None:
-    told = refused(MAPPED, at(*OURS, reader=VECTORS), until="readers")
+def test_stage_is_refused_with_the_statements_that_ran_when_another_writer_blocks_it() -> None:
+    params = refused(MAPPED, at(*OURS, reader=VECTORS), until="readers")
 
-    assert (told["reasons"], told["done"]) == ("readers: OTHER_FEATURE (deletionVectors)", OFF)
-
-
-def test_a_stage_that_others_undo_is_refused() -> None:
-    told = refused(MAPPED, MAPPED, until="unmapped")
-
-    assert (told["reasons"], told["done"]) == ("unmapped: CONFLICT", OFF)
+    assert params["reasons"] == "readers: OTHER_FEATURE (deletionVectors)"
+    assert params["done"] == REMOVE
 
 
-# What is done.
+def test_stage_is_refused_when_another_writer_undoes_it() -> None:
+    params = refused(MAPPED, MAPPED, until="unmapped")
+
+    assert (params["reasons"], params["done"]) == ("unmapped: CONFLICT", REMOVE)
 
 
-def test_each_stage_is_reached_in_turn() -> None:
-    stages, ran = run_through(MAPPED, UNMAPPED, READABLE, OUT, until="writers")
+# Stages.
+
+
+def test_stages_are_reached_in_order() -> None:
+    stages, ran = run_through(MAPPED, UNMAPPED, READABLE, PLAIN, until="writers")
 
     assert [(statement, version) for statement, version, _ in ran] == [
-        (OFF, 7),
+        (REMOVE, 7),
         (DROP_MAPPING, 8),
         (DROP_TRACKING, 9),
         (TRUNCATE, 10),
@@ -153,7 +154,7 @@ def test_each_stage_is_reached_in_turn() -> None:
     assert [result.statement for result in stages.done] == [statement for statement, _, _ in ran]
 
 
-def test_a_stage_that_waits_is_returned() -> None:
+def test_waiting_stage_is_returned() -> None:
     stages, _ = run_through(READABLE, PROTECTED, until="writers", waits=True)
 
     assert [stage.reached for stage in stages] == [True, True, False]
@@ -161,14 +162,14 @@ def test_a_stage_that_waits_is_returned() -> None:
     assert [result.waits for result in stages.done] == [False, True]
 
 
-def test_nothing_is_run_on_a_table_that_is_out() -> None:
-    stages, ran = run_through(OUT, until="writers")
+def test_unmapped_and_untracked_table_needs_no_statement() -> None:
+    stages, ran = run_through(PLAIN, until="writers")
 
     assert (ran, stages.done) == ([], ())
     assert all(stage.reached for stage in stages)
 
 
-# What a statement did.
+# Results of statements.
 
 
 class Session:
@@ -212,14 +213,14 @@ class TestStatement:
         )
         return runner.run(options.pop("statement", "S"), 7, removal)
 
-    def test_files_are_counted_by_the_commit(self) -> None:
+    def test_files_are_counted_from_the_commit(self) -> None:
         result = self.run(Session(self.REMOVED), 8, self.COPY)
 
         assert (result.version_before, result.version_after) == (7, 8)
         assert (result.kept, result.copied) == (FileCount(1, 10), FileCount(2, 20))
         assert result.rewritten == FileCount(3, 30)
 
-    def test_the_commit_is_found_among_those_of_others(self) -> None:
+    def test_commit_is_found_among_commits_of_other_writers(self) -> None:
         others = [row(version, "WRITE") for version in range(60, 8, -1)]
         session = Session(*others, self.REMOVED, row(7, "REMOVE COLUMN MAPPING"))
 
@@ -228,20 +229,20 @@ class TestStatement:
             f"DESCRIBE HISTORY t LIMIT {limit}" for limit in (10, 100)
         ]
 
-    def test_a_removal_of_before_is_another(self) -> None:
+    def test_earlier_removal_is_not_counted(self) -> None:
         session = Session(row(8, "WRITE"), row(7, "REMOVE COLUMN MAPPING", self.COUNTED))
 
         result = self.run(session, 8, self.COPY)
 
         assert (result.kept, result.copied, result.rewritten) == (None, None, None)
 
-    def test_a_commit_without_counts_reports_none(self) -> None:
+    def test_commit_without_counts_reports_none(self) -> None:
         for metrics in (None, {"numOutputBytes": "9", "numRewrittenFiles": "1"}):
             session = Session(row(8, "REMOVE COLUMN MAPPING", metrics))
 
             assert self.run(session, 8, self.COPY).rewritten is None
 
-    def test_a_free_removal_without_other_writers_needs_no_history(self) -> None:
+    def test_metadata_only_removal_reads_no_history_without_other_commits(self) -> None:
         session = Session()
 
         result = self.run(session, 8, MAPPED.stages[0])
@@ -249,12 +250,12 @@ class TestStatement:
         assert session.statements == ["S"]
         assert (result.kept, result.copied, result.rewritten) == (FileCount(),) * 3
 
-    def test_a_free_removal_beside_others_is_read_from_its_commit(self) -> None:
+    def test_metadata_only_removal_is_counted_from_the_commit_beside_other_commits(self) -> None:
         session = Session(row(9, "WRITE"), self.REMOVED)
 
         assert self.run(session, 9, MAPPED.stages[0]).copied == FileCount(2, 20)
 
-    def test_another_statement_has_no_files(self) -> None:
+    def test_statement_without_removal_has_no_files(self) -> None:
         session = Session()
 
         assert self.run(session, 8, None).kept is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for people: whole, in line, and without a character that does something."""
+"""Rendered tables: every value, aligned, and with control characters escaped."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class Cells(HTMLParser):
         self.rows[-1][-1] += data
 
 
-def test_a_table_without_rows_is_its_head() -> None:
+def test_table_without_rows_has_a_head() -> None:
     table = Table(["a", "bc"], [])
 
     assert table.text() == "a  bc\n-  --"
     assert Cells(table.html()).rows == [["a", "bc"]]
 
 
-def test_wide_letters_stay_in_line() -> None:
+def test_wide_letters_are_aligned() -> None:
     lines = Table(["n", "v"], [("日", "x"), ("e\u0301", "x")]).text().splitlines()
 
     assert lines[2:] == ["日  x", "e\u0301   x"]
 
 
-def test_facts_are_in_line() -> None:
+def test_facts_are_aligned() -> None:
     facts = Facts({"a": 1, "bcd": (True, "x"), "e": None})
 
     assert facts.text() == "a:   1\nbcd: true, x\ne:"
@@ -58,11 +58,11 @@ def test_facts_are_in_line() -> None:
 
 
 @pytest.mark.parametrize("char", ["\n", "\r", "\x1b", "\x9b", "\u202e", "\u2028", "\ud800"])
-def test_a_character_that_does_something_is_escaped(char: str) -> None:
+def test_control_characters_are_escaped(char: str) -> None:
     assert cell(f"a{char}b") == "a" + char.encode("unicode_escape").decode() + "b"
 
 
-def test_html_has_no_tag_of_a_value() -> None:
+def test_html_escapes_values() -> None:
     for part in (Table([ODD], [(ODD,)]), Facts({ODD: ODD}), Lines(ODD, [ODD])):
         parsed = Cells(part.html())
 
@@ -71,7 +71,7 @@ def test_html_has_no_tag_of_a_value() -> None:
 
 
 @given(ROWS)
-def test_each_row_is_a_line_that_has_its_values(rows: list[tuple[object, ...]]) -> None:
+def test_table_text_has_a_line_with_the_values_of_each_row(rows: list[tuple[object, ...]]) -> None:
     lines = Table(["text", "number", "truth"], rows).text().split("\n")
 
     assert len(lines) == len(rows) + 2
@@ -82,7 +82,7 @@ def test_each_row_is_a_line_that_has_its_values(rows: list[tuple[object, ...]]) 
 
 
 @given(ROWS)
-def test_html_has_every_value(rows: list[tuple[object, ...]]) -> None:
+def test_table_html_has_every_value(rows: list[tuple[object, ...]]) -> None:
     parsed = Cells(Table(["text", "number", "truth"], rows).html())
 
     assert parsed.rows[1:] == [[cell(value) for value in row] for row in rows]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows and the sums of a survey, and how they are asked for and shown; without a JVM."""
+"""Rows and sums of a survey, its arguments, and its text, HTML, JSON and CSV; without a JVM."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COSTS = ["NOTHING", "METADATA", "COPY", "REWRITE", "HISTORY", "BLOCKED"]
 
 
 def facts(metadata: TableMetadata, *features: str, reader: list[str] | None = None) -> str:
-    """What the JVM says of a table that it has read."""
+    """Returns the facts of a table as the JVM sends them."""
     protocol = {
         "minReaderVersion": 2 if reader is None else 3,
         "minWriterVersion": 7,
@@ -57,7 +57,7 @@ def row(text: str) -> dict[str, Any]:
 # Rows.
 
 
-def test_a_table_that_the_jvm_cannot_read_has_its_error_and_nothing_else() -> None:
+def test_unreadable_table_has_its_error_only() -> None:
     (found,) = rows({"name": "db.t", "facts": None, "error": "DELTA_X", "message": "what"})
 
     told = {key: value for key, value in found.items() if value is not None}
@@ -69,14 +69,16 @@ def test_a_table_that_the_jvm_cannot_read_has_its_error_and_nothing_else() -> No
     [
         ("{", "USAGE_TRACKING_MALFORMED_MESSAGE"),
         (facts(table({"a": ""}, mode="odd")), "DELTA_MODE_NOT_SUPPORTED"),
-        # A foreign writer's schema, at which the rules fail.
+        # The rules fail on this schema of another writer.
         (
             facts(table({"a": {"type": "int"}})).replace('"int"', '{"type": "map"}'),
             "USAGE_TRACKING_RULE_FAILED",
         ),
     ],
 )
-def test_a_table_that_is_not_understood_spoils_no_other(text: str, condition: str) -> None:
+def test_table_with_unknown_facts_has_an_error_and_affects_no_other(
+    text: str, condition: str
+) -> None:
     sound = {"name": "db.t", "facts": facts(table({"a": ""})), "error": None, "message": None}
     first, broken, last = rows(sound, {**sound, "name": "db.b", "facts": text}, sound)
 
@@ -86,7 +88,7 @@ def test_a_table_that_is_not_understood_spoils_no_other(text: str, condition: st
     assert (first["table"], first["error"], first["unmapped"]) == ("db.t", None, "NOTHING")
 
 
-def test_a_tracked_table_leaves_for_nothing() -> None:
+def test_tracked_table_needs_metadata_only() -> None:
     columns = {"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x"}}}
 
     found = row(facts(table(columns, "name", "false"), *TRACKED))
@@ -110,7 +112,7 @@ def test_a_tracked_table_leaves_for_nothing() -> None:
 
 
 @pytest.mark.parametrize("flag", ["true", "odd", None])
-def test_names_that_differ_are_counted_at_every_level(flag: str | None) -> None:
+def test_physical_names_that_differ_are_counted_at_every_level(flag: str | None) -> None:
     columns = {"a": "1 col-1", "s": {"column": "2 s", "array": {"x": "3 col-3", "y": "4 y"}}}
 
     found = row(facts(table(columns, "ID", flag), *TRACKED))
@@ -119,14 +121,14 @@ def test_names_that_differ_are_counted_at_every_level(flag: str | None) -> None:
     assert (found["hasDroppedOrRenamed"], found["unmapped"]) == (True, "COPY")
 
 
-def test_an_untracked_table_has_no_flag() -> None:
+def test_untracked_table_has_no_flag() -> None:
     found = row(facts(table({"a": "1 a"}, "name", "false"), "columnMapping"))
 
     assert (found["tracked"], found["hasDroppedOrRenamed"]) == (False, None)
     assert found["unmapped"] == "REWRITE"
 
 
-def test_what_blocks_an_exit_is_told_and_not_why_files_would_be_touched_then() -> None:
+def test_blocked_by_has_obstacles_and_no_reasons_of_costs() -> None:
     metadata = table({"a b": "1 col-1"}, "name", "true")
 
     found = row(facts(metadata, *TRACKED, reader=["columnMapping", "deletionVectors"]))
@@ -139,7 +141,7 @@ def test_what_blocks_an_exit_is_told_and_not_why_files_would_be_touched_then() -
     ]
 
 
-def test_a_stage_after_one_that_is_blocked_is_blocked_in_the_sums_as_well() -> None:
+def test_stage_after_a_blocked_stage_is_blocked() -> None:
     found = row(facts(table({"a b": "1 a"}, "name", "false"), *TRACKED))
 
     assert [found[stage] for stage in ("unmapped", "readers", "writers")] == ["BLOCKED"] * 3
@@ -173,7 +175,7 @@ TABLES = st.lists(UNREADABLE | READABLE, max_size=8)
 
 
 @given(TABLES)
-def test_every_table_that_can_be_read_is_in_one_sum_of_each_exit(tables: list[Any]) -> None:
+def test_readable_tables_are_in_one_sum_of_each_stage(tables: list[Any]) -> None:
     found = sums(tables, num_views=3, num_others=5)
 
     for stage in ("unmapped", "readers", "writers"):
@@ -193,7 +195,7 @@ def test_every_table_that_can_be_read_is_in_one_sum_of_each_exit(tables: list[An
 
 
 @given(TABLES)
-def test_a_table_counts_once_for_each_of_its_obstacles(tables: list[Any]) -> None:
+def test_tables_count_once_for_each_obstacle(tables: list[Any]) -> None:
     expected: Counter[object] = Counter()
     for surveyed in tables:
         about = set()
@@ -209,7 +211,7 @@ def test_a_table_counts_once_for_each_of_its_obstacles(tables: list[Any]) -> Non
     assert numbers == sorted(numbers, reverse=True)
 
 
-# How it is asked for.
+# Arguments.
 
 
 def survey_row(name: str) -> Row:
@@ -221,7 +223,7 @@ def survey_row(name: str) -> Row:
 
 
 class Session:
-    """Lists the tables that it is given; has no context, as Spark Connect."""
+    """Lists the given tables; like Spark Connect, without a context."""
 
     session_id = "s"
 
@@ -264,7 +266,7 @@ def survey(session: Any, *where: Any, progress: Any = None) -> Survey:
     return spark_ext.survey(session, *where, progress=progress)
 
 
-def test_without_a_name_it_is_the_current_schema() -> None:
+def test_survey_without_a_name_reads_the_current_schema() -> None:
     session = Session(current=[listed("a"), listed("v", "VIEW"), listed("p", "OTHER")])
 
     found = survey(session)
@@ -274,7 +276,7 @@ def test_without_a_name_it_is_the_current_schema() -> None:
     assert session.settings == {}
 
 
-def test_a_table_of_which_the_kind_cannot_be_told_is_in_its_place_with_its_error() -> None:
+def test_table_of_unknown_kind_keeps_its_place_with_its_error() -> None:
     session = Session(s=[listed("a"), listed("b", None, "DENIED"), listed("c")])
 
     found = survey(session, "s")
@@ -287,7 +289,7 @@ def test_a_table_of_which_the_kind_cannot_be_told_is_in_its_place_with_its_error
     assert session.asked == [["a", "c"]]
 
 
-def test_a_table_that_is_named_twice_is_surveyed_once() -> None:
+def test_table_that_is_named_twice_is_surveyed_once() -> None:
     session = Session(s=[listed("a"), listed("b")], t=[listed("b")])
 
     found = survey(session, "s", "t", "/x/y", "/x/y")
@@ -306,7 +308,7 @@ def test_a_table_that_is_named_twice_is_surveyed_once() -> None:
         (PurePosixPath("/a"), "/a"),
     ],
 )
-def test_a_text_with_a_slash_is_a_path(where: Any, path: str) -> None:
+def test_text_with_a_slash_is_a_path(where: Any, path: str) -> None:
     session = Session()
 
     survey(session, where)
@@ -315,7 +317,7 @@ def test_a_text_with_a_slash_is_a_path(where: Any, path: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["a", "a.b", "`a/b`", "c.`a``/b`"])
-def test_a_slash_in_backticks_is_in_a_name(where: str) -> None:
+def test_text_with_a_slash_in_backticks_is_a_name(where: str) -> None:
     session = Session(**{where: [listed("t")]})
 
     survey(session, where)
@@ -324,12 +326,12 @@ def test_a_slash_in_backticks_is_in_a_name(where: str) -> None:
 
 
 @pytest.mark.parametrize("where", [5, b"a"])
-def test_what_is_neither_text_nor_path_is_refused(where: Any) -> None:
+def test_place_is_refused_when_neither_text_nor_path(where: Any) -> None:
     with pytest.raises(TypeError):
         survey(Session(), where)
 
 
-def test_progress_is_told_after_each_hundred_tables() -> None:
+def test_progress_is_reported_after_each_hundred_tables() -> None:
     session = Session(current=[listed(f"t{number}") for number in range(230)])
     told: list[SurveyProgress] = []
 
@@ -345,7 +347,7 @@ def test_progress_is_told_after_each_hundred_tables() -> None:
     assert all(known.seconds >= 0 for known in told)
 
 
-def test_a_callback_that_fails_ends_the_survey_and_leaves_no_setting() -> None:
+def test_callback_that_raises_ends_the_survey_and_unsets_the_setting() -> None:
     session = Session(current=[listed("t")])
 
     def fail(progress: SurveyProgress) -> None:
@@ -357,7 +359,7 @@ def test_a_callback_that_fails_ends_the_survey_and_leaves_no_setting() -> None:
     assert session.settings == {}
 
 
-def test_an_older_jar_is_refused() -> None:
+def test_older_jar_is_refused() -> None:
     class Older(Session):
         def collect(self) -> list[Row]:
             columns = [row.asDict() for row in self.rows]
@@ -367,7 +369,7 @@ def test_an_older_jar_is_refused() -> None:
         survey(Older(current=[listed("t")]))
 
 
-# How it is shown.
+# Text and HTML.
 
 ODD = SurveyedTable(
     'db.`<b>"&\n`',
@@ -394,7 +396,7 @@ def of(*tables: SurveyedTable) -> Survey:
     return Survey(tables, sums(tables, num_views=1))
 
 
-def test_people_see_the_tables_and_the_sums() -> None:
+def test_text_has_the_sums_and_the_tables() -> None:
     text = repr(of(ODD, MISSING))
 
     lines = [re.split(" {2,}", line) for line in text.splitlines()]
@@ -409,7 +411,7 @@ def test_people_see_the_tables_and_the_sums() -> None:
     assert re.search(r"^views left out: +1$", text, re.M)
 
 
-def test_a_notebook_sees_the_same_escaped() -> None:
+def test_html_has_the_same_escaped() -> None:
     html = of(ODD, MISSING)._repr_html_()
 
     assert "<td>db.`&lt;b&gt;&quot;&amp;\\n`</td>" in html
@@ -418,7 +420,7 @@ def test_a_notebook_sees_the_same_escaped() -> None:
     assert "<tr><th>views left out</th><td>1</td></tr>" in html
 
 
-def test_of_many_tables_the_first_are_shown_and_all_printed() -> None:
+def test_repr_has_the_first_hundred_tables_and_text_all() -> None:
     tables = [replace(ODD, table=f"db.t{number}", blocked_by=()) for number in range(150)]
 
     found = of(*tables)
@@ -430,14 +432,14 @@ def test_of_many_tables_the_first_are_shown_and_all_printed() -> None:
     assert all(known.table in found.text() for known in tables)
 
 
-def test_a_survey_of_nothing_is_shown() -> None:
+def test_text_without_tables_has_the_sums() -> None:
     assert re.match(r"tables: +0\n", repr(of()))
 
 
-# What the command prints.
+# Output of the command.
 
 
-def test_json_has_a_line_for_each_table_and_one_with_the_sums() -> None:
+def test_json_has_a_line_for_each_table_and_the_sums() -> None:
     first, second, last = map(json.loads, as_json_lines(of(ODD, MISSING)))
 
     assert (first["table"], first["hasDroppedOrRenamed"]) == (ODD.table, True)
@@ -464,7 +466,7 @@ def test_csv_has_a_line_for_each_table(capsys: pytest.CaptureFixture[str]) -> No
     assert (second["table"], second["mode"], second["error"]) == ("db.u", "", "DELTA_MISSING")
 
 
-def test_csv_of_nothing_has_its_head(capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_without_tables_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(of())
 
     assert capsys.readouterr().out.startswith("table,mode,tracked,")

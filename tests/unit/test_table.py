@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How `UsageTracking` reads what the table functions answer, and speaks SQL; without a JVM."""
+"""`UsageTracking` reads the rows of the table functions and runs SQL; without a JVM."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Conf(dict[str, str]):
 
 
 class Session:
-    """Answers every query with the rows of its function; has no context, as Spark Connect."""
+    """Answers every query with the rows of its function; like Spark Connect, without a context."""
 
     session_id = "s"
 
@@ -91,11 +91,11 @@ def tracking(session: Any) -> UsageTracking:
     return UsageTracking.forName(session, "t")
 
 
-class TestTheVersion:
+class TestVersion:
     @pytest.mark.parametrize("jar", ["0.0.9", "99.0.0", None])
-    def test_a_jar_of_another_version_is_refused(self, jar: str | None) -> None:
-        told = {key: value for key, value in TABLE.items() if key != "jarVersion"}
-        row = Row(**told, jarVersion=jar) if jar else Row(**told)
+    def test_jar_of_another_version_is_refused(self, jar: str | None) -> None:
+        columns = {key: value for key, value in TABLE.items() if key != "jarVersion"}
+        row = Row(**columns, jarVersion=jar) if jar else Row(**columns)
 
         with pytest.raises(DifferentVersionsError) as refused:
             tracking(Session(column_mapping_named_table=[row]))
@@ -103,7 +103,7 @@ class TestTheVersion:
         jar = jar or "(unknown version)"
         assert refused.value.params == {"package": spark_ext.__version__, "jar": jar}
 
-    def test_it_costs_no_statement_of_its_own(self) -> None:
+    def test_version_is_read_without_a_further_statement(self) -> None:
         session = Session()
         tracking(session)
 
@@ -111,27 +111,23 @@ class TestTheVersion:
 
 
 class TestStages:
-    def test_columns_of_a_newer_jar_are_left_alone(self) -> None:
-        later = Row(severity=3, reason="R", name=None, detail="d", link="l")
-        rows = [stage_row(name, reasons=[later], since="v", table="t") for name in STAGES]
+    def test_columns_are_found_by_name_and_unknown_columns_are_ignored(self) -> None:
+        reason = Row(severity=3, reason="R", name=None, detail="d", link="l")
+        rows = []
+        for name in STAGES:
+            columns = stage_row(name, reasons=[reason], since="v", table="t").asDict()
+            rows.append(Row(**dict(reversed(columns.items()))))
 
         stages = tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
 
-        assert [step.stage for step in stages] == list(STAGES)
-        assert {step.reasons for step in stages} == {(Reason("R", None, "d"),)}
-        assert {(step.num_files, step.size_in_bytes, step.statements) for step in stages} == {
+        assert [stage.stage for stage in stages] == list(STAGES)
+        assert {stage.reasons for stage in stages} == {(Reason("R", None, "d"),)}
+        assert {(stage.num_files, stage.size_in_bytes, stage.statements) for stage in stages} == {
             (1, 2, ("S",))
         }
 
-    def test_columns_are_known_by_name_and_not_by_place(self) -> None:
-        rows = [Row(**dict(reversed(stage_row(name).asDict().items()))) for name in STAGES]
-
-        stages = tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
-
-        assert [step.stage for step in stages] == list(STAGES)
-
     @pytest.mark.parametrize("missing", sorted(stage_row("unmapped").asDict()))
-    def test_a_column_that_an_older_jar_lacks_is_an_error(self, missing: str) -> None:
+    def test_row_is_refused_when_an_older_jar_lacks_a_column(self, missing: str) -> None:
         whole = [stage_row(name).asDict() for name in STAGES]
         rows = [Row(**{key: row[key] for key in row if key != missing}) for row in whole]
 
@@ -141,7 +137,7 @@ class TestStages:
         assert missing in refused.value.params["problem"]
 
 
-class TestTheStatus:
+class TestStatus:
     CHANGE: ClassVar[dict[str, Any]] = {
         "version": 3,
         "timestamp": datetime(2026, 1, 2),
@@ -161,7 +157,7 @@ class TestTheStatus:
         "historyFrom": 0,
     }
 
-    def test_columns_of_the_answer_are_known_by_name(self) -> None:
+    def test_columns_are_found_by_name(self) -> None:
         row = Row(later="x", **dict(reversed(self.ROW.items())))
 
         status = tracking(Session(column_mapping_status=[row])).status()
@@ -183,13 +179,13 @@ class TestTheStatus:
             history_from=0,
         )
 
-    def test_a_flag_that_never_turned_has_no_commit(self) -> None:
+    def test_true_since_is_none_when_the_flag_is_false(self) -> None:
         row = Row(**(self.ROW | {"hasDroppedOrRenamed": False, "trueSince": None}))
 
         assert tracking(Session(column_mapping_status=[row])).status().true_since is None
 
     @pytest.mark.parametrize("missing", sorted(ROW))
-    def test_a_column_that_an_older_jar_lacks_is_an_error(self, missing: str) -> None:
+    def test_row_is_refused_when_an_older_jar_lacks_a_column(self, missing: str) -> None:
         row = Row(**{key: value for key, value in self.ROW.items() if key != missing})
 
         with pytest.raises(MalformedMessageError) as refused:
@@ -197,7 +193,7 @@ class TestTheStatus:
 
         assert missing in refused.value.params["problem"]
 
-    def test_only_the_html_form_asks_the_table(self) -> None:
+    def test_repr_runs_no_query(self) -> None:
         session = Session(column_mapping_status=[Row(**self.ROW)])
         usage = tracking(session)
 
@@ -207,7 +203,7 @@ class TestTheStatus:
 
 
 class Thrown:
-    """An exception of the JVM without a condition, of which PySpark makes none of its own."""
+    """An exception of the JVM without a condition, which PySpark passes on."""
 
     _target_id = "o1"
 
@@ -215,7 +211,7 @@ class Thrown:
         raise Py4JError("Method getCondition([]) does not exist")
 
 
-class TestAStatementThatFails:
+class TestFailingStatement:
     class Session(Session):
         def __init__(self, condition: str | None) -> None:
             super().__init__(
@@ -235,7 +231,7 @@ class TestAStatementThatFails:
         return tracking(session).remove_column_mapping(until="readers", progress=None)
 
     @pytest.mark.parametrize("condition", [None, "OTHER"])
-    def test_its_error_is_told_as_it_is(self, condition: str | None) -> None:
+    def test_error_is_raised_unchanged(self, condition: str | None) -> None:
         session = self.Session(condition)
 
         with pytest.raises((Py4JJavaError, AnalysisException)) as refused:
@@ -243,15 +239,15 @@ class TestAStatementThatFails:
 
         assert refused.value is session.failure
 
-    def test_one_that_waits_for_the_retention_period_is_none(self) -> None:
+    def test_statement_that_waits_for_the_retention_period_is_no_error(self) -> None:
         stages = self.remove_mapping(self.Session("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"))
 
         assert not stages[0].reached
 
 
-class TestTheName:
+class TestName:
     @pytest.mark.parametrize("name", ["t", "it's \\ ${x} `;-- ", "é\n"])
-    def test_it_is_no_part_of_the_text_of_a_query(self, name: str) -> None:
+    def test_name_is_encoded_in_queries(self, name: str) -> None:
         session = Session()
 
         UsageTracking.forName(session, name)  # type: ignore[arg-type]
@@ -263,7 +259,7 @@ class TestTheName:
             f"SELECT * FROM column_mapping_named_table({text}, true)",
         ]
 
-    def test_a_statement_has_the_name_that_the_session_reads_back(self) -> None:
+    def test_statements_have_the_sql_name(self) -> None:
         session = Session(column_mapping_named_table=[Row(**(TABLE | {"sqlName": "`as` . `sql`"}))])
 
         tracking(session).disable()
@@ -271,9 +267,9 @@ class TestTheName:
         assert session.statements[-1].startswith("ALTER TABLE `as` . `sql` DROP FEATURE ")
 
 
-class TestASessionWithoutTheExtension:
+class TestSessionWithoutExtension:
     @pytest.mark.parametrize("ask", [UsageTracking.forName, UsageTracking.forPath])
-    def test_is_told_what_to_do(self, ask: Any) -> None:
+    def test_missing_extension_is_reported(self, ask: Any) -> None:
         session = Refusing("UNRESOLVABLE_TABLE_VALUED_FUNCTION")
 
         with pytest.raises(SessionWithoutExtensionError) as refused:
@@ -282,7 +278,7 @@ class TestASessionWithoutTheExtension:
         assert refused.value.params == {"function": "column_mapping_named_table"}
         assert refused.value.__cause__ is session.refusal
 
-    def test_another_refusal_is_left_as_it_is(self) -> None:
+    def test_other_refusals_are_raised_unchanged(self) -> None:
         session = Refusing("TABLE_OR_VIEW_NOT_FOUND")
 
         with pytest.raises(AnalysisException) as refused:

@@ -111,7 +111,7 @@ def put(spark: SparkSession, path: Path) -> Table:
         ),
     ],
 )
-def test_a_refusal_is_the_same_as_in_a_classic_session(
+def test_refusal_is_the_same_as_in_a_classic_session(
     spark: SparkSession,
     tmp_path: Path,
     statement: str,
@@ -130,7 +130,7 @@ def test_a_refusal_is_the_same_as_in_a_classic_session(
     assert refused.value.getMessageParameters() == parameters
 
 
-def test_a_refusal_of_delta_keeps_its_condition(spark: SparkSession, tmp_path: Path) -> None:
+def test_refusal_of_delta_keeps_its_condition(spark: SparkSession, tmp_path: Path) -> None:
     table = put(spark, tmp_path / "t")
 
     with table.refusal("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT") as refused:
@@ -140,7 +140,7 @@ def test_a_refusal_of_delta_keeps_its_condition(spark: SparkSession, tmp_path: P
     assert refused.value.getMessageParameters() == {"feature": "columnMappingUsageTracking"}
 
 
-def test_a_session_without_the_functions_is_told_what_to_do(
+def test_session_without_the_functions_raises_a_helpful_error(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """The server knows no function of the name that it is asked for here."""
@@ -155,7 +155,7 @@ def test_a_session_without_the_functions_is_told_what_to_do(
     assert cause.getMessageParameters() == {"name": "`column_mapping_named_none`"}
 
 
-def test_a_session_of_a_server_is_not_attached(connect: Connect) -> None:
+def test_session_of_a_server_is_not_attached(connect: Connect) -> None:
     with pytest.raises(SessionNotAttachableError) as refused:
         spark_ext.attach(connect())
 
@@ -164,7 +164,7 @@ def test_a_session_of_a_server_is_not_attached(connect: Connect) -> None:
 
 @pytest.mark.parametrize("setting", ["worker.python", "worker.timeout"])
 @pytest.mark.parametrize("by", ["conf", "SET"])
-def test_the_settings_of_the_rule_process_are_the_servers(
+def test_settings_of_the_rule_process_are_the_servers(
     spark: SparkSession, setting: str, by: str
 ) -> None:
     name = f"spark.sparkext.{setting}"
@@ -175,7 +175,7 @@ def test_the_settings_of_the_rule_process_are_the_servers(
     assert refused.value.getMessageParameters()["key"] == f'"{name}"'
 
 
-def test_a_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Path) -> None:
+def test_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Path) -> None:
     """Of a new session's options Spark drops what a session may not set, with a warning."""
     ran = tmp_path / "ran"
     program = tmp_path / "python"
@@ -196,7 +196,7 @@ def test_a_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Pa
 # What works.
 
 
-def test_a_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
+def test_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path / "t").create("a INT, b STRING", NAME_MODE)
     tracking = UsageTracking.forPath(spark, table.path)
     assert tracking.has_dropped_or_renamed is None
@@ -240,7 +240,7 @@ def test_names_are_aligned(spark: SparkSession, tmp_path: Path) -> None:
     assert table.rows() == [(1, "x")]
 
 
-def test_a_table_is_audited(
+def test_table_is_audited(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = put(spark, tmp_path / "t")
@@ -258,7 +258,7 @@ ODD = ["${spark.app.name}", 'it\'s "so"', "a\\b\\n", "`tick`", "é ü", "; DROP 
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_a_path_may_have_any_characters(spark: SparkSession, tmp_path: Path, text: str) -> None:
+def test_path_may_have_any_characters(spark: SparkSession, tmp_path: Path, text: str) -> None:
     table = put(spark, tmp_path / text)
     tracking = UsageTracking.forPath(spark, table.path)
 
@@ -272,7 +272,7 @@ def test_a_path_may_have_any_characters(spark: SparkSession, tmp_path: Path, tex
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_a_path_may_be_a_name(spark: SparkSession, tmp_path: Path, text: str) -> None:
+def test_path_may_be_a_name(spark: SparkSession, tmp_path: Path, text: str) -> None:
     table = put(spark, tmp_path / text)
     quoted = str(table.path).replace("`", "``")
 
@@ -281,9 +281,7 @@ def test_a_path_may_be_a_name(spark: SparkSession, tmp_path: Path, text: str) ->
     assert table.log.is_tracked
 
 
-def test_leaving_column_mapping_tells_the_servers_tasks(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_removal_reports_the_tasks_of_the_server(spark: SparkSession, tmp_path: Path) -> None:
     table = Table(spark, tmp_path / "t").create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
@@ -300,7 +298,7 @@ def test_leaving_column_mapping_tells_the_servers_tasks(
     assert table.rows() == [(1, "x")]
 
 
-def test_leaving_column_mapping_can_be_cancelled(
+def test_removal_can_be_cancelled(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.001)
@@ -325,7 +323,7 @@ def test_leaving_column_mapping_can_be_cancelled(
 
 
 @pytest.mark.matrix
-def test_what_waits_for_the_retention_period_has_deltas_condition(
+def test_drop_feature_before_the_retention_period_raises_deltas_condition(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """By which `remove_column_mapping` knows that the table has to wait."""
@@ -365,7 +363,7 @@ def test_each_session_has_its_own_schema(connect: Connect, tmp_path: Path) -> No
         session.sql(f"DROP SCHEMA {schema} CASCADE")
 
 
-def test_a_survey_is_made(spark: SparkSession, tmp_path: Path) -> None:
+def test_survey_is_made(spark: SparkSession, tmp_path: Path) -> None:
     names = [f"t{number}" for number in range(3)]
     spark.sql("CREATE SCHEMA surveyed")
     try:
@@ -384,7 +382,7 @@ def test_a_survey_is_made(spark: SparkSession, tmp_path: Path) -> None:
     assert [known.tables_done for known in told] == [0, 4]
 
 
-def test_sessions_go_on_when_one_ends(connect: Connect, tmp_path: Path) -> None:
+def test_sessions_continue_when_one_ends(connect: Connect, tmp_path: Path) -> None:
     tables = [Table(connect(), tmp_path / name).create_tracked() for name in ("a", "b")]
     ended, other = tables
 
@@ -428,7 +426,7 @@ print(json.dumps([spark_ext.__file__, absent, columns, trips.has_dropped_or_rena
 
 
 @pytest.mark.matrix
-def test_the_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
+def test_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
     """With Spark's client alone; pip takes from a folder what it would fetch."""
     run(
         *(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps"),
@@ -475,7 +473,7 @@ spark.stop()
 
 
 @pytest.mark.matrix
-def test_a_server_that_pyspark_starts_for_itself_is_configured(tmp_path: Path) -> None:
+def test_server_that_pyspark_starts_for_itself_is_configured(tmp_path: Path) -> None:
     """Its sessions have class loaders of their own, as `spark.sql.artifact.isolation` says."""
     settings = small_session(SparkSession.Builder(), tmp_path / "warehouse")._options
     del settings["spark.master"]

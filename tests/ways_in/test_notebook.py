@@ -69,7 +69,7 @@ def test_cells_of_a_notebook(place: Place, notebook: Notebook) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
-def test_the_example_shows_what_comes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_notebook_shows_its_results(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in set(os.environ) - environment().keys():
         monkeypatch.delenv(name)
     maker = runpy.run_path(str(EXAMPLES / "make_notebook.py"))

@@ -41,7 +41,7 @@ spark.stop()
     ],
     ids=["POSIX", "ASCII", "Turkish"],
 )
-def test_a_folder_nobody_may_write_no_home_and_a_jar_with_a_space_in_its_path(
+def test_session_starts_in_a_read_only_folder_without_home_with_a_space_in_the_jar_path(
     place: Place, tmp_path: Path, variables: dict[str, str]
 ) -> None:
     folder = tmp_path / "my jars"

@@ -9,7 +9,7 @@ from tests.support.pages import blocks, comparable, is_run, shown
 from tests.ways_in.shells import output_of
 
 
-def test_its_blocks_run_in_their_order_in_an_empty_folder(tmp_path: Path) -> None:
+def test_blocks_of_the_readme_run_in_order_in_an_empty_folder(tmp_path: Path) -> None:
     python = [block for block in filter(is_run, blocks("README.md")) if block.language == "python"]
     (tmp_path / "readme.py").write_text("\n".join(block.text for block in python))
 

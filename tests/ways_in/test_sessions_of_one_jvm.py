@@ -94,7 +94,7 @@ def a_context_after_a_stop(home: Path) -> list[Seen]:
 
 
 @pytest.mark.matrix
-def test_a_session_of_a_second_context(tmp_path: Path) -> None:
+def test_session_of_a_second_context(tmp_path: Path) -> None:
     first, second = in_new_process(a_context_after_a_stop, tmp_path)
 
     assert (first.jvm, first.workers) == (second.jvm, second.workers)

@@ -65,7 +65,7 @@ def test_spark_shell_with_the_jar_alone(place: Place) -> None:
 
 
 @pytest.mark.matrix
-def test_the_shell_of_pyspark(place: Place) -> None:
+def test_shell_of_pyspark(place: Place) -> None:
     typed = "".join(f'spark.sql("{statement}")\n' for statement in statements())
     names = f'print("named:", *spark.sql("{NAMES.format(t="t")}").head())\n'
 

@@ -77,14 +77,14 @@ def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_stan
     assert_tracked(submitting.log())
 
 
-def test_the_jars_command_prints_the_jar(tmp_path: Path) -> None:
+def test_jars_command_prints_the_jar(tmp_path: Path) -> None:
     jar = Path(output_of("python -m spark_ext jars", tmp_path).strip())
 
     assert jar.is_file()
     assert jar.name == "spark-ext.jar"
 
 
-def test_the_defaults_file_says_what_configure_says() -> None:
+def test_defaults_file_has_the_settings_of_configure() -> None:
     lines = (line.split(None, 1) for line in DEFAULTS.read_text().splitlines())
     defaults = {line[0]: line[1].strip() for line in lines if line and line[0] != "#"}
     configured = dict(spark_ext.configure(SparkSession.Builder())._options)

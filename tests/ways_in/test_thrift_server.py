@@ -38,7 +38,7 @@ def session(port: str, configuration: dict[str, str] | None = None) -> Iterator[
 
 
 @pytest.mark.matrix
-def test_a_client_in_python(place: Place, port: str) -> None:
+def test_client_in_python(place: Place, port: str) -> None:
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     with shells.server(command, place.directory, up=UP, **place.variables):
         with session(port) as cursor:
@@ -57,7 +57,7 @@ def test_a_client_in_python(place: Place, port: str) -> None:
 
 
 @pytest.mark.matrix
-def test_a_client_may_not_say_at_its_start_how_the_rules_are_run(place: Place, port: str) -> None:
+def test_client_may_not_configure_the_rule_process(place: Place, port: str) -> None:
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     said = {
         f"{prefix}{PYTHON}": str(place.write("python", f"#!/bin/sh\ntouch {place.directory}/ran\n"))
@@ -117,7 +117,7 @@ def test_clients_that_change_one_table_at_once(place: Place, port: str) -> None:
 
 
 @pytest.mark.matrix
-def test_a_client_of_jdbc(place: Place, port: str, delta_jars: list[Path]) -> None:
+def test_client_of_jdbc(place: Place, port: str, delta_jars: list[Path]) -> None:
     folder = str(place.link("delta jars", *delta_jars))
     command = block(SECTION, "sh", "--driver-class-path", port=port, DELTA_JARS=folder)
     ask = block(SECTION, "sh", "beeline", port=port)
@@ -137,7 +137,7 @@ def test_a_client_of_jdbc(place: Place, port: str, delta_jars: list[Path]) -> No
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("extensions", ["delta", "ours"])
-def test_a_client_of_jdbc_needs_delta_on_the_drivers_own_class_path(
+def test_client_of_jdbc_needs_delta_on_the_drivers_own_class_path(
     place: Place, port: str, extensions: str
 ) -> None:
     """As the page says; and it is so without us."""

@@ -5,9 +5,8 @@ import java.io.IOException;
 import sparkext.error.UsageTrackingErrors;
 
 /**
- * A file that a task could not copy, or look at if it has no target. It has nothing of its cause
- * but text and the place in the code: a driver may not have the classes of a storage, or not be
- * able to read them.
+ * Thrown if a task failed to copy a file, or to read the file's footer if there is no target. It
+ * has only the text and stack trace of its cause: the driver may lack the class of the cause.
  */
 final class CopyFailedException extends IOException {
   private static final long serialVersionUID = 1L;
@@ -22,7 +21,7 @@ final class CopyFailedException extends IOException {
     setStackTrace(cause.getStackTrace());
   }
 
-  /** What ended a job, with a condition where it was such a file. */
+  /** Returns an error with a condition if this exception ended a job; else the failure itself. */
   static Throwable described(Throwable failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       if (cause instanceof CopyFailedException copy) {

@@ -27,20 +27,20 @@ import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
 
-/** The Spark job that brings data files under other names, or only says what it would do. */
+/** The Spark job that reads footers of data files and copies the files that need a new footer. */
 public final class CopyJob {
-  /** What opening a file costs, in bytes that are copied in that time. */
+  /** The time to open a file, as the bytes that are copied in that time. */
   private static final long OPEN_COST = 4L << 20;
 
-  /** So many files, or bytes, in a task that its own cost does not count. */
+  /** With this many files or bytes in a task, the cost of the task itself is small. */
   private static final int FILES_PER_TASK = 256;
 
   private static final long BYTES_PER_TASK = 256L << 20;
 
-  /** How many files a task has on their way where a store copies: then it does nothing but wait. */
-  private static final int THREADS_OF_A_STORE = 8;
+  /** The threads of a task if a store copies the files: a thread then only waits. */
+  private static final int STORE_THREADS = 8;
 
-  /** For executors to end the tasks of a job that is over. */
+  /** The time for executors to end the tasks of a job that was cancelled or failed. */
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final JavaSparkContext context;
@@ -50,9 +50,9 @@ public final class CopyJob {
   private final CopyProgress progress;
 
   /**
-   * A job on an application's executors.
+   * Makes a job.
    *
-   * @param byStores whether stores copy by themselves what they can
+   * @param byStores whether object stores copy ranges of files without a download
    */
   public CopyJob(
       SparkContext context,
@@ -68,18 +68,17 @@ public final class CopyJob {
   }
 
   /**
-   * Runs it. A task that fails or is killed removes all that it has written; the files of others
-   * stay when the job fails. No task runs any more when this ends, whatever ended it, as long as
-   * the executors obey.
+   * Runs the job. A task that fails or is killed removes the files that it has written. If the job
+   * fails, the files of other tasks remain, and this waits until all tasks have ended.
    *
-   * @throws UsageTrackingException USAGE_TRACKING_COPY_FAILED, once Spark has given the task up
+   * @throws UsageTrackingException USAGE_TRACKING_COPY_FAILED if a task failed too often
    */
-  public List<FileResult> run(List<Order> orders) {
-    if (orders.isEmpty()) {
+  public List<FileResult> run(List<FileRequest> requests) {
+    if (requests.isEmpty()) {
       return List.of();
     }
     try {
-      List<byte[]> tasks = tasks(orders).stream().map(Packed::of).toList();
+      List<byte[]> tasks = tasks(requests).stream().map(Packed::of).toList();
       List<FileResult> results = new ArrayList<>();
       for (byte[] packed :
           resultOf(
@@ -108,7 +107,7 @@ public final class CopyJob {
     }
   }
 
-  /** Waits until the executors have heard that a job is over, and its tasks have ended. */
+  /** Waits until all tasks of a job have ended. */
   private void await(JavaFutureAction<?> job) {
     long end = System.nanoTime() + PATIENCE.toNanos();
     while (isRunning(job) && System.nanoTime() < end) {
@@ -141,36 +140,36 @@ public final class CopyJob {
     return false;
   }
 
-  /** Tasks of about the same size: the largest file goes first, and to the smallest task. */
-  private List<List<Order>> tasks(List<Order> orders) {
-    record Load(List<Order> files, long cost) {}
+  /** Distributes files to tasks of similar size: each file, by size, to the smallest task. */
+  private List<List<FileRequest>> tasks(List<FileRequest> requests) {
+    record Load(List<FileRequest> files, long cost) {}
     PriorityQueue<Load> loads = new PriorityQueue<>(Comparator.comparingLong(Load::cost));
-    int count = count(orders);
+    int count = count(requests);
     for (int i = 0; i < count; i++) {
       loads.add(new Load(new ArrayList<>(), 0));
     }
-    List<Order> largestFirst = new ArrayList<>(orders);
-    largestFirst.sort(Comparator.comparingLong(Order::size).reversed());
-    for (Order order : largestFirst) {
+    List<FileRequest> largestFirst = new ArrayList<>(requests);
+    largestFirst.sort(Comparator.comparingLong(FileRequest::size).reversed());
+    for (FileRequest request : largestFirst) {
       Load least = loads.remove();
-      least.files().add(order);
-      loads.add(new Load(least.files(), least.cost() + cost(order)));
+      least.files().add(request);
+      loads.add(new Load(least.files(), least.cost() + cost(request)));
     }
     return loads.stream().map(Load::files).toList();
   }
 
-  /** As many tasks as there are cores; more, if they are worth it. */
-  private int count(List<Order> orders) {
-    long bytes = orders.stream().mapToLong(Order::size).sum();
-    long worthIt = Math.max(bytes / BYTES_PER_TASK, orders.size() / FILES_PER_TASK);
-    return (int) Math.min(orders.size(), Math.max(context.defaultParallelism(), worthIt));
+  /** Returns one task for each core, or more if each has enough to do. */
+  private int count(List<FileRequest> requests) {
+    long bytes = requests.stream().mapToLong(FileRequest::size).sum();
+    long worthIt = Math.max(bytes / BYTES_PER_TASK, requests.size() / FILES_PER_TASK);
+    return (int) Math.min(requests.size(), Math.max(context.defaultParallelism(), worthIt));
   }
 
-  private static long cost(Order order) {
-    return order.size() + OPEN_COST;
+  private static long cost(FileRequest request) {
+    return request.size() + OPEN_COST;
   }
 
-  /** What an executor does with the files of one task. */
+  /** Handles the requests of one task on an executor. */
   private record Task(
       ColumnPlan plan,
       Broadcast<SerializableConfiguration> broadcast,
@@ -181,28 +180,30 @@ public final class CopyJob {
     public byte[] call(byte[] packed) throws Exception {
       TaskContext task = TaskContext.get();
       Storages storages = new Storages(broadcast.value().value(), byStores);
-      Queue<Order> orders = new ConcurrentLinkedQueue<>(Packed.<Order>unpack(packed));
+      Queue<FileRequest> requests = new ConcurrentLinkedQueue<>(Packed.<FileRequest>unpack(packed));
       List<FileResult> results = new ArrayList<>();
       try {
-        int threads = storages.canCopy(orders.element().path()) ? THREADS_OF_A_STORE : 1;
+        int threads = storages.canCopy(requests.element().path()) ? STORE_THREADS : 1;
         TaskThreads.run(
-            Math.min(threads, orders.size()),
+            Math.min(threads, requests.size()),
             task,
             () -> {
               Renaming renaming = new Renaming(plan);
-              for (Order order = orders.poll(); order != null; order = orders.poll()) {
+              for (FileRequest request = requests.poll();
+                  request != null;
+                  request = requests.poll()) {
                 task.killTaskIfInterrupted();
-                FileResult result = new FileCopy(order, task, storages, renaming).run();
+                FileResult result = new FileCopy(request, task, storages, renaming).run();
                 synchronized (results) {
                   results.add(result);
-                  progress.addFile(order.size());
+                  progress.addFile(request.size());
                 }
               }
             });
         task.killTaskIfInterrupted();
         return Packed.of(results);
       } catch (Throwable failure) {
-        // Another attempt writes files of its own.
+        // The next attempt writes files with other names.
         synchronized (results) {
           FileCopy.remove(results, storages, failure);
         }

@@ -5,10 +5,10 @@ import java.io.Serializable;
 import org.apache.spark.SparkContext;
 import org.apache.spark.util.LongAccumulator;
 
-/** What a job has done of its files, counted as each of its tasks ends. */
+/** Counts the files and bytes that a job has handled, updated as each task ends. */
 public record CopyProgress(LongAccumulator numFiles, LongAccumulator sizeInBytes)
     implements Serializable {
-  /** Of a job that has not begun. */
+  /** Returns the progress of a job that has not started. */
   public static CopyProgress in(SparkContext context) {
     return new CopyProgress(context.longAccumulator(), context.longAccumulator());
   }

@@ -10,67 +10,67 @@ import java.util.regex.Pattern;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskKilledException;
-import sparkext.parquet.BrokenVectorException;
 import sparkext.parquet.DataFile;
-import sparkext.parquet.MissingFileException;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
 import sparkext.parquet.StoredVector;
 import sparkext.parquet.Uninterrupted;
+import sparkext.parquet.UnreadableFileException;
 
-/** Copies one file in a task, or only looks at it. */
-record FileCopy(Order order, TaskContext task, Storages storages, Renaming renaming) {
+/** Handles one request in a task. */
+record FileCopy(FileRequest request, TaskContext task, Storages storages, Renaming renaming) {
   private static final Pattern ENDING = Pattern.compile("(\\.[a-z0-9_]+)?\\.parquet$");
 
-  /** Where the last two of the five parts of a UUID begin. */
+  /** The position of the last two of the five parts of a UUID. */
   private static final int UUID_PART = 19;
 
   FileResult run() throws IOException {
     String target =
-        order.target() == null
+        request.target() == null
             ? null
-            : order.target() + "-" + task.taskAttemptId() + ending(order.source());
+            : request.target() + "-" + task.taskAttemptId() + ending(request.source());
     byte[] vector;
     try {
       vector = vector(target);
-    } catch (MissingFileException | BrokenVectorException unreadable) {
-      String place = order.vector().stored().place();
-      return FileResult.unreadable(order.number(), place, unreadable.getMessage());
+    } catch (UnreadableFileException unreadable) {
+      String place = request.vector().stored().place();
+      return FileResult.unreadable(request.number(), place, unreadable.getMessage());
     }
-    if (order.reason() != null) {
-      return FileResult.toRewrite(order.number(), order.reason());
+    if (request.reason() != null) {
+      return FileResult.toRewrite(request.number(), request.reason());
     }
     FileResult result = copied(target);
-    return result.target() != null && vector != null && order.vector().target() != null
+    return result.target() != null && vector != null && request.vector().target() != null
         ? withVector(result, vector)
         : result;
   }
 
   private FileResult copied(String target) throws CopyFailedException {
-    DataFile file = new DataFile(storages, order.path(), order.size(), renaming);
+    DataFile file = new DataFile(storages, request.path(), request.size(), renaming);
     try {
       return FileResult.of(
-          order,
+          request,
           target,
           target == null
-              ? file.look(order.mayStay())
-              : file.copyTo(path(target), order.mayStay(), task::killTaskIfInterrupted));
+              ? file.look(request.mayStay())
+              : file.copyTo(path(target), request.mayStay(), task::killTaskIfInterrupted));
     } catch (TaskKilledException killed) {
       throw killed;
     } catch (IOException | RuntimeException failure) {
-      throw new CopyFailedException(order.source(), target, failure);
+      throw new CopyFailedException(request.source(), target, failure);
     }
   }
 
-  /** Reads the file's deletion vector; null if that is not in a file. */
-  private byte[] vector(String target)
-      throws IOException, BrokenVectorException, MissingFileException {
-    if (order.vector() == null) {
+  /** Reads the deletion vector of the file; null if no file contains the vector. */
+  private byte[] vector(String target) throws IOException {
+    if (request.vector() == null) {
       return null;
     }
-    StoredVector stored = order.vector().stored();
+    StoredVector stored = request.vector().stored();
     try {
       return stored.read(storages);
+    } catch (UnreadableFileException unreadable) {
+      throw unreadable;
     } catch (IOException failure) {
       throw new CopyFailedException(stored.file(), target, failure);
     }
@@ -79,20 +79,24 @@ record FileCopy(Order order, TaskContext task, Storages storages, Renaming renam
   /** Writes the deletion vector of a copy. If that fails, the copy is removed. */
   private FileResult withVector(FileResult result, byte[] vector) throws IOException {
     String target =
-        order.vector().target() + UUID.randomUUID().toString().substring(UUID_PART) + ".bin";
+        request.vector().target() + UUID.randomUUID().toString().substring(UUID_PART) + ".bin";
     try {
       StoredVector.write(vector, storages, path(target));
       return result.withVector(target);
     } catch (Throwable failure) {
       remove(List.of(result), storages, failure);
       if (failure instanceof IOException storage) {
-        throw new CopyFailedException(order.vector().stored().file(), target, storage);
+        throw new CopyFailedException(request.vector().stored().file(), target, storage);
       }
       throw failure;
     }
   }
 
-  /** Removes what was written. */
+  /**
+   * Removes the files that were written.
+   *
+   * @param failure why they are removed; failures of the removal are added to it
+   */
   static void remove(List<FileResult> results, Storages storages, Throwable failure) {
     try {
       Uninterrupted.run(
@@ -117,7 +121,7 @@ record FileCopy(Order order, TaskContext task, Storages storages, Renaming renam
     return new Path(URI.create(uri));
   }
 
-  /** That of the name, which shows people how the file is compressed. */
+  /** Returns the ending of a name, which shows people how the file is compressed. */
   private static String ending(String source) {
     Matcher ending = ENDING.matcher(source);
     return ending.find() ? ending.group() : ".parquet";

@@ -5,15 +5,14 @@ import java.io.Serializable;
 import sparkext.parquet.DataFile;
 
 /**
- * What became of a data file.
+ * The result of a request.
  *
- * @param number that of its order
- * @param target the URI of the copy, if there is one
- * @param size the copy's
- * @param reason why it has to be rewritten, or cannot be read; null otherwise
- * @param unreadable the path of what cannot be read, the file's or its deletion vector's; null
- *     otherwise
- * @param vector the URI of the copy of its deletion vector; null without one
+ * @param number of the request
+ * @param target the URI of the copy; null without a copy
+ * @param size of the copy
+ * @param reason why the file must be rewritten or cannot be read; null otherwise
+ * @param unreadable the path of the file or the deletion vector that cannot be read; null otherwise
+ * @param vector the URI of the copy of the deletion vector; null without a copy
  */
 public record FileResult(
     int number,
@@ -24,26 +23,30 @@ public record FileResult(
     String unreadable,
     String vector)
     implements Serializable {
-  /** A file that is not copied, whatever is in it. */
+  /** Returns the result for a file that Delta must rewrite. */
   public static FileResult toRewrite(int number, String reason) {
     return new FileResult(number, DataFile.Way.TO_REWRITE, null, 0, reason, null, null);
   }
 
-  /** A file that nobody can read, by itself or by its deletion vector. */
+  /** Returns the result for a file of which the data or the deletion vector cannot be read. */
   static FileResult unreadable(int number, String path, String reason) {
     return new FileResult(number, DataFile.Way.UNREADABLE, null, 0, reason, path, null);
   }
 
-  static FileResult of(Order order, String target, DataFile.Outcome outcome) {
+  static FileResult of(FileRequest request, String target, DataFile.Outcome outcome) {
     if (outcome.way() == DataFile.Way.UNREADABLE) {
-      return unreadable(order.number(), order.path().toString(), outcome.reason());
+      return unreadable(request.number(), request.path().toString(), outcome.reason());
     }
     String copy = outcome.way() == DataFile.Way.COPIED ? target : null;
     return new FileResult(
-        order.number(), outcome.way(), copy, outcome.length(), outcome.reason(), null, null);
+        request.number(), outcome.way(), copy, outcome.length(), outcome.reason(), null, null);
   }
 
-  /** The same with a copy of its deletion vector, or without one. */
+  /**
+   * Returns this result with another copy of the deletion vector.
+   *
+   * @param copy null for none
+   */
   public FileResult withVector(String copy) {
     return new FileResult(number, way, target, size, reason, unreadable, copy);
   }

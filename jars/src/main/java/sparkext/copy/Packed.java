@@ -11,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Values as bytes, which every serializer that an application sets can bring to a task. Kryo, for
- * one, knows no records.
+ * Serializes values to bytes with Java's serializer. An application may set Kryo as Spark's
+ * serializer, which cannot serialize records.
  */
 final class Packed {
   private Packed() {}

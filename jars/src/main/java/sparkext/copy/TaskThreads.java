@@ -12,23 +12,23 @@ import sparkext.error.UsageTrackingException;
 import sparkext.parquet.Uninterrupted;
 
 /**
- * Threads of one task that wait most of the time, such as for a store that copies. They end with
- * the task, or with the first that fails: Spark tells and interrupts the task's own thread only.
+ * Runs work of one task in several threads, which wait for a store most of the time. All end if the
+ * task is killed or one thread fails: Spark interrupts only the thread of the task.
  */
 final class TaskThreads {
-  /** How soon a task that waits for its threads sees that it was killed. */
+  /** The interval in which a task checks whether it was killed. */
   private static final long LOOK_MILLIS = 100;
 
   private static final long PATIENCE_SECONDS = 30;
 
   private TaskThreads() {}
 
-  /** What each of them does. */
+  /** The work of each thread. */
   interface Work {
     void run() throws Exception;
   }
 
-  /** Has so many threads do the same, and returns when all are done. One is the task's own. */
+  /** Runs work in new threads and waits for all; in the task's own thread if the count is 1. */
   static void run(int count, TaskContext task, Work work) throws Exception {
     if (count == 1) {
       work.run();

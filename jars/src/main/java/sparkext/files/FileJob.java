@@ -11,8 +11,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
 import sparkext.copy.CopyProgress;
+import sparkext.copy.FileRequest;
 import sparkext.copy.FileResult;
-import sparkext.copy.Order;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.jobs.JobNames;
@@ -56,18 +56,18 @@ public final class FileJob {
   public List<TaskResult> run(
       List<AddFile> some, Target target, String doing, CopyProgress progress) {
     List<TaskResult> done = new ArrayList<>();
-    List<Order> orders = new ArrayList<>();
+    List<FileRequest> requests = new ArrayList<>();
     Map<Integer, FilePlan.FileDecision> ordered = new HashMap<>();
     for (int number = 0; number < some.size(); number++) {
       FilePlan.FileDecision looked = files.look(some.get(number));
       boolean isCopied = looked.reason() == null;
-      Order order =
-          files.order(
+      FileRequest request =
+          files.request(
               number, looked, isCopied ? target.of(number, looked.partitionValues()) : null);
-      if (order == null) {
+      if (request == null) {
         done.add(new TaskResult(looked, FileResult.toRewrite(number, looked.reason())));
       } else {
-        orders.add(order);
+        requests.add(request);
         ordered.put(number, looked);
       }
     }
@@ -79,7 +79,7 @@ public final class FileJob {
             StoreCopySetting.isOn(session),
             progress);
     for (FileResult result :
-        JobNames.described(session.sparkContext(), table, doing, () -> job.run(orders))) {
+        JobNames.described(session.sparkContext(), table, doing, () -> job.run(requests))) {
       done.add(new TaskResult(ordered.get(result.number()), result));
     }
     return done;

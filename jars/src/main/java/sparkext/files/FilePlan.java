@@ -11,7 +11,7 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.copy.Order;
+import sparkext.copy.FileRequest;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.StoredVector;
 
@@ -149,14 +149,14 @@ public final class FilePlan {
    * The order to look at a file's footer and deletion vector, and to copy it if it has a target;
    * null where there is nothing to look at.
    */
-  Order order(int number, FileDecision looked, String target) {
+  FileRequest request(int number, FileDecision looked, String target) {
     AddFile file = looked.file();
     StoredVector stored = CopiedVectors.stored(file, places.table());
     if (looked.reason() != null && stored == null) {
       return null;
     }
     boolean isCopied = stored != null && target != null && CopiedVectors.isForeign(file);
-    return new Order(
+    return new FileRequest(
         number,
         places.uri(file.path()),
         file.size(),
@@ -165,6 +165,6 @@ public final class FilePlan {
         looked.reason(),
         stored == null
             ? null
-            : new Order.Vector(stored, isCopied ? places.vectorTarget(target) : null));
+            : new FileRequest.Vector(stored, isCopied ? places.vectorTarget(target) : null));
   }
 }

@@ -10,12 +10,11 @@ import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
-import sparkext.parquet.BrokenVectorException;
 import sparkext.parquet.FileColumn;
 import sparkext.parquet.MissingFileException;
-import sparkext.parquet.NotCopiedException;
-import sparkext.parquet.NotParquetException;
+import sparkext.parquet.NotCopyableException;
 import sparkext.parquet.StoredVector;
+import sparkext.parquet.UnreadableFileException;
 
 /** The columns in a data file's footer, or the reason why nobody can read them. */
 record DataFooter(List<FileColumn> columns, String problem) {
@@ -45,7 +44,7 @@ record DataFooter(List<FileColumn> columns, String problem) {
       return new DataFooter(FileColumn.of(configuration, place, size), null);
     } catch (MissingFileException missing) {
       return new DataFooter(null, MISSING);
-    } catch (NotParquetException | NotCopiedException unreadable) {
+    } catch (UnreadableFileException | NotCopyableException unreadable) {
       return new DataFooter(null, unreadable.getMessage());
     }
   }
@@ -70,7 +69,7 @@ record DataFooter(List<FileColumn> columns, String problem) {
       return EMPTY;
     } catch (FileNotFoundException | MissingFileException missing) {
       return new DataFooter(null, MISSING);
-    } catch (BrokenVectorException broken) {
+    } catch (UnreadableFileException broken) {
       return new DataFooter(null, broken.getMessage());
     }
   }

@@ -7,10 +7,10 @@ import java.util.UUID;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
-import sparkext.parquet.BrokenVectorException;
 import sparkext.parquet.MissingFileException;
 import sparkext.parquet.Storages;
 import sparkext.parquet.StoredVector;
+import sparkext.parquet.UnreadableFileException;
 
 /**
  * A deletion vector in a file, as the log describes it.
@@ -106,7 +106,7 @@ record LoggedVector(String path, Integer offset, Integer size) {
       return null;
     } catch (MissingFileException missing) {
       return DataFooter.MISSING;
-    } catch (BrokenVectorException broken) {
+    } catch (UnreadableFileException broken) {
       return broken.getMessage();
     }
   }

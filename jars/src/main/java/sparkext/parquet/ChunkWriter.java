@@ -10,77 +10,84 @@ import org.apache.parquet.format.ColumnMetaData;
 import org.apache.parquet.format.PageLocation;
 import org.apache.parquet.format.RowGroup;
 import org.apache.parquet.format.Util;
-import sparkext.parquet.Regions.Part;
-import sparkext.parquet.Regions.Region;
+import sparkext.parquet.ColumnChunks.ByteRange;
+import sparkext.parquet.ColumnChunks.Chunk;
 
 /**
- * Writes the chunks that stay, one after the other, with their filters and indexes behind them, and
- * moves every offset that points to them.
+ * Writes the column chunks that are kept, with their bloom filters and page indexes behind all
+ * chunks, and updates every offset of them in the footer.
  */
 final class ChunkWriter {
-  private final ByteRanges source;
+  private final InputFile source;
   private final OutputStream target;
   private final Runnable checkpoint;
   private long position;
 
   /**
-   * @param checkpoint what {@link Source#copy} takes
+   * @param checkpoint as for {@link InputFile#copy}
    */
-  ChunkWriter(ByteRanges source, OutputStream target, Runnable checkpoint) {
+  ChunkWriter(InputFile source, OutputStream target, Runnable checkpoint) {
     this.source = source;
     this.target = target;
     this.checkpoint = checkpoint;
   }
 
   /**
-   * Writes all up to the footer, changes the row groups accordingly, and says where it ended.
+   * Writes all bytes before the footer, and updates the offsets of the row groups.
    *
-   * @param groups with the columns that stay
-   * @param parts of each group
+   * @param groups with the columns that are kept
+   * @param chunks of each row group
+   * @return the position of the footer
    */
-  long write(List<RowGroup> groups, List<List<Part>> parts) throws IOException {
-    writeMagic(parts);
+  long write(List<RowGroup> groups, List<List<Chunk>> chunks) throws IOException {
+    List<Chunk> all = chunks.stream().flatMap(List::stream).toList();
+    writeMagic(all);
     for (int i = 0; i < groups.size(); i++) {
       if (groups.get(i).isSetFile_offset()) {
         groups.get(i).setFile_offset(position);
       }
-      for (Part part : parts.get(i)) {
-        writePages(part);
+      for (Chunk chunk : chunks.get(i)) {
+        writePages(chunk);
       }
     }
-    for (Part part : parts.stream().flatMap(List::stream).toList()) {
-      writeBloomFilter(part);
+    for (Chunk chunk : all) {
+      if (chunk.filter() != null) {
+        chunk.metadata().setBloom_filter_offset(position);
+        copy(chunk.filter());
+      }
     }
-    for (Part part : parts.stream().flatMap(List::stream).toList()) {
-      writeColumnIndex(part);
+    for (Chunk chunk : all) {
+      if (chunk.columnIndex() != null) {
+        chunk.chunk().setColumn_index_offset(position);
+        copy(chunk.columnIndex());
+      }
     }
-    for (Part part : parts.stream().flatMap(List::stream).toList()) {
-      writeOffsetIndex(part);
+    for (Chunk chunk : all) {
+      if (chunk.offsetIndex() != null) {
+        writeOffsetIndex(chunk);
+      }
     }
     return position;
   }
 
-  /** With the first chunk where that comes next in the file: a store copies the two as one. */
-  private void writeMagic(List<List<Part>> parts) throws IOException {
+  /** Copies the magic number if the first chunk follows it: a store then copies one range. */
+  private void writeMagic(List<Chunk> all) throws IOException {
     position = Footer.MAGIC.length;
-    if (parts.stream().flatMap(List::stream).findFirst().filter(this::isFirst).isPresent()) {
+    if (!all.isEmpty() && all.get(0).pages().start() == position) {
       source.copy(0, position, target, checkpoint);
     } else {
       target.write(Footer.MAGIC);
     }
   }
 
-  private boolean isFirst(Part part) {
-    return part.pages().start() == Footer.MAGIC.length;
-  }
-
-  private void writePages(Part part) throws IOException {
-    long by = position - part.pages().start();
-    ColumnChunk chunk = part.chunk();
-    ColumnMetaData metadata = part.metadata();
-    copy(part.pages());
-    // Old writers have a copy of the metadata behind the chunk, which is not copied.
-    boolean inChunk = part.pages().holds(chunk.getFile_offset(), 1);
+  private void writePages(Chunk located) throws IOException {
+    ByteRange pages = located.pages();
+    long by = position - pages.start();
+    ColumnChunk chunk = located.chunk();
+    ColumnMetaData metadata = located.metadata();
+    copy(pages);
+    // Old writers repeat the column's metadata behind the chunk. The copy does not have it.
+    boolean inChunk = pages.contains(chunk.getFile_offset(), 1);
     chunk.setFile_offset(inChunk ? chunk.getFile_offset() + by : 0);
     metadata.setData_page_offset(moved(metadata.getData_page_offset(), by));
     if (metadata.isSetIndex_page_offset()) {
@@ -89,8 +96,8 @@ final class ChunkWriter {
     if (metadata.isSetDictionary_page_offset()) {
       metadata.setDictionary_page_offset(moved(metadata.getDictionary_page_offset(), by));
     }
-    if (part.offsetIndex() != null) {
-      for (PageLocation page : part.offsetIndex().getPage_locations()) {
+    if (located.offsetIndex() != null) {
+      for (PageLocation page : located.offsetIndex().getPage_locations()) {
         page.setOffset(page.getOffset() + by);
       }
     }
@@ -100,33 +107,17 @@ final class ChunkWriter {
     return offset == 0 ? 0 : offset + by;
   }
 
-  private void writeBloomFilter(Part part) throws IOException {
-    if (part.filter() != null) {
-      part.metadata().setBloom_filter_offset(position);
-      copy(part.filter());
-    }
+  private void writeOffsetIndex(Chunk chunk) throws IOException {
+    ByteArrayOutputStream written = new ByteArrayOutputStream();
+    Util.writeOffsetIndex(chunk.offsetIndex(), written);
+    chunk.chunk().setOffset_index_offset(position);
+    chunk.chunk().setOffset_index_length(written.size());
+    written.writeTo(target);
+    position += written.size();
   }
 
-  private void writeColumnIndex(Part part) throws IOException {
-    if (part.columnIndex() != null) {
-      part.chunk().setColumn_index_offset(position);
-      copy(part.columnIndex());
-    }
-  }
-
-  private void writeOffsetIndex(Part part) throws IOException {
-    if (part.offsetIndex() != null) {
-      ByteArrayOutputStream written = new ByteArrayOutputStream();
-      Util.writeOffsetIndex(part.offsetIndex(), written);
-      part.chunk().setOffset_index_offset(position);
-      part.chunk().setOffset_index_length(written.size());
-      written.writeTo(target);
-      position += written.size();
-    }
-  }
-
-  private void copy(Region region) throws IOException {
-    source.copy(region.start(), region.length(), target, checkpoint);
-    position += region.length();
+  private void copy(ByteRange range) throws IOException {
+    source.copy(range.start(), range.length(), target, checkpoint);
+    position += range.length();
   }
 }

@@ -5,37 +5,38 @@ import java.io.Serializable;
 import java.util.List;
 
 /**
- * What becomes of the columns in data files; {@code spark_ext/removal/copy_plan.py} makes and
- * describes it.
+ * Says which columns of data files are kept, and under which names. {@code
+ * spark_ext/removal/copy_plan.py} makes and describes the plan.
  *
- * @param byId whether a file's columns are found by field id
- * @param keepsIds whether field ids stay, and what Spark's schema says of those whose name stays
- * @param kept names of columns that stay as they are
- * @param ignored names of columns that need no field id, and go
+ * @param byId whether columns of a file are found by field id
+ * @param keepsIds whether field ids are kept, and in Spark's schema those of columns that are not
+ *     renamed
+ * @param kept names of columns that are kept unchanged
+ * @param ignored names of columns that may lack a field id, and are dropped
  */
 public record ColumnPlan(
     boolean byId, boolean keepsIds, List<String> kept, List<String> ignored, Columns columns)
     implements Serializable {
   /**
-   * Whether what another plan made of a file is what this one would make of it: all columns of that
-   * plan are here, under the same names before and after. What there is besides came later, and is
-   * in none of its files; RESTORE may bring back one that is in them.
+   * Returns whether a copy by an earlier plan equals a copy by this plan. All columns of the
+   * earlier plan must be in this plan under the same names. Columns that only this plan has must be
+   * newer than the earlier plan: RESTORE may bring back an older column, which the copies lack.
    *
-   * @param maxId the highest id that a column had until then
+   * @param maxId the highest column id at the time of the earlier plan
    */
-  public boolean continues(ColumnPlan other, long maxId) {
-    return byId == other.byId
-        && kept.equals(other.kept)
-        && columns.continueThose(other.columns, maxId);
+  public boolean continues(ColumnPlan earlier, long maxId) {
+    return byId == earlier.byId
+        && kept.equals(earlier.kept)
+        && columns.continues(earlier.columns, maxId);
   }
 
   /**
-   * Whether what was made by this plan has every column of a later one: all that the other has are
-   * here, or came later.
+   * Returns whether a copy by this plan has every column of a later plan: each is in this plan, or
+   * newer.
    *
-   * @param maxId the highest id that a column had until then
+   * @param maxId the highest column id at the time of this plan
    */
-  public boolean hasAllOf(ColumnPlan later, long maxId) {
-    return columns.haveAllOf(later.columns, maxId);
+  public boolean containsAllOf(ColumnPlan later, long maxId) {
+    return columns.containsAllOf(later.columns, maxId);
   }
 }

@@ -10,45 +10,44 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiPredicate;
 
-/** The columns of one level of a table, by what files know of them: tables may have thousands. */
+/** The columns of a table or a struct, indexed by name and id, since tables have thousands. */
 public final class Columns implements Serializable {
-  /** Of what has no columns. */
   public static final Columns NONE = new Columns(List.of());
 
   private static final long serialVersionUID = 1L;
 
-  /** A column of the table: its id, its name in files, and its name afterwards. */
+  /** A column with its name in files and its name in copies. */
   public record Column(int id, String name, String newName, Type type) implements Serializable {
-    /** Whether this is another one, as that was before. */
-    private boolean continues(Column other, long maxId) {
-      return id == other.id
-          && name.equals(other.name)
-          && newName.equals(other.newName)
-          && Columns.continues(type, other.type, maxId);
+    private boolean continues(Column earlier, long maxId) {
+      return id == earlier.id
+          && name.equals(earlier.name)
+          && newName.equals(earlier.newName)
+          && match(type, earlier.type, (now, before) -> now.continues(before, maxId));
     }
   }
 
-  /** What is inside a column. */
+  /** The type of a column, as far as it contains columns. */
   public sealed interface Type extends Serializable {}
 
-  /** Nothing that has a name of the table's. */
+  /** A type without columns. */
   public record Leaf() implements Type {}
 
-  /** Further columns. */
+  /** A struct. */
   public record Struct(Columns columns) implements Type {}
 
-  /** Elements of a type. */
+  /** A list. */
   public record ListOf(Type element) implements Type {}
 
-  /** Keys and values. */
+  /** A map. */
   public record MapOf(Type key, Type value) implements Type {}
 
   private final Map<String, Column> byName = new HashMap<>();
   private final Map<Integer, Column> byId = new HashMap<>();
   private final Set<String> lowerCaseNames = new HashSet<>();
 
-  /** Of one level. */
+  /** Indexes the columns of one level. */
   public Columns(List<Column> columns) {
     for (Column column : columns) {
       byName.put(column.name(), column);
@@ -57,12 +56,12 @@ public final class Columns implements Serializable {
     }
   }
 
-  /** The column that has a name in files. */
+  /** Returns the column with a name in files. */
   public Optional<Column> named(String name) {
     return Optional.ofNullable(byName.get(name));
   }
 
-  /** What the column that will have a new name is called in files. */
+  /** Returns the name in files of the column with a name in copies. */
   public String nameOf(String newName) {
     for (Column column : byName.values()) {
       if (column.newName().equals(newName)) {
@@ -72,61 +71,53 @@ public final class Columns implements Serializable {
     throw new NoSuchElementException(newName);
   }
 
-  /** Whether all columns of another version of the level are here as they were, and new ones. */
-  boolean continueThose(Columns others, long maxId) {
-    return others.byName.keySet().stream().allMatch(byName::containsKey)
+  /** Returns whether all earlier columns are here, unchanged, and all others have higher ids. */
+  boolean continues(Columns earlier, long maxId) {
+    return earlier.byName.keySet().stream().allMatch(byName::containsKey)
         && byName.values().stream()
             .allMatch(
                 column ->
-                    others
+                    earlier
                         .named(column.name())
-                        .map(other -> column.continues(other, maxId))
+                        .map(before -> column.continues(before, maxId))
                         .orElse(column.id() > maxId));
   }
 
-  /** Whether each column of a later version of the level is here, or is a new one. */
-  boolean haveAllOf(Columns later, long maxId) {
+  /** Returns whether all later columns are here or have higher ids. */
+  boolean containsAllOf(Columns later, long maxId) {
     return later.byName.values().stream()
         .allMatch(
             column ->
                 named(column.name())
-                    .map(known -> hasAllOf(known.type(), column.type(), maxId))
+                    .map(
+                        known ->
+                            match(
+                                known.type(),
+                                column.type(),
+                                (here, there) -> here.containsAllOf(there, maxId)))
                     .orElse(column.id() > maxId));
   }
 
-  private static boolean hasAllOf(Type type, Type later, long maxId) {
-    if (type instanceof Struct struct && later instanceof Struct now) {
-      return struct.columns().haveAllOf(now.columns(), maxId);
+  /** Returns whether two types have the same shape and their structs fulfil a predicate. */
+  private static boolean match(Type type, Type other, BiPredicate<Columns, Columns> structs) {
+    if (type instanceof Struct struct && other instanceof Struct its) {
+      return structs.test(struct.columns(), its.columns());
     }
-    if (type instanceof ListOf list && later instanceof ListOf now) {
-      return hasAllOf(list.element(), now.element(), maxId);
+    if (type instanceof ListOf list && other instanceof ListOf its) {
+      return match(list.element(), its.element(), structs);
     }
-    if (type instanceof MapOf map && later instanceof MapOf now) {
-      return hasAllOf(map.key(), now.key(), maxId) && hasAllOf(map.value(), now.value(), maxId);
-    }
-    return type instanceof Leaf && later instanceof Leaf;
-  }
-
-  private static boolean continues(Type type, Type other, long maxId) {
-    if (type instanceof Struct struct && other instanceof Struct before) {
-      return struct.columns().continueThose(before.columns(), maxId);
-    }
-    if (type instanceof ListOf list && other instanceof ListOf before) {
-      return continues(list.element(), before.element(), maxId);
-    }
-    if (type instanceof MapOf map && other instanceof MapOf before) {
-      return continues(map.key(), before.key(), maxId)
-          && continues(map.value(), before.value(), maxId);
+    if (type instanceof MapOf map && other instanceof MapOf its) {
+      return match(map.key(), its.key(), structs) && match(map.value(), its.value(), structs);
     }
     return type instanceof Leaf && other instanceof Leaf;
   }
 
-  /** The column that has a field id. */
-  Optional<Column> of(int id) {
+  /** Returns the column with a field id. */
+  Optional<Column> withId(int id) {
     return Optional.ofNullable(byId.get(id));
   }
 
-  /** Whether a column has this name, or would have it in another letter case. */
+  /** Returns whether a column has this name in any letter case. */
   boolean hasInAnyCase(String name) {
     return lowerCaseNames.contains(name.toLowerCase(Locale.ROOT));
   }

@@ -5,36 +5,33 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.Serializable;
 import java.util.Optional;
-import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
-import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.StreamCapabilities;
 import org.apache.hadoop.util.functional.CallableRaisingIOE;
 import sparkext.s3.S3Bucket;
 import sparkext.s3.S3Object;
 import sparkext.s3.S3Upload;
 import sparkext.s3.StoreRefusedException;
 
-/** One data file on any storage, and what a plan makes of it. */
+/** Decides whether a data file is kept, copied or rewritten, and copies the file. */
 public final class DataFile {
-  /** What becomes of a file. */
+  /** What happens to a file. */
   public enum Way {
-    /** It stays where it is. */
+    /** The file is kept unchanged. */
     KEPT,
-    /** It is copied, byte by byte, under other names. */
+    /** A byte copy replaces the file. */
     COPIED,
-    /** It has to be read and written row by row. */
+    /** Delta must read and write the rows of the file. */
     TO_REWRITE,
-    /** Nobody can read it: it is missing, cut short, no Parquet file, or on an unknown storage. */
+    /** The file is missing, truncated, no Parquet file, or on an unknown storage. */
     UNREADABLE
   }
 
   /**
-   * What became of a file.
+   * The outcome for a file.
    *
-   * @param length of the file that stands for it now; where there is none, of the source
-   * @param reason why it has to be rewritten, or cannot be read; else null
+   * @param length of the copy; of the source if no copy was written
+   * @param reason why the file must be rewritten or cannot be read; null otherwise
    */
   public record Outcome(Way way, long length, String reason) implements Serializable {}
 
@@ -44,7 +41,7 @@ public final class DataFile {
   private final Renaming renaming;
 
   /**
-   * @param size of the file, as the table's log has it
+   * @param size of the file according to the log
    */
   public DataFile(Storages storages, Path path, long size, Renaming renaming) {
     this.storages = storages;
@@ -54,8 +51,7 @@ public final class DataFile {
   }
 
   /**
-   * What {@link #copyTo} would do, by the same decision. A copy is at most as long as its source,
-   * or a footer of longer names longer.
+   * Returns the outcome that {@link #copyTo} would have, with the size of the source for a copy.
    */
   public Outcome look(boolean mayStay) throws IOException {
     return onKnownStorage(
@@ -66,7 +62,7 @@ public final class DataFile {
                 file -> new Outcome(Way.COPIED, size, null)));
   }
 
-  /** Nobody can read what lies on another. */
+  /** Reports only the source's storage as unreadable: the target is in the table's folder. */
   private Outcome onKnownStorage(CallableRaisingIOE<Outcome> reading) throws IOException {
     try {
       storages.of(path);
@@ -77,14 +73,13 @@ public final class DataFile {
   }
 
   /**
-   * Writes the file under its new names, if it needs them and can be copied. A target that is not
-   * complete is removed, whatever ended the copy.
+   * Writes a byte copy of the file if one is needed and possible. An incomplete copy is removed.
    *
-   * @param target of which nothing exists; folders are made
-   * @param mayStay whether a file that needs no new name is left where it is
+   * @param target of the copy; its folders are created
+   * @param mayStay whether a file without renamed and dropped columns is kept
    * @param checkpoint runs before each piece of at most 16 MiB that is read, and before each part
    *     that a store copies, and ends the copy by an exception
-   * @throws FileAlreadyExistsException if the target is there already; it stays as it is
+   * @throws FileAlreadyExistsException if the target exists; it is unchanged
    */
   public Outcome copyTo(Path target, boolean mayStay, Runnable checkpoint) throws IOException {
     return onKnownStorage(() -> copy(target, mayStay, checkpoint));
@@ -103,7 +98,7 @@ public final class DataFile {
         () ->
             copy(
                 () -> storages.openWhole(path, size),
-                () -> create(storages, target),
+                () -> storages.create(target),
                 target,
                 mayStay,
                 checkpoint);
@@ -125,13 +120,8 @@ public final class DataFile {
     }
   }
 
-  /** What is done with a file that can be copied, and has to be. */
-  private interface Use {
-    Outcome of(RenamedFile file) throws IOException;
-  }
-
   private Outcome copy(
-      CallableRaisingIOE<Source> opening,
+      CallableRaisingIOE<InputFile> opening,
       CallableRaisingIOE<OutputStream> creation,
       Path target,
       boolean mayStay,
@@ -140,75 +130,35 @@ public final class DataFile {
     return read(
         opening,
         mayStay,
-        file -> new Outcome(Way.COPIED, write(file, target, creation.apply(), checkpoint), null));
+        copy -> new Outcome(Way.COPIED, write(copy, target, creation.apply(), checkpoint), null));
   }
 
-  private Outcome read(CallableRaisingIOE<Source> opening, boolean mayStay, Use use)
+  /** Handles a file that must be copied and can be copied. */
+  private interface Use {
+    Outcome of(ByteCopy copy) throws IOException;
+  }
+
+  private Outcome read(CallableRaisingIOE<InputFile> opening, boolean mayStay, Use use)
       throws IOException {
-    try (Source source = opening.apply()) {
-      RenamedFile file = new RenamedFile(source, size, renaming);
-      return mayStay && file.isClean() ? new Outcome(Way.KEPT, size, null) : use.of(file);
-    } catch (NotCopiedException reason) {
-      return new Outcome(Way.TO_REWRITE, size, reason.getMessage());
-    } catch (NotParquetException reason) {
-      return new Outcome(Way.UNREADABLE, size, reason.getMessage());
-    } catch (Source.EndException cut) {
-      return new Outcome(Way.UNREADABLE, size, "it has fewer than " + size + " bytes");
-    } catch (Source.GoneException gone) {
-      return new Outcome(Way.UNREADABLE, size, MissingFileException.REASON);
+    try (InputFile source = opening.apply()) {
+      ByteCopy copy = new ByteCopy(source, size, renaming);
+      return mayStay && copy.isUnchanged() ? new Outcome(Way.KEPT, size, null) : use.of(copy);
+    } catch (NotCopyableException notCopyable) {
+      return new Outcome(Way.TO_REWRITE, size, notCopyable.getMessage());
+    } catch (UnreadableFileException unreadable) {
+      return new Outcome(Way.UNREADABLE, size, unreadable.getMessage());
     }
   }
 
-  private long write(RenamedFile file, Path target, OutputStream stream, Runnable checkpoint)
+  private long write(ByteCopy copy, Path target, OutputStream stream, Runnable checkpoint)
       throws IOException {
     try {
-      long length = file.writeTo(stream, checkpoint);
+      long length = copy.writeTo(stream, checkpoint);
       stream.close();
       return length;
     } catch (Throwable failed) {
-      remove(storages, target, stream, failed);
+      storages.remove(target, stream, failed);
       throw failed;
-    }
-  }
-
-  /** Folders are made by the storage, or need not be: an object store has none. */
-  static OutputStream create(Storages storages, Path target) throws IOException {
-    FileSystem storage = storages.of(target);
-    if (!LocalDisk.has(storage)) {
-      return storage.create(target, false);
-    }
-    try {
-      return storages.onDisk(storage, target);
-    } catch (java.nio.file.FileAlreadyExistsException exists) {
-      throw new FileAlreadyExistsException(target + " already exists");
-    }
-  }
-
-  /**
-   * Removes what was written of a file. Closing completes a file on a store of objects, unless it
-   * is aborted before.
-   *
-   * @param failed what ended the writing
-   */
-  static void remove(Storages storages, Path target, OutputStream stream, Throwable failed) {
-    try {
-      Uninterrupted.run(() -> abortAndDelete(storages, target, stream));
-    } catch (IOException | RuntimeException besides) {
-      failed.addSuppressed(besides);
-    }
-  }
-
-  private static void abortAndDelete(Storages storages, Path target, OutputStream stream)
-      throws IOException {
-    try (stream) {
-      if (stream instanceof S3Upload upload) {
-        upload.abort();
-      } else if (stream instanceof FSDataOutputStream upload
-          && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
-        upload.abort();
-      }
-    } finally {
-      storages.of(target).delete(target, false);
     }
   }
 }

@@ -11,18 +11,18 @@ import shaded.parquet.org.apache.thrift.protocol.TProtocolUtil;
 import shaded.parquet.org.apache.thrift.transport.TIOStreamTransport;
 
 /**
- * Binary extensions, which a writer may append to every thrift structure.
+ * Finds binary extensions, which a writer may append to every Thrift structure.
  *
- * <p>A copy has none of them. Their form is the writer's own: Photon's is a second footer, with
- * names of columns, values and places in the file that a copy does not have. Readers do not need
- * them, and Delta's rewrite loses them as well.
+ * <p>A byte copy has no extensions, since each writer has its own form: Photon's is a second footer
+ * with column names, values and offsets of the source. Readers do not need extensions, and Delta's
+ * rewrite drops them as well.
  *
  * <p>Source: Parquet, BinaryProtocolExtensions.md.
  */
 final class Extensions {
   private static final short FIELD = 32767;
 
-  /** What Thrift reads from the bytes that Parquet's document gives for {@link #FIELD}. */
+  /** The id that Thrift decodes from the bytes that Parquet's document gives for this field. */
   private static final short FIELD_AS_WRITTEN = -16384;
 
   /** Source: Thrift, TType.java, which Parquet's jar leaves out. */
@@ -33,10 +33,10 @@ final class Extensions {
   private Extensions() {}
 
   /**
-   * Returns whether a structure has nothing unknown but extensions.
+   * Returns whether a structure has no unknown field except extensions.
    *
    * @param written the structure in the file
-   * @param known what the reader here makes of it, serialized
+   * @param known the structure after it was read and written again
    */
   static boolean isAllElseKnown(byte[] written, byte[] known) {
     if (Arrays.equals(written, known)) {
@@ -49,7 +49,7 @@ final class Extensions {
     }
   }
 
-  /** Reads a structure of any kind, and keeps all bytes but those of extensions. */
+  /** Reads any structure, and keeps all bytes except those of extensions. */
   private static final class Reader extends TCompactProtocol {
     private final byte[] written;
     private final ByteArrayInputStream rest;

@@ -9,33 +9,29 @@ import org.apache.hadoop.fs.Path;
 import org.apache.parquet.format.SchemaElement;
 
 /**
- * A column in a file's own schema, at any level.
+ * A column in the schema of a file, at any level.
  *
- * @param path with {@code element}, {@code key} and {@code value} inside lists and maps, whatever
- *     the file calls its groups
- * @param fieldId null without one
+ * @param path with {@code element}, {@code key} and {@code value} inside lists and maps, for any
+ *     names of the groups in the file
+ * @param fieldId null if the column has no field id
  */
 public record FileColumn(List<String> path, Integer fieldId) {
   /**
-   * Every column of a file, parents before children.
+   * Reads every column of a file, parents before children.
    *
-   * @param size of the file, as the table's log has it
-   * @throws NotParquetException if the file is missing, cut short or not a Parquet file
-   * @throws NotCopiedException if its footer is encrypted, or its schema no tree
+   * @param size of the file according to the log
+   * @throws UnreadableFileException if the file is missing, truncated or not a Parquet file
+   * @throws NotCopyableException if the footer is encrypted, or the schema is not a tree
    */
   public static List<FileColumn> of(Configuration configuration, Path path, long size)
-      throws IOException, NotParquetException, NotCopiedException {
-    try (Source source = new Storages(configuration).open(path, size)) {
+      throws IOException {
+    try (InputFile source = new Storages(configuration).open(path, size)) {
       List<SchemaElement> schema = Footer.readUnchecked(source, size).metadata().getSchema();
       List<FileColumn> columns = new ArrayList<>();
       if (schema.size() > 1) {
         SchemaTree.of(schema).children().forEach(child -> add(child, List.of(), columns));
       }
       return columns;
-    } catch (Source.GoneException gone) {
-      throw new MissingFileException();
-    } catch (Source.EndException cut) {
-      throw new NotParquetException("it has fewer than " + size + " bytes");
     }
   }
 

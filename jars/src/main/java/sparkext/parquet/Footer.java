@@ -13,11 +13,11 @@ import org.apache.parquet.format.FileMetaData;
 import org.apache.parquet.format.Util;
 
 /**
- * The end of a Parquet file: what it says of the file, and where it begins.
+ * The footer of a Parquet file and its position.
  *
  * <p>Source: Parquet, README.md, "File format".
  *
- * @param start the first byte after the data, the indexes and the filters
+ * @param start the first byte after the column chunks, page indexes and bloom filters
  */
 record Footer(FileMetaData metadata, long start) {
   static final byte[] MAGIC = "PAR1".getBytes(StandardCharsets.US_ASCII);
@@ -29,34 +29,31 @@ record Footer(FileMetaData metadata, long start) {
   /**
    * Reads the footer of a file.
    *
-   * @throws NotCopiedException if it says something that the reader here does not know
-   * @throws NotParquetException if the file is cut short or not a Parquet file
+   * @throws NotCopyableException if the footer is encrypted or has unknown fields
+   * @throws UnreadableFileException if the file is truncated or not a Parquet file
    */
-  static Footer read(Source file, long size)
-      throws IOException, NotCopiedException, NotParquetException {
+  static Footer read(InputFile file, long size) throws IOException {
     return read(file, size, /* isChecked= */ true);
   }
 
-  /** Reads the footer of a file, and passes over what is not known. */
-  static Footer readUnchecked(Source file, long size)
-      throws IOException, NotCopiedException, NotParquetException {
+  /** Reads the footer of a file, and ignores unknown fields. */
+  static Footer readUnchecked(InputFile file, long size) throws IOException {
     return read(file, size, /* isChecked= */ false);
   }
 
-  private static Footer read(Source file, long size, boolean isChecked)
-      throws IOException, NotCopiedException, NotParquetException {
+  private static Footer read(InputFile file, long size, boolean isChecked) throws IOException {
     if (size < MAGIC.length + TAIL) {
-      throw new NotParquetException("it has " + size + " bytes");
+      throw new UnreadableFileException("it has " + size + " bytes");
     }
     byte[] tail = bytes(file, size - TAIL, TAIL);
     byte[] magic = Arrays.copyOfRange(tail, Integer.BYTES, TAIL);
     if (Arrays.equals(magic, ENCRYPTED_MAGIC)) {
-      throw new NotCopiedException("its footer is encrypted");
+      throw new NotCopyableException("its footer is encrypted");
     }
     int length = ByteBuffer.wrap(tail).order(ByteOrder.LITTLE_ENDIAN).getInt();
     long start = size - TAIL - length;
     if (!Arrays.equals(magic, MAGIC) || length < 0 || start < MAGIC.length) {
-      throw new NotParquetException("it does not end with a footer");
+      throw new UnreadableFileException("it does not end with a footer");
     }
     byte[] written = bytes(file, start, length);
     FileMetaData metadata = parsed(written);
@@ -66,32 +63,32 @@ record Footer(FileMetaData metadata, long start) {
     return new Footer(metadata, start);
   }
 
-  private static FileMetaData parsed(byte[] written) throws NotParquetException {
+  private static FileMetaData parsed(byte[] written) throws UnreadableFileException {
     try {
       return Util.readFileMetaData(new ByteArrayInputStream(written));
     } catch (IOException broken) {
-      throw new NotParquetException("its footer cannot be read", broken);
+      throw new UnreadableFileException("its footer cannot be read", broken);
     }
   }
 
   /**
-   * Throws if newer writers say something besides, which the reader leaves out: it would be lost.
-   * Extensions may be.
+   * Throws if the footer has fields of a newer format, which the copy would lose. The copy may lose
+   * binary extensions.
    */
   private static void requireKnown(FileMetaData metadata, byte[] written)
-      throws NotCopiedException {
+      throws NotCopyableException {
     ByteArrayOutputStream again = new ByteArrayOutputStream(written.length);
     try {
       Util.writeFileMetaData(metadata, again);
     } catch (IOException unknown) {
-      throw new NotCopiedException("its footer says what is not known", unknown);
+      throw new NotCopyableException("its footer says what is not known", unknown);
     }
     if (!Extensions.isAllElseKnown(written, again.toByteArray())) {
-      throw new NotCopiedException("its footer says what is not known");
+      throw new NotCopyableException("its footer says what is not known");
     }
   }
 
-  /** Writes a footer with all that comes after it, and says how many bytes that are. */
+  /** Writes a footer, its length and the last magic number, and returns the number of bytes. */
   static long write(FileMetaData metadata, OutputStream file) throws IOException {
     ByteArrayOutputStream footer = new ByteArrayOutputStream();
     Util.writeFileMetaData(metadata, footer);
@@ -105,7 +102,7 @@ record Footer(FileMetaData metadata, long start) {
     return footer.size();
   }
 
-  private static byte[] bytes(Source file, long start, int length) throws IOException {
+  private static byte[] bytes(InputFile file, long start, int length) throws IOException {
     byte[] bytes = new byte[length];
     file.read(start, bytes);
     return bytes;

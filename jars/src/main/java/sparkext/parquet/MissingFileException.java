@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.parquet;
 
-/** A data file that is not there. */
-public final class MissingFileException extends NotParquetException {
+/** Thrown if a data file or the file of a deletion vector does not exist. */
+public final class MissingFileException extends UnreadableFileException {
   private static final long serialVersionUID = 1L;
 
-  static final String REASON = "it does not exist";
-
   MissingFileException() {
-    super(REASON);
+    super("it does not exist");
   }
 }

@@ -14,30 +14,31 @@ import sparkext.parquet.Columns.Struct;
 import sparkext.parquet.Columns.Type;
 
 /**
- * What a plan makes of files: their schemas under its names, without what it does not know, and
- * what their writers say besides. One for many files, in one thread.
+ * Applies a plan to the schemas of files: renames the columns of the plan, and drops all others.
+ * One thread reuses an instance for many files.
  */
 public final class Renaming {
   private final ColumnPlan plan;
-  private final KeyValues keyValues;
+  private final KeyValueMetadata keyValues;
 
   public Renaming(ColumnPlan plan) {
     this.plan = plan;
-    this.keyValues = new KeyValues(plan);
+    this.keyValues = new KeyValueMetadata(plan);
   }
 
-  KeyValues keyValues() {
+  KeyValueMetadata keyValues() {
     return keyValues;
   }
 
-  SchemaTree of(SchemaTree root) throws NotCopiedException {
+  /** Returns the schema of the copy. */
+  SchemaTree of(SchemaTree root) throws NotCopyableException {
     SchemaTree read = root.as(root.name(), root.children().stream().filter(this::isRead).toList());
     List<SchemaTree> columns = columns(read, plan.columns(), new HashSet<>(plan.kept()));
     SchemaTree renamed = root.as(root.name(), columns);
     return plan.keepsIds() ? renamed : renamed.withoutIds();
   }
 
-  /** In mode id the change feed's columns, which no reader reads, have no field id. */
+  /** Returns false for columns of the change feed in mode id: they have no field id. */
   private boolean isRead(SchemaTree column) {
     return !plan.byId()
         || column.element().isSetField_id()
@@ -46,7 +47,7 @@ public final class Renaming {
   }
 
   private List<SchemaTree> columns(SchemaTree group, Columns columns, Set<String> kept)
-      throws NotCopiedException {
+      throws NotCopyableException {
     List<SchemaTree> renamed = new ArrayList<>();
     Set<String> found = new HashSet<>();
     for (SchemaTree child : group.children()) {
@@ -57,33 +58,33 @@ public final class Renaming {
       Optional<Column> column = column(child, columns);
       if (column.isPresent()) {
         if (!found.add(column.get().newName())) {
-          throw new NotCopiedException("it has the column `" + child.name() + "` twice");
+          throw new NotCopyableException("it has the column `" + child.name() + "` twice");
         }
         renamed.add(column(child, column.get().newName(), column.get().type()));
       }
     }
     if (renamed.isEmpty()) {
-      // Without a leaf nobody can tell a null struct from another, or how many rows there are.
-      throw new NotCopiedException("every field of `" + group.name() + "` was dropped");
+      // Without a column no reader can tell a null struct from others, or count the rows.
+      throw new NotCopyableException("every field of `" + group.name() + "` was dropped");
     }
     return renamed;
   }
 
-  private Optional<Column> column(SchemaTree child, Columns columns) throws NotCopiedException {
+  private Optional<Column> column(SchemaTree child, Columns columns) throws NotCopyableException {
     if (plan.byId()) {
       if (!child.element().isSetField_id()) {
-        throw new NotCopiedException("its column `" + child.name() + "` has no field id");
+        throw new NotCopyableException("its column `" + child.name() + "` has no field id");
       }
-      return columns.of(child.element().getField_id());
+      return columns.withId(child.element().getField_id());
     }
     Optional<Column> column = columns.named(child.name());
     if (column.isEmpty() && columns.hasInAnyCase(child.name())) {
-      throw new NotCopiedException("its column `" + child.name() + "` differs in letter case");
+      throw new NotCopyableException("its column `" + child.name() + "` differs in letter case");
     }
     return column;
   }
 
-  private SchemaTree column(SchemaTree node, String name, Type type) throws NotCopiedException {
+  private SchemaTree column(SchemaTree node, String name, Type type) throws NotCopyableException {
     if (type instanceof Leaf) {
       return node.as(name);
     }
@@ -101,10 +102,10 @@ public final class Renaming {
       SchemaTree value = column(entries.children().get(1), map.value());
       return node.as(name, List.of(repeated(entries, key, value)));
     }
-    throw new NotCopiedException("its column `" + node.name() + "` is not written as Spark does");
+    throw new NotCopyableException("its column `" + node.name() + "` is not written as Spark does");
   }
 
-  private SchemaTree column(SchemaTree node, Type type) throws NotCopiedException {
+  private SchemaTree column(SchemaTree node, Type type) throws NotCopyableException {
     return column(node, node.name(), type);
   }
 
@@ -117,7 +118,7 @@ public final class Renaming {
   }
 
   /**
-   * Whether a list is a group of a repeated group of one element.
+   * Returns whether a list is a group of a repeated group of one element.
    *
    * <p>Source: Parquet, LogicalTypes.md, "Lists", and its rules for lists of older writers.
    */

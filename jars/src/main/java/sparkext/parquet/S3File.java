@@ -6,25 +6,25 @@ import java.io.OutputStream;
 import sparkext.s3.S3Object;
 import sparkext.s3.S3Upload;
 
-/** A file whose store copies ranges of it by itself. */
-final class S3File implements Source {
+/** A file that is copied to an upload of the same store, which copies ranges without a download. */
+final class S3File extends ReadAheadFile {
   private final S3Object object;
-  private final Window window = new Window();
 
   S3File(S3Object object) {
+    super(object.size());
     this.object = object;
   }
 
   @Override
-  public void read(long start, byte[] bytes) throws IOException {
-    window.read(start, bytes, object.size(), object::read);
+  void fetch(long from, byte[] target) throws IOException {
+    object.read(from, target);
   }
 
-  /** To an upload of the same store. What was read already is sent. */
+  /** Sends bytes that are in memory. The store copies all others. */
   @Override
   public void copy(long start, long length, OutputStream target, Runnable checkpoint)
       throws IOException {
-    if (window.holds(start, length)) {
+    if (isFetched(start, length)) {
       byte[] bytes = new byte[(int) length];
       read(start, bytes);
       target.write(bytes);

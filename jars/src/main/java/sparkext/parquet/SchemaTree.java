@@ -3,40 +3,42 @@ package sparkext.parquet;
 
 import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.parquet.format.ConvertedType;
 import org.apache.parquet.format.FieldRepetitionType;
 import org.apache.parquet.format.SchemaElement;
 
 /**
- * A file's schema as a tree. A footer has it as a list, parents before children.
+ * The schema of a file as a tree. A footer contains a list, parents before children.
  *
- * @param leaf the number of the column chunk in each row group; -1 of a group
+ * @param leaf the number of the column chunk in each row group; -1 for a group
  */
 record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
-  /** The tree of a footer's list. */
-  static SchemaTree of(List<SchemaElement> elements) throws NotCopiedException {
+  /** Makes a tree of the list in a footer. */
+  static SchemaTree of(List<SchemaElement> elements) throws NotCopyableException {
     Iterator<SchemaElement> rest = elements.iterator();
     if (!rest.hasNext()) {
-      throw new NotCopiedException("it has no schema");
+      throw new NotCopyableException("it has no schema");
     }
     int[] leaves = {0};
     SchemaTree root = read(rest, leaves);
     if (rest.hasNext()) {
-      throw new NotCopiedException("its schema has more elements than it says");
+      throw new NotCopyableException("its schema has more elements than it says");
     }
     return root;
   }
 
   private static SchemaTree read(Iterator<SchemaElement> rest, int[] leaves)
-      throws NotCopiedException {
+      throws NotCopyableException {
     if (!rest.hasNext()) {
-      throw new NotCopiedException("its schema has fewer elements than it says");
+      throw new NotCopyableException("its schema has fewer elements than it says");
     }
     SchemaElement element = rest.next();
     boolean isGroup = element.getNum_children() > 0;
     if (isGroup == element.isSetType()) {
-      throw new NotCopiedException("its schema has a group without a column");
+      throw new NotCopyableException("its schema has a group without a column");
     }
     if (!isGroup) {
       return new SchemaTree(element, List.of(), leaves[0]++);
@@ -71,7 +73,7 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
         || element.isSetLogicalType() && element.getLogicalType().isSetMAP();
   }
 
-  /** A copy with another name and other children. */
+  /** Returns a copy with another name and other children. */
   SchemaTree as(String name, List<SchemaTree> newChildren) {
     SchemaElement changed = element.deepCopy();
     changed.setName(name);
@@ -81,19 +83,19 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
     return new SchemaTree(changed, newChildren, leaf);
   }
 
-  /** A copy with another name. */
+  /** Returns a copy with another name. */
   SchemaTree as(String name) {
     return as(name, children);
   }
 
-  /** A copy without a field id at any level. */
+  /** Returns a copy without field ids at any level. */
   SchemaTree withoutIds() {
     SchemaTree copy = as(name(), children.stream().map(SchemaTree::withoutIds).toList());
     copy.element.unsetField_id();
     return copy;
   }
 
-  /** What a footer holds. */
+  /** Returns the list that a footer contains. */
   List<SchemaElement> elements() {
     List<SchemaElement> all = new ArrayList<>();
     addTo(all);
@@ -105,22 +107,19 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
     children.forEach(child -> child.addTo(all));
   }
 
-  /** The paths of the leaves by their numbers, the root's name left out. */
-  List<Leaf> leaves() {
-    List<Leaf> all = new ArrayList<>();
-    children.forEach(child -> child.addLeaves(List.of(), all));
-    return all;
+  /** Returns the paths of the columns that have chunks, without the root, by their numbers. */
+  Map<Integer, List<String>> leafPaths() {
+    Map<Integer, List<String>> paths = new LinkedHashMap<>();
+    children.forEach(child -> child.addLeafPaths(List.of(), paths));
+    return paths;
   }
 
-  private void addLeaves(List<String> parents, List<Leaf> all) {
+  private void addLeafPaths(List<String> parents, Map<Integer, List<String>> paths) {
     List<String> path = new ArrayList<>(parents);
     path.add(name());
     if (leaf >= 0) {
-      all.add(new Leaf(leaf, path));
+      paths.put(leaf, path);
     }
-    children.forEach(child -> child.addLeaves(path, all));
+    children.forEach(child -> child.addLeafPaths(path, paths));
   }
-
-  /** A column that has values: its number and its path. */
-  record Leaf(int number, List<String> path) {}
 }

@@ -3,7 +3,6 @@ package sparkext.parquet;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -14,9 +13,12 @@ import java.util.ServiceConfigurationError;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.StreamCapabilities;
 import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.slf4j.Logger;
@@ -24,19 +26,20 @@ import org.slf4j.LoggerFactory;
 import sparkext.s3.ObjectStores;
 import sparkext.s3.OneByOne;
 import sparkext.s3.S3Bucket;
+import sparkext.s3.S3Upload;
 import sparkext.s3.StoreRefusedException;
 
 /**
- * The storages of a task's files: asked for once, and so their folders, not for each small file.
- * For all threads of the task.
+ * Opens, creates and lists files on the storages of a task. All threads of the task share an
+ * instance, which finds each file system and creates each folder once.
  */
 public final class Storages {
   private static final Logger LOG = LoggerFactory.getLogger(Storages.class);
 
   private static final long SMALL = 256 << 10;
 
-  /** So many times as long are files that are read by one request: up to 5 MiB. */
-  private static final int OPENED_AT_ONCE_ELSEWHERE = 20;
+  /** On other storages than a local disk, files of up to 5 MiB are copied by one request. */
+  private static final int SMALL_FACTOR_ELSEWHERE = 20;
 
   private static final Set<String> OBJECT_STORES = Set.of("s3a", "s3", "gs");
 
@@ -49,25 +52,24 @@ public final class Storages {
   private volatile Set<PosixFilePermission> permissions;
   private final boolean copy;
 
-  /** Storages that are read, and written to. */
+  /** Finds storages by a Hadoop configuration, and has none of them copy. */
   public Storages(Configuration configuration) {
     this(configuration, /* copy= */ false);
   }
 
   /**
-   * Storages of which some can copy.
+   * Finds storages by a Hadoop configuration.
    *
-   * @param copy whether they do so where they can
+   * @param copy whether object stores copy ranges of files without a download
    */
   public Storages(Configuration configuration, boolean copy) {
     this(configuration, copy, SMALL);
   }
 
   /**
-   * Storages that read small files at once.
+   * Finds storages by a Hadoop configuration.
    *
-   * @param small the length of files that are read at once, instead of in pieces; those that are
-   *     copied from elsewhere than a local disk may be longer
+   * @param small the length up to which all of a file is read to read its footer
    */
   public Storages(Configuration configuration, boolean copy, long small) {
     this.configuration = configuration;
@@ -78,54 +80,48 @@ public final class Storages {
   /**
    * Opens a file to read its footer.
    *
-   * @param size of it, as the table's log has it
-   * @throws Source.EndException if it is small, and smaller than that
-   * @throws Source.GoneException if there is none, and the storage says so by now
+   * @param size of the file according to the log
+   * @throws UnreadableFileException if the file is small and shorter than that
+   * @throws MissingFileException if the file does not exist and the storage reports it already
    */
-  Source open(Path path, long size) throws IOException {
+  InputFile open(Path path, long size) throws IOException {
     return open(path, size, small);
   }
 
-  /** Opens a file to read all of it; else as {@link #open}. */
-  Source openWhole(Path path, long size) throws IOException {
+  /** Opens a file to read all of it, and throws as {@link #open}. */
+  InputFile openWhole(Path path, long size) throws IOException {
     return open(path, size, readAtOnce(path));
   }
 
-  /** Whether all of a file is read by one request. */
+  /** Returns whether all of a file is read by one request. */
   boolean isReadAtOnce(Path path, long size) throws IOException {
     return size <= readAtOnce(path);
   }
 
   private long readAtOnce(Path path) throws IOException {
-    return LocalDisk.has(of(path)) ? small : small * OPENED_AT_ONCE_ELSEWHERE;
+    return LocalDisk.has(of(path)) ? small : small * SMALL_FACTOR_ELSEWHERE;
   }
 
-  private Source open(Path path, long size, long atOnce) throws IOException {
-    Source file = open(of(path), path, size);
+  private InputFile open(Path path, long size, long atOnce) throws IOException {
+    FileSystem storage = of(path);
+    InputFile file =
+        LocalDisk.has(storage)
+            ? LocalDisk.open(storage, path, size)
+            : new HadoopFile(storage, path, size);
     if (size > atOnce) {
       return file;
     }
     try (file) {
       byte[] bytes = new byte[(int) Math.max(size, 0)];
       file.read(0, bytes);
-      return new Source.InMemory(bytes);
-    }
-  }
-
-  private static Source open(FileSystem storage, Path path, long size) throws IOException {
-    try {
-      return LocalDisk.has(storage)
-          ? new Source.OfDisk(FileChannel.open(LocalDisk.file(storage, path)))
-          : new StreamedFile(storage, path, size);
-    } catch (NoSuchFileException missing) {
-      throw new Source.GoneException();
+      return new InputFile.InMemory(bytes);
     }
   }
 
   /**
-   * That of a path with a scheme.
+   * Returns the file system of a path with a scheme.
    *
-   * @throws UnknownStorageException if there is no class for it, or none that starts
+   * @throws UnknownStorageException if no class is configured for it, or the class fails to start
    */
   public FileSystem of(Path path) throws IOException {
     String root = path.toUri().getScheme() + "://" + path.toUri().getAuthority();
@@ -148,16 +144,16 @@ public final class Storages {
     }
   }
 
-  /** Whether the storage of a path copies by itself. */
+  /** Returns whether the storage of a path copies ranges of files without a download. */
   public boolean canCopy(Path path) throws IOException {
     try {
       return copy && bucketOf(of(path)).isPresent();
     } catch (UnknownStorageException unknown) {
-      return false; // said of each file of it
+      return false; // each file reports it
     }
   }
 
-  /** The store that can make one file of the other by itself, if it is worth it. */
+  /** Returns the store that copies the source to the target, if the file is large enough. */
   Optional<S3Bucket> bucketOf(Path source, long size, Path target) throws IOException {
     FileSystem storage = of(target);
     return copy && size > ObjectStores.LEAST_COPIED && of(source) == storage
@@ -169,12 +165,12 @@ public final class Storages {
     return buckets.computeIfAbsent(storage, ObjectStores::bucketOf);
   }
 
-  /** Large files go through the buffers of storages one by one. */
+  /** Lets one thread at a time copy a large file through buffers. */
   OneByOne buffers() {
     return buffers;
   }
 
-  /** Goes on without the store, for one file or for all, which is said once. */
+  /** Logs that a store refused a copy, and asks the store for no other if it will refuse them. */
   void refused(Path target, StoreRefusedException by) throws IOException {
     if (by.isForAll()) {
       LOG.warn("Files are read and written, for their store does not copy them", by);
@@ -184,7 +180,7 @@ public final class Storages {
     }
   }
 
-  /** The files of a folder whose names have a part in common, with their lengths. */
+  /** Returns the lengths of the files in a folder whose names contain a text, by name. */
   public static Map<String, Long> lengths(FileSystem storage, Path folder, String inName)
       throws IOException {
     if (LocalDisk.has(storage)) {
@@ -197,7 +193,7 @@ public final class Storages {
     return found;
   }
 
-  /** Those of a new file, as Hadoop gives them. */
+  /** Returns the permissions that Hadoop gives to a new file. */
   private Set<PosixFilePermission> permissions() {
     if (permissions == null) {
       FsPermission wanted =
@@ -207,14 +203,14 @@ public final class Storages {
     return permissions;
   }
 
-  /** Whether folders are but names there, and stay as objects of their own once they are empty. */
+  /** Returns whether folders are prefixes of keys, and an empty folder remains as an object. */
   public static boolean isObjectStore(FileSystem storage) {
     return OBJECT_STORES.contains(storage.getUri().getScheme());
   }
 
   /**
-   * Ends the uploads that tasks left, of files below a folder whose names have a part in common. No
-   * listing shows them, and VACUUM does not find them.
+   * Aborts uploads of files below a folder whose names contain a text. No listing shows such
+   * uploads, and VACUUM does not find them.
    */
   public static void abortUploads(FileSystem storage, Path folder, String inName)
       throws IOException {
@@ -224,21 +220,64 @@ public final class Storages {
     }
   }
 
-  /** A new file on a local disk, and its folder where that is not there, or no more. */
-  OutputStream onDisk(FileSystem storage, Path path) throws IOException {
+  /**
+   * Creates a file and its folders. Hadoop creates folders itself.
+   *
+   * @throws FileAlreadyExistsException if the file exists; it is unchanged
+   */
+  OutputStream create(Path path) throws IOException {
+    FileSystem storage = of(path);
+    if (!LocalDisk.has(storage)) {
+      return storage.create(path, false);
+    }
+    try {
+      return createOnDisk(storage, path);
+    } catch (java.nio.file.FileAlreadyExistsException exists) {
+      throw new FileAlreadyExistsException(path + " already exists");
+    }
+  }
+
+  private OutputStream createOnDisk(FileSystem storage, Path path) throws IOException {
     Path folder = path.getParent();
     boolean isNew = folders.add(folder);
     if (isNew) {
       storage.mkdirs(folder);
     }
     try {
-      return new DiskStream(LocalDisk.file(storage, path), permissions());
+      return LocalDisk.create(storage, path, permissions());
     } catch (NoSuchFileException removed) {
       if (isNew) {
         throw removed;
       }
       storage.mkdirs(folder);
-      return new DiskStream(LocalDisk.file(storage, path), permissions());
+      return LocalDisk.create(storage, path, permissions());
+    }
+  }
+
+  /**
+   * Removes an incomplete file. The stream is aborted before it is closed, since closing a stream
+   * completes the file on an object store.
+   *
+   * @param failed the failure to write; failures of the removal are added to it
+   */
+  void remove(Path path, OutputStream stream, Throwable failed) {
+    try {
+      Uninterrupted.run(() -> abortAndDelete(path, stream));
+    } catch (IOException | RuntimeException besides) {
+      failed.addSuppressed(besides);
+    }
+  }
+
+  private void abortAndDelete(Path path, OutputStream stream) throws IOException {
+    try (stream) {
+      if (stream instanceof S3Upload upload) {
+        upload.abort();
+      } else if (stream instanceof FSDataOutputStream upload
+          && upload.hasCapability(StreamCapabilities.ABORTABLE_STREAM)) {
+        upload.abort();
+      }
+    } finally {
+      of(path).delete(path, false);
     }
   }
 }

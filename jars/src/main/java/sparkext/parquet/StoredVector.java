@@ -16,20 +16,20 @@ import org.apache.hadoop.fs.Path;
  * <p>Source: Protocol, "Deletion Vector File Storage Format"; Delta 4.4.0,
  * DeletionVectorStore.scala, {@code readRangeFromStream}.
  *
- * @param file its absolute path, as a URI
+ * @param file the absolute path as a URI
  * @param offset of the vector in the file, in bytes
- * @param size of the vector in bytes, as the table's log has it
+ * @param size of the vector in bytes, according to the log
  */
 public record StoredVector(String file, int offset, int size) implements Serializable {
   /** The offset of the first vector in a file. */
   public static final int FIRST = 1;
 
-  /** Bytes of the size before a vector, and of the checksum after it. */
+  /** The size before a vector and the checksum after it, in bytes. */
   private static final int FRAME = 2 * Integer.BYTES;
 
   private static final byte VERSION = 1;
 
-  /** The length of a file with this vector alone. */
+  /** Returns the length of a file that contains only this vector. */
   public long lengthAlone() {
     return FIRST + FRAME + (long) size;
   }
@@ -38,39 +38,34 @@ public record StoredVector(String file, int offset, int size) implements Seriali
    * Reads the vector.
    *
    * @throws MissingFileException if its file does not exist
-   * @throws BrokenVectorException if its file does not contain what the log says
+   * @throws UnreadableFileException if its file does not contain the vector that the log describes
    */
-  public byte[] read(Storages storages)
-      throws IOException, BrokenVectorException, MissingFileException {
+  public byte[] read(Storages storages) throws IOException {
     if (offset < 0 || size < 0) {
-      throw new BrokenVectorException("the log says that it has " + size + " bytes at " + offset);
+      throw new UnreadableFileException("the log says that it has " + size + " bytes at " + offset);
     }
     long end = (long) offset + FRAME + size;
-    try (Source source = storages.open(path(), end)) {
-      int told = readInt(source, offset);
-      if (told != size) {
-        throw new BrokenVectorException(
-            "it has " + told + " bytes, and the log says that it has " + size);
+    try (InputFile source = storages.open(path(), end)) {
+      int stored = readInt(source, offset);
+      if (stored != size) {
+        throw new UnreadableFileException(
+            "it has " + stored + " bytes, and the log says that it has " + size);
       }
       return readRest(source, offset, size);
-    } catch (Source.EndException cut) {
-      throw new BrokenVectorException("its file has fewer than " + end + " bytes");
-    } catch (Source.GoneException gone) {
-      throw new MissingFileException();
     } catch (UnknownStorageException unknown) {
-      throw new BrokenVectorException(unknown.getMessage());
+      throw new UnreadableFileException(unknown.getMessage());
     }
   }
 
   /**
    * Reads a whole file of vectors.
    *
-   * @throws MissingFileException if it does not exist
-   * @throws BrokenVectorException if it contains anything else
+   * @throws MissingFileException if the file does not exist
+   * @throws UnreadableFileException if the file contains anything else
    */
   public static void requireNothingElse(Configuration configuration, Path file, long length)
-      throws IOException, BrokenVectorException, MissingFileException {
-    try (Source source = new Storages(configuration).open(file, length)) {
+      throws IOException {
+    try (InputFile source = new Storages(configuration).open(file, length)) {
       byte[] version = new byte[FIRST];
       source.read(0, version);
       long offset = FIRST;
@@ -83,26 +78,21 @@ public record StoredVector(String file, int offset, int size) implements Seriali
         offset += FRAME + (long) size;
       }
       if (offset != length) {
-        throw new BrokenVectorException("it is no file of deletion vectors");
+        throw new UnreadableFileException("it is no file of deletion vectors");
       }
-    } catch (Source.EndException cut) {
-      throw new BrokenVectorException("it has fewer than " + length + " bytes");
-    } catch (Source.GoneException gone) {
-      throw new MissingFileException();
     }
   }
 
-  private static byte[] readRest(Source source, long offset, int size)
-      throws IOException, BrokenVectorException {
+  private static byte[] readRest(InputFile source, long offset, int size) throws IOException {
     byte[] vector = new byte[size];
     source.read(offset + Integer.BYTES, vector);
     if (readInt(source, offset + Integer.BYTES + size) != checksum(vector)) {
-      throw new BrokenVectorException("its checksum is not that of its bytes");
+      throw new UnreadableFileException("its checksum is not that of its bytes");
     }
     return vector;
   }
 
-  private static int readInt(Source source, long offset) throws IOException {
+  private static int readInt(InputFile source, long offset) throws IOException {
     byte[] bytes = new byte[Integer.BYTES];
     source.read(offset, bytes);
     return ByteBuffer.wrap(bytes).getInt();
@@ -115,9 +105,9 @@ public record StoredVector(String file, int offset, int size) implements Seriali
   }
 
   /**
-   * Writes a file with one vector. A file that is not complete is removed.
+   * Writes a file with one vector. An incomplete file is removed.
    *
-   * @param target of which nothing exists
+   * @param target which does not exist
    */
   public static void write(byte[] vector, Storages storages, Path target) throws IOException {
     byte[] file =
@@ -127,30 +117,30 @@ public record StoredVector(String file, int offset, int size) implements Seriali
             .put(vector)
             .putInt(checksum(vector))
             .array();
-    OutputStream stream = DataFile.create(storages, target);
+    OutputStream stream = storages.create(target);
     try {
       stream.write(file);
       stream.close();
     } catch (Throwable failed) {
-      DataFile.remove(storages, target, stream, failed);
+      storages.remove(target, stream, failed);
       throw failed;
     }
   }
 
-  /** The file's path for people. */
+  /** Returns the path of the file for messages. */
   public String place() {
     try {
       return path().toString();
-    } catch (BrokenVectorException none) {
+    } catch (UnreadableFileException none) {
       return file;
     }
   }
 
-  private Path path() throws BrokenVectorException {
+  private Path path() throws UnreadableFileException {
     try {
       return new Path(URI.create(file));
     } catch (IllegalArgumentException broken) {
-      throw new BrokenVectorException("its path is no URI of a file");
+      throw new UnreadableFileException("its path is no URI of a file");
     }
   }
 }

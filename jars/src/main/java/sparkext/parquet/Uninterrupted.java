@@ -2,18 +2,18 @@
 package sparkext.parquet;
 
 /**
- * What has to be cleaned up by a thread that is to end: a task that is killed is interrupted as
- * well, and some storages then refuse all that it asks for.
+ * Cleans up in a thread that was interrupted. Spark interrupts a task that it kills, and some
+ * storages refuse all calls of an interrupted thread.
  */
 public final class Uninterrupted {
   private Uninterrupted() {}
 
-  /** Work that may fail in one way. */
+  /** Work that throws one checked exception. */
   public interface Work<E extends Exception> {
     void run() throws E;
   }
 
-  /** Does the work, and leaves the thread interrupted where it was. */
+  /** Does the work without the thread's interrupt, and sets the interrupt again afterwards. */
   public static <E extends Exception> void run(Work<E> work) throws E {
     boolean interrupted = Thread.interrupted();
     try {

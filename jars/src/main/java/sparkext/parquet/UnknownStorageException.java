@@ -3,7 +3,7 @@ package sparkext.parquet;
 
 import java.io.IOException;
 
-/** A path on a storage that this JVM has no class for, or cannot begin to use. */
+/** Thrown if this JVM has no file system class for a path, or the class fails to start. */
 final class UnknownStorageException extends IOException {
   private static final long serialVersionUID = 1L;
 

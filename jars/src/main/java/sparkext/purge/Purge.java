@@ -185,7 +185,7 @@ final class Purge {
       return true;
     }
     Optional<ColumnPlan> current = MetadataRules.purge(now);
-    return current.isPresent() && columns.hasAllOf(current.get(), plan.maxColumnId());
+    return current.isPresent() && columns.containsAllOf(current.get(), plan.maxColumnId());
   }
 
   /**

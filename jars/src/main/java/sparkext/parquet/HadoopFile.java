@@ -13,55 +13,49 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.util.functional.FutureIO;
 
 /**
- * A file on any storage, through a buffer.
+ * A file on any storage, read by Hadoop's streams.
  *
- * <p>Opened anew every so often, and as one that is read from its begin to its end: what is read
- * out of order costs an object store a request for each piece, and some streams hold all that they
- * have read, or foresee, until they are closed.
+ * <p>A stream is opened for sequential reads, since an object store answers random reads by a
+ * request each. A new stream is opened after 128 MiB, since some streams keep all bytes that they
+ * read or prefetch until they are closed.
  *
  * <p>Source: Hadoop, fsdatainputstreambuilder.md; AnalyticsStream.java.
  */
-final class StreamedFile implements Source {
+final class HadoopFile extends ReadAheadFile {
   private static final int PIECE = 1 << 20;
 
   /**
-   * What listens to how a file will be read. Not what is derived from it, or stands before it: that
-   * may change what is read by {@code open}, and leave {@code openFile} as it is.
+   * File systems that use the read policy of {@code openFile}. Subclasses and wrappers are not
+   * listed: they may change what {@code open} reads, and not what {@code openFile} reads.
    */
-  private static final Set<String> LISTENING =
+  private static final Set<String> WITH_READ_POLICY =
       Set.of(
           "org.apache.hadoop.fs.s3a.S3AFileSystem",
           "org.apache.hadoop.fs.azurebfs.AzureBlobFileSystem",
           "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem");
 
-  /** How much one stream reads. */
+  /** Bytes that are read from one stream. */
   private static final long STRETCH = 128L << 20;
 
   private final FileSystem storage;
   private final Path path;
-  private final long size;
-  private final Window window = new Window();
   private FSDataInputStream stream;
   private long streamed;
 
   /**
-   * @param size of the file, as the table's log has it
+   * @param size of the file according to the log
    */
-  StreamedFile(FileSystem storage, Path path, long size) {
+  HadoopFile(FileSystem storage, Path path, long size) {
+    super(size);
     this.storage = storage;
     this.path = path;
-    this.size = size;
   }
 
   @Override
-  public void read(long start, byte[] bytes) throws IOException {
-    window.read(start, bytes, size, this::fill);
-  }
-
-  private void fill(long start, byte[] bytes) throws IOException {
+  void fetch(long from, byte[] target) throws IOException {
     try (FSDataInputStream file = open()) {
-      file.seek(start);
-      readFully(file, bytes, bytes.length);
+      file.seek(from);
+      readFully(file, target, target.length);
     }
   }
 
@@ -69,17 +63,17 @@ final class StreamedFile implements Source {
     try {
       file.readFully(bytes, 0, length);
     } catch (EOFException end) {
-      requireEnd(end);
-      throw new EndException();
-    } catch (FileNotFoundException gone) {
-      throw new GoneException();
+      requireTruncated(end);
+      throw UnreadableFileException.shorterThan(size());
+    } catch (FileNotFoundException missing) {
+      throw new MissingFileException();
     }
   }
 
-  /** Some storages call the end of a connection so. */
-  private void requireEnd(EOFException end) throws EOFException {
+  /** Throws if the file is complete: some storages report a lost connection as the end of file. */
+  private void requireTruncated(EOFException end) throws EOFException {
     try {
-      if (storage.getFileStatus(path).getLen() < size) {
+      if (storage.getFileStatus(path).getLen() < size()) {
         return;
       }
     } catch (IOException unknown) {
@@ -116,9 +110,11 @@ final class StreamedFile implements Source {
 
   private FSDataInputStream open() throws IOException {
     try {
-      return LISTENING.contains(storage.getClass().getName()) ? openWhole() : storage.open(path);
+      return WITH_READ_POLICY.contains(storage.getClass().getName())
+          ? openWhole()
+          : storage.open(path);
     } catch (FileNotFoundException missing) {
-      throw new GoneException();
+      throw new MissingFileException();
     }
   }
 
@@ -129,7 +125,7 @@ final class StreamedFile implements Source {
             .opt(
                 OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY,
                 OpenFileOptions.FS_OPTION_OPENFILE_READ_POLICY_WHOLE_FILE)
-            .opt(OpenFileOptions.FS_OPTION_OPENFILE_LENGTH, Long.toString(size))
+            .opt(OpenFileOptions.FS_OPTION_OPENFILE_LENGTH, Long.toString(size()))
             .build());
   }
 

@@ -20,17 +20,18 @@ import sparkext.parquet.Columns.Struct;
 import sparkext.parquet.Columns.Type;
 
 /**
- * What writers say in a footer besides the format. Spark's schema gets the new names; what Spark
- * says of its values stays; what others say may have any names, in forms of their own, and goes.
+ * Renames columns in the key-value metadata of a footer. Spark's schema gets the new names, and
+ * entries on Spark's values are kept. All other entries are dropped, since they may contain old
+ * names in any form.
  */
-final class KeyValues {
+final class KeyValueMetadata {
   /** Source: Spark, ParquetReadSupport.scala, {@code SPARK_METADATA_KEY}. */
   private static final String SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata";
 
   private static final String SPARK = "org.apache.spark.";
 
-  /** Source: Spark, sql/package.scala; what values mean depends on them. */
-  private static final Set<String> OF_VALUES =
+  /** Readers need these to decode values. Source: Spark, sql/package.scala. */
+  private static final Set<String> VALUE_KEYS =
       Set.of(
           "org.apache.spark.version",
           "org.apache.spark.timeZone",
@@ -53,25 +54,25 @@ final class KeyValues {
 
   private final ColumnPlan plan;
 
-  /** What was renamed last: files that were written alike say the same. */
+  /** The schema that was renamed last: files of one writer have the same schema. */
   private String schema;
 
   private Optional<String> renamedSchema;
 
-  KeyValues(ColumnPlan plan) {
+  KeyValueMetadata(ColumnPlan plan) {
     this.plan = plan;
   }
 
-  /** Refuses what a later Spark may say of its values. */
-  void requireKnown(FileMetaData metadata) throws NotCopiedException {
+  /** Throws if a later Spark wrote a key that readers may need to decode values. */
+  void requireKnown(FileMetaData metadata) throws NotCopyableException {
     if (!metadata.isSetKey_value_metadata()) {
       return;
     }
     for (KeyValue entry : metadata.getKey_value_metadata()) {
       String key = entry.getKey();
       boolean isSchema = key.equals(SPARK_SCHEMA) || key.equals(OLD_SCHEMA);
-      if (key.startsWith(SPARK) && !isSchema && !OF_VALUES.contains(key)) {
-        throw new NotCopiedException("its footer has `" + key + "`, which is not known");
+      if (key.startsWith(SPARK) && !isSchema && !VALUE_KEYS.contains(key)) {
+        throw new NotCopyableException("its footer has `" + key + "`, which is not known");
       }
     }
   }
@@ -80,22 +81,22 @@ final class KeyValues {
     if (!metadata.isSetKey_value_metadata()) {
       return;
     }
-    List<KeyValue> staying = new ArrayList<>();
+    List<KeyValue> kept = new ArrayList<>();
     for (KeyValue entry : metadata.getKey_value_metadata()) {
       if (entry.getKey().equals(SPARK_SCHEMA) && entry.isSetValue()) {
         if (!entry.getValue().equals(schema)) {
           schema = entry.getValue();
           renamedSchema = renamed(schema);
         }
-        renamedSchema.ifPresent(text -> staying.add(new KeyValue(SPARK_SCHEMA).setValue(text)));
-      } else if (OF_VALUES.contains(entry.getKey())) {
-        staying.add(entry);
+        renamedSchema.ifPresent(text -> kept.add(new KeyValue(SPARK_SCHEMA).setValue(text)));
+      } else if (VALUE_KEYS.contains(entry.getKey())) {
+        kept.add(entry);
       }
     }
-    metadata.setKey_value_metadata(staying);
+    metadata.setKey_value_metadata(kept);
   }
 
-  /** Nothing where the plan does not fit it: readers then take Parquet's own. */
+  /** Returns empty if the plan does not fit the schema: readers then use Parquet's schema. */
   private Optional<String> renamed(String json) {
     try {
       if (plan.byId()
@@ -110,8 +111,8 @@ final class KeyValues {
     }
   }
 
-  private void rename(ObjectNode struct, Columns columns, Set<String> kept) {
-    ArrayNode staying = MAPPER.createArrayNode();
+  private void rename(ObjectNode struct, Columns columns, Set<String> unchanged) {
+    ArrayNode kept = MAPPER.createArrayNode();
     for (JsonNode node : struct.path("fields")) {
       ObjectNode field = (ObjectNode) node;
       String name = field.path("name").asText();
@@ -121,16 +122,16 @@ final class KeyValues {
             field.put("name", known.newName());
             rename(field.path("type"), known.type());
           });
-      if (column.isPresent() || kept.contains(name)) {
-        // It has the physical name as well, which is another one then.
+      if (column.isPresent() || unchanged.contains(name)) {
+        // The metadata contains the physical name, which is wrong for a renamed column.
         boolean isTrue = plan.keepsIds() && field.path("name").asText().equals(name);
         if (!isTrue && field.path("metadata") instanceof ObjectNode metadata) {
           metadata.remove(MAPPING);
         }
-        staying.add(field);
+        kept.add(field);
       }
     }
-    struct.set("fields", staying);
+    struct.set("fields", kept);
   }
 
   private void rename(JsonNode json, Type type) {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.parquet.format.ColumnChunk;
+import org.apache.parquet.format.ColumnMetaData;
+import org.apache.parquet.format.FileMetaData;
+import org.apache.parquet.format.RowGroup;
+import org.apache.parquet.format.SortingColumn;
+import sparkext.parquet.ColumnChunks.Chunk;
+
+/**
+ * The byte copy of one file: the column chunks unchanged, without those of dropped columns, and a
+ * new footer.
+ *
+ * <p>Source: Parquet, parquet.thrift.
+ */
+final class ByteCopy {
+  private final InputFile source;
+  private final Footer footer;
+  private final SchemaTree schema;
+  private final KeyValueMetadata keyValues;
+
+  /** The paths in the schema of the file, by the number of the column chunk in a row group. */
+  private final Map<Integer, List<String>> oldPaths;
+
+  /** The paths in the schema of the copy, by the number of the column chunk in the file. */
+  private final Map<Integer, List<String>> newPaths;
+
+  /** The chunks that are kept of each row group; null if all are. */
+  private final List<List<Chunk>> chunks;
+
+  /**
+   * Reads the footer and, if columns were dropped, the offset indexes of the others. {@link
+   * #writeTo} then writes every file that this constructor accepts.
+   *
+   * @throws NotCopyableException if Delta must rewrite the file
+   * @throws UnreadableFileException if the file is not a Parquet file, or truncated
+   */
+  ByteCopy(InputFile source, long size, Renaming renaming) throws IOException {
+    this.source = source;
+    this.footer = Footer.read(source, size);
+    this.keyValues = renaming.keyValues();
+    SchemaTree old = SchemaTree.of(footer.metadata().getSchema());
+    this.schema = renaming.of(old);
+    this.oldPaths = old.leafPaths();
+    this.newPaths = schema.leafPaths();
+    requireCopyable();
+    this.chunks = oldPaths.size() == newPaths.size() ? null : keptChunks();
+  }
+
+  /** Returns whether no column of the file is renamed or dropped. */
+  boolean isUnchanged() {
+    return oldPaths.equals(newPaths);
+  }
+
+  /**
+   * Writes the copy. This changes the footer that was read, so that it can be done only once.
+   *
+   * @param checkpoint runs before each piece of at most 16 MiB, and ends the copy by an exception
+   * @return the length of the copy
+   */
+  long writeTo(OutputStream target, Runnable checkpoint) throws IOException {
+    FileMetaData renamed = footer.metadata();
+    renamed.setSchema(schema.elements());
+    keyValues.rename(renamed);
+    if (renamed.isSetColumn_orders()) {
+      renamed.setColumn_orders(kept(renamed.getColumn_orders()));
+    }
+    for (RowGroup group : renamed.getRow_groups()) {
+      newPaths.forEach(
+          (number, path) -> {
+            ColumnMetaData chunk = group.getColumns().get(number).getMeta_data();
+            chunk.setPath_in_schema(path);
+            chunk.unsetKey_value_metadata();
+          });
+      group.setColumns(kept(group.getColumns()));
+    }
+    long end = footer.start();
+    if (chunks == null) {
+      source.copy(0, end, target, checkpoint);
+    } else {
+      renamed.getRow_groups().forEach(this::updateTotals);
+      end = new ChunkWriter(source, target, checkpoint).write(renamed.getRow_groups(), chunks);
+    }
+    return end + Footer.write(renamed, target);
+  }
+
+  /** Returns the entries of the columns that are kept, of a list with one for each column. */
+  private <T> List<T> kept(List<T> ofColumns) {
+    List<T> kept = new ArrayList<>();
+    for (int number = 0; number < ofColumns.size(); number++) {
+      if (newPaths.containsKey(number)) {
+        kept.add(ofColumns.get(number));
+      }
+    }
+    return kept;
+  }
+
+  /** Updates the sizes of a row group, and keeps its sort order up to the first dropped column. */
+  private void updateTotals(RowGroup group) {
+    long compressed = 0;
+    long uncompressed = 0;
+    for (ColumnChunk chunk : group.getColumns()) {
+      compressed += chunk.getMeta_data().getTotal_compressed_size();
+      uncompressed += chunk.getMeta_data().getTotal_uncompressed_size();
+    }
+    group.setTotal_byte_size(uncompressed);
+    if (group.isSetTotal_compressed_size()) {
+      group.setTotal_compressed_size(compressed);
+    }
+    if (group.isSetSorting_columns()) {
+      Map<Integer, Integer> newNumbers = new HashMap<>();
+      newPaths.keySet().forEach(number -> newNumbers.put(number, newNumbers.size()));
+      List<SortingColumn> order = new ArrayList<>();
+      for (SortingColumn column : group.getSorting_columns()) {
+        if (!newNumbers.containsKey(column.getColumn_idx())) {
+          break;
+        }
+        order.add(column.setColumn_idx(newNumbers.get(column.getColumn_idx())));
+      }
+      group.setSorting_columns(order);
+      group.setSorting_columnsIsSet(!order.isEmpty());
+    }
+  }
+
+  private List<List<Chunk>> keptChunks() throws IOException {
+    ColumnChunks all = new ColumnChunks(source, footer);
+    List<List<Chunk>> kept = new ArrayList<>();
+    for (RowGroup group : footer.metadata().getRow_groups()) {
+      kept.add(all.locate(kept(group.getColumns())));
+    }
+    return kept;
+  }
+
+  private void requireCopyable() throws NotCopyableException {
+    FileMetaData metadata = footer.metadata();
+    if (metadata.isSetEncryption_algorithm() || metadata.isSetFooter_signing_key_metadata()) {
+      throw new NotCopyableException("it is encrypted");
+    }
+    keyValues.requireKnown(metadata);
+    if (metadata.isSetColumn_orders() && metadata.getColumn_orders().size() != oldPaths.size()) {
+      throw new NotCopyableException("it has not one order for each column");
+    }
+    for (RowGroup group : metadata.getRow_groups()) {
+      if (group.getColumns().size() != oldPaths.size()) {
+        throw new NotCopyableException("a row group has not the columns of the schema");
+      }
+      for (int number = 0; number < oldPaths.size(); number++) {
+        requireCopyable(group.getColumns().get(number), oldPaths.get(number));
+      }
+    }
+  }
+
+  private static void requireCopyable(ColumnChunk chunk, List<String> path)
+      throws NotCopyableException {
+    ColumnMetaData metadata = chunk.getMeta_data();
+    if (chunk.isSetCrypto_metadata()
+        || chunk.isSetEncrypted_column_metadata()
+        || metadata == null) {
+      throw new NotCopyableException("a column is encrypted");
+    }
+    if (chunk.isSetFile_path()) {
+      throw new NotCopyableException("a column is in another file");
+    }
+    if (!metadata.getPath_in_schema().equals(path)) {
+      throw new NotCopyableException("its columns are not in the order of the schema");
+    }
+  }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.parquet;
+
+import java.io.IOException;
+
+/** Thrown if nobody can read a data file or a deletion vector: its bytes are wrong or missing. */
+public class UnreadableFileException extends IOException {
+  private static final long serialVersionUID = 1L;
+
+  UnreadableFileException(String reason) {
+    super(reason);
+  }
+
+  /**
+   * @param cause keeps Thrift's message, which may be as long as a footer and contain its values
+   */
+  UnreadableFileException(String reason, Exception cause) {
+    super(reason, cause);
+  }
+
+  static UnreadableFileException shorterThan(long size) {
+    return new UnreadableFileException("it has fewer than " + size + " bytes");
+  }
+}
