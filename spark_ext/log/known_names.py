@@ -15,7 +15,7 @@ from spark_ext.model.keys import (
 )
 from spark_ext.model.schema import DataType, Path, inner_types, lower
 
-# Delta 4.4.0, RowTracking: how it names its columns in files; a clone's files have its source's.
+# Delta 4.4.0, RowTracking: prefixes of internal columns. Files of a clone have the source's names.
 _ROW_TRACKING_PREFIXES = ("_row-id-col-", "_row-commit-version-col-")
 
 
@@ -30,32 +30,32 @@ class KnownNames:
         """Whether readers find columns by field id, and ignore names."""
         return self.states[-1].mode == MODE_ID
 
-    def is_accounted_for(self, path: Path) -> bool:
+    def allows(self, path: Path) -> bool:
         """Whether a file may contain a path: of a column, below one, or of a dropped column."""
         path = lower(path)
         if self.is_internal(path):
             return True
-        return self._is_in(path, self._now) or not (
-            self._dropped_are_known and not self._is_in(path, self._ever)
+        return self._is_in(path, self._present) or not (
+            self._dropped_are_known and not self._is_in(path, self._former)
         )
 
-    def is_id_accounted_for(self, id: int) -> bool:
+    def allows_id(self, id: int) -> bool:
         """Whether a file may contain a field id."""
         if id in self._types_by_id:
             return True
-        return not (self._dropped_are_known and id not in self._ids_ever)
+        return not (self._dropped_are_known and id not in self._former_ids)
 
     def is_internal(self, path: Path) -> bool:
         """Whether a path belongs to a column that only Delta itself uses."""
         name = path[0].lower()
-        return name in self._own or name.startswith(_ROW_TRACKING_PREFIXES)
+        return name in self._internal or name.startswith(_ROW_TRACKING_PREFIXES)
 
     def has_no_columns_below(self, id: int) -> bool:
         """Whether the format alone decides about the parts of the column with this id."""
         return isinstance(self._types_by_id.get(id), str)
 
     @property
-    def _told(self) -> Sequence[State]:
+    def _relevant_states(self) -> Sequence[State]:
         """The states whose dropped columns live files may still contain."""
         # Without column mapping, files contain the present columns only.
         return self.states if self.states[-1].is_mapped else ()
@@ -70,15 +70,15 @@ class KnownNames:
         return not any(state.may_bring_files for state in self.states)
 
     @cached_property
-    def _now(self) -> dict[Path, DataType | str]:
+    def _present(self) -> dict[Path, DataType | str]:
         newest = self.states[-1]
         # Another check finds keys of column mapping that remain after a removal.
         physical = {lower(each.physical_path): each.field["type"] for each in newest.columns}
         return {**physical, **dict(_typed(newest))}
 
     @cached_property
-    def _ever(self) -> dict[Path, DataType | str]:
-        return {path: kind for state in self._told for path, kind in _typed(state)}
+    def _former(self) -> dict[Path, DataType | str]:
+        return {path: kind for state in self._relevant_states for path, kind in _typed(state)}
 
     @cached_property
     def _types_by_id(self) -> dict[object, DataType | str | None]:
@@ -87,11 +87,11 @@ class KnownNames:
         return dict.fromkeys(_ids(newest)) | types
 
     @cached_property
-    def _ids_ever(self) -> set[object]:
-        return {id for state in self._told if state.is_mapped for id in _ids(state)}
+    def _former_ids(self) -> set[object]:
+        return {id for state in self._relevant_states if state.is_mapped for id in _ids(state)}
 
     @cached_property
-    def _own(self) -> frozenset[str]:
+    def _internal(self) -> frozenset[str]:
         properties = (
             state.metadata.configuration.get(key)
             for state in self.states
