@@ -11,12 +11,19 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 
 /** The files in a table's folder that are not in its log, and the folders without files. */
 final class DataFolder {
   /** The columns of {@link #rows}. */
-  static final String SCHEMA =
-      "key STRING, length BIGINT, time BIGINT, isFolder BOOLEAN, isHidden BOOLEAN";
+  static final StructType SCHEMA =
+      new StructType()
+          .add("key", DataTypes.StringType)
+          .add("length", DataTypes.LongType)
+          .add("time", DataTypes.LongType)
+          .add("isFolder", DataTypes.BooleanType)
+          .add("isHidden", DataTypes.BooleanType);
 
   private final FileSystem storage;
   private final Path root;

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
@@ -23,6 +24,8 @@ import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -49,26 +52,27 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   private static final String STRUCTS = "stats_parsed";
 
   /**
-   * Returns the live files, in groups of files that are alike.
+   * Returns the live files, in groups of files that are alike. Columns are not parsed from text:
+   * the session may reserve their names as keywords.
    *
    * @param sample the number of files whose footers are read; null for all
    */
   List<FileGroup> live(FileGroups groups, Integer sample) throws IOException {
-    LogFolder.Checkpoint newest = log.newestCheckpoint();
+    List<LogFolder.Checkpoint> newest = Stream.ofNullable(log.newestCheckpoint()).toList();
     Dataset<Row> live =
-        byVector(newest == null ? List.of() : List.of(newest), /* withVectorFiles= */ false)
+        byVector(newest, /* withVectorFiles= */ false)
             .where("isLive")
-            .selectExpr(
-                "key",
-                "'live' AS kind",
-                "last.*",
-                "lastAdded AS added",
-                "removed",
-                "isVector",
-                "CAST(NULL AS BIGINT) AS length",
-                "CAST(NULL AS BIGINT) AS time",
-                "false AS isFolder",
-                "false AS isHidden");
+            .select(
+                col("key"),
+                lit("live").as("kind"),
+                col("last.*"),
+                col("lastAdded").as("added"),
+                col("removed"),
+                col("isVector"),
+                lit(null).cast(DataTypes.LongType).as("length"),
+                lit(null).cast(DataTypes.LongType).as("time"),
+                lit(false).as("isFolder"),
+                lit(false).as("isHidden"));
     Column isRead = lit(true);
     if (sample != null) {
       Dataset<Row> hashes = live.select(xxhash64(col("path")).as("hash")).orderBy("hash");
@@ -96,26 +100,28 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
                 expr("bool_and(isVector)").as("isVector"),
                 expr("max_by(last, isLive) FILTER (WHERE isLive)").as("last"));
     Dataset<Row> onDisk =
-        session.createDataset(folder.rows(), Encoders.row(StructType.fromDDL(DataFolder.SCHEMA)));
+        session
+            .createDataset(folder.rows(), Encoders.row(DataFolder.SCHEMA))
+            .withColumnRenamed("key", "onDisk");
     return grouped(
         logged
-            .join(onDisk.withColumnRenamed("key", "onDisk"), expr("key = onDisk"), "full")
-            .selectExpr(
-                "coalesce(key, onDisk) AS key",
-                "kind",
-                "last.path",
-                "size",
-                "last.partitionColumns",
-                "last.statistics",
-                "CAST(NULL AS " + LoggedVector.FIELDS + ") AS deletionVector",
-                "added",
-                "removed",
-                "isVector",
-                "length",
-                "time",
-                "isFolder",
-                "isHidden",
-                "true AS isRead"),
+            .join(onDisk, col("key").equalTo(col("onDisk")), "full")
+            .select(
+                coalesce(col("key"), col("onDisk")).as("key"),
+                col("kind"),
+                col("last.path"),
+                col("size"),
+                col("last.partitionColumns"),
+                col("last.statistics"),
+                lit(null).cast(DataType.fromDDL(LoggedVector.FIELDS)).as("deletionVector"),
+                col("added"),
+                col("removed"),
+                col("isVector"),
+                col("length"),
+                col("time"),
+                col("isFolder"),
+                col("isHidden"),
+                lit(true).as("isRead")),
         groups);
   }
 
@@ -192,11 +198,9 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
     Optional<StructField> structs = isJson || !isBase ? Optional.empty() : structs(files);
     StructType schema = new StructType();
     for (StructField action : ACTIONS.fields()) {
+      StructType fields = (StructType) action.dataType();
       boolean hasStructs = action.name().equals("add") && structs.isPresent();
-      schema =
-          hasStructs
-              ? schema.add("add", ((StructType) action.dataType()).add(structs.get()))
-              : schema.add(action);
+      schema = schema.add(action.name(), hasStructs ? fields.add(structs.get()) : fields);
     }
     // Columns without statistics are left out, whatever the session does with null.
     Column statistics =
