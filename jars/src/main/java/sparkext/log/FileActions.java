@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
@@ -34,8 +35,7 @@ import org.apache.spark.sql.types.StructType;
  *
  * <p>Source: Protocol, "Action Reconciliation"; Delta 4.4.0, VacuumCommand.scala.
  *
- * @param truncated the commits whose last line is incomplete, which is left out. Any other line
- *     that is no JSON ends the reading.
+ * @param truncated commits that are read without their last line, which is incomplete
  */
 record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<Path> truncated) {
   private static final int TASKS_PER_CORE = 8;
@@ -48,7 +48,9 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
               + VECTOR
               + ">, cdc STRUCT<path: STRING, size: BIGINT>");
 
-  /** The column of a checkpoint that has statistics as structs, with a type for each column. */
+  private static final StructType SIDECAR = StructType.fromDDL("sidecar STRUCT<path: STRING>");
+
+  /** The column of a checkpoint with statistics as structs. */
   private static final String STRUCTS = "stats_parsed";
 
   /**
@@ -58,9 +60,8 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
    * @param sample the number of files whose footers are read; null for all
    */
   List<FileGroup> live(FileGroups groups, Integer sample) throws IOException {
-    List<LogFolder.Checkpoint> newest = Stream.ofNullable(log.newestCheckpoint()).toList();
     Dataset<Row> live =
-        byVector(newest, /* withVectorFiles= */ false)
+        byVector(Stream.ofNullable(log.newestCheckpoint()).toList(), /* withVectorFiles= */ false)
             .where("isLive")
             .select(
                 col("key"),
@@ -189,7 +190,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   }
 
   private static Dataset<Row> ofCommits(Dataset<Row> commits) {
-    Column version = expr("CAST(substring(_metadata.file_name, 1, 20) AS BIGINT)");
+    Column version = col("_metadata.file_name").substr(1, 20).cast(DataTypes.LongType);
     return selected(commits, version, lit(false), lit(false), col("add.stats"));
   }
 
@@ -256,8 +257,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
     if (!checkpoint.mayHaveSidecars()) {
       return List.of();
     }
-    StructType schema = StructType.fromDDL("sidecar STRUCT<path: STRING>");
-    return read(schema, checkpoint.parts(), checkpoint.isJson())
+    return read(SIDECAR, checkpoint.parts(), checkpoint.isJson())
         .where("sidecar IS NOT NULL")
         .select("sidecar.path")
         .collectAsList()
@@ -276,10 +276,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
     FlatMapFunction<Row, Row> change =
         row -> {
           String key = DataFolder.key(root, row.getAs("path"));
-          Object[] values = new Object[row.length()];
-          for (int i = 0; i < values.length; i++) {
-            values[i] = row.get(i);
-          }
+          Object[] values = IntStream.range(0, row.length()).mapToObj(row::get).toArray();
           values[schema.fieldIndex("key")] = key;
           values[schema.fieldIndex("statistics")] = StatisticsPaths.of(row.getAs("statistics"));
           List<Row> rows = new ArrayList<>(List.of(RowFactory.create(values)));
