@@ -1,41 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every CI step is a target of this file. Needed beforehand: Python 3.10+ with its venv module, and
-# a JDK of version 17 or later; each target sets up the rest by itself.
+# Every CI step is a target of this file. It needs Python 3.10+ with its venv module and a JDK 17 or
+# later. Each target installs everything else.
 
-# The Python that .venv is made with.
+# The Python of .venv.
 PYTHON ?= python3
-# For pytest, e.g. PYTEST_ARGS='-k rename -x'.
+# Arguments of pytest, e.g. PYTEST_ARGS='-k rename -x'.
 PYTEST_ARGS ?=
-# What `make test-slow` and `make test-integration` start: pytest, or what runs it and leaves the names
-# of the tests that failed in .matrix/failed.json, PYTEST=tests.matrix.tested.
+# The runner of `make test-slow` and `make test-integration`. PYTEST=tests.matrix.tested also writes
+# the names of failed tests to .matrix/failed.json.
 PYTEST ?= pytest
-# A process for each core, each with a Spark session for the files that it gets; PARALLEL= for one.
+# One process per core, each with a Spark session. PARALLEL= runs one process.
 PARALLEL ?= --numprocesses auto --dist loadfile --no-loadscope-reorder
-# How many random histories `make soak` runs, e.g. HISTORIES=10000.
+# The number of random histories of `make soak`, e.g. HISTORIES=10000.
 HISTORIES ?= 100
-# In how many processes at once; one keeps little more than a core busy.
+# The number of processes of `make soak`. One process uses little more than a core.
 JOBS ?= 1
-# What vendors set by default, for the tests' session, e.g. TEST_SETTINGS=vendors; none, if empty.
+# Default settings of vendors for the session of the tests, e.g. TEST_SETTINGS=vendors.
 TEST_SETTINGS ?=
-# The pairs of Spark and Delta for `make test-pairs`, e.g. PAIRS='4.0.1+4.1.0'; all, if empty.
+# The pairs of Spark and Delta for `make test-pairs`, e.g. PAIRS='4.0.1+4.1.0'. Empty means all pairs.
 PAIRS ?=
-# SHORT=--short for the short tests on every pair.
+# SHORT=--short runs the short tests on every pair.
 SHORT ?=
-# The tag that `make release` is to agree with, e.g. TAG=v0.1.0; none, if empty.
+# The tag that `make release` checks, e.g. TAG=v0.1.0. Empty means no check.
 TAG ?=
-# For the JUnit run, e.g. MVN_ARGS='-Dtest=DeltaHooksTest'.
+# Arguments of Maven in the JUnit run, e.g. MVN_ARGS='-Dtest=DeltaHooksTest'.
 MVN_ARGS ?=
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.NOTPARALLEL:  # two pips would write into one .venv
+.NOTPARALLEL:  # two runs of pip would write into one .venv
 .DEFAULT_GOAL := help
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-# Enough for the demo, the jar and the wheel, and for the docs; what has all serves both as well.
+# Smaller installs for the demo, jar and wheel, and for the docs. A full install serves both too.
 DEMO_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.demo)
 DOCS_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.docs)
 define NEW_VENV
@@ -44,10 +44,10 @@ define NEW_VENV
 $(PYTHON) -m venv $(VENV)
 endef
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-# For every Python and machine at once, and anew: what is there already is not preferred.
+# Locks for every Python and machine, and ignores the existing lock.
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade --generate-hashes \
 	--no-header --no-annotate
-# A repository of its own: Spark looks into ~/.m2, and would trip over what Maven left half there.
+# A separate repository, because Spark reads ~/.m2 and fails on incomplete downloads of Maven.
 MVN := $(BIN)/python jars/maven.py -B -ntp -Dmaven.repo.local=$(CURDIR)/.maven/repository -f jars/pom.xml
 
 JAR := spark_ext/jars/spark-ext.jar
@@ -65,11 +65,11 @@ help: ## Show this help
 		/^[a-z-]+:.*##/ {printf "  %-18s%s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
-demo: jar ## Run the main job on a real table, from nothing
+demo: jar ## Show usage tracking on real tables
 	$(BIN)/python examples/demo.py
 
 .PHONY: bench
-bench: venv jar ## Time this project against plain delta-spark
+bench: venv jar ## Compare times with plain delta-spark
 	$(BIN)/python bench/run.py
 
 .PHONY: notebook
@@ -77,7 +77,7 @@ notebook: venv jar ## Run the cells of examples/make_notebook.py and write examp
 	$(BIN)/python examples/make_notebook.py
 
 .PHONY: golden
-golden: venv jar ## Make the tables of docs/golden as their JSON says
+golden: venv jar ## Make the tables of docs/golden from their JSON
 	$(BIN)/python -m tests.golden.states
 
 .PHONY: docs
@@ -90,18 +90,18 @@ docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index
 .PHONY: venv
 venv: $(INSTALLED) ## Create .venv with the package and the development tools
 
-# What CI runs with is held by hashes; the two others go by pyproject.toml, which pins what they name.
+# CI installs by hashes. The two other installs use the pins of pyproject.toml.
 $(INSTALLED): .ci/requirements.txt .ci/sdists.txt .ci/client.txt pyproject.toml
 	$(NEW_VENV)
 	$(PIP) install --no-compile --require-hashes --requirement .ci/sdists.txt
-	@# --no-build-isolation: else pip fetches by name, without a hash, what builds an sdist.
-	@# --use-pep517: a pip before 23.1, as Debian 12 has it, would want a `wheel` that no venv has.
+	@# --no-build-isolation: otherwise pip fetches the builder of an sdist without a hash.
+	@# --use-pep517: pip before 23.1 (Debian 12) requires the package `wheel`, which no venv has.
 	$(PIP) install --no-compile --require-hashes --no-build-isolation --use-pep517 \
 		--requirement .ci/requirements.txt
 	$(PIP) install --no-compile --no-deps --no-build-isolation --editable .
 	$(PIP) wheel --require-hashes --no-deps --no-build-isolation --use-pep517 \
 		--wheel-dir $(VENV)/wheels --requirement .ci/client.txt
-	@touch $@ $(VENV)/.demo $(VENV)/.docs  # it has what the others have
+	@touch $@ $(VENV)/.demo $(VENV)/.docs  # this install contains the others
 
 $(VENV)/.demo: EXTRA := demo
 $(VENV)/.docs: EXTRA := docs
@@ -111,12 +111,12 @@ $(VENV)/.demo $(VENV)/.docs: pyproject.toml
 	@touch $@
 
 .PHONY: lock
-lock: venv ## Write the hashes of what pyproject.toml pins, and of what that requires, into .ci/
+lock: venv ## Write the hashes of all requirements into .ci/
 	$(LOCK) --extra dev --output-file .ci/requirements.txt pyproject.toml
 	sed -n 's/^ *"\(setuptools==[^"]*\)".*/\1/p' pyproject.toml | $(LOCK) --output-file .ci/sdists.txt -
 	sed -n 's/^ *"pyspark\(==[^"]*\)".*/pyspark-client\1/p' pyproject.toml \
 		| $(LOCK) --no-deps --output-file .ci/client.txt -
-	@# One by one: no lock has several versions of a package.
+	@# One at a time, because a lock contains one version of a package.
 	for pin in $$($(BIN)/python -m tests.matrix.environment); do \
 		$(LOCK) --no-deps - <<< $$pin; done > .ci/pairs.txt.new
 	mv .ci/pairs.txt.new .ci/pairs.txt
@@ -126,10 +126,10 @@ jar: $(JAR) ## Build the JVM half of the plugin
 
 $(JAR): $(JAR_SOURCES) | $(DEMO_INSTALLED)
 	@echo "Building $@ (the first time fetches Maven and its plugins)"
-	@rm -rf jars/target/classes  # else classes and rules whose source is gone stay in the jar
+	@rm -rf jars/target/classes  # otherwise the jar keeps classes and rules without a source
 	@$(MVN) -q -DskipTests package
 	@mkdir -p $(@D)
-	@cp jars/target/spark-ext.jar $@.new && mv $@.new $@  # a running session never sees half a jar
+	@cp jars/target/spark-ext.jar $@.new && mv $@.new $@  # a running session never reads half a jar
 
 .PHONY: wheel
 wheel: jar ## Build the package: dist/*.whl, for pip install
@@ -138,22 +138,22 @@ wheel: jar ## Build the package: dist/*.whl, for pip install
 	@ls dist/*.whl
 
 .PHONY: release
-release: release-build release-try ## Build of this commit what is published, and try it: the two below
+release: release-build release-try ## Build the published files of this commit and try them: the two below
 
 .PHONY: release-build
-release-build: venv jar ## Build of this commit what is published: dist/release
+release-build: venv jar ## Build the published files of this commit: dist/release
 	@test -z "$${TAG:-}" || $(BIN)/python -m tests.packaging.version "$$TAG"
 	$(BIN)/python -m tests.packaging.release
 	$(BIN)/python -m twine check --strict dist/release/python/*
 
 .PHONY: release-try
-release-try: venv jar ## Build it again, compare the bytes, and use it by name
+release-try: venv jar ## Build them again, compare the bytes, and install them by name
 	RELEASE=dist/release $(BIN)/python -m pytest tests/packaging/test_release.py -m matrix $(PYTEST_ARGS)
 
 ##@ Check it
 
 .PHONY: test
-test: venv jar ## Run all tests: JUnit, while it fetches its plugins everything under tests/
+test: venv jar ## Run all tests: JUnit, and everything under tests/
 	@mkdir -p jars/target
 	@$(MAKE) --no-print-directory test-java > jars/target/junit.log 2>&1 & junit=$$!; \
 		tests=0; $(BIN)/python -m pytest tests $(PARALLEL) $(PYTEST_ARGS) || tests=$$?; \
@@ -165,14 +165,14 @@ test-unit: venv ## Run the Python tests that need no JVM (seconds)
 	$(BIN)/python -m pytest tests/unit $(PYTEST_ARGS)
 
 .PHONY: coverage
-coverage: venv jar ## Show which lines of spark_ext no unit test runs; PYTEST_ARGS=tests/integration adds others
+coverage: venv jar ## Show lines of spark_ext that no unit test runs; PYTEST_ARGS=tests/integration adds others
 	$(BIN)/python -m coverage erase
 	$(BIN)/python -m coverage run -m pytest tests/unit $(PYTEST_ARGS)
 	$(BIN)/python -m coverage combine --quiet
 	$(BIN)/python -m coverage report
 
 .PHONY: test-java
-test-java: venv jar ## Run the JUnit tests: the hooks, and whether all fits the pair that is installed
+test-java: venv jar ## Run the JUnit tests: the hooks, and the calls into the installed pair
 	$(MVN) test -DargLine="-Dsparkext.pair=$$($(BIN)/python -m tests.matrix.installed)" $(MVN_ARGS)
 
 .PHONY: test-integration
@@ -180,22 +180,22 @@ test-integration: venv jar ## Run the tests on a real Spark session
 	$(BIN)/python -m $(PYTEST) tests/integration $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-matrix
-test-matrix: test-slow test-pairs ## Run what `make test` leaves out: the two below (hours)
+test-matrix: test-slow test-pairs ## Run the tests that `make test` omits: the two below (hours)
 
 .PHONY: test-slow
-test-slow: venv jar ## Run the tests that take too long for every run
+test-slow: venv jar ## Run the slow tests
 	$(BIN)/python -m $(PYTEST) tests -m matrix $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: test-pairs
-test-pairs: venv jar test-java ## Run the tests on PAIRS of Spark and Delta (all take hours), and print a table
+test-pairs: venv jar test-java ## Run the integration tests on PAIRS of Spark and Delta (all take hours)
 	$(BIN)/python -m tests.matrix --pairs '$(PAIRS)' $(SHORT) --maven '$(MVN)' -- $(PARALLEL) $(PYTEST_ARGS)
 
 .PHONY: nightly-jobs
-nightly-jobs: venv ## Print as JSON what the nightly workflow runs today
+nightly-jobs: venv ## Print the jobs of today's nightly workflow as JSON
 	@$(BIN)/python -m tests.matrix.nightly --maven '$(MVN)'
 
 .PHONY: soak
-soak: venv jar ## Run HISTORIES random histories against the model in JOBS processes, and print how many steps
+soak: venv jar ## Compare HISTORIES random histories with the model in JOBS processes
 	$(BIN)/python -m tests.histories.soak --histories $(HISTORIES) --jobs $(JOBS)
 
 .PHONY: lint
@@ -207,7 +207,7 @@ lint: venv ## Check style, types and workflows: ruff, mypy, google-java-format, 
 	$(MVN) -q com.spotify.fmt:fmt-maven-plugin:check
 
 .PHONY: format
-format: venv ## Rewrite the sources the way `lint` wants them, and releases as releases.json has them
+format: venv ## Format the sources, and write the releases of releases.json
 	$(BIN)/python -m tests.matrix.places
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
@@ -216,6 +216,6 @@ format: venv ## Rewrite the sources the way `lint` wants them, and releases as r
 ##@ Tidy up
 
 .PHONY: clean
-clean: ## Remove what was built (.venv and .maven stay)
+clean: ## Remove built files (.venv and .maven are kept)
 	rm -rf jars/target $(JAR) dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

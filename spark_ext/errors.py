@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error that Python raises: one root, one class a refusal.
+"""Every error that Python raises: one root, and one class for each condition.
 
-Conditions, SQLSTATEs and templates stand in `conditions.json`, which the Java half reads as well;
-what it raises reaches Python as PySpark's `AnalysisException`. Where Delta has a condition for the
-refusal, it is Delta's, with its SQLSTATE and the names of its parameters.
+Conditions, SQLSTATEs and templates are in `conditions.json`, which the Java half reads too. An
+error of the Java half reaches Python as PySpark's `AnalysisException`. If Delta has a condition for
+an error, the class has Delta's condition, SQLSTATE and names of parameters.
 
 Source:
     Delta 4.4.0, spark/src/main/resources/error/delta-error-classes.json.
@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 from typing import ClassVar
 
-# Not importlib.resources: its import alone is a fifth of the rule process's start.
+# The import of importlib.resources takes a fifth of the rule process's start.
 _CONDITIONS: dict[str, dict[str, str]] = json.loads(
     pkgutil.get_data("spark_ext", "conditions.json") or ""
 )
@@ -26,10 +26,10 @@ _PLACE = re.compile(r"`\{\w+\}`|\{\w+\}")
 
 
 class SparkExtError(Exception):
-    """The root of all errors of this project.
+    """The root of all errors of spark-ext.
 
     Args:
-        params: The values of the template, by the names of the condition's parameters.
+        params: The values of the template by the names of the parameters.
     """
 
     condition: ClassVar[str]
@@ -47,12 +47,12 @@ class SparkExtError(Exception):
         super().__init__(_PLACE.sub(lambda place: self._value(place[0]), self.template))
 
     def _value(self, place: str) -> str:
-        """What stands in a place of the template: a name that SQL wants quoted is quoted once."""
+        """Returns the text of a placeholder; a name with backticks gets no second pair."""
         value = self.params[place.strip("`{}")]
         return f"`{value}`" if place[0] == "`" and "`" not in value else value
 
     def __reduce__(self) -> tuple[Callable[..., SparkExtError], tuple[object, ...]]:
-        # An exception is copied and pickled by its positional arguments, which are not ours.
+        # By default an exception is pickled by its positional arguments, and this class has none.
         return _raised, (type(self), self.params)
 
 
@@ -60,148 +60,168 @@ def _raised(error: type[SparkExtError], params: dict[str, str]) -> SparkExtError
     return error(**params)
 
 
-# Refusals of the rules.
+# Errors of the rules.
 
 
 class FlagNotModifiableError(
     SparkExtError, PermissionError, condition="DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
 ):
-    """The flag is set by a user, who may not: only a writer knows what happened to the columns."""
+    """A user sets the flag, which only writers may set."""
 
 
 class IcebergWriterCompatError(
     SparkExtError, ValueError, condition="DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE"
 ):
-    """Usage tracking and IcebergWriterCompatV1, which demands `col-<id>` names, are both wanted."""
+    """A table requests usage tracking and IcebergWriterCompatV1 at the same time."""
 
 
 class IncompleteRemovalError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_INCOMPLETE_REMOVAL"
 ):
-    """Mode none is wanted for columns that would keep their physical names."""
+    """A commit sets the mode `none` and keeps the physical names of the columns."""
 
 
 class ReservedColumnNameError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_RESERVED_COLUMN_NAME"
 ):
-    """Without column mapping a column would be taken for one of Spark's or Delta's own."""
+    """Without column mapping, Spark or Delta would read a column as an internal column."""
 
 
-# Failures of the rules and of what serves them.
+# Failures of the rules and of the rule process.
 
 
 class RuleFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_RULE_FAILED"):
-    """A rule failed with an error that is not a refusal: a defect of this project."""
+    """A rule raised an error without a condition, which is a defect of spark-ext."""
 
 
 class MalformedMessageError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_MALFORMED_MESSAGE"
 ):
-    """A request to the rules, or their answer, has not the shape that `wire/` describes."""
+    """A request to the rules or an answer does not have the shape that `wire/` describes."""
 
 
 class UnsupportedSparkVersionError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
 ):
-    """Spark and Delta do not work together, or not with spark-ext."""
+    """spark-ext does not support this pair of Spark and Delta."""
 
 
 class ProgressFailedError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_PROGRESS_FAILED"):
-    """A progress callback raised, while the statement that it was called for had no error."""
+    """A progress callback raised an error while its statement succeeded."""
 
 
-# Refusals of remove_column_mapping() and align_names().
+# Errors of remove_column_mapping() and align_names().
 
 
 class CannotRemoveColumnMappingError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING"
 ):
-    """A table that cannot reach the stage of removal that is asked for."""
+    """A table cannot reach the requested stage of removal."""
 
 
 class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):
-    """A table without column mapping, and not on its way to names that are aligned."""
+    """A table has no column mapping, and no alignment of its names was interrupted."""
 
 
 class ModeIdLostError(SparkExtError, ValueError, condition="USAGE_TRACKING_MODE_ID_LOST"):
-    """A table in mode id, which no existing table can be brought back to."""
+    """A table would lose the mode `id`, which Delta allows for new tables only."""
 
 
 class CannotAlignNamesError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_CANNOT_ALIGN_NAMES"
 ):
-    """A table that cannot remove column mapping, which is the first step."""
+    """A table cannot remove column mapping, which is the first step of an alignment."""
 
 
 class AlignmentConflictError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_ALIGNMENT_CONFLICT"
 ):
-    """Others undid a step while the next one was to come."""
+    """Another writer undid a step of an alignment before the next step."""
 
 
-# Refusals of the session's configuration.
+# Errors of the session's configuration.
 
 
 class ExtensionJarMissingError(
     SparkExtError, FileNotFoundError, condition="USAGE_TRACKING_JAR_MISSING"
 ):
-    """The package has no jar: a checkout in which it was not built."""
+    """The package has no jar, because nobody built the jar in this checkout."""
 
 
 class SessionAlreadyRunningError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_SESSION_ALREADY_RUNNING"
 ):
-    """A Spark context without the extension runs, and would ignore the options in silence."""
+    """A running Spark context has no extension, and would ignore the options without an error."""
 
 
 class SessionNotAttachableError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_SESSION_NOT_ATTACHABLE"
 ):
-    """A session that runs already cannot be given what it lacks."""
+    """A running session cannot load the extension."""
 
 
 class SessionWithoutExtensionError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_NOT_IN_SESSION"
 ):
-    """A session is asked that has not our table functions: nobody gave it the extension."""
+    """A session has no table functions of spark-ext, because it has no extension."""
 
 
 class RemoteSessionError(SparkExtError, ValueError, condition="USAGE_TRACKING_REMOTE_SESSION"):
-    """A session of a Spark Connect server is configured, which its server alone can be."""
+    """A client configures a session of a Spark Connect server, which has settings of its own."""
 
 
 class JvmWithoutJarsError(SparkExtError, RuntimeError, condition="USAGE_TRACKING_JVM_WITHOUT_JARS"):
-    """No context runs, but a JVM without the extension: Spark would warn and go on without it."""
+    """The running JVM has no extension, and Spark would start a session without it."""
 
 
 class DifferentVersionsError(
     SparkExtError, RuntimeError, condition="USAGE_TRACKING_DIFFERENT_VERSIONS"
 ):
-    """The Python package is of another version than the jar in the JVM."""
+    """The Python package and the jar in the JVM have different versions."""
 
 
 class ClassicSparkMissingError(
     SparkExtError, ImportError, condition="USAGE_TRACKING_CLASSIC_SPARK_MISSING"
 ):
-    """A session is configured where only a client of Spark Connect is installed."""
+    """Only a client of Spark Connect is installed, and the client cannot configure a session."""
 
 
 class UnquotableArgumentError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_UNQUOTABLE_ARGUMENT"
 ):
-    """An argument has white space or a comma, at which a shell or Spark would split it."""
+    """An argument contains white space or a comma, where a shell or Spark splits arguments."""
 
 
-# Refusals of Delta's column-mapping functions. Delta raises the four without a condition in
-# delta-error-classes.json as ColumnMappingException; their conditions are ours.
+# Errors of Delta's column mapping functions. Delta raises four of them as ColumnMappingException
+# without a condition; their conditions are our own.
 
 
 class UnsupportedModeError(SparkExtError, ValueError, condition="DELTA_MODE_NOT_SUPPORTED"):
-    """A column mapping mode that is none of Delta's."""
+    """Delta has no such column mapping mode."""
 
 
 class ColumnNotResolvedError(SparkExtError, LookupError, condition="DELTA_CANNOT_RESOLVE_COLUMN"):
     """A column of a schema is not in the table's schema."""
+
+
+class ModeChangeError(
+    SparkExtError, ValueError, condition="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE"
+):
+    """A table may not change from one column mapping mode to another."""
+
+
+class SchemaChangeWithModeError(
+    SparkExtError, ValueError, condition="DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE"
+):
+    """One commit changes the column mapping mode and the schema."""
+
+
+class MappingMetadataExistsError(
+    SparkExtError,
+    ValueError,
+    condition="DELTA_ENABLING_COLUMN_MAPPING_DISALLOWED_WHEN_COLUMN_MAPPING_METADATA_ALREADY_EXISTS",
+):
+    """A table without column mapping already has column mapping metadata in its schema."""
 
 
 class MissingColumnIdError(
@@ -219,22 +239,22 @@ class MissingPhysicalNameError(
 class DuplicatedColumnIdError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_DUPLICATED_COLUMN_ID"
 ):
-    """Two columns of a table have one id."""
+    """Two columns of a table have the same column id."""
 
 
 class DuplicatedPhysicalNameError(
     SparkExtError, ValueError, condition="USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"
 ):
-    """Two columns of one struct have one physical name."""
+    """Two columns of a struct have the same physical name."""
 
 
 class MaxColumnIdNotSetError(
     SparkExtError, LookupError, condition="DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET"
 ):
-    """A mapped table does not say which ids are used up."""
+    """A mapped table has no property for the highest column id."""
 
 
 class MaxColumnIdTooLowError(
     SparkExtError, ValueError, condition="DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY"
 ):
-    """A mapped table's highest id is lower than an id in its schema."""
+    """The highest column id of a mapped table is lower than an id in its schema."""

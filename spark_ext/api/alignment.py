@@ -65,7 +65,7 @@ class NameAlignment(Rendered):
         if self.done:
             yield Lines("done:", tuple(map(str, self.done)))
         if self.statements:
-            yield Lines("left:", self.statements)
+            yield Lines("remaining:", self.statements)
 
     def _facts(self) -> dict[str, Any]:
         counted = counted_in_words(self.kept, self.copied, self.rewritten)
@@ -112,19 +112,19 @@ def align(
         table = read()
         mode = mode or table.aligning or table.mode
         try:
-            left = statements_left(table, to_name_mode=to_name_mode)
+            remaining = statements_left(table, to_name_mode=to_name_mode)
         except NotMappedError:
             if not done or done[-1].statement != removal_statement(table.name):
                 raise
             # Another call has ended and unset the property before this call removed mapping.
             done.append(run(marking_statement(table.name, mode), table.version, None))
             continue
-        if dry_run or not left:
-            return _alignment(table, removed, done, left)
-        if left[0] in (result.statement for result in done):
-            raise AlignmentConflictError(table=table.name, statement=left[0])
-        removal = table.unmapped if left[0] in table.unmapped.statements else None
-        done.append(run(left[0], table.version, removal))
+        if dry_run or not remaining:
+            return _alignment(table, removed, done, remaining)
+        if remaining[0] in (result.statement for result in done):
+            raise AlignmentConflictError(table=table.name, statement=remaining[0])
+        removal = table.unmapped if remaining[0] in table.unmapped.statements else None
+        done.append(run(remaining[0], table.version, removal))
         removed = removal or removed
 
 
@@ -132,7 +132,7 @@ def _alignment(
     table: AligningTable,
     removed: RemovalStage | None,
     done: list[StatementResult],
-    left: tuple[str, ...],
+    remaining: tuple[str, ...],
 ) -> NameAlignment:
     # The stage of an aligned table is not part of the alignment.
     stage = removed or (None if table.is_aligned else table.unmapped)
@@ -149,5 +149,5 @@ def _alignment(
         num_files=0 if stage is None else stage.num_files,
         size_in_bytes=0 if stage is None else stage.size_in_bytes,
         done=tuple(done),
-        statements=left,
+        statements=remaining,
     )

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from spark_ext.auditing.findings import DAMAGE, RISK, Finding
 from spark_ext.show.tables import Lines, Part, Rendered, Table
+from spark_ext.wire.rows import as_row
 
 _PLACES = ("severity", "version", "check", "column", "file")
 
@@ -43,7 +44,7 @@ class AuditResult(Rendered):
             >>> [each["table"] for each in AuditResult("db.t", (found,)).as_objects()]
             ['db.t']
         """
-        return ({"table": self.table, **asdict(finding)} for finding in self.findings)
+        return ({"table": self.table, **as_row(finding)} for finding in self.findings)
 
     def _parts(self) -> Iterator[Part]:
         yield Lines(f"{self.table}: {self._counted()}")

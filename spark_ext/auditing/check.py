@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the checks of an audit, and contains what several checks need."""
+"""The decorators that declare checks of an audit, and functions that several checks share."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _declared: list[Check] = []
 def check(
     order: int, *, severity: str = DAMAGE, needs_start: bool = True
 ) -> Callable[[Find], Find]:
-    """Declares a function to be the check of its name. The arguments are those of `Check`."""
+    """Declares a function as a check with the name of the function; the rest is as in `Check`."""
 
     def declare(find: Find) -> Find:
         doc = str(find.__doc__)
@@ -93,7 +93,7 @@ def check(
 
 
 def state_check(order: int, *, remedy: str) -> Callable[[Describe], Describe]:
-    """Declares a check of the newest state, whose finding has the version since which it is so."""
+    """Declares a check of the newest state; the finding has the version since which it lasts."""
 
     def declare(describe: Describe) -> Describe:
         def find(_: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:

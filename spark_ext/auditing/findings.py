@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# How bad a finding is. Damage: the table is not as the protocol or the RFC demand. Risk: the table
-# is as they demand, and readers that do not follow the protocol may be misled.
+# The severities, which `Finding` explains.
 DAMAGE, RISK = "damage", "risk"
 
 

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.audit_result import AuditResult
@@ -22,36 +20,27 @@ def add_to(commands: Any) -> None:
         help="read the logs and files of tables and print what is wrong; exit code 1 with a finding"
         " of damage, 2 if a table cannot be audited",
     )
-    add_tables(parser)
+    add_tables(parser, "finding")
     parser.add_argument(
         "--sample", type=_count, metavar="N", help="read the footers of N files of each table"
     )
     parser.add_argument(
         "--strict", action="store_true", help="exit code 1 with a finding of risk as well"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object a finding")
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Audits every table, prints the findings, and returns the exit code."""
-    read = partial(_read, sample=chosen.sample)
-    show = partial(_show, as_json=chosen.json, strict=chosen.strict)
-    return exit_code("audit", chosen.tables, read, show)
 
+    def read(spark: SparkSession, table: str) -> AuditResult:
+        from spark_ext.api.audit import audit
 
-def _read(spark: SparkSession, table: str, *, sample: int | None) -> AuditResult:
-    from spark_ext.api.audit import audit
+        return audit(spark, table, sample=chosen.sample)
 
-    return audit(spark, table, sample=sample)
+    def is_sound(result: AuditResult) -> bool:
+        return not (result.findings if chosen.strict else result.num_damages)
 
-
-def _show(found: AuditResult, *, as_json: bool, strict: bool) -> bool:
-    if as_json:
-        for finding in found.as_objects():
-            print(json.dumps(finding))
-    else:
-        print(f"{found!r}\n")
-    return not (found.num_damages or (strict and found.findings))
+    return exit_code(chosen, read, is_sound)
 
 
 def _count(text: str) -> int:

@@ -4,13 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.dropped_result import DroppedColumns
 from spark_ext.cli.tables import add_tables, exit_code
-from spark_ext.wire.rows import as_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,13 +20,12 @@ def add_to(commands: Any) -> None:
         help="print where the data of dropped columns still exists; exit code 1 if there is some or"
         " a file is unknown, 2 if a table cannot be read",
     )
-    add_tables(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object a column")
+    add_tables(parser, "column")
 
 
 def run(chosen: argparse.Namespace) -> int:
     """Reads every table, prints where the data is, and returns the exit code."""
-    return exit_code("dropped", chosen.tables, _read, partial(_show, as_json=chosen.json))
+    return exit_code(chosen, _read, lambda dropped: dropped.gone)
 
 
 def _read(spark: SparkSession, table: str) -> DroppedColumns:
@@ -38,17 +34,3 @@ def _read(spark: SparkSession, table: str) -> DroppedColumns:
 
     named = UsageTracking.forPath if is_path(table) else UsageTracking.forName
     return named(spark, table).dropped_columns()
-
-
-def _show(found: DroppedColumns, *, as_json: bool) -> bool:
-    if as_json:
-        for column in found.as_objects():
-            print(json.dumps(column, default=_plain))
-    else:
-        print(f"{found!r}\n")
-    return found.gone
-
-
-def _plain(value: Any) -> Any:
-    """Returns a time as text, and a dataclass as an object."""
-    return value.isoformat() if hasattr(value, "isoformat") else as_row(value)

@@ -4,52 +4,62 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from spark_ext.cli.session import own_session, told
+from spark_ext.wire.rows import as_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Found = TypeVar("Found")
-
 SOUND, FINDINGS, FAILED = 0, 1, 2
 
 
-def add_tables(parser: argparse.ArgumentParser) -> None:
-    """Adds the tables to a command's arguments, as `tables`."""
+class Result(Protocol):
+    """A result that prints as text and as JSON."""
+
+    def as_objects(self) -> Iterable[dict[str, Any]]:
+        """Returns the objects of the JSON lines."""
+
+
+_Result = TypeVar("_Result", bound=Result)
+
+
+def add_tables(parser: argparse.ArgumentParser, each: str) -> None:
+    """Adds the arguments `tables` and `--json`, which prints an object for `each`."""
     parser.add_argument(
         "tables", nargs="+", metavar="TABLE_OR_PATH", help="a text with a slash is a path"
     )
+    parser.add_argument("--json", action="store_true", help=f"print one JSON object a {each}")
 
 
 def exit_code(
-    command: str,
-    tables: list[str],
-    read: Callable[[SparkSession, str], Found],
-    show: Callable[[Found], bool],
+    chosen: argparse.Namespace,
+    read: Callable[[SparkSession, str], _Result],
+    is_sound: Callable[[_Result], bool],
 ) -> int:
     """Reads every table that can be read, and prints the results.
 
     Args:
-        command: The name of the command, for the session.
-        tables: The names and paths of the tables.
+        chosen: The arguments of the command.
         read: Returns the result for one table.
-        show: Prints a result, and returns whether the table is sound.
+        is_sound: Returns whether a result is no reason for an exit code.
 
     Returns:
         `SOUND`; `FINDINGS` if a table is not sound; `FAILED` if a table cannot be read.
     """
     code = SOUND
     try:
-        for found, error in _results(command, tables, read):
+        for result, error in _results(chosen, read):
             if error is not None:
                 print(told(error), file=sys.stderr)
                 code = FAILED
-            elif found is not None:
-                code = max(code, SOUND if show(found) else FINDINGS)
+            elif result is not None:
+                _print(result, as_json=chosen.json)
+                code = max(code, SOUND if is_sound(result) else FINDINGS)
     except Exception as error:  # the session did not start
         print(told(error), file=sys.stderr)
         return FAILED
@@ -57,11 +67,24 @@ def exit_code(
 
 
 def _results(
-    command: str, tables: list[str], read: Callable[[SparkSession, str], Found]
-) -> Iterator[tuple[Found | None, Exception | None]]:
-    with own_session(command) as spark:
-        for table in tables:
+    chosen: argparse.Namespace, read: Callable[[SparkSession, str], _Result]
+) -> Iterator[tuple[_Result | None, Exception | None]]:
+    with own_session(chosen.command) as spark:
+        for table in chosen.tables:
             try:
                 yield read(spark, table), None
             except Exception as error:  # from Spark, Java or a storage
                 yield None, error
+
+
+def _print(result: Result, *, as_json: bool) -> None:
+    if as_json:
+        for each in result.as_objects():
+            print(json.dumps(each, default=_plain))
+    else:
+        print(f"{result!r}\n")
+
+
+def _plain(value: Any) -> Any:
+    """Returns a time as text, and a dataclass as an object."""
+    return value.isoformat() if hasattr(value, "isoformat") else as_row(value)

@@ -81,12 +81,12 @@ class State:
     @property
     def is_tracked(self) -> bool:
         """Whether the protocol lists the feature of usage tracking."""
-        return FEATURE_NAME in (self.protocol.writer_features or ())
+        return self.protocol.has_writer_feature(FEATURE_NAME)
 
     @property
     def is_catalog_managed(self) -> bool:
         """Whether a catalog ratifies the commits of the table, and maintains it."""
-        return not CATALOG_MANAGED_FEATURES.isdisjoint(self.protocol.writer_features or ())
+        return any(map(self.protocol.has_writer_feature, CATALOG_MANAGED_FEATURES))
 
     @property
     def flag(self) -> bool | None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table's metadata is: pure functions and values, of the standard library only."""
+"""Values and pure functions for the metadata of a table; imports the standard library only."""

@@ -18,8 +18,8 @@ class ColumnChanges:
     Args:
         added: Paths in the new schema.
         dropped: Paths in the old schema.
-        renamed: Pairs of a path in the old and one in the new schema. The children of a renamed
-            column, whose own names are as before, are not among them.
+        renamed: Pairs of a path in the old and a path in the new schema, without the children of
+            a renamed column.
     """
 
     added: tuple[Path, ...] = ()
@@ -34,15 +34,14 @@ class _Column(NamedTuple):
 
 
 def column_changes(old: Schema, new: Schema) -> ColumnChanges:
-    """What happened to the columns of a mapped table, at every level.
+    """Returns the columns of a mapped table that were added, dropped and renamed at every level.
 
-    Columns are the same column if they have one `identity`. An id under another physical path
-    belongs to another column: it was given by another table (CLONE), or the column moved out of
-    its struct. The old column is dropped then, and the new one added. A column
-    without an id can't be recognised, and counts as dropped and added as well, unless the whole
-    top-level column that it is in is as it was.
+    Two columns are the same column if they have the same `identity`. An id under another physical
+    path belongs to another column: another table assigned the id (CLONE), or the column moved out
+    of its struct. The old column then counts as dropped, and the new column as added. A column
+    without an id also counts as dropped and added, unless its whole top-level column is unchanged.
 
-    A column whose name changed only in letter case is renamed: files keep the old case, and
+    A column whose name changed only in letter case counts as renamed: files keep the old case, and
     Parquet readers may compare names exactly.
 
     Returns:
@@ -50,7 +49,7 @@ def column_changes(old: Schema, new: Schema) -> ColumnChanges:
 
     Source:
         Delta 4.4.0, DeltaColumnMapping.scala, `isDropColumnOperation`, `collectDroppedColumns`,
-        `collectRenamedColumns`, which go by the physical path alone.
+        `collectRenamedColumns`, which compare physical paths only.
 
     Example:
         >>> def schema(**ids):
@@ -79,14 +78,14 @@ def column_changes(old: Schema, new: Schema) -> ColumnChanges:
 
 
 def identity(id: int, physical_path: Path) -> tuple[int, Path]:
-    """By which two columns of mapped schemas of one table are the same column."""
+    """Returns the key that two versions of a column share in mapped schemas of one table."""
     return id, physical_path
 
 
 def dropped_paths(old: Schema, new: Schema) -> tuple[Path, ...]:
-    """The logical paths of `old` that `new` has not, letter case included.
+    """Returns the logical paths of `old` that are missing in `new`, letter case included.
 
-    For two schemas of which at most one is mapped, so that ids can't tell.
+    If one of the schemas is not mapped, ids cannot identify columns.
     """
     old, new = differing(old, new)
     kept = {path for path, _ in walk(new)}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delta's column-mapping functions on schemas.
+"""Reads the column mapping of tables, schemas and fields.
+
+`spark_ext.column_mapping` makes some of the functions public.
 
 Source:
-    Delta 4.4.0, DeltaColumnMapping.scala; a function names the Scala function it follows, unless
-    it has its name.
+    Delta 4.4.0, DeltaColumnMapping.scala. A docstring names the Scala function if its name differs.
 """
 
 from __future__ import annotations
@@ -28,22 +29,24 @@ from spark_ext.model.keys import (
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.model.schema import Field, Schema, walk
 
-# Source: SchemaUtils.scala, `findInvalidColumnNamesInSchema`. Names may have them while mapped.
+# Characters that only names of mapped columns may have.
+# Source: SchemaUtils.scala, `findInvalidColumnNamesInSchema`.
 INVALID_NAME_CHARACTERS = frozenset(" ,;{}()\n\t=")
 
 SUPPORTED_MODES = (MODE_NONE, MODE_NAME, MODE_ID)
 
-# Source: `MIN_READER_VERSION`, `MIN_WRITER_VERSION`; TableFeatureProtocolUtils for the other two.
-_LEGACY_READER, _LEGACY_WRITER = 2, 5
+# Source: `MIN_READER_VERSION`, `MIN_WRITER_VERSION` of earlier releases; TableFeatureProtocolUtils
+# for the other two.
+MIN_READER_VERSION, MIN_WRITER_VERSION = 2, 5
 _FEATURES_READER, _FEATURES_WRITER = 3, 7
 
 
 def mode_of(configuration: Mapping[str, str]) -> str:
-    """The column mapping mode of a table, in lower case.
+    """Returns the column mapping mode of a table in lower case.
 
     Raises:
-        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED. Delta itself refuses an unknown mode as a
-            bad property value when it is set; this is for a foreign writer's.
+        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED, for a mode that another writer set. Delta
+            refuses to set an unknown mode.
 
     Source:
         `DeltaColumnMappingMode.apply`.
@@ -59,64 +62,75 @@ def mode_of(configuration: Mapping[str, str]) -> str:
 
 
 def is_mapped(metadata: TableMetadata) -> bool:
-    """Whether column mapping is on. Raises as `mode_of`. Source: `requiresNewProtocol`."""
+    """Returns whether column mapping is on.
+
+    Raises:
+        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
+
+    Source:
+        `requiresNewProtocol` of earlier releases.
+    """
     return mode_of(metadata.configuration) != MODE_NONE
 
 
-def satisfies_column_mapping_protocol(protocol: Protocol) -> bool:
-    """Whether a table of this protocol may be mapped.
+def satisfy_column_mapping_protocol(protocol: Protocol) -> bool:
+    """Returns whether a table with this protocol may have column mapping.
 
-    Reader version 2 and writer versions 5 and 6 have the feature without naming it.
+    Reader version 2 and writer versions 5 and 6 imply the feature.
 
     Source:
-        `satisfyColumnMappingProtocol` of older releases; TableFeatureSupport.scala,
-        `isFeatureSupported`, since table features.
+        `satisfyColumnMappingProtocol` of earlier releases; TableFeatureSupport.scala,
+        `isFeatureSupported`.
     """
     if protocol.min_reader_version >= _FEATURES_READER:
-        readable = COLUMN_MAPPING_FEATURE in (protocol.reader_features or ())
+        readable = protocol.has_reader_feature(COLUMN_MAPPING_FEATURE)
     else:
-        readable = protocol.min_reader_version >= _LEGACY_READER
+        readable = protocol.min_reader_version >= MIN_READER_VERSION
     if protocol.min_writer_version >= _FEATURES_WRITER:
-        writable = COLUMN_MAPPING_FEATURE in (protocol.writer_features or ())
+        writable = protocol.has_writer_feature(COLUMN_MAPPING_FEATURE)
     else:
-        writable = protocol.min_writer_version >= _LEGACY_WRITER
+        writable = protocol.min_writer_version >= MIN_WRITER_VERSION
     return readable and writable
 
 
 def field_metadata(field: Field) -> Mapping[str, Any]:
-    """A field's metadata; empty where a foreign writer left it out."""
+    """Returns the metadata of a field; empty if another writer omitted the metadata."""
     metadata: Mapping[str, Any] = field.get("metadata") or {}
     return metadata
 
 
 def has_column_id(field: Field) -> bool:
-    """Whether a field has a column id."""
+    """Returns whether a field has a column id."""
     return COLUMN_ID in field_metadata(field)
 
 
 def column_id(field: Field) -> int:
-    """The column id of a field that has one."""
+    """Returns the column id of a field that has one."""
     return int(field_metadata(field)[COLUMN_ID])
 
 
 def nested_column_ids(field: Field) -> Mapping[str, int]:
-    """The ids of a field's array elements, map keys and values."""
+    """Returns the ids of a field's array elements, map keys and map values by their paths."""
     ids: Mapping[str, int] = field_metadata(field).get(NESTED_COLUMN_IDS) or {}
     return ids
 
 
 def has_physical_name(field: Field) -> bool:
-    """Whether a field has a physical name."""
+    """Returns whether a field has a physical name."""
     return PHYSICAL_NAME in field_metadata(field)
 
 
 def physical_name(field: Field) -> str:
-    """A field's name in data files: its physical name, without one its logical name."""
+    """Returns the name of a field in data files: its physical name, or else its logical name.
+
+    Source:
+        `getPhysicalName`.
+    """
     return str(field_metadata(field).get(PHYSICAL_NAME, field["name"]))
 
 
 def with_physical_name(field: Field, name: str) -> Field:
-    """A field with another physical name, its nested ids keyed by it.
+    """Returns a field with another physical name, which the keys of its nested ids start with.
 
     Shape:
         `delta.columnMapping.nested.ids` is `{"<physical name>.element": 7}`.
@@ -133,12 +147,12 @@ def with_physical_name(field: Field, name: str) -> Field:
 
 
 def renamed_path(nested_path: str, old: str, new: str) -> str:
-    """A dotted path below a field that is called otherwise; another field's path as it is."""
+    """Returns a dotted path below the field `old` with `new` in its place."""
     return new + nested_path[len(old) :] if nested_path.startswith(old + ".") else nested_path
 
 
 def schema_has_column_mapping_metadata(schema: Schema) -> bool:
-    """Whether any field has metadata reserved for column mapping."""
+    """Returns whether any field has metadata that is reserved for column mapping."""
     return any(
         not COLUMN_MAPPING_METADATA_KEYS.isdisjoint(field_metadata(field))
         for _, field in walk(schema)
@@ -146,7 +160,7 @@ def schema_has_column_mapping_metadata(schema: Schema) -> bool:
 
 
 def column_ids(schema: Schema) -> frozenset[int]:
-    """Every column id in a schema, nested ids included."""
+    """Returns every column id in a schema, nested ids included."""
     ids: set[int] = set()
     for _, field in walk(schema):
         if has_column_id(field):
@@ -155,10 +169,10 @@ def column_ids(schema: Schema) -> frozenset[int]:
 
 
 def find_max_column_id(schema: Schema) -> int:
-    """The highest column id in a schema, nested ids included; 0 without any."""
+    """Returns the highest column id in a schema, nested ids included; 0 if there is none."""
     return max(column_ids(schema), default=0)
 
 
 def max_column_id(metadata: TableMetadata) -> int:
-    """The highest column id that a table has ever used; 0 where it does not say."""
+    """Returns the highest column id that a table ever used; 0 if the property is not set."""
     return int(metadata.configuration.get(MAX_COLUMN_ID, "0"))

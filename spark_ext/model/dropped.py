@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the data of dropped columns still is, as rows of our table function."""
+"""Rows of `column_mapping_dropped`: where the data of dropped columns remains."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ REWRITE, SOURCE, BY_HAND = "REWRITE", "SOURCE", "BY HAND"
 
 @dataclass(frozen=True)
 class ErasureStep:
-    """What takes data of a dropped column away, and from when on it can.
+    """A step that removes data of a dropped column, and the earliest time of the step.
 
     Args:
-        step: `PURGE`, `REWRITE` (where PURGE does not look, or Delta refuses it), `VACUUM`,
-            `LOG CLEANUP`, `SOURCE` (at the table that a shallow clone was made of), or `BY HAND`
-            (what no statement deletes).
-        statement: What to run; in words where it is no statement of SQL.
-        earliest: The first time at which it takes everything that it is to take, in the time zone
-            of this process; None where that is now, or not known.
-        by_catalog: Whether only the catalog that manages the table can take the step, since Delta
+        step: `PURGE`, `REWRITE` (if PURGE skips the files, or Delta refuses PURGE), `VACUUM`,
+            `LOG CLEANUP`, `SOURCE` (at the source of a shallow clone), or `BY HAND` (if no
+            statement deletes the files).
+        statement: The statement to run, or a description if no SQL statement exists.
+        earliest: The first time at which the step removes all data that it can remove, in the time
+            zone of this process; None if that time is now or not known.
+        by_catalog: Whether only the catalog that manages the table can run the step, because Delta
             refuses the statement in every session.
     """
 
@@ -35,38 +35,39 @@ class ErasureStep:
 
 @dataclass(frozen=True)
 class DroppedColumn:
-    """A column that was dropped, and where its data is now.
+    """A dropped column and the places of its data.
 
     Args:
-        path: Its last path, as SQL wants it; None for one that files have and no schema knows.
-        former_paths: The paths that it had before, oldest first.
-        physical_path: Where data files and statistics have it, as SQL wants it; None where no
-            column is known, and files are there that may have one.
-        id: The column's; None without one.
-        type: As SQL has it; None for one that no schema knows.
-        version: Of the table, which dropped it; None where the log no longer tells, as are the
-            next three.
-        timestamp: In the time zone of this process.
-        operation: As DESCRIBE HISTORY names the statement.
-        user_name: Or its id.
-        gone: Whether nothing has its data, and nothing is unknown.
-        live_files: Files of the newest version that have it.
-        removed_files: Files that the table no longer needs and that are still there.
+        path: The last path of the column, quoted for SQL; None if only files contain the column.
+        former_paths: The earlier paths of the column, oldest first.
+        physical_path: The path of the column in data files and statistics, quoted for SQL; None if
+            no column is known, and some files may contain one.
+        id: The column id; None if the column has none.
+        type: The type in SQL; None if only files contain the column.
+        version: The table version that dropped the column; None if the log no longer contains the
+            version, as are `timestamp`, `operation` and `user_name`.
+        timestamp: The time of the version in the time zone of this process.
+        operation: The operation of the version as in DESCRIBE HISTORY.
+        user_name: The name or the id of the user.
+        gone: Whether no place contains the data, and no place is unknown.
+        live_files: Files of the newest version that contain the column.
+        removed_files: Existing files that the newest version no longer contains.
         change_data_files: Files of the change data feed.
         untracked_files: Files in the table's folder that no log entry names.
-        unknown_files: Files of any of these kinds that may have it: nobody can tell.
-        source_files: Other tables whose files this one reads or read, such as a shallow clone's
-            source; the folder of files above which no log can be seen.
-        live_statistics: Live files of which the log has statistics, or partition values, of it.
-        commits: Files of commits that have its statistics, partition values, default or a
-            predicate that names it.
-        checkpoints: Files of checkpoints with the same, sidecars included.
+        unknown_files: Files of any of these kinds that may contain the column.
+        source_files: Other tables whose files this table reads or read, such as the source of a
+            shallow clone, or the folder of the files if no log is visible there.
+        live_statistics: Live files whose log entries have statistics or partition values of the
+            column.
+        commits: Commit files with statistics, partition values or a default of the column, or with
+            a predicate that names the column.
+        checkpoints: Checkpoint files with the same, sidecars included.
         other_log_files: Other files of the log with the same, such as checksums.
-        unknown_log_files: Files in the log's folder that nobody can read.
-        versions: How many versions have it by time travel, as far as the log goes.
-        first_version: Of these.
-        last_version: Of these.
-        steps: What is left to do, in this order; nothing of a column that is gone.
+        unknown_log_files: Files in the log's folder that cannot be read.
+        versions: The number of versions in the log whose time travel shows the column.
+        first_version: The first of these versions.
+        last_version: The last of these versions.
+        steps: The remaining steps in order; empty if the data is gone.
     """
 
     path: str | None

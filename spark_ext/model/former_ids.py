@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The column ids that a table had before its column mapping was removed to align its names.
+"""The column ids of a table before an alignment of its names removed column mapping.
 
 Shape:
-    The property `sparkext.columnMapping.aligning` is the mode of before. The commit that removes
-    column mapping appends the ids as JSON: of each column by its path the id and the type, of a
-    type with others in it those as well, but not the fields of a struct::
+    The property `sparkext.columnMapping.aligning` starts with the former mode. The commit that
+    removes column mapping appends JSON: for each path the id and the type of the column. The type
+    includes elements, keys and values, but not the fields of a struct::
 
         name {"max":8,"ids":{"items":[2,"array/struct"],"items.element.x":[3,"long"]}}
 """
@@ -21,23 +21,23 @@ from spark_ext.model.schema import Field, Path, Schema, inner_types, quoted, wal
 
 @dataclass(frozen=True)
 class FormerIds:
-    """Ids of columns by their paths.
+    """The former ids of columns by their paths.
 
     Args:
         highest: The highest id that the table ever used.
-        ids: Of each path the id, and the type of the column that has it.
+        ids: For each path the id and the type of the column.
     """
 
     highest: int
     ids: Mapping[str, tuple[int, str]]
 
     def of(self, path: Path, field: Field) -> int | None:
-        """The id of a column; None if no column of its path and type had one."""
+        """Returns the former id of a column; None if no column of this path and type had an id."""
         id, kind = self.ids.get(quoted(path), (None, None))
         return id if kind == _kind(field) else None
 
     @property
-    def _is_sound(self) -> bool:
+    def _is_valid(self) -> bool:
         numbers = [id for id, _ in self.ids.values()]
         return (
             all(type(number) is int for number in (self.highest, *numbers))
@@ -47,7 +47,7 @@ class FormerIds:
 
 
 def aligning_mode(value: str) -> str:
-    """The mode in the property.
+    """Returns the mode in the property.
 
     Example:
         >>> aligning_mode('id {"max":1,"ids":{}}')
@@ -57,18 +57,18 @@ def aligning_mode(value: str) -> str:
 
 
 def with_former_ids(value: str, former: FormerIds) -> str:
-    """The property with ids.
+    """Returns the value of the property with ids.
 
     Example:
         >>> with_former_ids("name", FormerIds(1, {"a": (1, "long")}))
         'name {"max":1,"ids":{"a":[1,"long"]}}'
     """
-    told = {"max": former.highest, "ids": former.ids}
-    return f"{aligning_mode(value)} {json.dumps(told, separators=(',', ':'))}"
+    content = {"max": former.highest, "ids": former.ids}
+    return f"{aligning_mode(value)} {json.dumps(content, separators=(',', ':'))}"
 
 
 def former_ids(value: str) -> FormerIds | None:
-    """The ids in the property; None if there are none, or none that can be trusted.
+    """Returns the ids in the property; None if there are none, or if they are not valid.
 
     Example:
         >>> former_ids('name {"max":1,"ids":{"a":[1,"long"]}}')
@@ -76,17 +76,17 @@ def former_ids(value: str) -> FormerIds | None:
         >>> former_ids('name {"max":1,"ids":{"a":[2,"long"]}}')
     """
     try:
-        told = json.loads(value.partition(" ")[2])
-        ids = {path: (id, kind) for path, (id, kind) in told["ids"].items()}
-        former = FormerIds(told["max"], ids)
+        content = json.loads(value.partition(" ")[2])
+        ids = {path: (id, kind) for path, (id, kind) in content["ids"].items()}
+        former = FormerIds(content["max"], ids)
     except (AttributeError, KeyError, TypeError, ValueError):
-        # Somebody else wrote it: column mapping then starts as without it.
+        # Another program wrote the value. Column mapping then starts without former ids.
         return None
-    return former if former._is_sound else None
+    return former if former._is_valid else None
 
 
 def ids_of(schema: Schema) -> dict[str, tuple[int, str]]:
-    """The id and the type of each column that has an id."""
+    """Returns the id and the type of each column that has an id, by its path."""
     return {
         quoted(path): (column_id(field), _kind(field))
         for path, field in walk(schema)
@@ -95,7 +95,7 @@ def ids_of(schema: Schema) -> dict[str, tuple[int, str]]:
 
 
 def has_same_columns(one: Schema, other: Schema) -> bool:
-    """Whether two schemas have the same paths and types, whatever their columns' ids."""
+    """Returns whether two schemas have the same paths and types; ids are not compared."""
     return _kinds(one) == _kinds(other)
 
 

@@ -52,11 +52,11 @@ COLUMN_MAPPING_METADATA_KEYS: Final = frozenset(
 # with it.
 COLLATIONS: Final = "__COLLATIONS"
 
-# Protocol, "Valid Feature Names in Table Features"; writer version 6 has it without naming it.
+# Protocol, "Valid Feature Names in Table Features". Writer version 6 implies the feature.
 IDENTITY_COLUMNS_FEATURE: Final = "identityColumns"
 
 # Delta, IcebergCompat.scala and TableFeature.scala: features that need column mapping, and the
-# properties that switch them on.
+# properties that enable them.
 ICEBERG_COMPAT_ENABLED: Final = {
     "icebergCompatV1": "delta.enableIcebergCompatV1",
     "icebergCompatV2": "delta.enableIcebergCompatV2",
@@ -66,9 +66,9 @@ ICEBERG_COMPAT_ENABLED: Final = {
 # Protocol, "Catalog-managed tables"; Delta 4.0.0, TableFeature.scala, has it under the second name.
 CATALOG_MANAGED_FEATURES: Final = frozenset({"catalogManaged", "catalogOwned-preview"})
 
-# Ours: what column mapping mode a table had whose names are being aligned, so that a call that was
-# interrupted can be told from a table that somebody wants without column mapping; while mapping is
-# off, also the ids of its columns (`spark_ext.model.former_ids`).
+# Our own property: the column mapping mode of a table whose names are being aligned. The property
+# distinguishes an interrupted call from a table that shall have no column mapping. While mapping is
+# off, the property also has the column ids (`spark_ext.model.former_ids`).
 ALIGNING: Final = "sparkext.columnMapping.aligning"
 
 # Protocol, "Checkpoint Protection"; Delta, DeltaConfig.scala,
@@ -77,7 +77,7 @@ CHECKPOINT_PROTECTION_FEATURE: Final = "checkpointProtection"
 TRUNCATE_HISTORY_RETENTION: Final = "delta.dropFeatureTruncateHistory.retentionDuration"
 DEFAULT_TRUNCATE_HISTORY_RETENTION: Final = "interval 24 hours"
 
-# Protocol, "Row Tracking": properties that name columns which are in files and in no schema.
+# Protocol, "Row Tracking": properties with the names of columns that files have and schemas lack.
 ROW_TRACKING_COLUMNS: Final = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
@@ -93,8 +93,8 @@ ICEBERG_WRITER_COMPAT_V1_ENABLED: Final = "delta.enableIcebergWriterCompatV1"
 CHANGE_FEED_COLUMNS: Final = ("__is_cdc", "_change_type")
 
 # Delta, DeltaColumnMapping.scala, `DELTA_INTERNAL_COLUMNS`: columns that Delta and Spark add while
-# they read and write files, in lower case. A column of a table that has such a name in the files,
-# in any case and at the top level, is taken for them.
+# they read and write files, in lower case. Delta and Spark read a top-level column with such a
+# physical name, in any letter case, as an internal column.
 INTERNAL_COLUMNS: Final = frozenset(
     {
         *CHANGE_FEED_COLUMNS,
@@ -106,12 +106,12 @@ INTERNAL_COLUMNS: Final = frozenset(
     }
 )
 
-# Of these, the two that are read and written as others without an error; the rest are refused or
-# fail. Spark, ParquetFileFormat.scala, `ROW_INDEX_TEMPORARY_COLUMN_NAME`; Delta, CDCReader.scala,
-# `CDC_PARTITION_COL`.
+# The two internal columns that replace a table's column without an error. For the others, Spark or
+# Delta raise an error. Spark, ParquetFileFormat.scala, `ROW_INDEX_TEMPORARY_COLUMN_NAME`; Delta,
+# CDCReader.scala, `CDC_PARTITION_COL`.
 SILENTLY_REPLACED_COLUMNS: Final = frozenset({"_tmp_metadata_row_index", "__is_cdc"})
 
-# Our own setting of a session, and its values: how a table removes column mapping.
+# Our own setting of a session and its values, declared in `settings.json`.
 REMOVAL: Final = "spark.sparkext.columnMapping.removal"
 REMOVAL_COPY: Final = "copy"
 REMOVAL_REWRITE: Final = "rewrite"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rules know of a table and of a commit."""
+"""The facts about a table and a commit that the rules read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class TableMetadata:
     """The part of a table's `metaData` action that the rules read.
 
     Args:
-        configuration: The properties that start with `delta.`, and `ALIGNING`; no rule reads
-            another.
+        schema: The table's schema.
+        configuration: The properties that start with `delta.`, and `ALIGNING`.
 
     Source:
         Protocol, "Change Metadata".
@@ -28,13 +28,13 @@ class TableMetadata:
     configuration: Mapping[str, str] = field(default_factory=lambda: _EMPTY_CONFIGURATION)
 
     def with_property(self, key: str, value: str) -> TableMetadata:
-        """This metadata with one property set; itself where it is set so already."""
+        """Returns this metadata with a property; the same object if the property has the value."""
         if self.configuration.get(key) == value:
             return self
         return replace(self, configuration=MappingProxyType({**self.configuration, key: value}))
 
     def with_schema(self, schema: Schema) -> TableMetadata:
-        """This metadata with another schema; itself where it is the same object."""
+        """Returns this metadata with another schema; the same object if the schema is the same."""
         return self if schema is self.schema else replace(self, schema=schema)
 
 
@@ -51,10 +51,27 @@ class Protocol:
     reader_features: frozenset[str] | None = None
     writer_features: frozenset[str] | None = None
 
+    def has_reader_feature(self, feature: str) -> bool:
+        """Returns whether the protocol lists a feature for readers."""
+        return feature in (self.reader_features or ())
+
+    def has_writer_feature(self, feature: str) -> bool:
+        """Returns whether the protocol lists a feature for writers."""
+        return feature in (self.writer_features or ())
+
 
 @dataclass(frozen=True)
 class CommitContext:
-    """What the rules must know of a transaction besides the old and the new metadata."""
+    """The facts about a transaction besides the old and the new metadata.
+
+    Args:
+        proposed: The metadata that the statement requests, before Delta assigns ids and names.
+        protocol: The protocol of the transaction.
+        creating_table: Whether the statement creates or replaces the table.
+        enabled_by_default: Whether the session tracks every new table with column mapping.
+        feature_default: Whether the session's defaults for new tables name the feature.
+        flag_default: Whether the session's defaults for new tables name the flag.
+    """
 
     proposed: TableMetadata
     protocol: Protocol = field(default_factory=Protocol)
@@ -66,7 +83,7 @@ class CommitContext:
 
 @dataclass(frozen=True)
 class FileCount:
-    """How many files, and their size in bytes."""
+    """A number of files and their size in bytes."""
 
     num_files: int = 0
     size_in_bytes: int = 0
@@ -74,7 +91,7 @@ class FileCount:
 
 @dataclass(frozen=True)
 class CountedFiles:
-    """What removing column mapping does to each file of a table, by their footers."""
+    """The files of a table by what a removal of column mapping does to them, from their footers."""
 
     kept: FileCount
     copied: FileCount
@@ -83,13 +100,17 @@ class CountedFiles:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What the stages depend on.
+    """The facts that the removal stages depend on.
 
     Args:
-        name: As the user wrote it.
-        files: Of its newest version.
-        removal: The session's `spark.sparkext.columnMapping.removal`; None where it is not set.
-        exact: What becomes of the files; None where nobody asked, or where that is not by copying.
+        table: The metadata of the newest version.
+        protocol: The protocol of the newest version.
+        name: The table's name as the user wrote it.
+        files: The files of the newest version.
+        removal: The session's `spark.sparkext.columnMapping.removal`; None if it is not set.
+        copies: Whether a removal copies files in this session, as `CopySetting.java` decides.
+        exact: What a removal does to each file; None if the caller did not ask for the counts, or
+            if no file is copied.
     """
 
     table: TableMetadata
@@ -97,17 +118,18 @@ class TableFacts:
     name: str
     files: FileCount = field(default_factory=FileCount)
     removal: str | None = None
+    copies: bool = False
     exact: CountedFiles | None = None
 
 
 @dataclass(frozen=True)
 class MetadataChange:
-    """A change that a transaction makes, as the rules get it first.
+    """A change of metadata, as the first rule receives it.
 
     Args:
-        old: The table before the transaction; of a new table, the session's defaults.
-        assigned: What the command asked for, with ids and physical names as Delta assigned them.
-        commit: The rest of what is known of the transaction.
+        old: The table before the transaction; for a new table, the session's defaults.
+        assigned: The requested metadata with the ids and physical names that Delta assigned.
+        commit: The other facts about the transaction.
     """
 
     old: TableMetadata

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns whose name is that of another column in data files.
+"""Columns whose logical name is the physical name of another column.
 
-Delta finds columns by their physical names or ids, and is not misled. A reader is that looks for a
-column by its logical name, be it for values or for statistics.
+Delta finds columns by physical names or ids, and reads the right columns. A reader that looks for
+values or statistics by logical names reads another column.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from spark_ext.model.schema import Path, Schema, lower, walk
 
 
 def misleading_names(schema: Schema) -> Mapping[Path, Path]:
-    """The columns whose logical name is the physical name of another one in the same struct.
+    """Returns the columns whose logical name is another column's physical name in the same struct.
 
     Args:
-        schema: That of a mapped table.
+        schema: The schema of a mapped table.
 
     Returns:
-        By the path of each, the path of the other one. Letter case is ignored, as by readers of
-        Parquet.
+        For the path of each such column, the path of the other column. Letter case is ignored, as
+        readers of Parquet do.
 
     Example:
         >>> misleading_names(table({"town": "1 city", "city": "2 col-5d2c"}, "name").schema)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema that data files have, and the check that a table's mapping makes one.
+"""Schemas with the names and the metadata that data files have.
 
-No rule calls these: Delta does the same in the JVM. They are for programs that read a table's log
-and files in Python, and are held against Delta's own by `tests/differential`.
+`spark_ext.column_mapping` makes the functions public.
 
 Source:
-    Delta 4.4.0, DeltaColumnMapping.scala; a function names the Scala function it follows.
+    Delta 4.4.0, DeltaColumnMapping.scala; each function has the name of the Scala function.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from spark_ext.model.column_mapping import (
 )
 from spark_ext.model.keys import (
     COLLATIONS,
+    COLUMN_MAPPING_METADATA_KEYS,
     INTERNAL_COLUMNS,
     MAX_COLUMN_ID,
     MODE_NONE,
@@ -45,63 +45,121 @@ from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.schema import Field, Path, Schema, lower, map_fields, walk
 
 
-def physical_schema(schema: Schema, reference: Schema, mode: str) -> Schema:
-    """The schema that data files have for a logical schema.
+def create_physical_schema(schema: Schema, reference_schema: Schema, mode: str) -> Schema:
+    """Returns the schema that data files have for a logical schema.
 
     Args:
-        schema: Logical, without metadata perhaps.
-        reference: The table's schema, which has the metadata. Paths are compared in any case.
-        mode: The table's mode; `none` leaves the schema as it is.
+        schema: The logical schema, possibly without metadata.
+        reference_schema: The table's schema with its metadata. Paths are compared without letter
+            case.
+        mode: The table's column mapping mode. The mode `none` returns `schema` itself.
 
     Raises:
         ColumnNotResolvedError: DELTA_CANNOT_RESOLVE_COLUMN, for a column that is neither in
-            `reference` nor one of `INTERNAL_COLUMNS`.
+            `reference_schema` nor one of `INTERNAL_COLUMNS`.
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
         MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
 
     Source:
-        `createPhysicalSchema`, `getColumnMappingMetadata`.
+        `createPhysicalSchema`.
+
+    Example:
+        >>> reference = table({"fare": "1 col-3f2a"}, "name").schema
+        >>> physical = create_physical_schema(table({"fare": ""}).schema, reference, "name")
+        >>> physical["fields"][0]["name"]
+        'col-3f2a'
     """
     if mode == MODE_NONE:
         return schema
-    columns = {lower(path): field for path, field in walk(reference)}
+    columns = {lower(path): field for path, field in walk(reference_schema)}
 
-    def as_written(path: Path, field: Field) -> Field:
+    def physical(path: Path, field: Field) -> Field:
         column = columns.get(lower(path))
         if column is not None:
-            name = physical_name(column)
-            written = _with_collations_of(column, _parquet_metadata(column, path, mode), name)
-            return {**field, "name": name, "metadata": written}
+            check_mapped(column, path, mode)
+            metadata = get_column_mapping_metadata(column, mode)
+            return _renamed(field, column, metadata)
         if field["name"].lower() in INTERNAL_COLUMNS:
             return field
-        names = ", ".join(f"`{'.'.join(known)}`" for known, _ in walk(reference))
+        names = ", ".join(f"`{'.'.join(known)}`" for known, _ in walk(reference_schema))
         raise ColumnNotResolvedError(columnName=".".join(path), schema=names)
 
-    return map_fields(schema, as_written)
+    return map_fields(schema, physical)
 
 
-def _with_collations_of(field: Field, metadata: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Metadata of a field that is called otherwise: Spark keys collations by the field's name."""
-    if COLLATIONS not in metadata:
-        return metadata
-    old = field["name"]
-    keyed = {
-        name if path == old else renamed_path(path, old, name): collation
-        for path, collation in metadata[COLLATIONS].items()
-    }
-    return {**metadata, COLLATIONS: keyed}
+def rename_columns(schema: Schema) -> Schema:
+    """Returns a schema in which every field has its physical name as its name.
+
+    Source:
+        `renameColumns`.
+
+    Example:
+        >>> rename_columns(table({"fare": "1 col-3f2a"}, "name").schema)["fields"][0]["name"]
+        'col-3f2a'
+    """
+    return map_fields(schema, lambda _, field: _renamed(field, field, field_metadata(field)))
 
 
-def _parquet_metadata(field: Field, path: Path, mode: str) -> Mapping[str, Any]:
-    check_mapped(field, path, mode)
+def drop_column_mapping_metadata(schema: Schema) -> Schema:
+    """Returns a schema without the metadata that is reserved for column mapping.
+
+    Source:
+        `dropColumnMappingMetadata`.
+
+    Example:
+        >>> mapped = table({"fare": "1 col-3f2a"}, "name").schema
+        >>> drop_column_mapping_metadata(mapped) == table({"fare": ""}).schema
+        True
+    """
+    return map_fields(schema, lambda _, field: _without_mapping(field))
+
+
+def get_column_mapping_metadata(field: Field, mode: str) -> Mapping[str, Any]:
+    """Returns the metadata that a field has in the schema of data files.
+
+    Raises:
+        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
+        MissingPhysicalNameError: USAGE_TRACKING_MISSING_PHYSICAL_NAME.
+
+    Source:
+        `getColumnMappingMetadata`.
+
+    Example:
+        >>> field = table({"fare": "1 col-3f2a"}, "name").schema["fields"][0]
+        >>> get_column_mapping_metadata(field, "name")["parquet.field.id"]
+        1
+    """
+    if mode == MODE_NONE:
+        return field_metadata(_without_mapping(field))
+    check_mapped(field, (field["name"],), mode)
     metadata = {**field_metadata(field), PARQUET_FIELD_ID: column_id(field)}
     if NESTED_COLUMN_IDS in metadata:
         metadata[PARQUET_NESTED_FIELD_IDS] = metadata[NESTED_COLUMN_IDS]
     return metadata
 
 
+def _renamed(field: Field, column: Field, metadata: Mapping[str, Any]) -> Field:
+    """The field under a column's physical name; Spark keys collations by the field's name."""
+    old, new = column["name"], physical_name(column)
+    if COLLATIONS in metadata:
+        collations = {
+            new if path == old else renamed_path(path, old, new): collation
+            for path, collation in metadata[COLLATIONS].items()
+        }
+        metadata = {**metadata, COLLATIONS: collations}
+    return {**field, "name": new, "metadata": metadata}
+
+
+def _without_mapping(field: Field) -> Field:
+    metadata = field_metadata(field)
+    if COLUMN_MAPPING_METADATA_KEYS.isdisjoint(metadata):
+        return field
+    kept = {key: metadata[key] for key in metadata if key not in COLUMN_MAPPING_METADATA_KEYS}
+    return {**field, "metadata": kept}
+
+
 def check_mapped(field: Field, path: Path, mode: str) -> None:
-    """Refuses a field of a mapped table that is not mapped completely.
+    """Checks that a field of a mapped table has a column id and a physical name.
 
     Raises:
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
@@ -116,8 +174,8 @@ def check_mapped(field: Field, path: Path, mode: str) -> None:
         raise MissingPhysicalNameError(columnName=".".join(path), mode=mode)
 
 
-def check_ids_and_physical_names(metadata: TableMetadata) -> None:
-    """Refuses a mapped table whose columns are not mapped completely and uniquely.
+def check_column_id_and_physical_name_assignments(metadata: TableMetadata) -> None:
+    """Checks that every column of a mapped table has its own column id and physical path.
 
     Raises:
         MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID.
@@ -136,7 +194,8 @@ def check_ids_and_physical_names(metadata: TableMetadata) -> None:
     physical = walk(metadata.schema, name=physical_name)
     for (path, field), (physical_path, _) in zip(walk(metadata.schema), physical, strict=True):
         name = ".".join(path)
-        if _parquet_metadata(field, path, mode)[PARQUET_FIELD_ID] in ids:
+        check_mapped(field, path, mode)
+        if column_id(field) in ids:
             raise DuplicatedColumnIdError(columnName=name, columnId=column_id(field), mode=mode)
         if physical_path in physical_paths:
             raise DuplicatedPhysicalNameError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walk and rebuild schema trees; recursion over data types is written here and nowhere else.
+"""Walks and rebuilds schema trees.
 
 Shape:
     A schema is Spark's `StructType.json`: `{"type": "struct", "fields": [{"name": "a",
@@ -21,17 +21,17 @@ Path = tuple[str, ...]
 EMPTY_SCHEMA: Schema = {"type": "struct", "fields": []}
 
 # Delta 4.4.0, DeltaColumnMapping.scala, `PARQUET_LIST_ELEMENT_FIELD_NAME` and its neighbours.
-_CHILDREN = {
+CHILDREN = {
     "array": (("elementType", "element"),),
     "map": (("keyType", "key"), ("valueType", "value")),
 }
 
-# Spark, DataType.scala: the types that SQL and JSON call differently.
+# Spark, DataType.scala: the types whose names in SQL and JSON differ.
 _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
 def logical_name(field: Field) -> str:
-    """The name that users see."""
+    """Returns the name that users see."""
     name: str = field["name"]
     return name
 
@@ -39,11 +39,11 @@ def logical_name(field: Field) -> str:
 def walk(
     schema: Schema, *, name: Callable[[Field], str] = logical_name
 ) -> list[tuple[Path, Field]]:
-    """Every field at every level with its path, parents before children.
+    """Returns every field at every level with its path, parents before children.
 
     Args:
         schema: A struct.
-        name: What a field is called in paths.
+        name: Returns the name of a field in paths.
 
     Returns:
         Pairs of path and field. Inside an array or a map the path has a segment `element`, `key`
@@ -70,8 +70,8 @@ def _collect(
     name: Callable[[Field], str],
     found: list[tuple[Path, Field]],
 ) -> None:
-    # Appends instead of yielding: nested generators hand each field up level by level, which is
-    # most of a rule call's time on a table of thousands of columns.
+    # A nested generator passes each field up level by level. On a table of thousands of columns,
+    # generators took most of the time of a rule call.
     if data_type["type"] == "struct":
         for field in data_type["fields"]:
             field_path = (*path, name(field))
@@ -80,14 +80,14 @@ def _collect(
             if not isinstance(field_type, str):
                 _collect(field_type, field_path, name, found)
         return
-    for key, segment in _CHILDREN.get(data_type["type"], ()):
+    for key, segment in CHILDREN.get(data_type["type"], ()):
         child = data_type[key]
         if not isinstance(child, str):
             _collect(child, (*path, segment), name, found)
 
 
 def inner_types(path: Path, data_type: DataType | str) -> Iterator[tuple[Path, DataType | str]]:
-    """A column's type, and those of its elements, keys and values, but not of a struct's fields.
+    """Yields a column's type and the types of its elements, keys and values, without struct fields.
 
     Example:
         >>> ids = {"type": "array", "elementType": "long", "containsNull": True}
@@ -96,17 +96,17 @@ def inner_types(path: Path, data_type: DataType | str) -> Iterator[tuple[Path, D
     """
     yield path, data_type
     if not isinstance(data_type, str):
-        for key, segment in _CHILDREN.get(data_type["type"], ()):
+        for key, segment in CHILDREN.get(data_type["type"], ()):
             yield from inner_types((*path, segment), data_type[key])
 
 
 def lower(path: Path) -> Path:
-    """A path as Spark and readers of Parquet compare it: without letter case."""
+    """Returns a path in lower case, as Spark and readers of Parquet compare paths."""
     return tuple(name.lower() for name in path)
 
 
 def quoted(path: Path) -> str:
-    """A path of names as SQL wants it, in backticks where it has to be.
+    """Returns a path for SQL, with backticks around the names that need them.
 
     Example:
         >>> quoted(("a b", "element", "x"))
@@ -118,7 +118,7 @@ def quoted(path: Path) -> str:
 
 
 def as_code(path: Path) -> str:
-    """A path of names within a sentence, in backticks once.
+    """Returns a path for a sentence, with one pair of backticks if possible.
 
     Example:
         >>> as_code(("s", "x")), as_code(("s", "a b"))
@@ -129,12 +129,12 @@ def as_code(path: Path) -> str:
 
 
 def backticked(name: str) -> str:
-    """A name that SQL takes as it is, whatever its characters."""
+    """Returns a name in backticks for SQL; the name may contain any character."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def type_name(data_type: DataType | str) -> str:
-    """A data type as SQL writes it, without the metadata of its fields.
+    """Returns the name of a data type in SQL, without the metadata of its fields.
 
     Source:
         Spark, DataType.scala, `catalogString`; primitive types keep their names in JSON.
@@ -148,17 +148,17 @@ def type_name(data_type: DataType | str) -> str:
     if data_type["type"] == "struct":
         fields = (f"{field['name']}:{type_name(field['type'])}" for field in data_type["fields"])
         return f"struct<{','.join(fields)}>"
-    if data_type["type"] not in _CHILDREN:
+    if data_type["type"] not in CHILDREN:
         return str(data_type["type"])
-    children = (type_name(data_type[key]) for key, _ in _CHILDREN[data_type["type"]])
+    children = (type_name(data_type[key]) for key, _ in CHILDREN[data_type["type"]])
     return f"{data_type['type']}<{','.join(children)}>"
 
 
 def differing(one: Schema, other: Schema) -> tuple[Schema, Schema]:
-    """Two schemas without the top-level columns that are the same in both, whatever their order.
+    """Returns two schemas without the top-level columns that are equal in both, in any order.
 
-    A wide table changes in a few columns, and comparing two whole columns is a hundred times
-    faster than walking through them.
+    A wide table changes in a few columns. A comparison of two columns is a hundred times faster
+    than a walk through them.
 
     Example:
         >>> a, b = ({"name": name, "type": "long"} for name in "ab")
@@ -171,7 +171,7 @@ def differing(one: Schema, other: Schema) -> tuple[Schema, Schema]:
     same = {
         field["name"]
         for field in other["fields"]
-        # A column that was sent once is one object, and Python compares the insides of dicts.
+        # A column that was sent once is one object; a comparison of dicts takes longer.
         if (known := by_name.get(field["name"])) is field or known == field
     }
     return _without(one, same), _without(other, same)
@@ -182,15 +182,15 @@ def _without(schema: Schema, names: set[str]) -> Schema:
 
 
 def map_fields(schema: Schema, change: Callable[[Path, Field], Field]) -> Schema:
-    """Rebuilds a schema with every field changed by a function.
+    """Returns a schema with every field changed by a function.
 
     Args:
         schema: A struct.
-        change: From a field and its path, in the names before the change, to the field that takes
-            its place. It gets parents before children and must not change a nested type.
+        change: Returns the new field for a path, in the names before the change, and a field.
+            Parents come before children. The function must not change a nested type.
 
     Returns:
-        The new schema; the same object when `change` returned every field as it was.
+        The new schema; the same object if `change` returned the same fields.
 
     Source:
         Delta 4.4.0, SchemaMergingUtils.scala, `transformColumns`.
@@ -210,7 +210,7 @@ def _map(data_type: DataType, path: Path, change: Callable[[Path, Field], Field]
         same = all(new is old for new, old in zip(changed, fields, strict=True))
         return data_type if same else {**data_type, "fields": changed}
     result = data_type
-    for key, segment in _CHILDREN.get(data_type["type"], ()):
+    for key, segment in CHILDREN.get(data_type["type"], ()):
         child = data_type[key]
         if not isinstance(child, str):
             new_child = _map(child, (*path, segment), change)

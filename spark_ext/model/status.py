@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a table stands with column mapping and usage tracking, as rows of our table functions.
+"""Rows of the table functions about column mapping and usage tracking.
 
-Their times are SQL's, which Python has as a datetime in the time zone of its process.
+A time is a TIMESTAMP in SQL, and in Python a datetime in the time zone of the process.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class FlagChange:
-    """The commit that made the flag true; None where the writer left no such word.
+    """The commit that made the flag true; a field is None if the writer omitted the fact.
 
     Args:
-        version: Of the table.
-        timestamp: In the time zone of this process.
-        operation: As DESCRIBE HISTORY names the statement.
-        user_name: Or its id.
+        version: The version of the table.
+        timestamp: The time of the version in the time zone of this process.
+        operation: The operation as in DESCRIBE HISTORY.
+        user_name: The name or the id of the user.
     """
 
     version: int
@@ -29,10 +29,10 @@ class FlagChange:
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """A column that was added, dropped or renamed, as `ColumnChange` has it.
+    """A column that was added, dropped or renamed, with the fields of `ColumnChange`.
 
-    The first four are None for a column that was there before the log begins, `old_name` for one
-    that was added.
+    The first four are None for a column that is older than the log, and `old_name` is None for an
+    added column.
     """
 
     version: int | None
@@ -47,17 +47,17 @@ class HistoryRow:
 
 @dataclass(frozen=True)
 class ColumnChange(HistoryRow):
-    """A column that was dropped or renamed; the first four as for `FlagChange`.
+    """A column that was dropped or renamed; the first four fields are those of `FlagChange`.
 
     Args:
-        version: Of the table.
-        timestamp: In the time zone of this process.
-        operation: As DESCRIBE HISTORY names the statement.
-        user_name: Or its id.
+        version: The version of the table.
+        timestamp: The time of the version in the time zone of this process.
+        operation: The operation as in DESCRIBE HISTORY.
+        user_name: The name or the id of the user.
         change: `drop` or `rename`.
-        id: The column's; None without one.
-        old_name: Its path before, quoted where SQL wants it.
-        new_name: Its path afterwards; None of one that was dropped.
+        id: The column id; None if the column has none.
+        old_name: The path before the change, quoted for SQL.
+        new_name: The path after the change; None for a dropped column.
     """
 
     version: int
@@ -66,9 +66,9 @@ class ColumnChange(HistoryRow):
 
 @dataclass(frozen=True)
 class StatusRow:
-    """Where a table stands, as `spark_ext.ColumnMappingStatus` has it.
+    """The status of a table, with the fields of `spark_ext.ColumnMappingStatus`.
 
-    The features are None below reader version 3 and writer version 7.
+    Features are None below reader version 3 and writer version 7.
     """
 
     mode: str

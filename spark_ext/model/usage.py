@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flag of usage tracking among a table's properties."""
+"""Reads and sets the flag of usage tracking in a table's properties."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spark_ext.model.metadata import TableMetadata
 
 
 def flag(metadata: TableMetadata) -> bool | None:
-    """The flag; None where it is absent or no boolean, the text of a boolean being any case.
+    """Returns the flag; None if the property is missing or not a boolean in any letter case.
 
     Source:
         RFC, "Usage Tracking".
@@ -17,10 +17,10 @@ def flag(metadata: TableMetadata) -> bool | None:
 
 
 def parsed_flag(value: object) -> bool | None:
-    """A property's value as `flag` understands it, whatever a log has there."""
+    """Returns the flag for any value of the property in a log, as `flag` does."""
     return {"true": True, "false": False}.get(str(value).lower())
 
 
 def with_flag(metadata: TableMetadata, *, dropped_or_renamed: bool) -> TableMetadata:
-    """The metadata with the flag."""
+    """Returns the metadata with a value of the flag."""
     return metadata.with_property(HAS_DROPPED_OR_RENAMED, str(dropped_or_renamed).lower())

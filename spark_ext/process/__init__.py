@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule process, which the JVM starts: only here is py4j spoken, and nowhere pyspark."""
+"""The rule process, which the JVM starts. No other package of it imports py4j, none pyspark."""

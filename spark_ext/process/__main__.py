@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that serves the rules to the JVM through py4j.
 
-The JVM starts it from the jar (`jars/src/main/resources/__main__.py`); by hand it is `python -m
-spark_ext.process`. It takes an authentication token as one line from its standard input, writes its
-port to its standard output, listens on `LOOPBACK` only, never calls the JVM, and ends when its
-standard input does, as happens when the JVM ends in whatever way.
+The JVM starts the process from the jar (`jars/src/main/resources/__main__.py`); by hand, run
+`python -m spark_ext.process`. The process reads an authentication token as one line from its
+standard input, writes its port to its standard output, listens on `LOOPBACK` only, and never calls
+the JVM. It ends when its standard input closes, as happens at every end of the JVM.
 
-Only the standard library and the jar's own py4j are imported: a start takes 0.2 seconds.
+The process imports only the standard library and the jar's own py4j. A start takes 0.2 seconds.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
 
 from spark_ext.process.questions import ask
 
-# The same in `RuleProcess.java`: what "localhost" is, the two may see differently.
+# `RuleProcess.java` has the same address. The two halves may resolve "localhost" differently.
 LOOPBACK = "127.0.0.1"
 
 
 class RuleService:
-    """What the JVM calls.
+    """The object that the JVM calls.
 
     Source:
-        `sparkext.process.RuleService`, the same in Java.
+        `sparkext.process.RuleService`, its interface in Java.
     """
 
     def ask(self, question: str, request: str) -> str:
-        """The answer to one of `spark_ext.process.questions`."""
+        """Returns the answer to a question of `spark_ext.process.questions`."""
         return ask(question, request)
 
     class Java:
@@ -46,29 +46,29 @@ class RuleService:
 
 def main() -> None:
     """Serves until standard input ends."""
-    # Ctrl-C in a shell reaches the whole process group; whether to go on is the JVM's decision.
+    # Ctrl-C in a shell reaches the whole process group, and the JVM decides whether to continue.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A wide request is some 100,000 objects, all of them garbage without cycles after its answer.
+    # A wide request has about 100,000 objects, which reference counting frees after the answer.
     gc.set_threshold(1_000_000)
     token = sys.stdin.readline().strip()
     if not token:
-        # py4j takes an empty token for none, and would then let anyone in.
+        # py4j treats an empty token as none, and would accept every connection.
         print("No authentication token on standard input.", file=sys.stderr)
         sys.exit(2)
     port = serve(token)
     print(port, flush=True)
-    # The JVM reads one line and no more: what else is printed must not fill the pipe.
+    # The JVM reads one line only. Further output must not fill the pipe.
     sys.stdout = sys.stderr
-    # Nor need it wait for what a commit does not ask. Now, since the jar may be another one later.
+    # Loaded after the port is written, since commits do not need it, and before the jar changes.
     import_module("spark_ext.process.table_functions")
     while sys.stdin.read(1):
         pass
-    # py4j's threads may be in a call, and nobody waits for its answer.
+    # A thread of py4j may still run a call, whose answer is not needed.
     os._exit(0)
 
 
 def serve(token: str) -> int:
-    """Starts to listen on a free port of the loopback interface; returns the port."""
+    """Starts to listen on a free port of the loopback interface, and returns the port."""
     server = ClientServer(
         java_parameters=JavaParameters(address=LOOPBACK, auth_token=token),
         python_parameters=PythonParameters(
@@ -77,9 +77,9 @@ def serve(token: str) -> int:
         python_server_entry_point=RuleService(),
     )
     callbacks = server.get_callback_server()
-    # Accepted connections inherit it. With Nagle's algorithm a call may wait 40 ms for an ACK.
+    # Accepted connections inherit the option. With Nagle's algorithm a call may wait 40 ms.
     callbacks.server_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # py4j listens in its thread, perhaps after the JVM read the port.
+    # py4j itself listens later in its thread, possibly after the JVM read the port.
     callbacks.server_socket.listen()
     port: int = callbacks.get_listening_port()
     return port

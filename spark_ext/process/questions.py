@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every question that the JVM may ask, by its name; `spark_ext.wire` has their JSON."""
+"""The questions of the JVM by name; `spark_ext.wire` has their JSON."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from spark_ext.wire.failures import described
 
 
 def ask(question: str, request: str) -> str:
-    """The answer to a question; every error is data."""
+    """Returns the answer to a question; an error becomes an answer too."""
     try:
         if question in QUESTIONS:
             return QUESTIONS[question](request)
         return _relation(question, request)
     except Exception as error:
-        # py4j would hand the JVM an error's text without condition or SQLSTATE.
+        # py4j would pass only the text of an error to the JVM, without condition and SQLSTATE.
         return wire.render_error(described(error))
 
 
@@ -36,10 +36,9 @@ def _next_metadata(request: str) -> str:
 
 
 def removal(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
-    """Whether a table may remove column mapping by metadata alone.
+    """Returns whether a removal of column mapping is metadata only (`free`).
 
-    If not, the answer has a plan of what becomes of the columns in the files; there is none where
-    mapping is off.
+    If not, the answer has the plan for the columns in the files, unless column mapping is off.
     """
     free = is_free(table=table, protocol=protocol)
     plan = copy_plan(table) if not free and is_mapped(table) else None
@@ -47,15 +46,12 @@ def removal(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
 
 
 def purge(table: TableMetadata) -> dict[str, Any]:
-    """What becomes of the columns in the files of a table that is purged of dropped ones.
-
-    There is no plan where mapping is off.
-    """
+    """Returns the plan for the columns in the files of a purge; None if column mapping is off."""
     return {"plan": purge_plan(table) if is_mapped(table) else None}
 
 
 def _relation(question: str, request: str) -> str:
-    # Not before the process has started, which mostly does so for a commit that waits for it.
+    # Imported late, because the process usually starts for a commit, which waits for the start.
     from spark_ext.process.table_functions import FUNCTIONS
 
     if question not in FUNCTIONS:
@@ -63,7 +59,7 @@ def _relation(question: str, request: str) -> str:
     return wire.render_relation(*FUNCTIONS[question](request))
 
 
-# Besides the table functions.
+# The questions that are not table functions.
 QUESTIONS: dict[str, Callable[[str], str]] = {
     "next_metadata": _next_metadata,
     "removal": wire.answered_by(removal),

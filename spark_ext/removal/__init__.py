@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What removing column mapping costs: pure functions on a table's metadata and protocol."""
+"""Stages, costs and plans of a removal of column mapping: pure functions on metadata."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way to names in files that are the columns' own, with column mapping on: what is left of it.
+"""Aligns names: makes every physical name equal to the logical name and keeps column mapping.
 
-Removing column mapping gives the files these names, and a table that is tracked then, before it is
-mapped again, starts with the flag false. Each statement follows from where the table is, so that a
-way that was interrupted goes on there.
+A removal of column mapping renames the columns in the files. A table that is tracked before column
+mapping is enabled again starts with the flag false. The statements depend on the table's state
+only, so an interrupted alignment continues where it stopped.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _NOT_ALIGNED = {NOT_TRACKED, HAS_DROPPED_OR_RENAMED, PHYSICAL_NAME_DIFFERS}
 
 @dataclass(frozen=True)
 class AligningTable:
-    """Where a table is on the way.
+    """The state of a table during an alignment.
 
     Args:
-        name: As SQL wants it.
-        version: Its newest version, read before the rest was.
-        mode: Its column mapping mode, in lower case.
-        flag: None for an untracked table; one that is missing or no boolean counts as true.
-        aligning: The mode that it had when the way began; None where none has.
-        unmapped: The first stage from column mapping.
+        name: The table's name for SQL.
+        version: The newest version, read before the other facts.
+        mode: The column mapping mode in lower case.
+        flag: The flag; None for an untracked table. A missing or invalid flag counts as true.
+        aligning: The mode when the alignment began; None if no alignment has begun.
+        unmapped: The first removal stage.
     """
 
     name: str
@@ -55,21 +55,21 @@ class AligningTable:
 
     @property
     def is_aligned(self) -> bool:
-        """Whether mapping is on, the flag false, and every name in files the column's own."""
+        """Returns whether mapping is on, the flag is false and every physical name is logical."""
         reasons = {why.reason for why in self.unmapped.reasons}
         return self.mode != MODE_NONE and reasons.isdisjoint(_NOT_ALIGNED)
 
 
 def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, ...]:
-    """The statements to run, in order; none where nothing is left to do.
+    """Returns the remaining statements in order; empty if the names are aligned.
 
-    The mode of before is kept in a property of the table while it is on the way: without it nobody
-    could tell a table that was interrupted from one that somebody wants without column mapping.
+    A property of the table keeps the former mode during the alignment. The property distinguishes
+    an interrupted alignment from a table that shall have no column mapping.
 
     Args:
-        table: Where it is.
-        to_name_mode: Whether a table in mode id may come back in mode name. There is no way to
-            mode id for a table that exists.
+        table: The state of the table.
+        to_name_mode: Whether a table in mode `id` may end in mode `name`. Delta sets the mode `id`
+            for new tables only.
 
     Raises:
         NotMappedError: USAGE_TRACKING_NOT_MAPPED.
@@ -92,15 +92,15 @@ def statements_left(table: AligningTable, *, to_name_mode: bool) -> tuple[str, .
             reasons=in_words(blocking(table.unmapped.reasons)),
             advice=what_to_do(table.unmapped.reasons) or _ADVICE,
         )
-    return (*_leaving(table), *_tracking(table), *_end(table))
+    return (*_removing(table), *_tracking(table), *_end(table))
 
 
 def marking_statement(name: str, mode: str) -> str:
-    """Keeps the mode that a table had in one of its properties."""
+    """Returns the statement that records the mode of a table in a property."""
     return _set(name, {ALIGNING: mode})
 
 
-def _leaving(table: AligningTable) -> tuple[str, ...]:
+def _removing(table: AligningTable) -> tuple[str, ...]:
     if table.unmapped.reached or table.aligning is not None:
         return table.unmapped.statements
     return (marking_statement(table.name, table.mode), *table.unmapped.statements)
@@ -110,7 +110,7 @@ def _tracking(table: AligningTable) -> tuple[str, ...]:
     mapped = {COLUMN_MAPPING_MODE: MODE_NAME}
     if table.flag is False:
         return (_set(table.name, mapped),)
-    # One commit, so that nobody can map the table before it is tracked.
+    # In one commit, so that no writer maps the table before the table is tracked.
     tracked = _set(table.name, {FEATURE_PROPERTY: FEATURE_SUPPORTED} | mapped)
     if table.flag is None:
         return (tracked,)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of the columns in a table's data files when they are copied."""
+"""Plans how the columns in a table's data files change when the files are copied."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ ColumnPlan = dict[str, Any]
 
 
 def copy_plan(table: TableMetadata) -> ColumnPlan:
-    """For every column of a mapped table, where files have it and its name without mapping.
+    """Returns the place in files and the name after a removal for every column of a mapped table.
 
-    What a file has besides was dropped from the table, and goes.
+    All other columns of a file were dropped from the table, and the copy omits them.
 
     Returns:
-        `byId`: whether files are read by field id (mode `id`), and names in them mean nothing.
-        `keepsIds`: whether field ids in files stay: if names are aligned, for the columns get these
-        ids again.
-        `kept`: names in the files of columns that no schema has and that stay: row tracking's.
-        `ignored`: names in the files of columns that no schema has and that go, and that have no
-        field id in mode `id`: the change feed's.
-        `columns`: of each column `id`, `name` in the files, `newName` and `type`, which is null
+        `byId`: whether field ids identify columns in files (mode `id`), and names do not.
+        `keepsIds`: whether files keep field ids; true for an alignment, after which the columns
+        get the same ids again.
+        `kept`: physical names of columns without a schema that are copied: row tracking's.
+        `ignored`: physical names of columns without a schema and without a field id that are not
+        copied: the change feed's.
+        `columns`: `id`, `name` in the files, `newName` and `type` of each column. The type is null
         for a column without fields, or an object with one of `struct` (columns), `array` (the type
         of the elements) and `map` (the types of keys and values).
 
@@ -57,13 +57,16 @@ def copy_plan(table: TableMetadata) -> ColumnPlan:
 
 
 def purge_plan(table: TableMetadata) -> ColumnPlan:
-    """For every column of a mapped table, where files have it; its name in them stays.
+    """Returns the plan of a purge, in which every column keeps its physical name.
 
-    Row tracking's columns stay where it is enabled, as with Delta, which looks for columns to purge
-    again afterwards.
+    The columns of row tracking are kept if row tracking is enabled. Delta does the same, and looks
+    for columns to purge again afterwards.
 
-    Returns, raises:
-        As `copy_plan`.
+    Returns:
+        The same keys as `copy_plan`.
+
+    Raises:
+        MissingColumnIdError: USAGE_TRACKING_MISSING_COLUMN_ID, and the other errors of `copy_plan`.
 
     Source:
         Delta 4.4.0, ReorgTableHelper.scala, `fileHasExtraColumns`.
@@ -89,7 +92,7 @@ def _plan(
     keeps_ids: bool,
     kept: tuple[str, ...],
 ) -> ColumnPlan:
-    _check_told_apart(table)
+    _check_unique(table)
     properties = table.configuration
     return {
         "byId": mode_of(properties) == MODE_ID,
@@ -100,11 +103,11 @@ def _plan(
     }
 
 
-def _check_told_apart(table: TableMetadata) -> None:
-    """Of two columns that one of a file, or one key of the log, belongs to, one would lose it.
+def _check_unique(table: TableMetadata) -> None:
+    """Refuses two columns with the same column in files or the same key in the log.
 
-    Statistics and partition values have the physical names in every mode, and readers of Parquet
-    ignore letter case.
+    Statistics and partition values have physical names in every mode, and readers of Parquet ignore
+    letter case.
     """
     mode = mode_of(table.configuration)
     ids: set[tuple[Path, int]] = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a stage from column mapping costs what it costs."""
+"""The reasons for the cost of a removal stage."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _COPY_COLUMN = (
 )
 _DROP_FEATURE = "Drop the features first, if Delta can drop them."
 _SPELLED = {" ": "blank", "\n": "line break", "\t": "tab"}
-# Why files are copied or rewritten, once nothing blocks that.
+# The reasons for copies or rewrites of files if the stage is not blocked.
 _OF_FILES = {
     NOT_TRACKED,
     HAS_DROPPED_OR_RENAMED,
@@ -64,18 +64,17 @@ _OF_FILES = {
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a stage costs what it costs.
+    """A reason for the cost of a removal stage.
 
     Args:
-        reason: That of a `RewriteReason`, or `CATALOG_MANAGED` (the catalog that manages the table
-            may refuse to rename its columns), `EARLIER_STAGE`, `INVALID_COLUMN_NAME`,
-            `MAPPING_METADATA_LEFT` (by a statement that set the mode only; where names differ,
-            older versions have the values),
-            `OTHER_FEATURE`, `OTHER_SESSIONS` (those without spark-ext may write by names of
-            before), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
+        reason: A reason of `RewriteReason`, or `CATALOG_MANAGED` (the catalog that manages the
+            table may refuse to rename columns), `EARLIER_STAGE`, `INVALID_COLUMN_NAME`,
+            `MAPPING_METADATA_LEFT` (a statement set only the mode; if names differ, older versions
+            have the values), `OTHER_FEATURE`, `OTHER_SESSIONS` (sessions without spark-ext may
+            write with stale plans), `READER_VERSION`, `REMOVAL_SETTING`, `RESERVED_COLUMN_NAME`,
             `RETENTION_PERIOD`.
-        name: The column's path, quoted where SQL wants it, or the feature or the stage that it is
-            about; None where it is about the table.
+        name: The column's path, quoted for SQL, the feature, or the stage; None if the reason
+            concerns the whole table.
         detail: The column's physical name, its invalid characters, its reserved name, the
             version, the setting, or the period.
     """
@@ -86,17 +85,17 @@ class Reason:
 
 
 def blocking(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """The reasons that block a stage, without those for which files are touched once it is free."""
+    """Returns the reasons that block a stage, without the reasons for copies or rewrites."""
     return tuple(why for why in reasons if why.reason not in _OF_FILES)
 
 
 def in_words(reasons: Iterable[Reason]) -> str:
-    """Reasons for the text of an error."""
+    """Returns reasons for the text of an error."""
     return ", ".join(map(reason_in_words, reasons))
 
 
 def reason_in_words(why: Reason) -> str:
-    """A reason for people, in which every character can be seen.
+    """Returns a reason for people, with names in place of invisible characters.
 
     Example:
         >>> reason_in_words(Reason(INVALID_COLUMN_NAME, "`a b;`", " ;"))
@@ -110,7 +109,7 @@ def reason_in_words(why: Reason) -> str:
 
 
 def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
-    """Why metadata alone does not suffice."""
+    """Yields the reasons why a removal is not metadata only."""
     physical_names = _physical_names(facts.table)
     for why in rewrite_reasons(table=facts.table, protocol=facts.protocol):
         if why.column:
@@ -122,7 +121,7 @@ def reasons_for_files(facts: TableFacts) -> Iterable[Reason]:
 
 
 def hidden_columns(metadata: TableMetadata) -> Iterable[Reason]:
-    """Columns whose values stand in files under names of their own."""
+    """Yields the columns whose physical name differs from the logical name."""
     for path, name in _physical_names(metadata).items():
         if name != path[-1]:
             yield Reason(PHYSICAL_NAME_DIFFERS, quoted(path), name)
@@ -137,7 +136,7 @@ def _physical_names(metadata: TableMetadata) -> Mapping[Path, str]:
 
 
 def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
-    """Columns that Delta refuses without column mapping, with the characters that are invalid."""
+    """Yields the columns whose names are invalid without column mapping, with the characters."""
     for path, field in walk(metadata.schema):
         invalid = [char for char in field["name"] if char in INVALID_NAME_CHARACTERS]
         if invalid:
@@ -145,19 +144,19 @@ def invalid_names(metadata: TableMetadata) -> Iterable[Reason]:
 
 
 def reserved_names(metadata: TableMetadata) -> Iterable[Reason]:
-    """Columns that Spark or Delta would take for one of theirs."""
+    """Yields the columns that Spark or Delta would read as internal columns."""
     for column, name in reserved_columns(metadata):
         yield Reason(RESERVED_COLUMN_NAME, quoted((column,)), name)
 
 
 def catalog_managed(protocol: Protocol) -> Iterable[Reason]:
-    """The feature by which a catalog, and no path, leads to the table."""
+    """Yields the feature of a table that a catalog manages."""
     for feature in sorted(CATALOG_MANAGED_FEATURES & (protocol.writer_features or frozenset())):
         yield Reason(CATALOG_MANAGED, feature)
 
 
 def what_to_do(reasons: Iterable[Reason]) -> str:
-    """What removes the reasons that block removal, in whole sentences; empty for other reasons.
+    """Returns sentences that say how to remove blocking reasons; empty for other reasons.
 
     Source:
         Delta 4.4.0, UCDeltaTableAlterTest.java: Unity Catalog's connector refuses RENAME COLUMN.
@@ -172,19 +171,19 @@ def what_to_do(reasons: Iterable[Reason]) -> str:
 
 
 def other_features(features: Iterable[str]) -> tuple[Reason, ...]:
-    """Features that stand in the way."""
+    """Returns the reasons for features that block a stage."""
     return tuple(Reason(OTHER_FEATURE, feature) for feature in sorted(features))
 
 
 def enabled_iceberg_compat(metadata: TableMetadata) -> Iterable[str]:
-    """The features that need column mapping and are switched on."""
+    """Yields the enabled features that need column mapping."""
     for feature, enabled in ICEBERG_COMPAT_ENABLED.items():
         if metadata.configuration.get(enabled, "").lower() == "true":
             yield feature
 
 
 def retention_period(facts: TableFacts) -> Reason:
-    """The period that Delta waits for before it deletes history."""
+    """Returns the period that Delta waits for before history is deleted."""
     period = facts.table.configuration.get(
         TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION
     )

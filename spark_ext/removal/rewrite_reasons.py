@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""May a table remove column mapping by metadata alone?"""
+"""Decides whether a removal of column mapping is metadata only."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ FILES_READ_BY_ID = "FILES_READ_BY_ID"
 
 @dataclass(frozen=True)
 class RewriteReason:
-    """Why the files of a table have to be rewritten to remove column mapping.
+    """A reason why a removal of column mapping has to change files.
 
     Args:
         reason: `NOT_TRACKED`, `HAS_DROPPED_OR_RENAMED`, `PHYSICAL_NAME_DIFFERS`, or
-            `FILES_READ_BY_ID`: mode `id` does not look at names in files, which may be any, so
-            only their footers tell; where they agree, no file is touched.
-        column: The logical path of the column that `PHYSICAL_NAME_DIFFERS` is about, else empty.
+            `FILES_READ_BY_ID`: in mode `id`, files may have any names, so footers have to be read.
+            If all names are right, no file is copied.
+        column: The logical path of the column for `PHYSICAL_NAME_DIFFERS`, else empty.
     """
 
     reason: str
@@ -41,12 +41,12 @@ class RewriteReason:
 
 
 def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[RewriteReason, ...]:
-    """The reasons for a rewrite; without any, metadata alone may remove column mapping.
+    """Returns the reasons to change files; if empty, a removal is metadata only.
 
-    Both are needed: a flag of false does not prove that names agree (CREATE TABLE LIKE, CLONE),
-    and names that agree do not prove that no file has a column that was dropped. A flag that is
-    missing or no boolean counts as true. In mode `id` both do not suffice: another writer's files
-    may have other names.
+    The rule checks the flag and the names. A false flag does not prove that names are equal (CREATE
+    TABLE LIKE, CLONE), and equal names do not prove that no file contains a dropped column. A
+    missing or invalid flag counts as true. In mode `id`, files of other writers may have other
+    names.
 
     Source:
         RFC, introduction: "it simply suffices to change the mode to none"; Protocol, "Reader
@@ -56,7 +56,7 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Rewrit
         >>> rewrite_reasons(table=table({"a": "1 a"}, "name", "false"), protocol=protocol())
         ()
     """
-    if FEATURE_NAME not in (protocol.writer_features or ()):
+    if not protocol.has_writer_feature(FEATURE_NAME):
         return (RewriteReason(NOT_TRACKED),)
     reasons = []
     if flag(table) is not False:
@@ -70,10 +70,10 @@ def rewrite_reasons(*, table: TableMetadata, protocol: Protocol) -> tuple[Rewrit
 
 
 def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
-    """Whether metadata alone may remove column mapping.
+    """Returns whether a removal of column mapping is metadata only.
 
     Raises:
-        ReservedColumnNameError: USAGE_TRACKING_RESERVED_COLUMN_NAME, where no rewrite may either.
+        ReservedColumnNameError: USAGE_TRACKING_RESERVED_COLUMN_NAME, if a rewrite is refused too.
 
     Example:
         >>> is_free(table=table({"b": "1 a"}, "name", "true"), protocol=protocol())
@@ -85,11 +85,11 @@ def is_free(*, table: TableMetadata, protocol: Protocol) -> bool:
 
 
 def reserved_columns(table: TableMetadata) -> Iterable[tuple[str, str]]:
-    """The columns of a mapped table that would be read as others without column mapping.
+    """Yields the columns that Spark or Delta would read as internal columns without mapping.
 
-    Returns:
-        Pairs of a column's name and its own or its physical name, which is reserved. Where the
-        physical name is, a rewrite would read it as another column too, and write what it read.
+    Yields:
+        A column's name and the reserved name, which is its logical or its physical name. If the
+        physical name is reserved, a rewrite would also read and write the internal column.
     """
     if not is_mapped(table) and not schema_has_column_mapping_metadata(table.schema):
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way out of column mapping: three stages, and where on it a table is."""
+"""The three stages of a removal of column mapping, and their cost for a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from spark_ext.model.column_mapping import is_mapped as has_mapping_on
 from spark_ext.model.column_mapping import (
-    satisfies_column_mapping_protocol,
+    satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
 from spark_ext.model.keys import (
@@ -19,7 +19,6 @@ from spark_ext.model.keys import (
     ICEBERG_COMPAT_ENABLED,
     IDENTITY_COLUMNS_FEATURE,
     MODE_NONE,
-    REMOVAL_COPY,
 )
 from spark_ext.model.metadata import FileCount, Protocol, TableFacts
 from spark_ext.removal.reasons import (
@@ -47,7 +46,7 @@ MEANINGS = {
     WRITERS: "writable by writers of protocol version 4 and below",
 }
 
-# What a stage costs.
+# The costs of a stage.
 NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED = (
     "NOTHING",
     "METADATA",
@@ -57,7 +56,7 @@ NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED = (
     "BLOCKED",
 )
 
-# Protocol, "Valid Feature Names in Table Features": what writers up to version 4 know.
+# Protocol, "Valid Feature Names in Table Features": the features of writer versions up to 4.
 _FEATURES_OF_WRITER_4 = frozenset(
     {"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns"}
 )
@@ -69,23 +68,25 @@ _NEED_COLUMN_MAPPING = frozenset({*ICEBERG_COMPAT_ENABLED, "adaptiveMetadata-pre
 
 @dataclass(frozen=True)
 class RemovalStage:
-    """One stage, seen from where the table is.
+    """A stage, for the current state of the table.
 
     Args:
         stage: `unmapped`, `readers` or `writers`.
-        meaning: What has become possible there, in words.
-        reached: Whether the table is there.
-        cost: `NOTHING` once reached, `METADATA` (commits without files), `COPY` (of the bytes of
-            files that have other names or dropped columns), `REWRITE` (of all files, by Delta),
-            `HISTORY` (older versions are deleted once the retention period is over), or `BLOCKED`.
-        reasons: Of the cost, and of a copy or rewrite that comes once a blocked one is free.
-        num_files: How many files are copied or rewritten; 0 without either.
-        size_in_bytes: Their size.
-        exact: Whether these two were counted; else they are upper bounds.
-        kept: Files that stay, where a copy was counted; else None, as the next two.
-        copied: Those whose bytes are copied.
-        rewritten: Those that Delta writes anew, row by row, since their bytes cannot be copied.
-        statements: To run on the way from the stage before, in order; empty where it is blocked.
+        meaning: What the stage makes possible, in words.
+        reached: Whether the table has reached the stage.
+        cost: `NOTHING` if the stage is reached, `METADATA` (commits without files), `COPY` (byte
+            copies of files with other names or dropped columns), `REWRITE` (of all files, by
+            Delta), `HISTORY` (older versions are deleted after the retention period), or `BLOCKED`.
+        reasons: The reasons for the cost, and for a copy or rewrite that follows a blocked stage.
+        num_files: The number of files that are copied or rewritten.
+        size_in_bytes: The size of these files.
+        exact: Whether the files were counted; otherwise the two numbers are upper bounds.
+        kept: The files that are unchanged, if a copy was counted; else None, as `copied` and
+            `rewritten`.
+        copied: The files whose bytes are copied.
+        rewritten: The files that Delta writes row by row because their bytes cannot be copied.
+        statements: The statements that lead from the stage before to this stage, in order; empty
+            if the stage is blocked.
     """
 
     stage: str
@@ -103,10 +104,10 @@ class RemovalStage:
 
 
 def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
-    """The three stages in order.
+    """Returns the three stages in order.
 
-    Later stages take for granted that the earlier ones are reached, and say what remains to be
-    done then. A stage that is blocked blocks the later ones that are not reached.
+    A stage assumes that the earlier stages are reached, and has the remaining work. A blocked stage
+    blocks every later stage that is not reached.
 
     Source:
         Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableDropFeatureDeltaCommand`;
@@ -118,15 +119,15 @@ def stages(facts: TableFacts) -> tuple[RemovalStage, ...]:
         >>> [stage.reached for stage in stages(plain)]
         [True, True, True]
     """
-    return tuple(_one_after_the_other([_unmapped(facts), _readable(facts), _writable(facts)]))
+    return tuple(_with_earlier_blocks([_unmapped(facts), _readable(facts), _writable(facts)]))
 
 
 def removal_statement(name: str) -> str:
-    """The statement that removes column mapping."""
+    """Returns the statement that removes column mapping."""
     return f"ALTER TABLE {name} SET TBLPROPERTIES ('{COLUMN_MAPPING_MODE}' = '{MODE_NONE}')"
 
 
-def _one_after_the_other(steps: Iterable[RemovalStage]) -> Iterator[RemovalStage]:
+def _with_earlier_blocks(steps: Iterable[RemovalStage]) -> Iterator[RemovalStage]:
     blocked: str | None = None
     for step in steps:
         if blocked is not None and step.cost not in (NOTHING, BLOCKED):
@@ -145,17 +146,17 @@ def _unmapped(facts: TableFacts) -> RemovalStage:
     blocking = (*other_features(enabled_iceberg_compat(facts.table)), *reserved)
     if invalid or reserved:
         blocking += tuple(catalog_managed(facts.protocol))
-    # A name can only be made legal by a rename, after which nothing is free.
+    # Only a rename makes a name valid, and a rename sets the flag.
     reasons = tuple(reasons_for_files(facts))
     cost = _cost_of_files(facts) if reasons or invalid else METADATA
     if invalid or blocking:
         return _with_files(BLOCKED, cost, facts, (*invalid, *blocking, *reasons))
     if has_mapping_on(facts.table) and not _is_tracked(facts):
-        # They can write it, and may have plans by the names that the files have now.
+        # Sessions without spark-ext can write the table with stale plans.
         reasons = (*reasons, Reason(OTHER_SESSIONS))
     statement = removal_statement(facts.name)
     if not has_mapping_on(facts.table):
-        # Delta's rewrite reads by the logical names, and would write nulls over these.
+        # Delta's rewrite reads the logical names, and would write nulls for these columns.
         hidden = tuple(hidden_columns(facts.table))
         if hidden or COLUMN_MAPPING_FEATURE not in _features(facts.protocol):
             return _stage(UNMAPPED, BLOCKED, (Reason(MAPPING_METADATA_LEFT), *hidden))
@@ -165,15 +166,12 @@ def _unmapped(facts: TableFacts) -> RemovalStage:
 
 
 def _cost_of_files(facts: TableFacts) -> str:
-    """Whether files are copied or rewritten, where metadata alone does not suffice."""
-    asked = facts.removal == REMOVAL_COPY
-    if facts.removal is None:
-        asked = _is_tracked(facts)
-    return COPY if asked and has_mapping_on(facts.table) else REWRITE
+    """Returns the cost of a removal that changes files."""
+    return COPY if facts.copies and has_mapping_on(facts.table) else REWRITE
 
 
 def _is_tracked(facts: TableFacts) -> bool:
-    return FEATURE_NAME in (facts.protocol.writer_features or ())
+    return facts.protocol.has_writer_feature(FEATURE_NAME)
 
 
 def _with_files(
@@ -205,7 +203,7 @@ def _readable(facts: TableFacts) -> RemovalStage:
     if facts.protocol.min_reader_version == _READER_1:
         return _stage(READERS, NOTHING)
     features = _reader_features(facts.protocol)
-    # Delta drops no feature that one of the others needs.
+    # Delta does not drop a feature that another feature needs.
     needed_by = _NEED_COLUMN_MAPPING & _features(facts.protocol)
     others = other_features(features - {COLUMN_MAPPING_FEATURE} | needed_by)
     if others:
@@ -228,7 +226,7 @@ def _writable(facts: TableFacts) -> RemovalStage:
         statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {FEATURE_NAME}")
         reasons = (Reason(OTHER_SESSIONS),)
     cost = METADATA if statements else NOTHING
-    # Delta's fast DROP FEATURE of columnMapping leaves it behind.
+    # Delta's fast DROP FEATURE of columnMapping adds checkpointProtection.
     if {CHECKPOINT_PROTECTION_FEATURE, COLUMN_MAPPING_FEATURE} & features:
         dropped = f"{CHECKPOINT_PROTECTION_FEATURE} TRUNCATE HISTORY"
         statements.append(f"ALTER TABLE {facts.name} DROP FEATURE {dropped}")
@@ -241,7 +239,7 @@ def _drop_mapping(name: str) -> str:
 
 
 def waiting(step: RemovalStage) -> RemovalStage:
-    """A stage whose statement Delta wants to be run again once its retention period is over."""
+    """Returns a stage whose statement has to run again after Delta's retention period."""
     if any(reason.reason == RETENTION_PERIOD for reason in step.reasons):
         return step
     reasons = (*step.reasons, Reason(RETENTION_PERIOD))
@@ -254,7 +252,7 @@ def _stage(
     reasons: tuple[Reason, ...] = (),
     statements: tuple[str, ...] = (),
 ) -> RemovalStage:
-    """A stage without files."""
+    """Returns a stage without files."""
     return RemovalStage(
         stage=name,
         meaning=MEANINGS[name],
@@ -278,11 +276,11 @@ def _reader_features(protocol: Protocol) -> frozenset[str]:
 
 
 def _features(protocol: Protocol) -> frozenset[str]:
-    """What a writer has to know, above version 4."""
+    """Returns the features that a writer above version 4 has to support."""
     if protocol.min_writer_version >= _WRITER_7:
         return protocol.writer_features or frozenset()
     implied = set()
-    if satisfies_column_mapping_protocol(protocol):
+    if satisfy_column_mapping_protocol(protocol):
         implied.add(COLUMN_MAPPING_FEATURE)
     if protocol.min_writer_version == _WRITER_6:
         implied.add(IDENTITY_COLUMNS_FEATURE)

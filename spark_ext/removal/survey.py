@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What removing column mapping costs, one row for each of many tables."""
+"""The cost of a removal of column mapping for many tables, one row for each table."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from spark_ext.removal.stages import BLOCKED, stages
 
 @dataclass(frozen=True)
 class Obstacle:
-    """What blocks a stage of a table.
+    """A reason that blocks a stage of a table.
 
     Args:
-        stage: Which one.
-        reason: That of a `Reason`, as are the next two.
-        name: The column or the feature that it is about.
-        detail: More about it.
+        stage: The blocked stage.
+        reason: The `reason` of a `Reason`, as are `name` and `detail`.
+        name: The column or the feature.
+        detail: A detail of the reason.
     """
 
     stage: str
@@ -33,23 +33,23 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class SurveyedTable:
-    """A table of a survey. One that cannot be read has its name and its error, and else None.
+    """A table of a survey. If the table cannot be read, only its name and the error are set.
 
     Args:
-        table: Its full name.
+        table: The full name of the table.
         mode: `none`, `name` or `id`.
         tracked: Whether its protocol lists the feature.
         has_dropped_or_renamed: The flag; None for an untracked table.
-        num_columns: How many columns it has, at every level.
-        num_other_names: How many of them have another name in the files.
-        num_files: The files of its newest version.
-        size_in_bytes: Their size.
-        unmapped: What this stage costs, as the `cost` of `RemovalStage`.
-        readers: What this one costs.
-        writers: What this one costs.
-        blocked_by: What is in the way of stages that are `BLOCKED`.
+        num_columns: The number of columns at every level.
+        num_other_names: The number of columns whose physical name differs from the logical name.
+        num_files: The number of files of the newest version.
+        size_in_bytes: The size of these files.
+        unmapped: The cost of the stage `unmapped`, as in `RemovalStage`.
+        readers: The cost of the stage `readers`.
+        writers: The cost of the stage `writers`.
+        blocked_by: The reasons that block stages whose cost is `BLOCKED`.
         error: The condition of the error.
-        message: What the error says.
+        message: The text of the error.
     """
 
     table: str
@@ -69,7 +69,7 @@ class SurveyedTable:
 
 
 def surveyed(facts: TableFacts) -> SurveyedTable:
-    """The row of a table that can be read.
+    """Returns the row of a table that can be read.
 
     Raises:
         UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
@@ -80,7 +80,7 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
         'METADATA'
     """
     metadata = facts.table
-    tracked = FEATURE_NAME in (facts.protocol.writer_features or ())
+    tracked = facts.protocol.has_writer_feature(FEATURE_NAME)
     fields = [field for _, field in walk(metadata.schema)]
     steps = stages(facts)
     costs = {step.stage: step.cost for step in steps}

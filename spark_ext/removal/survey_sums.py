@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sums of a survey: what leaves for nothing, what by copies, what is blocked and by what."""
+"""The sums of a survey: tables by stage and cost, by blocking reason, and by error."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class CostSum:
 
     Args:
         stage: The stage.
-        cost: Its cost; `NOTHING`: they are there.
-        num_tables: How many tables.
-        num_files: Their files; of a copy, an upper bound of what is copied.
-        size_in_bytes: The size of these.
+        cost: The cost; `NOTHING` means that the tables have reached the stage.
+        num_tables: The number of tables.
+        num_files: The number of their files; for a copy, an upper bound of the copied files.
+        size_in_bytes: The size of these files.
     """
 
     stage: str
@@ -43,13 +43,13 @@ class CostSum:
 
 @dataclass(frozen=True)
 class ObstacleSum:
-    """The tables of which one stage is blocked by one thing.
+    """The tables whose stage is blocked for the same reason.
 
     Args:
         stage: The stage.
-        reason: That of a `Reason`.
-        name: The feature; None where columns or the table itself are in the way.
-        num_tables: How many tables.
+        reason: The `reason` of a `Reason`.
+        name: The feature; None if columns or the table itself block the stage.
+        num_tables: The number of tables.
     """
 
     stage: str
@@ -60,11 +60,11 @@ class ObstacleSum:
 
 @dataclass(frozen=True)
 class ErrorSum:
-    """The tables that cannot be read for one reason.
+    """The tables that cannot be read because of the same error.
 
     Args:
-        error: The condition.
-        num_tables: How many tables.
+        error: The condition of the error.
+        num_tables: The number of tables.
     """
 
     error: str
@@ -76,14 +76,14 @@ class SurveySums:
     """The sums of a survey.
 
     Args:
-        num_tables: How many tables there are in it, those that cannot be read included.
-        num_files: The files of those that can.
+        num_tables: The number of tables, including tables that cannot be read.
+        num_files: The number of files of the tables that can be read.
         size_in_bytes: The size of these files.
-        costs: For each stage, by cost; those of no table are left out.
-        blocked_by: Most frequent first. A table with several obstacles counts for each.
-        errors: Most frequent first.
-        num_views: How many views were left out.
-        num_others: How many tables were, that are not Delta.
+        costs: The sums for each stage by cost, without costs of no table.
+        blocked_by: The blocking reasons, most frequent first. A table counts for each reason.
+        errors: The errors, most frequent first.
+        num_views: The number of omitted views.
+        num_others: The number of omitted tables that are not Delta tables.
     """
 
     num_tables: int
@@ -96,7 +96,7 @@ class SurveySums:
     num_others: int = 0
 
     def cost(self, stage: str, cost: str) -> CostSum:
-        """The tables for which a stage has a cost; there may be none."""
+        """Returns the sum of the tables for which a stage has a cost; the sum may be zero."""
         for known in self.costs:
             if (known.stage, known.cost) == (stage, cost):
                 return known
@@ -104,7 +104,7 @@ class SurveySums:
 
 
 def sums(tables: Sequence[SurveyedTable], *, num_views: int = 0, num_others: int = 0) -> SurveySums:
-    """The sums of these tables.
+    """Returns the sums of these tables.
 
     Example:
         >>> sums([SurveyedTable("db.t", error="DELTA_MISSING_DELTA_TABLE")]).errors
@@ -128,7 +128,7 @@ def sums(tables: Sequence[SurveyedTable], *, num_views: int = 0, num_others: int
 
 
 def obstacles(tables: Iterable[SurveyedTable]) -> tuple[ObstacleSum, ...]:
-    """What is in the way of these tables, most frequent first."""
+    """Returns the blocking reasons of these tables, most frequent first."""
     numbers = Counter(
         about for table in tables for about in dict.fromkeys(map(_about, table.blocked_by))
     )
@@ -136,7 +136,7 @@ def obstacles(tables: Iterable[SurveyedTable]) -> tuple[ObstacleSum, ...]:
 
 
 def _about(obstacle: Obstacle) -> tuple[str, str, str | None]:
-    """Features are the same in many tables, and columns are not."""
+    """Returns the key of a sum: many tables share a feature, and no two share a column."""
     feature = obstacle.name if obstacle.reason == OTHER_FEATURE else None
     return obstacle.stage, obstacle.reason, feature
 

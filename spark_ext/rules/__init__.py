@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of usage tracking: pure functions from the old and the new metadata to the committed.
+"""The rules of usage tracking: pure functions that return the metadata to commit.
 
-This is the one place that decides names and flags. It knows neither Spark nor py4j.
+Only this package decides physical names and flags. It imports neither Spark nor py4j.
 
-Examples are in the notation of `tests/unit/tables.py`: `table({"b": "1 a"}, "name", "false")` has a
+Examples use the notation of `tests/unit/tables.py`: `table({"b": "1 a"}, "name", "false")` has a
 column `b` with the id 1 and the physical name `a`, the mode `name` and the flag `false`.
 """
 
@@ -27,24 +27,24 @@ __all__ = ["RULES", "MetadataRule", "next_metadata"]
 class MetadataRule(Protocol):
     """One rule.
 
-    It **must** return `new` itself when it changes nothing, and otherwise a new value; it must not
-    mutate what it gets, and has no clock, no random, no Spark and no I/O.
+    A rule **must** return `new` itself if the rule changes nothing, and otherwise a new value. A
+    rule must not mutate its arguments, and uses no clock, no random numbers, no Spark and no I/O.
     """
 
     def __call__(
         self, *, old: TableMetadata, new: TableMetadata, commit: CommitContext
     ) -> TableMetadata:
-        """The metadata to commit, as far as this rule decides it.
+        """Returns the metadata to commit after this rule.
 
         Args:
-            old: The table before the transaction; of a new table, the session's defaults.
-            new: What the rules before this one returned; at first what Delta assigned.
-            commit: The rest of what is known of the transaction.
+            old: The table before the transaction; for a new table, the session's defaults.
+            new: The result of the rule before this rule; for the first rule, what Delta assigned.
+            commit: The other facts about the transaction.
         """
         ...
 
 
-# Refusals come first. The flag needs its first value before a drop can set it, and its last one
+# Refusals come first. The flag gets its first value before a drop can set it, and its final value
 # before it decides the names.
 RULES: tuple[MetadataRule, ...] = (
     refuse_flag_default,
@@ -61,7 +61,7 @@ RULES: tuple[MetadataRule, ...] = (
 def next_metadata(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """The metadata to commit: `new` after all rules, in order.
+    """Returns the metadata to commit: `new` after all rules in order.
 
     Raises:
         FlagNotModifiableError: DELTA_CANNOT_MODIFY_TABLE_PROPERTY.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table whose names are aligned keeps its column ids, and the highest id that it ever used."""
+"""An alignment of names keeps the column ids and the highest id that the table ever used."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from spark_ext.rules.situation import arrives_mapped
 def keep_column_ids(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Notes the ids when column mapping is removed on the way, and gives them back afterwards.
+    """Records the ids when an alignment removes column mapping, and restores the ids afterwards.
 
-    `align_names()` removes column mapping, and Delta numbers columns anew from 1 when it is
-    enabled again. The commit of the removal itself notes the ids: between it and an earlier one
-    another writer might rename. A column gets its id back if it has the path and the type that
-    it had, as with Delta when a schema is overwritten; while mapping is off, a name is a column's
-    identity. Every other column gets an id that the table never used. Ids of array elements, map
-    keys and values are given anew, for nothing that needs them can be enabled meanwhile.
+    `align_names()` removes column mapping, and Delta numbers columns from 1 when column mapping is
+    enabled again. The commit of the removal itself records the ids, because another writer could
+    rename a column before that commit. A column gets its id back if its path and its type are
+    unchanged, as with Delta when a schema is overwritten. Every other column gets an id that the
+    table never used. Array elements, map keys and map values get new ids, because no feature that
+    needs their ids can be enabled in between.
 
-    What RESTORE or CLONE brings has ids of its own and keeps them. Where RESTORE brings back a
-    version with noted ids, the highest that was used since is noted.
+    Columns of a RESTORE or a CLONE keep their own ids. If RESTORE brings back a version with
+    recorded ids, the rule records the highest id that was used since.
 
     Source:
         Protocol, "Writer Requirements for Column Mapping": `maxColumnId` "must increase
@@ -50,29 +50,29 @@ def keep_column_ids(
         >>> aligning = {"sparkext.columnMapping.aligning": "name"}
         >>> mapped, off = table({"a": "4 a"}, "name", "true", aligning), table({"a": ""}, "none",
         ...     "true", aligning)
-        >>> noted = keep_column_ids(old=mapped, new=off, commit=commit(off))
-        >>> noted.configuration["sparkext.columnMapping.aligning"]
+        >>> recorded = keep_column_ids(old=mapped, new=off, commit=commit(off))
+        >>> recorded.configuration["sparkext.columnMapping.aligning"]
         'name {"max":4,"ids":{"a":[4,"long"]}}'
-        >>> again = table({"a": "1 a"}, "name", "false", noted.configuration)
-        >>> columns(keep_column_ids(old=noted, new=again, commit=commit(off)).schema)
+        >>> again = table({"a": "1 a"}, "name", "false", recorded.configuration)
+        >>> columns(keep_column_ids(old=recorded, new=again, commit=commit(off)).schema)
         {'a': '4 a'}
     """
     if commit.creating_table or ALIGNING not in new.configuration:
         return new
     if is_mapped(old) and not is_mapped(new):
-        return _noted(old, new)
+        return _recorded(old, new)
     former = former_ids(old.configuration.get(ALIGNING, ""))
     if former is None or is_mapped(old) or not is_mapped(new) or arrives_mapped(commit):
         return new
-    return _given_back(former, old, new)
+    return _restored(former, old, new)
 
 
-def _noted(old: TableMetadata, new: TableMetadata) -> TableMetadata:
+def _recorded(old: TableMetadata, new: TableMetadata) -> TableMetadata:
     value = new.configuration[ALIGNING]
     highest = max_column_id(old)
-    brought = former_ids(value)
-    if brought is not None:
-        former = FormerIds(max(highest, brought.highest), brought.ids)
+    restored = former_ids(value)
+    if restored is not None:
+        former = FormerIds(max(highest, restored.highest), restored.ids)
     elif has_same_columns(old.schema, new.schema):
         former = FormerIds(highest, ids_of(old.schema))
     else:
@@ -80,7 +80,7 @@ def _noted(old: TableMetadata, new: TableMetadata) -> TableMetadata:
     return new.with_property(ALIGNING, with_former_ids(value, former))
 
 
-def _given_back(former: FormerIds, old: TableMetadata, new: TableMetadata) -> TableMetadata:
+def _restored(former: FormerIds, old: TableMetadata, new: TableMetadata) -> TableMetadata:
     unused = count(max(former.highest, max_column_id(old)) + 1)
     schema = map_fields(new.schema, lambda path, field: _with_ids(path, field, former, unused))
     mode = aligning_mode(new.configuration[ALIGNING])

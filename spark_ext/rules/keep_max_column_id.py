@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The highest column id never goes down while mapping stays on."""
+"""The highest column id never decreases while column mapping is on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from spark_ext.rules.situation import existed, is_tracked
 def keep_max_column_id(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Restores the old highest id where the commit has a lower one, or none.
+    """Restores the old highest id if the commit has a lower highest id, or none.
 
-    Delta's own assignment does so already; a RESTORE or CLONE that evades it would hand out the
-    id of a dropped column again.
+    Delta's own assignment does the same, except for RESTORE and CLONE. After such a commit, Delta
+    would assign the id of a dropped column again.
 
     Source:
-        Protocol, "Writer Requirements for Column Mapping": it "must increase monotonically".
+        Protocol, "Writer Requirements for Column Mapping": `maxColumnId` "must increase
+        monotonically".
 
     Example:
         >>> old = table({"a": "1 a"}, "name", "true", {"delta.columnMapping.maxColumnId": "7"})

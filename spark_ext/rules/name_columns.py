@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New columns get their logical name as physical name while nothing was dropped or renamed."""
+"""New columns get their logical name as physical name while the flag is false."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from spark_ext.rules.situation import is_tracked
 
 
 def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContext) -> TableMetadata:
-    """Replaces the `col-<uuid>` of each column that this commit adds by its logical name.
+    """Replaces the `col-<uuid>` of each column that this commit adds by the logical name.
 
-    New is a column that Delta gave a physical name in this commit, other than one it reused from
-    the table (overwriteSchema, REPLACE) or took from its files (enabling on an existing table).
+    A column is new if Delta assigned its physical name in this commit. Names that Delta reused from
+    the table (overwriteSchema, REPLACE) or took from its files (enabling column mapping on an
+    existing table) are not new.
 
-    A UUID stays where the flag is true, and where the name is that of a sibling in the files: the
-    RFC wants unique names, and Parquet readers ignore letter case. It stays too where Spark or
-    Delta keep the name for themselves, which they do at the top level only. A name is used whatever
-    its characters; names in different structs may be equal, since Delta compares whole paths.
+    The UUID is kept if the flag is true. It is also kept if a sibling has the name in the files,
+    because the RFC requires unique names, and Parquet readers ignore letter case. Finally it is
+    kept if Spark or Delta reserve the name, which they do at the top level only. A name may contain
+    any character. Names in different structs may be equal, because Delta compares whole paths.
 
     Returns:
         `new` with the names in its schema, and in the keys of nested ids, which start with them.
@@ -59,7 +60,7 @@ def name_columns(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
 
 
 def _takes_names_of_files(old: TableMetadata, commit: CommitContext) -> bool:
-    # Enabling on an existing table: Delta took the names that the columns have in the files.
+    # When column mapping is enabled on an existing table, Delta takes the names in the files.
     return not commit.creating_table and not is_mapped(old) and bool(old.schema["fields"])
 
 
@@ -76,7 +77,7 @@ def _new_columns(old: Schema, new: Schema, proposed: Schema) -> Mapping[Path, Fi
 
 
 def _names(columns: Mapping[Path, Field], schema: Schema) -> Mapping[Path, str]:
-    """The physical names to give, by path: logical names that are free in the files."""
+    """Returns the physical names to assign by path: logical names that are unused in the files."""
     if not columns:
         return {}
     parents = {path[:-1] for path in columns}

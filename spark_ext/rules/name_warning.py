@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the user of a statement is told when it gives a column the name of another one in files."""
+"""The warning about a statement that gives a column another column's physical name."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from spark_ext.model.schema import Path, as_code, walk
 
 _Ids = tuple[int, int]
 
-# A schema that is overwritten may have thousands.
+# An overwritten schema may have thousands of such columns.
 _SHOWN = 3
 
 
 def name_warning(*, old: TableMetadata, new: TableMetadata) -> str | None:
-    """The warning of a change, for the log of the session; None where there is nothing to say.
+    """Returns the warning about a change for the session's log; None if there is no new problem.
 
-    It tells of columns that another one has the name of in files since this change, not of those
-    that were so before. What was dropped by an earlier statement is in neither metadata.
+    The warning names columns whose logical name is another column's physical name since this
+    change. Columns that an earlier statement dropped are in neither metadata.
 
     Example:
         >>> old = table({"town": "1 city"}, "name", "true")
@@ -33,26 +33,26 @@ def name_warning(*, old: TableMetadata, new: TableMetadata) -> str | None:
     if new.schema is old.schema or not is_mapped(new):
         return None
     before = _by_ids(old) if is_mapped(old) else {}
-    brought = [paths for ids, paths in _by_ids(new).items() if ids not in before]
-    if not brought:
+    misled = [paths for ids, paths in _by_ids(new).items() if ids not in before]
+    if not misled:
         return None
-    told = ", ".join(_told(column, other) for column, other in brought[:_SHOWN])
-    more = f" and {len(brought) - _SHOWN:,} more" * (len(brought) > _SHOWN)
+    columns = ", ".join(_in_words(column, other) for column, other in misled[:_SHOWN])
+    more = f" and {len(misled) - _SHOWN:,} more" * (len(misled) > _SHOWN)
     return (
-        f"The data files hold {told}{more}. Spark reads the right columns. A reader that goes by"
-        " the names of the table, be it only to skip files by their statistics, as ClickHouse"
-        " does, may miss rows or show the values of one column as those of the other, without an"
-        " error. To give every column its own name in the files:"
+        f"The data files hold {columns}{more}. Spark reads the right columns. A reader that looks"
+        " for values or statistics by logical names, such as ClickHouse when it skips files, may"
+        " miss rows or show the values of another column without an error. To make every physical"
+        " name equal to the logical name, call"
         " spark_ext.UsageTracking.forName(spark, ..).align_names()."
     )
 
 
-def _told(column: Path, other: Path) -> str:
+def _in_words(column: Path, other: Path) -> str:
     return f"{as_code(other)} under the name of the column {as_code(column)}"
 
 
 def _by_ids(metadata: TableMetadata) -> Mapping[_Ids, tuple[Path, Path]]:
-    """Both paths by both ids, which stay when a column is renamed once more."""
+    """Returns both paths by both ids, which a further rename does not change."""
     misleading = misleading_names(metadata.schema)
     if not misleading:
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flag becomes true in the commit that drops or renames a column."""
+"""The commit that drops or renames a column sets the flag."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _Identity = tuple[Path, int]
 def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContext) -> TableMetadata:
     """Sets the flag if this commit drops or renames a column at any level, by any statement.
 
-    Columns of a mapped table are compared by id, since overwriteSchema and REPLACE give a column
-    of the same name but another type a new id: its old files hold the old type under that name.
+    Columns of a mapped table are compared by id. overwriteSchema and REPLACE assign a new id to a
+    column of the same name and another type, because older files have the old type.
 
-    Columns that come with the metadata of another table or another time (CLONE over an existing
-    table, RESTORE) are taken for changed unless this table knows them all, or their ids and names
-    prove that none was dropped or renamed: the flag that comes with them may be a stale copy, made
-    and left behind by a session without usage tracking.
+    Columns may come from another table or another version (CLONE over an existing table, RESTORE).
+    The rule then sets the flag unless the table knows all these columns, or ids and names prove
+    that no column was dropped or renamed. The flag that comes with the columns may be an outdated
+    copy of a session without usage tracking.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".
@@ -50,35 +50,34 @@ def record_usage(*, old: TableMetadata, new: TableMetadata, commit: CommitContex
 
 def _is_dropped_or_renamed(old: TableMetadata, new: TableMetadata) -> bool:
     if not is_mapped(old):
-        # A column can't be dropped without mapping while files keep it.
+        # Without mapping, no statement drops a column and keeps the column in files.
         return False
     if not is_mapped(new):
         return bool(dropped_paths(old.schema, new.schema))
     if not (_is_identified(old.schema) and _is_identified(new.schema)):
-        # A foreign writer left ids out. What can't be compared may have been dropped.
+        # Another writer omitted ids. A column that cannot be compared may have been dropped.
         return True
     changes = column_changes(old.schema, new.schema)
     return bool(changes.dropped or changes.renamed)
 
 
 def _brings_unknown_past(old: TableMetadata, proposed: TableMetadata) -> bool:
-    """Whether columns that a RESTORE or CLONE brings may have been dropped or renamed before.
+    """Returns whether columns of a RESTORE or CLONE may have been dropped or renamed before.
 
-    The flag that they bring may be stale: a session without usage tracking copies it when it
-    clones, and leaves it as it is.
+    Their flag may be outdated: a session without usage tracking copies a flag and never sets it.
     """
     if not is_mapped(proposed):
         return False
     before, after = differing(old.schema, proposed.schema)
     known = _identities(before) if is_mapped(old) else set()
-    brought = _identities(after)
-    if brought in (known, set()) and max_column_id(proposed) <= max_column_id(old):
+    arriving = _identities(after)
+    if arriving in (known, set()) and max_column_id(proposed) <= max_column_id(old):
         return False
-    return _has_dropped(proposed) or _has_other_names(after, brought - known)
+    return _has_dropped(proposed) or _has_other_names(after, arriving - known)
 
 
 def _identities(schema: Schema) -> set[_Identity]:
-    """Where in the files each id of a schema belongs, nested ids included."""
+    """Returns each id of a schema with its physical path, nested ids included."""
     found: set[_Identity] = set()
     for path, field in walk(schema, name=physical_name):
         if has_column_id(field):
@@ -88,7 +87,7 @@ def _identities(schema: Schema) -> set[_Identity]:
 
 
 def _has_dropped(metadata: TableMetadata) -> bool:
-    # Ids are given in order and never again, so one that is missing was a dropped column's.
+    # Ids are assigned in order and never again. A missing id belonged to a dropped column.
     return column_ids(metadata.schema) != set(range(1, max_column_id(metadata) + 1))
 
 

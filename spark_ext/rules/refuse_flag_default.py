@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flag may not come from the session's defaults for new tables."""
+"""The session's defaults for new tables must not set the flag."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from spark_ext.model.metadata import CommitContext, TableMetadata
 def refuse_flag_default(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Refuses to create a table while the session sets a default for the flag.
+    """Refuses to create a table if the session sets a default for the flag.
 
-    Delta copies such a default into the new table's properties, where no later rule could tell
-    it from a flag that a CLONE brought.
+    Delta copies the default into the new table's properties. No later rule could distinguish the
+    default from the flag of a CLONE.
 
     Raises:
         FlagNotModifiableError: DELTA_CANNOT_MODIFY_TABLE_PROPERTY.

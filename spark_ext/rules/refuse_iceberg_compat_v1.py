@@ -16,9 +16,10 @@ from spark_ext.rules.situation import is_feature_requested, is_tracked
 def refuse_iceberg_compat_v1(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Refuses a tracked table that asks for IcebergWriterCompatV1.
+    """Refuses a tracked table that requests IcebergWriterCompatV1.
 
-    That feature demands the physical name `col-<id>` of every column, tracking the logical name.
+    IcebergWriterCompatV1 requires the physical name `col-<id>` of every column, and usage tracking
+    the logical name.
 
     Raises:
         IcebergWriterCompatError: DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE.
@@ -41,10 +42,10 @@ def refuse_iceberg_compat_v1(
 
 
 def demands_iceberg_names(new: TableMetadata, commit: CommitContext) -> bool:
-    """Whether a table asks for IcebergWriterCompatV1 or has it."""
+    """Returns whether a table requests IcebergWriterCompatV1 or has it."""
     enabled = ICEBERG_WRITER_COMPAT_V1_ENABLED.lower()
     return (
-        ICEBERG_WRITER_COMPAT_V1_FEATURE in (commit.protocol.writer_features or ())
+        commit.protocol.has_writer_feature(ICEBERG_WRITER_COMPAT_V1_FEATURE)
         or is_feature_requested(new.configuration, ICEBERG_WRITER_COMPAT_V1_FEATURE)
         or any(
             key.lower() == enabled and value.lower() == "true"

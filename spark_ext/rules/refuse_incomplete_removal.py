@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column mapping is not switched off by half."""
+"""A removal of column mapping must be complete."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spark_ext.rules.situation import is_tracked
 def refuse_incomplete_removal(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Refuses a tracked table's mode `none` while its columns keep their physical names.
+    """Refuses the mode `none` for a tracked table whose columns keep their physical names.
 
-    Delta knows the statement that removes column mapping only by `delta.columnMapping.mode`
-    (UNSET) and `none` (SET) in these very letters. Of any other it commits the mode alone: columns
-    that have another name in the files are null from then on, and DROP FEATURE writes the nulls.
+    Delta removes column mapping only if a statement writes `delta.columnMapping.mode` (UNSET) and
+    `none` (SET) exactly so. With any other letter case, Delta commits the mode alone: renamed
+    columns are then null, and DROP FEATURE writes the nulls into files.
 
     Raises:
         IncompleteRemovalError: USAGE_TRACKING_INCOMPLETE_REMOVAL.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts about a commit that several rules ask for."""
+"""Facts about a commit that several rules use."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from spark_ext.model.schema import walk
 
 
 def existed(old: TableMetadata) -> bool:
-    """Whether the table existed before the transaction.
+    """Returns whether the table existed before the transaction.
 
-    The metadata of a table that is yet to be created holds the session's defaults, so that
-    whether its configuration is empty proves nothing. None of these three can come from a default:
-    one for the flag is refused first, and Delta refuses one for the column id.
+    The old metadata of a new table contains the session's defaults, so an empty configuration
+    proves nothing. No default sets columns, the flag or the highest id: an earlier rule refuses a
+    default for the flag, and Delta refuses a default for the highest id.
     """
     return (
         bool(old.schema["fields"])
@@ -32,34 +32,34 @@ def existed(old: TableMetadata) -> bool:
 
 
 def is_feature_requested(configuration: Mapping[str, str], feature: str) -> bool:
-    """Whether a property adds a feature; Delta takes the keys in any letter case."""
+    """Returns whether a property adds a feature; Delta ignores the letter case of the key."""
     wanted = (FEATURE_PREFIX + feature).lower()
     return any(key.lower() == wanted for key in configuration)
 
 
 def is_requested(new: TableMetadata) -> bool:
-    """Whether the commit, or a session default, adds the tracking feature by its property."""
+    """Returns whether the commit or a session default adds the tracking feature by its property."""
     return FEATURE_PROPERTY in new.configuration or is_feature_requested(
         new.configuration, FEATURE_NAME
     )
 
 
 def is_in_protocol(commit: CommitContext) -> bool:
-    """Whether the transaction's protocol lists the tracking feature.
+    """Returns whether the transaction's protocol lists the tracking feature.
 
-    Of a table that is yet to be created this says only what the session's defaults are.
+    For a new table, the protocol only reflects the session's defaults.
     """
-    return FEATURE_NAME in (commit.protocol.writer_features or ())
+    return commit.protocol.has_writer_feature(FEATURE_NAME)
 
 
 def is_tracked(old: TableMetadata, new: TableMetadata, commit: CommitContext) -> bool:
-    """Whether the table has the tracking feature after the commit.
+    """Returns whether the table has the tracking feature after the commit.
 
-    A CLONE's protocol is decided after the rules ran: of a new table, the flag that came with the
-    source's properties decides. An existing table without the feature may get it from the source of
-    a CLONE or a RESTORE too, which can't be seen here.
+    Delta decides the protocol of a CLONE after the rules. For a new table, the flag in the source's
+    properties therefore decides. An existing table may also get the feature from the source of a
+    CLONE or a RESTORE, which no rule can see.
 
-    On DROP FEATURE the transaction's protocol no longer lists the feature.
+    On DROP FEATURE, the transaction's protocol no longer lists the feature.
     """
     if is_requested(new):
         return True
@@ -69,7 +69,7 @@ def is_tracked(old: TableMetadata, new: TableMetadata, commit: CommitContext) ->
 
 
 def arrives_mapped(commit: CommitContext) -> bool:
-    """Whether columns came with ids or physical names: CLONE, RESTORE, CONVERT, LIKE, or ALTER."""
+    """Returns whether columns arrive with ids or physical names: CLONE, RESTORE, CONVERT, LIKE."""
     return any(
         has_physical_name(field) or has_column_id(field)
         for _, field in walk(commit.proposed.schema)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flag's value before this commit's own drops and renames are looked at."""
+"""Sets the first value of the flag, before the drops and renames of the commit count."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from spark_ext.rules.situation import (
 def start_tracking(
     *, old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    """Gives a tracked table its flag, and new tables the feature where the session says so.
+    """Sets the flag of a tracked table, and adds the feature to new tables if the session says so.
 
-    The RFC has `false` for a new table and for an existing one without column mapping, `true` for
-    an existing one with it. It does not speak of columns that arrive with a mapping (CLONE,
-    RESTORE, CREATE TABLE LIKE), nor of a flag that is stale or missing. The flag is true wherever
-    a drop or rename can't be excluded: a true flag costs readable names, while a false one that
-    is wrong brings an old file's column back under a new column's name.
+    In the RFC the flag is `false` for a new table and for an existing table without column mapping,
+    and `true` for an existing table with column mapping. The RFC does not define the flag of
+    columns that arrive with a mapping (CLONE, RESTORE, CREATE TABLE LIKE), nor an outdated or
+    missing flag. The rule sets `true` whenever a drop or rename cannot be excluded. A wrong `true`
+    costs readable names; a wrong `false` shows an old file's column under a new column's name.
 
-    A RESTORE or CLONE may bring the feature onto an untracked table after the rules ran. So a flag
-    on an untracked table with column mapping becomes true, as if the feature were added; without
-    a flag it is left as it is.
+    A RESTORE or CLONE may add the feature to an untracked table after the rules. If an untracked
+    table with column mapping has a flag, the rule therefore sets `true`, as if the feature were
+    added. Without a flag the table is unchanged.
 
     Returns:
-        `new` with the flag, in lower case; in some cases with the feature's property.
+        `new` with the flag in lower case, in some cases also with the feature's property.
 
     Source:
         RFC, "Writer Requirements for Usage Tracking".
@@ -58,18 +58,17 @@ def start_tracking(
     if not is_in_protocol(commit):
         return with_flag(new, dropped_or_renamed=_flag_of_untracked_table(old, new, commit))
     if commit.creating_table and not is_requested(new):
-        # REPLACE and CLONE may lower the protocol, where Delta's configuration allows it. The
-        # property keeps the feature, without which no writer would keep the flag right.
+        # REPLACE and CLONE may lower the protocol if Delta's configuration allows it. The property
+        # keeps the feature, without which other writers would not maintain the flag.
         new = new.with_property(FEATURE_PROPERTY, FEATURE_SUPPORTED)
     return with_flag(new, dropped_or_renamed=_flag_of_tracked_table(old, new, commit))
 
 
 def _gets_feature_by_default(old: TableMetadata, new: TableMetadata, commit: CommitContext) -> bool:
-    """Whether a new table turns column mapping on, in a session that tracks all of these.
+    """Returns whether the session's default adds the feature to a new table with column mapping.
 
-    Not a table whose columns arrive with a mapping: nobody asked for column mapping there. Nor
-    one of IcebergWriterCompatV1, which a mere default must not make fail. Nor one that wants no
-    feature from a default.
+    Three kinds of tables do not get the feature: tables whose columns arrive with a mapping, tables
+    with IcebergWriterCompatV1, which would fail, and tables that ignore defaults for features.
     """
     return (
         commit.enabled_by_default
@@ -86,8 +85,8 @@ def _gets_feature_by_default(old: TableMetadata, new: TableMetadata, commit: Com
 def _with_arriving_flag(
     old: TableMetadata, new: TableMetadata, commit: CommitContext
 ) -> TableMetadata:
-    # With every change: whether this one brings the feature can't be seen, and an untracked table
-    # has no use for its flag.
+    # No rule can see whether this change adds the feature, so every change sets the flag. An
+    # untracked table does not use its flag.
     has_flag = HAS_DROPPED_OR_RENAMED in new.configuration
     if not has_flag or not existed(old) or not _flag_of_untracked_table(old, new, commit):
         return new
@@ -99,14 +98,14 @@ def _flag_of_new_table(new: TableMetadata, commit: CommitContext) -> bool:
         return True
     if not arrives_mapped(commit):
         return False
-    # The source's flag is of use only if the source was tracked. A feature that this commit adds
-    # shows that it perhaps was not, and its flag is a stale copy.
+    # The source's flag is valid only if the source was tracked. If this commit adds the feature,
+    # the source may be untracked, and its flag may be outdated.
     being_added = is_requested(new) and (not is_in_protocol(commit) or commit.feature_default)
     return being_added or flag(new) is not False
 
 
 def _flag_of_untracked_table(old: TableMetadata, new: TableMetadata, commit: CommitContext) -> bool:
-    # Mode none with mapping metadata left in the schema: files may have physical names.
+    # In mode none with mapping metadata in the schema, files may have physical names.
     was_mapped = is_mapped(old) or schema_has_column_mapping_metadata(old.schema)
     if was_mapped or arrives_mapped(commit):
         return True
@@ -121,7 +120,6 @@ def _flag_of_tracked_table(old: TableMetadata, new: TableMetadata, commit: Commi
         return True
     if HAS_DROPPED_OR_RENAMED in new.configuration:
         return flag(new) is not False
-    # Mapped columns without a flag come from where nobody tracked them: RESTORE to a version
-    # before tracking, CLONE of an untracked table. Their files may hold dropped columns, which
-    # neither ids nor names can tell.
+    # Mapped columns without a flag come from an untracked table or version (CLONE, RESTORE). Their
+    # files may contain dropped columns, and neither ids nor names show it.
     return arrives_mapped(commit)

@@ -49,8 +49,8 @@ class Lines:
     """A title, and lines below it.
 
     Example:
-        >>> print(Lines("left:", ["FIRST", "SECOND"]).text())
-        left:
+        >>> print(Lines("remaining:", ["FIRST", "SECOND"]).text())
+        remaining:
           FIRST
           SECOND
         >>> Lines("a < b").html()

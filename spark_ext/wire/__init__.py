@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What travels between the two halves, as JSON; `sparkext.wire` is the other end."""
+"""Reads and writes the JSON between the two halves; `sparkext.wire` is the Java side."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error as one of ours, which alone have a condition."""
+"""Converts every error to a `SparkExtError`, which has a condition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TRACEBACK_LINES = 12
 
 
 def described(error: Exception) -> SparkExtError:
-    """An error that was caught: itself, or what tells that a rule failed."""
+    """Returns the error itself if it has a condition, else a RuleFailedError with its traceback."""
     if isinstance(error, SparkExtError):
         return error
     lines = "".join(traceback.format_exception(error)).splitlines()[-_TRACEBACK_LINES:]

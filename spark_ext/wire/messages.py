@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON in which questions and answers travel between the two halves.
+"""The JSON of questions and answers between the two halves.
 
 Shape:
-    A request is one JSON object, and so is its answer. Dataclasses say what is in a request
-    (`spark_ext.wire.shapes`), but for a table's metadata, of which only this is sent::
+    A request is one JSON object, and so is its answer. Dataclasses define the keys of a request
+    (`spark_ext.wire.shapes`), except for a table's metadata, which has only two keys::
 
         {"schema": .., "configuration": {..}}
 
-    A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` where it is the
-    same text as that one. Among its `fields` a number stands for a column that `old` has at that
-    place, since wide schemas are megabytes. A configuration is an object of the properties that
-    start with `delta.` and of `sparkext.columnMapping.aligning`, or `"=old"` or `"=proposed"`
-    likewise.
+    A schema is a StructType's JSON object; null for none; `"=old"` or `"=proposed"` if the text is
+    the same there. Among its `fields`, a number stands for the column at that place in `old`,
+    because wide schemas have megabytes. A configuration is an object of the properties that start
+    with `delta.` and of `sparkext.columnMapping.aligning`, or `"=old"` or `"=proposed"` too.
 
-    `next_metadata` is answered with the metadata to commit: the properties that `assigned` has not,
-    or has otherwise, and the schema, null where it stays as `assigned` had it; its numbers are
+    The answer to `next_metadata` is the metadata to commit: the properties that differ from
+    `assigned`, and the schema, null if it equals that of `assigned`. Numbers in the schema are
     places in `assigned`. A warning is for the session's log; null for none::
 
         {"configuration": {"delta.columnMapping.hasDroppedOrRenamed": "true"}, "schema": null,
          "warning": null}
 
-    Other questions are answered with what their functions in `spark_ext/process/questions.py`
-    return, and table functions with a relation::
+    The answer to another question is the result of its function in
+    `spark_ext/process/questions.py`, and the answer to a table function is a relation::
 
         {"schema": "`path` STRING, `id` BIGINT", "rows": [{"path": "a", "id": 1}]}
 
-    A refusal is answered as data, since py4j hands the JVM only the text of an error::
+    An error is an answer too, because py4j passes only the text of an error to the JVM::
 
         {"error": {"condition": "..", "sqlState": "..", "parameters": {..}, "message": ".."}}
 """
@@ -52,29 +51,28 @@ _T = TypeVar("_T")
 
 
 def parse_metadata_change(text: str) -> MetadataChange:
-    """The change that `next_metadata` is asked about.
+    """Reads the request of `next_metadata`.
 
     Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape;
-            so do all of these.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the text has another shape.
     """
     return METADATA_CHANGE.parse(text)
 
 
 def parse_table_facts(text: str) -> TableFacts:
-    """The table that `column_mapping_removal` is called with."""
+    """Reads the request of `column_mapping_removal`. Raises as `parse_metadata_change`."""
     return TABLE_FACTS.parse(text)
 
 
 def table_metadata(value: Any, path: str) -> TableMetadata:
-    """The `M` of a request that has no other."""
+    """Reads a table's metadata in a request that has no earlier metadata."""
     return _metadata(value, path, {})
 
 
 def render_metadata(
     result: TableMetadata, assigned: TableMetadata, *, warning: str | None = None
 ) -> str:
-    """The answer where `assigned` became `result`."""
+    """Returns the answer to `next_metadata`: the difference between `assigned` and `result`."""
     before = assigned.configuration
     changed = {key: to for key, to in result.configuration.items() if before.get(key) != to}
     same = result.schema is assigned.schema
@@ -83,29 +81,29 @@ def render_metadata(
 
 
 def answered_by(function: Callable[..., Mapping[str, Any]]) -> Callable[[str], str]:
-    """A question whose request has the parameters of a function, which returns the answer."""
+    """Returns a handler that reads a function's parameters from a request and writes its result."""
     shape = shape_of(function)
     return lambda request: _text(shape.parse(request))
 
 
 def shape_of(function: Callable[..., _T]) -> Shape[_T]:
-    """The request that has a function's parameters."""
+    """Returns the shape of the request that has a function's parameters."""
     return Shape(function, parts=_PARTS)
 
 
 def render_relation(row: type, rows: Iterable[Any]) -> str:
-    """The answer of a table function, whose rows are dataclasses of one type."""
+    """Returns the answer of a table function; its rows are dataclasses of one type."""
     return _text({"schema": ddl(row), "rows": as_rows(row, rows)})
 
 
 def _by_place(schema: Schema, known: Schema) -> Schema:
-    """A schema with a number in place of each column that is the same object in another."""
+    """Returns a schema with a number for each column that is the same object in `known`."""
     places = {id(field): place for place, field in enumerate(known["fields"])}
     return {**schema, "fields": [places.get(id(field), field) for field in schema["fields"]]}
 
 
 def render_error(error: SparkExtError) -> str:
-    """The answer that refuses a request."""
+    """Returns the answer that reports an error."""
     fields = {
         "condition": error.condition,
         "sqlState": error.sql_state,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our dataclasses as rows: their columns as DDL, their values as JSON, and back from Spark's rows.
+"""Converts dataclasses to rows: columns as DDL, values as JSON; and Spark's rows to dataclasses.
 
-A column is called as its field, in camel case, as Delta calls its own. It is SQL's STRING, BIGINT,
-BOOLEAN or TIMESTAMP for Python's `str`, `int`, `bool` or `datetime`, an ARRAY for a tuple, and a
-STRUCT for another dataclass.
+A column has the name of its field in camel case, as Delta's own columns. The SQL types STRING,
+BIGINT, BOOLEAN and TIMESTAMP stand for Python's `str`, `int`, `bool` and `datetime`, ARRAY for a
+tuple, and STRUCT for another dataclass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SQL_TYPES = {"str": "STRING", "int": "BIGINT", "bool": "BOOLEAN", "datetime": "
 
 
 def as_row(value: DataclassInstance) -> dict[str, Any]:
-    """A dataclass by the names of columns; for `json.dumps`, which asks for inner ones by itself.
+    """Returns a dataclass as an object of its columns; `json.dumps` calls it for inner ones.
 
     Example:
         >>> from spark_ext.model.metadata import FileCount
@@ -35,13 +35,13 @@ def as_row(value: DataclassInstance) -> dict[str, Any]:
 
 
 def as_rows(row: type, values: Iterable[Any]) -> list[dict[str, Any]]:
-    """Many dataclasses of one type, each as `as_row` has it."""
+    """Returns many dataclasses of one type, each as `as_row` does."""
     return list(map(_writer(row), values))
 
 
 @cache
 def ddl(row: type) -> str:
-    """The columns of a dataclass.
+    """Returns the columns of a dataclass as DDL.
 
     Example:
         >>> from spark_ext.model.metadata import FileCount
@@ -52,19 +52,19 @@ def ddl(row: type) -> str:
 
 
 def of_row(made: type[_T], row: Row) -> _T:
-    """The dataclass of one of Spark's rows; columns that a newer jar has besides are left alone.
+    """Returns the dataclass of one of Spark's rows; additional columns of a newer jar are ignored.
 
     Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where an older jar lacks a column.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if an older jar lacks a column.
     """
     try:
         return _read(made, row)
-    except ValueError as lacking:  # by which a Row says that it has no such column
+    except ValueError as lacking:  # a Row raises it for a missing column
         raise MalformedMessageError(path="answer", problem=f"has no column {lacking}") from lacking
 
 
 def in_camel_case(name: str) -> str:
-    """What a field is called outside of Python.
+    """Returns the name of a field outside of Python.
 
     Example:
         >>> in_camel_case("size_in_bytes")
@@ -75,14 +75,14 @@ def in_camel_case(name: str) -> str:
 
 
 def without_none(hint: Any) -> Any:
-    """`X` of the type `X | None`, and of `X`."""
+    """Returns `X` for the type `X | None` and for `X`."""
     parts = get_args(hint)
     return parts[0] if type(None) in parts else hint
 
 
 @cache
 def _writer(row: type) -> Callable[[Any], dict[str, Any]]:
-    # As text, so that each column is one look at an attribute: tables have thousands of rows.
+    # Generated code reads one attribute for each column: tables have thousands of rows.
     items = ", ".join(f"{column!r}: row.{name}" for column, name in _columns(row))
     writer: Callable[[Any], dict[str, Any]] = eval(f"lambda row: {{{items}}}")
     return writer
@@ -95,7 +95,7 @@ def _columns(row: type) -> tuple[tuple[str, str], ...]:
 
 
 def _hints(row: type) -> list[tuple[str, Any]]:
-    # Not before it is needed: it reads the annotations of a class, which are texts, as Python.
+    # Called late, because it evaluates the annotations of a class, which are texts.
     hints = get_type_hints(row)
     return [(column, without_none(hints[name])) for column, name in _columns(row)]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of the JVM as our dataclasses, which say what their shape is.
+"""Converts messages of the JVM to dataclasses, which define the shape of the messages.
 
-A JSON object has a key for each field, in camel case. `sparkext.wire` has a record for it, whose
-components are called so too: a test compares them.
+A JSON object has a key for each field, in camel case. `sparkext.wire` has a record with the same
+names, and a test compares the two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.wire.rows import in_camel_case, without_none
 
 _T = TypeVar("_T")
-# From a value of JSON and where it stands to ours.
+# Converts a JSON value, given its path in the message, to a value of ours.
 Reader = Callable[[Any, str], Any]
 
 _NO_PARTS: Mapping[Any, Reader] = MappingProxyType({})
@@ -27,12 +27,12 @@ _SCALARS = (str, int, bool, type(None))
 
 
 class Shape(Generic[_T]):
-    """The JSON object of which a dataclass is made, or what a function makes of its parameters.
+    """The shape of a JSON object: a dataclass or a function names the keys.
 
     Args:
         make: The dataclass or the function.
-        given: Fields that are no keys, but arguments of `read`.
-        parts: Who reads a type that is not made of its own fields.
+        given: Fields that are arguments of `read` and no keys.
+        parts: The readers of types that have no shape of their own.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Shape(Generic[_T]):
         self._parts = parts
 
     def parse(self, text: str) -> _T:
-        """What a request's text says. Raises as `read`."""
+        """Reads the text of a request. Raises as `read`."""
         try:
             value = json.loads(text)
         except ValueError as error:
@@ -55,13 +55,13 @@ class Shape(Generic[_T]):
         return self.read(value, "$")
 
     def read(self, value: Any, path: str, **given: Any) -> _T:
-        """What a JSON object says that stands at a path.
+        """Reads the JSON object at a path.
 
         Raises:
-            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where it has other keys, or
-                values of other types.
+            MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the object has other keys
+                or values of other types.
         """
-        # An unknown key is refused: it may be a fact that would change a rule's decision.
+        # An unknown key is refused, because it may be a fact that changes a rule's decision.
         keys = self.keys
         if not isinstance(value, dict) or value.keys() != keys.keys():
             raise MalformedMessageError(path=path, problem=f"is no object of {sorted(keys)}")
@@ -77,8 +77,8 @@ class Shape(Generic[_T]):
 
     @cached_property
     def keys(self) -> Mapping[str, tuple[str, tuple[type, ...], Reader | None]]:
-        """Of each key the field, the types that its value may have, and who reads it."""
-        # Not before it is needed: it reads annotations, which are texts, as Python.
+        """Returns the field, the allowed types and the reader of each key."""
+        # Called late, because it evaluates annotations, which are texts.
         hints = get_type_hints(self._make)
         return {
             in_camel_case(name): (name, self._json_types(hints[name]), self._reader(hints[name]))
@@ -114,13 +114,13 @@ class Shape(Generic[_T]):
 
 
 def strings(values: Iterable[Any], path: str) -> tuple[str, ...]:
-    """Strings, all of them.
+    """Returns values that all have to be strings.
 
     Raises:
         MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE.
     """
     found = tuple(values)
-    for value in found:  # mostly one, of a hundred thousand columns in files
+    for value in found:
         if type(value) is not str:
             raise MalformedMessageError(path=path, problem="has a value that is no string")
     return found

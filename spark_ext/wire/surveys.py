@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON in which the JVM tells the tables of a survey."""
+"""Reads the JSON of the tables of a survey."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from spark_ext.wire.shapes import Shape
 
 @dataclass(frozen=True)
 class AskedTable:
-    """A table of a survey, as the JVM found it.
+    """A table of a survey, as the JVM read it.
 
     Args:
-        name: Its full name.
-        facts: The text of a request of `column_mapping_removal`, so that one that is no JSON spoils
-            no other table; None where the JVM could not read it.
-        error: The condition of the error then.
-        message: What the error says.
+        name: The full name of the table.
+        facts: The text of a request of `column_mapping_removal`, so that invalid JSON affects no
+            other table; None if the JVM could not read the table.
+        error: The condition of the error in that case.
+        message: The text of the error.
     """
 
     name: str
@@ -28,10 +28,10 @@ class AskedTable:
 
 
 def parse_survey(text: str) -> Sequence[AskedTable]:
-    """The tables that `column_mapping_survey` is called with.
+    """Reads the request of `column_mapping_survey`.
 
     Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the text has another shape.
     """
     return SURVEY.parse(text)
 

@@ -10,7 +10,7 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.held_statement import Step, overtaken
 
 
-def test_an_append_before_each_commit_is_kept(table: Table) -> None:
+def test_append_before_each_commit_is_kept(table: Table) -> None:
     table.create("a INT, b INT", TRACKED, NAME_MODE)
     table.insert("(0, 0)")
     table.alter("RENAME COLUMN b TO c")

@@ -123,7 +123,7 @@ def pairs(statements: Sequence[Statement], share: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(("held", "overtaking"), pairs(STATEMENTS, share=6))
-def test_an_overtaken_statement_commits_on_top_or_loses_without_a_trace(
+def test_conflicting_statement_commits_on_top_or_fails_without_a_trace(
     race: Race, held: Statement, overtaking: Statement
 ) -> None:
     assert_commits_on_top_or_loses(race, held, overtaking, kind_for(held, overtaking))
@@ -135,7 +135,7 @@ KEEP_THE_FLAG = [DISABLE_MAPPING, RESTORE, REPLACE, CLONE_OVER]
 
 
 @pytest.mark.parametrize(("held", "overtaking"), pairs([*KEEP_THE_FLAG, ADD], share=3))
-def test_of_a_used_table_an_overtaken_statement_commits_on_top_or_loses_without_a_trace(
+def test_conflicting_statement_on_a_used_table_commits_on_top_or_fails_without_a_trace(
     race: Race, held: Statement, overtaking: Statement
 ) -> None:
     kind = replace(kind_for(held, overtaking), is_used=True)
@@ -168,7 +168,7 @@ def assert_commits_on_top_or_loses(
     assert_is(table, state)
 
 
-def test_an_overtaken_disable_removes_what_it_copied_and_what_it_rewrote(
+def test_removal_that_fails_by_a_conflict_deletes_its_copies_and_rewrites(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = Table(spark, tmp_path / "t")
@@ -191,7 +191,7 @@ def test_an_overtaken_disable_removes_what_it_copied_and_what_it_rewrote(
     assert table.rows("a, s.y") == [(1, None), (3, 4)]
 
 
-def test_the_pairs_are_all_pairs() -> None:
+def test_pairs_are_all_pairs() -> None:
     assert len(STATEMENTS) == 11
     assert len(set(STATEMENTS)) == len(set(map(str, STATEMENTS))) == 11
 
@@ -203,7 +203,7 @@ RACING_WITH_DISABLE = [APPEND, APPEND_WITH_NEW_COLUMN, RENAME, ADD, DROP, DISABL
 
 @pytest.mark.parametrize("overtaking", RACING_WITH_DISABLE, ids=str)
 @pytest.mark.parametrize("step", [Step.START, Step.PREPARE])
-def test_a_disable_that_is_overtaken_decides_by_the_newer_table(
+def test_removal_after_a_conflict_decides_by_the_newer_table(
     race: Race, step: Step, overtaking: Statement
 ) -> None:
     table = race(Kind())
@@ -229,9 +229,7 @@ def test_a_disable_that_is_overtaken_decides_by_the_newer_table(
 
 
 @pytest.mark.parametrize("step", [Step.START, Step.PREPARE, Step.COMMIT])
-def test_an_append_that_a_disable_overtakes_is_in_the_table_or_in_the_error(
-    race: Race, step: Step
-) -> None:
+def test_append_in_conflict_with_a_removal_is_committed_or_fails(race: Race, step: Step) -> None:
     table = race(Kind())
 
     with HeldStatement(table.spark, lambda: APPEND.run(table, True), step) as append:
@@ -247,7 +245,7 @@ def test_an_append_that_a_disable_overtakes_is_in_the_table_or_in_the_error(
     assert_reads(table, state)
 
 
-def test_of_two_creators_one_wins(table: Table) -> None:
+def test_only_one_of_two_concurrent_creates_succeeds(table: Table) -> None:
     def create(column: str) -> None:
         table.create(f"{column} INT", TRACKED, NAME_MODE)
 

@@ -103,7 +103,7 @@ def orphans(table: Table) -> set[str]:
 
 
 @pytest.mark.parametrize("stop", BEFORE, ids=str)
-def test_a_driver_killed_before_the_log_entry_leaves_the_table_as_it_was(
+def test_driver_killed_before_the_log_entry_does_not_change_the_table(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
     untouched = tables.copy(stop.kind, tmp_path / "untouched")
@@ -119,7 +119,7 @@ def test_a_driver_killed_before_the_log_entry_leaves_the_table_as_it_was(
 
 
 @pytest.mark.parametrize("stop", AFTER, ids=str)
-def test_a_driver_killed_after_the_log_entry_leaves_the_table_changed(
+def test_driver_killed_after_the_log_entry_has_changed_the_table(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
     untouched = tables.copy(stop.kind, tmp_path / "untouched")
@@ -130,7 +130,7 @@ def test_a_driver_killed_after_the_log_entry_leaves_the_table_changed(
 
 
 @pytest.mark.parametrize("stop", CREATES, ids=str)
-def test_a_table_whose_creator_was_killed_is_created_by_create_or_replace(
+def test_table_whose_creator_was_killed_is_created_by_create_or_replace(
     spark: SparkSession, killed: dict[Stop, Path], stop: Stop
 ) -> None:
     table = Table(spark, killed[stop])
@@ -150,7 +150,7 @@ def test_a_table_whose_creator_was_killed_is_created_by_create_or_replace(
 
 
 @pytest.mark.parametrize("stop", DROPS, ids=str)
-def test_a_drop_of_the_mapping_feature_killed_at_any_of_its_commits_arrives_when_repeated(
+def test_drop_of_the_mapping_feature_killed_at_any_commit_succeeds_when_repeated(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
     untouched = tables.copy(stop.kind, tmp_path / "untouched")
@@ -169,7 +169,7 @@ def test_a_drop_of_the_mapping_feature_killed_at_any_of_its_commits_arrives_when
     assert_is_after(table, stop)
 
 
-def test_the_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed(
+def test_drop_of_the_mapping_feature_makes_the_commits_at_which_it_is_killed(
     tables: Tables, tmp_path: Path
 ) -> None:
     table = tables.copy(DROPS[0].kind, tmp_path / "t")
@@ -197,7 +197,7 @@ def killed_while_it_copies(
     return table.path
 
 
-def test_a_driver_killed_while_it_copies_leaves_the_table_as_it_was(
+def test_driver_killed_while_copying_does_not_change_the_table(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed_while_it_copies: Path
 ) -> None:
     stop = Stop(DISABLE_MAPPING, None, USED)
@@ -213,7 +213,7 @@ def test_a_driver_killed_while_it_copies_leaves_the_table_as_it_was(
     assert_is_after(table, stop)
 
 
-def test_what_a_driver_killed_while_it_copies_had_begun_is_removed_by_vacuum(
+def test_vacuum_deletes_incomplete_copies_of_a_killed_driver(
     spark: SparkSession, tmp_path: Path, killed_while_it_copies: Path, conf: SetConf
 ) -> None:
     table = open_table(spark, copytree(killed_while_it_copies, tmp_path / "t"))
@@ -222,7 +222,7 @@ def test_what_a_driver_killed_while_it_copies_had_begun_is_removed_by_vacuum(
 
 
 @pytest.mark.parametrize("stop", [Stop(DISABLE_MAPPING, Step.COMMIT, USED)], ids=str)
-def test_the_copies_of_a_driver_killed_before_the_log_entry_are_removed_by_vacuum(
+def test_vacuum_deletes_complete_copies_of_a_killed_driver(
     spark: SparkSession, tmp_path: Path, killed: dict[Stop, Path], stop: Stop, conf: SetConf
 ) -> None:
     table = open_table(spark, copytree(killed[stop], tmp_path / "t"))

@@ -42,7 +42,7 @@ ROW_TRACKING = "'delta.feature.rowTracking' = 'supported'"
     ],
     ids=["top", "array", "struct"],
 )
-def test_a_dropped_column_that_is_restored_meanwhile_has_its_values(
+def test_dropped_column_restored_during_removal_has_its_values(
     table: Table, columns: str, values: str, dropped: str
 ) -> None:
     table.create(columns, TRACKED, NAME_MODE)
@@ -56,7 +56,7 @@ def test_a_dropped_column_that_is_restored_meanwhile_has_its_values(
     assert_left(table, rows)
 
 
-def test_row_ids_that_are_switched_on_meanwhile_are_those_of_before(table: Table) -> None:
+def test_row_ids_enabled_during_removal_are_kept(table: Table) -> None:
     with_rewrites(table, ROW_TRACKING)
     columns = "a, _metadata.row_id"
     seen = []
@@ -71,7 +71,7 @@ def test_row_ids_that_are_switched_on_meanwhile_are_those_of_before(table: Table
     assert table.rows(columns) == seen[0]
 
 
-def test_rows_that_nobody_counted_get_their_ids(table: Table, conf: SetConf) -> None:
+def test_rows_without_a_count_in_the_log_get_row_ids(table: Table, conf: SetConf) -> None:
     conf("spark.databricks.delta.stats.collect", "false")
     used(table)
     rows = table.rows()
@@ -87,7 +87,9 @@ def test_rows_that_nobody_counted_get_their_ids(table: Table, conf: SetConf) -> 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_short", [True, False])
-def test_a_table_that_was_made_anew_at_the_path_is_not_left(table: Table, is_short: bool) -> None:
+def test_removal_fails_when_the_table_at_the_path_is_created_anew(
+    table: Table, is_short: bool
+) -> None:
     with_rewrites(table)
 
     # First for what Delta would refuse, then for the rows that it writes.
@@ -108,7 +110,7 @@ def test_a_table_that_was_made_anew_at_the_path_is_not_left(table: Table, is_sho
     assert not copies(table)
 
 
-def test_a_file_that_is_removed_under_another_spelling_does_not_come_back(table: Table) -> None:
+def test_file_removed_under_another_spelling_of_its_path_is_not_restored(table: Table) -> None:
     used(table)
     rows = table.rows()
 
@@ -127,7 +129,7 @@ def test_a_file_that_is_removed_under_another_spelling_does_not_come_back(table:
 
 
 @pytest.mark.broken_table("file_missing")
-def test_rows_that_cannot_be_read_and_live_no_more_are_no_trouble(table: Table) -> None:
+def test_removal_ignores_missing_rows_that_are_no_longer_live(table: Table) -> None:
     with_rewrites(table)
 
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START, nth=2) as held:
@@ -143,7 +145,7 @@ def test_rows_that_cannot_be_read_and_live_no_more_are_no_trouble(table: Table) 
 
 
 @pytest.mark.broken_table("file_unreadable")
-def test_a_file_that_cannot_be_read_is_told_whatever_the_time(table: Table, conf: SetConf) -> None:
+def test_unreadable_file_is_reported_before_the_timeout(table: Table, conf: SetConf) -> None:
     used(table)
     conf(TIMEOUT, "0s")
     (table.path / next(iter(live(table.log)))).write_bytes(b"no Parquet")
@@ -152,7 +154,7 @@ def test_a_file_that_cannot_be_read_is_told_whatever_the_time(table: Table, conf
         remove_mapping(table)
 
 
-def test_values_that_together_are_too_long_for_a_path_are_left(table: Table) -> None:
+def test_partition_values_too_long_for_a_path_are_kept(table: Table) -> None:
     columns = ", ".join(f"p{number} STRING" for number in range(5))
     names = ", ".join(f"p{number}" for number in range(5))
     table.create(f"a INT, b STRING, {columns}", TRACKED, NAME_MODE, partitioned_by=names)
@@ -167,7 +169,7 @@ def test_values_that_together_are_too_long_for_a_path_are_left(table: Table) -> 
 
 
 @pytest.mark.parametrize("value", ["400000d"])
-def test_a_time_that_is_longer_than_a_life_is_one(
+def test_timeout_may_be_longer_than_a_thousand_years(
     table: Table, conf: Callable[[str, str], None], value: str
 ) -> None:
     used(table)

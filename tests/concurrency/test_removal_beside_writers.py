@@ -16,6 +16,7 @@ import pytest
 from tests.concurrency.statements import named_condition
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
 from tests.support.held_statement import HeldStatement, Step, overtaken
+from tests.support.prepared import made_once
 from tests.support.removal import (
     NONE_MODE,
     OPERATION,
@@ -43,6 +44,7 @@ SetConf = Callable[[str, str], None]
 Rows = list[tuple[object, ...]]
 
 
+@made_once
 def used(table: Table, *properties: str, partitioned_by: str = "") -> Table:
     """A table of four files, in which `c` has another name."""
     columns = "a INT, b STRING, d INT"
@@ -185,22 +187,24 @@ LIKE_OTHERS = (
 @pytest.mark.parametrize(
     "writer", [*(name for name in WRITERS if name not in LIKE_OTHERS), *in_matrix(*LIKE_OTHERS)]
 )
-def test_it_goes_on_when_a_writer_overtakes_it(table: Table, writer: str) -> None:
+def test_removal_continues_beside_a_writer(table: Table, writer: str) -> None:
     goes_on_beside(used(table), WRITERS[writer])
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_it_goes_on_beside_a_writer_that_makes_no_vectors(table: Table, writer: str) -> None:
+def test_removal_continues_beside_a_writer_without_deletion_vectors(
+    table: Table, writer: str
+) -> None:
     goes_on_beside(used(table, NO_VECTORS), WRITERS[writer])
 
 
-def test_it_goes_on_beside_a_purge_of_vectors(table: Table) -> None:
+def test_removal_continues_beside_a_purge_of_deletion_vectors(table: Table) -> None:
     goes_on_beside(used(table), purge)
 
     assert metrics(table.log)["numDiscardedFiles"] == 1
 
 
-def test_it_goes_on_beside_an_auto_compaction(table: Table, conf: SetConf) -> None:
+def test_removal_continues_beside_an_auto_compaction(table: Table, conf: SetConf) -> None:
     used(table, VECTORS, "'delta.autoOptimize.autoCompact' = 'true'")
     conf("spark.databricks.delta.autoCompact.minNumFiles", "2")
 
@@ -212,7 +216,7 @@ def test_it_goes_on_beside_an_auto_compaction(table: Table, conf: SetConf) -> No
     assert metrics(table.log)["numDiscardedFiles"] == 4
 
 
-def test_it_goes_on_beside_an_append_that_counts_identities(table: Table) -> None:
+def test_removal_continues_beside_an_append_with_an_identity_column(table: Table) -> None:
     table.create("i BIGINT GENERATED ALWAYS AS IDENTITY, b STRING", TRACKED, NAME_MODE)
     insert = f"INSERT INTO {table.name} ({{b}}) VALUES ('{{value}}')"
     table.spark.sql(insert.format(b="b", value="x"))
@@ -225,7 +229,7 @@ def test_it_goes_on_beside_an_append_that_counts_identities(table: Table) -> Non
     assert table.rows() == [(1, "x"), (2, "y"), (3, "z")]
 
 
-def test_it_is_overtaken_as_often_as_it_takes(table: Table) -> None:
+def test_removal_continues_after_each_of_several_conflicts(table: Table) -> None:
     used(table, partitioned_by="d")
     writers = [WRITERS[name] for name in ("append", "update", "add a column", "optimize", "merge")]
 
@@ -238,7 +242,7 @@ def test_it_is_overtaken_as_often_as_it_takes(table: Table) -> None:
     assert_left(table, table.rows())
 
 
-def test_what_was_copied_is_not_copied_again(table: Table) -> None:
+def test_copies_are_reused_in_later_rounds(table: Table) -> None:
     used(table)
 
     remove_beside(table, WRITERS["append"], WRITERS["delete"])
@@ -252,7 +256,7 @@ def test_what_was_copied_is_not_copied_again(table: Table) -> None:
     assert (1, "y0", 0) not in table.rows()
 
 
-def test_what_was_copied_for_nothing_is_counted_and_removed(table: Table) -> None:
+def test_discarded_copies_are_counted_and_deleted(table: Table) -> None:
     used(table)
     before = parquet_files(table)
 
@@ -265,7 +269,7 @@ def test_what_was_copied_for_nothing_is_counted_and_removed(table: Table) -> Non
     assert_left(table, table.rows())
 
 
-def test_restored_files_take_the_copies_that_were_made_of_them(table: Table) -> None:
+def test_copies_are_used_again_when_their_files_are_restored(table: Table) -> None:
     used(table)
     rows = table.rows()
 
@@ -292,7 +296,7 @@ FEATURES = {
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_used", [False, *in_matrix(True)])
 @pytest.mark.parametrize("feature", FEATURES)
-def test_it_goes_on_when_a_feature_is_enabled_meanwhile(
+def test_removal_continues_when_a_feature_is_enabled_during_it(
     table: Table, feature: str, is_used: bool
 ) -> None:
     key, use = FEATURES[feature]
@@ -315,7 +319,7 @@ def last(table: Table, commits: int) -> list[TableLog]:
     return [table.log.at(version) for version in range(newest - commits + 1, newest + 1)]
 
 
-def test_values_of_a_type_that_is_widened_meanwhile_are_wide_in_what_came_after(
+def test_values_written_after_a_type_change_during_removal_have_the_wider_type(
     table: Table,
 ) -> None:
     used(table, NO_VECTORS, "'delta.enableTypeWidening' = 'true'")
@@ -338,7 +342,7 @@ def test_values_of_a_type_that_is_widened_meanwhile_are_wide_in_what_came_after(
 # What the log says of a file by then.
 
 
-def test_copies_have_what_the_log_says_last_of_their_sources(table: Table) -> None:
+def test_copies_have_the_newest_statistics_row_ids_and_tags_of_their_sources(table: Table) -> None:
     """Of each file it has another statistic, another row id and another tag than when copied."""
     used(table, NO_VECTORS, "'delta.dataSkippingNumIndexedCols' = '0'")
     early = live(table.log)
@@ -368,7 +372,7 @@ def test_copies_have_what_the_log_says_last_of_their_sources(table: Table) -> No
 
 
 @pytest.mark.parametrize("writer", ["append", "update", "merge", "optimize", "delete", "restore"])
-def test_rows_keep_the_ids_that_they_have_by_then(table: Table, writer: str) -> None:
+def test_rows_keep_the_row_ids_of_the_newest_version(table: Table, writer: str) -> None:
     used(table, VECTORS, "'delta.enableRowTracking' = 'true'")
     seen: list[Rows] = []
 
@@ -424,7 +428,7 @@ def under_names_of_the_table(add: Action) -> Any:
 # Names that change meanwhile.
 
 
-def test_a_column_that_is_renamed_meanwhile_has_its_new_name(table: Table) -> None:
+def test_column_renamed_during_removal_has_its_new_name(table: Table) -> None:
     used(table)
 
     error = remove_beside(table, lambda _: table.alter("RENAME COLUMN c TO f"))
@@ -436,7 +440,7 @@ def test_a_column_that_is_renamed_meanwhile_has_its_new_name(table: Table) -> No
     assert_left(table, table.rows())
 
 
-def test_a_column_that_is_dropped_meanwhile_does_not_come_back(table: Table) -> None:
+def test_column_dropped_during_removal_is_not_restored(table: Table) -> None:
     used(table)
 
     error = remove_beside(table, lambda _: table.alter("DROP COLUMN c"))
@@ -446,7 +450,7 @@ def test_a_column_that_is_dropped_meanwhile_does_not_come_back(table: Table) -> 
     assert set(table.rows("c")) == {(None,)}
 
 
-def test_a_flag_that_turns_true_meanwhile_makes_copies_of_a_free_exit(table: Table) -> None:
+def test_metadata_only_removal_copies_files_when_a_rename_sets_the_flag(table: Table) -> None:
     table.create("a INT, b STRING", TRACKED, NAME_MODE)
     table.insert("(1, 'x')")
 
@@ -458,7 +462,7 @@ def test_a_flag_that_turns_true_meanwhile_makes_copies_of_a_free_exit(table: Tab
     assert_left(table, [(1, "x")])
 
 
-def test_the_free_exit_is_overtaken_by_metadata_and_goes_on(table: Table) -> None:
+def test_metadata_only_removal_continues_beside_changes_of_metadata(table: Table) -> None:
     table.create("a INT, b STRING", TRACKED, NAME_MODE)
     table.insert("(1, 'x')")
 
@@ -473,7 +477,7 @@ def test_the_free_exit_is_overtaken_by_metadata_and_goes_on(table: Table) -> Non
     assert_left(table, [(1, "x", None), (2, "y", 3)])
 
 
-def test_a_table_that_was_left_meanwhile_is_not_left_again(table: Table) -> None:
+def test_removal_fails_when_another_removal_commits_first(table: Table) -> None:
     used(table)
 
     error = remove_beside(table, remove_mapping)
@@ -483,7 +487,7 @@ def test_a_table_that_was_left_meanwhile_is_not_left_again(table: Table) -> None
     assert_left(table, table.rows())
 
 
-def test_a_table_that_was_replaced_meanwhile_stays_as_it_is(table: Table) -> None:
+def test_removal_fails_when_the_table_is_replaced(table: Table) -> None:
     used(table)
     replace = (
         f"CREATE OR REPLACE TABLE {{t}} USING delta TBLPROPERTIES ({NAME_MODE}) AS SELECT 1 AS a"
@@ -497,7 +501,7 @@ def test_a_table_that_was_replaced_meanwhile_stays_as_it_is(table: Table) -> Non
     assert not copies(table)
 
 
-def test_columns_that_cluster_the_table_meanwhile_have_the_names_of_the_table(table: Table) -> None:
+def test_clustering_columns_set_during_removal_have_logical_names(table: Table) -> None:
     table.create("a INT, b STRING", TRACKED, NAME_MODE)
     table.alter("CLUSTER BY (a)")
     table.insert("(1, 'x')")
@@ -519,7 +523,7 @@ def test_columns_that_cluster_the_table_meanwhile_have_the_names_of_the_table(ta
 @pytest.mark.parametrize(
     "writer", ["append", "stream", "delete", "delete of a file", "merge", "optimize", "restore"]
 )
-def test_a_shallow_clone_goes_on_and_leaves_the_files_of_its_source_alone(
+def test_removal_in_a_shallow_clone_continues_and_keeps_the_files_of_the_source(
     table: Table, tmp_path: Path, writer: str
 ) -> None:
     source = used(Table(table.spark, tmp_path / "original"))
@@ -536,7 +540,9 @@ def test_a_shallow_clone_goes_on_and_leaves_the_files_of_its_source_alone(
 # It comes to an end.
 
 
-def test_it_gives_up_after_its_time_and_leaves_nothing(table: Table, conf: SetConf) -> None:
+def test_removal_fails_after_the_timeout_and_deletes_its_copies(
+    table: Table, conf: SetConf
+) -> None:
     used(table)
     conf(TIMEOUT, "0s")
     files = parquet_files(table)
@@ -555,7 +561,9 @@ def test_it_gives_up_after_its_time_and_leaves_nothing(table: Table, conf: SetCo
 
 
 @pytest.mark.broken_table("file_unreadable")
-def test_a_file_of_the_second_round_that_nobody_can_read_leaves_nothing(table: Table) -> None:
+def test_unreadable_file_in_the_second_round_fails_the_removal_and_deletes_its_copies(
+    table: Table,
+) -> None:
     used(table)
     seen: list[set[Path]] = []
 
@@ -584,7 +592,7 @@ def test_a_file_of_the_second_round_that_nobody_can_read_leaves_nothing(table: T
         ),
     ],
 )
-def test_what_delta_refuses_of_what_came_meanwhile_leaves_nothing(
+def test_refusal_by_delta_after_a_concurrent_change_deletes_the_copies(
     table: Table, change: str, condition: str
 ) -> None:
     used(table, NO_VECTORS)
@@ -604,7 +612,7 @@ def test_what_delta_refuses_of_what_came_meanwhile_leaves_nothing(
 
 @pytest.mark.parametrize("step", [Step.COMMIT, Step.PREPARE])
 @pytest.mark.parametrize("is_overtaken", [False, True])
-def test_a_cancel_before_the_log_entry_is_written_leaves_nothing(
+def test_cancel_before_the_log_entry_is_written_deletes_the_copies(
     table: Table, step: Step, is_overtaken: bool
 ) -> None:
     used(table)
@@ -629,7 +637,7 @@ def test_a_cancel_before_the_log_entry_is_written_leaves_nothing(
 
 
 @pytest.mark.parametrize("value", ["soon", "-1s"])
-def test_a_time_that_is_none_is_refused(table: Table, conf: SetConf, value: str) -> None:
+def test_timeout_that_is_no_duration_is_refused(table: Table, conf: SetConf, value: str) -> None:
     used(table)
     conf(TIMEOUT, value)
 
@@ -637,7 +645,7 @@ def test_a_time_that_is_none_is_refused(table: Table, conf: SetConf, value: str)
         remove_mapping(table)
 
 
-def test_a_quiet_table_needs_no_second_round(table: Table, conf: SetConf) -> None:
+def test_removal_without_other_writers_takes_one_round(table: Table, conf: SetConf) -> None:
     used(table)
     conf(TIMEOUT, "0s")
 
@@ -650,6 +658,7 @@ def test_a_quiet_table_needs_no_second_round(table: Table, conf: SetConf) -> Non
 # What is written anew, row by row.
 
 
+@made_once
 def with_rewrites(table: Table, *properties: str) -> Table:
     """Of two files Delta has to write the rows: of their struct nothing is left but a name."""
     table.create("a INT, s STRUCT<x: INT>", TRACKED, NAME_MODE, VECTORS, *properties)
@@ -665,7 +674,7 @@ def with_rewrites(table: Table, *properties: str) -> Table:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("writer", ["delete", "optimize", *in_matrix("append", "delete of a file")])
-def test_rewritten_rows_are_those_of_the_newest_version(table: Table, writer: str) -> None:
+def test_rewritten_rows_are_the_rows_of_the_newest_version(table: Table, writer: str) -> None:
     with_rewrites(table)
     writers = {**WRITERS, "append": sql("INSERT INTO {t} VALUES (50, named_struct('y', 1))")}
     seen: list[Rows] = []
@@ -682,7 +691,7 @@ def test_rewritten_rows_are_those_of_the_newest_version(table: Table, writer: st
 # What others remove from the storage.
 
 
-def test_copies_that_vacuum_removed_are_made_again(table: Table, conf: SetConf) -> None:
+def test_copies_deleted_by_vacuum_are_made_again(table: Table, conf: SetConf) -> None:
     used(table)
     rows = table.rows()
     conf("spark.databricks.delta.retentionDurationCheck.enabled", "false")
@@ -696,7 +705,7 @@ def test_copies_that_vacuum_removed_are_made_again(table: Table, conf: SetConf) 
 
 
 @pytest.mark.parametrize("writer", ["delete", "append", "properties"])
-def test_copies_that_an_unlogged_vacuum_removed_are_made_again(
+def test_copies_deleted_by_an_unlogged_vacuum_are_made_again(
     table: Table, conf: SetConf, writer: str
 ) -> None:
     """Delta logs it or not by this setting, and by the storage where nobody sets it."""
@@ -715,7 +724,7 @@ def test_copies_that_an_unlogged_vacuum_removed_are_made_again(
 
 
 @pytest.mark.broken_table("file_missing")
-def test_a_file_that_is_gone_and_live_no_more_is_no_trouble(table: Table) -> None:
+def test_removal_ignores_a_missing_file_that_is_no_longer_live(table: Table) -> None:
     used(table)
 
     with HeldStatement(table.spark, lambda: remove_mapping(table), Step.START) as held:
@@ -728,7 +737,7 @@ def test_a_file_that_is_gone_and_live_no_more_is_no_trouble(table: Table) -> Non
     assert_left(table, [(60, "o", 6)])
 
 
-def test_the_setting_of_delta_that_rewrites_all_is_delta_s_own(table: Table) -> None:
+def test_removal_by_rewrite_fails_by_a_conflict_as_in_plain_delta(table: Table) -> None:
     used(table)
 
     with setting(table, "rewrite"):

@@ -54,7 +54,7 @@ def assert_needs_nothing_of(source: Table, table: Table, rows: list[tuple[object
     assert table.rows() == rows
 
 
-def test_a_vector_that_changes_is_not_copied(source: Table, table: Table) -> None:
+def test_deletion_vector_changed_during_removal_is_not_copied(source: Table, table: Table) -> None:
     delete = sql("DELETE FROM {t} WHERE a = 21")
     seen: list[list[tuple[object, ...]]] = []
 
@@ -66,7 +66,7 @@ def test_a_vector_that_changes_is_not_copied(source: Table, table: Table) -> Non
     assert_needs_nothing_of(source, table, seen[0])
 
 
-def test_a_vector_that_comes_back_is_copied_again(source: Table, table: Table) -> None:
+def test_restored_deletion_vector_is_copied_again(source: Table, table: Table) -> None:
     rows = table.rows()
 
     error = remove_beside(table, sql("DELETE FROM {t} WHERE a = 21"), restore)
@@ -76,9 +76,7 @@ def test_a_vector_that_comes_back_is_copied_again(source: Table, table: Table) -
     assert_needs_nothing_of(source, table, rows)
 
 
-def test_copies_of_vectors_that_somebody_removed_are_made_again(
-    source: Table, table: Table
-) -> None:
+def test_deleted_copies_of_deletion_vectors_are_made_again(source: Table, table: Table) -> None:
     rows = table.rows()
 
     def remove(table: Table) -> None:
@@ -92,7 +90,9 @@ def test_copies_of_vectors_that_somebody_removed_are_made_again(
     assert_needs_nothing_of(source, table, sorted([*rows, (50, "z", 1)], key=repr))
 
 
-def test_who_gives_up_leaves_no_vector(source: Table, table: Table, conf: SetConf) -> None:
+def test_removal_that_times_out_deletes_its_copies_of_deletion_vectors(
+    source: Table, table: Table, conf: SetConf
+) -> None:
     conf(TIMEOUT, "0s")
     seen: list[set[Path]] = []
 

@@ -24,6 +24,7 @@ from tests.concurrency.statements import named_condition
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 from tests.support.held_statement import HeldStatement, Step, overtaken
+from tests.support.prepared import made_once
 from tests.support.removal import NONE_MODE, OPERATION, insert_one_file
 from tests.support.waiting import wait_until
 
@@ -35,6 +36,11 @@ OTHER_CHANGES = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA"
 
 @pytest.fixture
 def used(table: Table) -> Table:
+    return renamed(table)
+
+
+@made_once
+def renamed(table: Table) -> None:
     """A table of one row, in which `c` has another name."""
     properties = (
         "'delta.enableChangeDataFeed' = 'true'",
@@ -43,7 +49,6 @@ def used(table: Table) -> Table:
     table.create("a INT, b STRING", TRACKED, NAME_MODE, *properties)
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN b TO c")
-    return table
 
 
 def remove_mapping(table: Table) -> None:
@@ -60,13 +65,13 @@ def refused_once(table: Table, write: Callable[[], object]) -> None:
     write()
 
 
-def test_a_batch_append_fails_once(used: Table) -> None:
+def test_batch_append_fails_once(used: Table) -> None:
     refused_once(used, lambda: used.insert("(2, 'y')"))
 
     assert used.rows() == [(1, "x"), (2, "y")]
 
 
-def test_a_merge_fails_once(used: Table) -> None:
+def test_merge_fails_once(used: Table) -> None:
     refused_once(
         used,
         lambda: used.spark.sql(
@@ -78,14 +83,14 @@ def test_a_merge_fails_once(used: Table) -> None:
     assert used.rows() == [(1, "m")]
 
 
-def test_an_update_fails_once(used: Table) -> None:
+def test_update_fails_once(used: Table) -> None:
     refused_once(used, lambda: used.spark.sql(f"UPDATE {used.name} SET c = 'u' WHERE a = 1"))
 
     assert used.rows() == [(1, "u")]
 
 
 @pytest.mark.parametrize("vectors", ["false", "true"])
-def test_a_delete_fails_once(used: Table, vectors: str) -> None:
+def test_delete_fails_once(used: Table, vectors: str) -> None:
     used.alter(f"SET TBLPROPERTIES ('delta.enableDeletionVectors' = '{vectors}')")
     insert_one_file(used, "(2, 'y'), (3, 'z')")
 
@@ -149,7 +154,7 @@ class Gate:
         os.close(self._end)
 
 
-def test_a_streaming_sink_fails_once_and_its_batch_is_written_once(
+def test_streaming_sink_fails_once_and_writes_its_batch_once(
     used: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The transaction is on a thread of the stream's, so that its task is what is held."""
@@ -177,7 +182,7 @@ def test_a_streaming_sink_fails_once_and_its_batch_is_written_once(
     assert used.rows() == [(1, "x"), (2, "y")]
 
 
-def test_foreach_batch_is_started_again_with_a_new_delta_table(used: Table, tmp_path: Path) -> None:
+def test_foreach_batch_continues_with_a_new_delta_table(used: Table, tmp_path: Path) -> None:
     source = source_of(used)
     source.insert("(1, 'm')")
     source.insert("(2, 'y')")
@@ -203,7 +208,7 @@ def test_foreach_batch_is_started_again_with_a_new_delta_table(used: Table, tmp_
     assert used.rows() == [(1, "m"), (2, "y")]
 
 
-def test_a_sink_that_is_started_after_it_goes_on(used: Table, tmp_path: Path) -> None:
+def test_sink_started_after_the_removal_continues(used: Table, tmp_path: Path) -> None:
     source = source_of(used)
     source.insert("(2, 'y')")
     run(written(used, source, tmp_path / "checkpoint"), used.path)
@@ -223,7 +228,7 @@ def stream_from(table: Table, checkpoint: Path, **options: int) -> DataStreamWri
     return rows.writeStream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
 
 
-def test_a_stream_from_the_table_ends_and_is_started_with_a_new_checkpoint(
+def test_stream_from_the_table_fails_and_starts_with_a_new_checkpoint(
     used: Table, tmp_path: Path
 ) -> None:
     target, checkpoint = tmp_path / "target", tmp_path / "checkpoint"
@@ -239,7 +244,7 @@ def test_a_stream_from_the_table_ends_and_is_started_with_a_new_checkpoint(
     assert Table(used.spark, tmp_path / "whole").rows() == [(1, "x"), (2, "y")]
 
 
-def test_a_new_checkpoint_with_a_starting_version_reads_what_came_after(
+def test_new_checkpoint_with_a_starting_version_reads_later_rows(
     used: Table, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
@@ -254,7 +259,7 @@ def test_a_new_checkpoint_with_a_starting_version_reads_what_came_after(
     assert Table(used.spark, target).rows() == [(1, "x"), (2, "y"), (3, "z")]
 
 
-def test_a_change_feed_is_read_in_two_parts(used: Table) -> None:
+def test_change_feed_is_read_in_two_parts(used: Table) -> None:
     remove_mapping(used)
     left = used.log.version
     used.insert("(2, 'y')")
@@ -275,7 +280,7 @@ def test_a_change_feed_is_read_in_two_parts(used: Table) -> None:
     assert changes(left, left + 1) == [(2, "y", "insert")]
 
 
-def test_a_query_that_runs_reads_the_version_that_it_began_with(used: Table) -> None:
+def test_running_query_reads_its_own_version(used: Table) -> None:
     rows = used.frame()
     planned = rows._jdf.queryExecution().executedPlan()
     remove_mapping(used)
@@ -285,7 +290,7 @@ def test_a_query_that_runs_reads_the_version_that_it_began_with(used: Table) -> 
         used.spark.read.format("delta").load(str(used.path)).join(rows, "a").collect()
 
 
-def test_deltalake_reads_the_values_from_then_on(used: Table) -> None:
+def test_deltalake_reads_the_values_after_the_removal(used: Table) -> None:
     assert read_by_pyarrow(used.path).to_pylist() == [{"a": 1, "c": None}]
     assert read_by_datafusion(used.path).to_pylist() == [{"a": 1, "c": "x"}]
 
@@ -295,7 +300,7 @@ def test_deltalake_reads_the_values_from_then_on(used: Table) -> None:
     assert read_by_datafusion(used.path).to_pylist() == [{"a": 1, "c": "x"}]
 
 
-def test_a_statement_that_has_not_begun_is_refused_or_right(used: Table) -> None:
+def test_statement_without_a_transaction_commits_after_a_removal(used: Table) -> None:
     with HeldStatement(used.spark, lambda: used.insert("(2, 'y')"), Step.START) as held:
         remove_mapping(used)
         assert held.release() is None

@@ -21,7 +21,7 @@ from tests.support.waiting import wait_until
 THREADS = 5
 
 
-def test_an_alter_that_was_overtaken_by_a_thread_fails_as_delta_has_it(table: Table) -> None:
+def test_alter_in_conflict_with_another_thread_fails_as_in_delta(table: Table) -> None:
     """PySpark knows no condition of it: delta-spark makes the error from the text alone."""
     table.create_tracked(", ".join(f"r{thread} INT" for thread in range(THREADS)))
     together = Barrier(THREADS)
@@ -51,7 +51,7 @@ def test_an_alter_that_was_overtaken_by_a_thread_fails_as_delta_has_it(table: Ta
     assert_sound(table.path)
 
 
-def test_others_ask_while_a_table_function_reads(table: Table, tmp_path: Path) -> None:
+def test_other_threads_query_while_a_table_function_reads(table: Table, tmp_path: Path) -> None:
     """Spark 4.0 and 4.1 look a function up under a lock that every query needs."""
     spark, group = table.spark, "an audit that waits"
     table.create_tracked()

@@ -29,6 +29,9 @@ _WITHOUT_CONDITION = {
 }
 
 
+_LEGACY_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
+
+
 class DeltaRefusal(Exception):
     """An error of Delta's: its condition, or a word for it where it has none, and parameters."""
 
@@ -53,6 +56,7 @@ class DeltaFunctions:
         jvm: Any = spark._jvm
         delta = jvm.org.apache.spark.sql.delta
         self._gateway: Any = spark.sparkContext._gateway
+        self._session: Any = spark._jsparkSession
         self._mapping = _singleton(delta, "DeltaColumnMapping")
         self._modes = _singleton(delta, "DeltaColumnMappingMode")
         self._column_mapping_feature = _singleton(delta, "ColumnMappingTableFeature")
@@ -131,6 +135,33 @@ class DeltaFunctions:
             )
         fields = json.loads(assigned.json())["metaData"]
         return Metadata(json.loads(fields["schemaString"]), fields["configuration"])
+
+    def verify_and_update_metadata_change(
+        self, old: Metadata, new: Metadata, *, creating: bool = False, overwrites: bool = False
+    ) -> Metadata:
+        with _refusals():
+            result = self._mapping.verifyAndUpdateMetadataChange(
+                self._session,
+                None,
+                self._action.fromJson(json.dumps({"protocol": _LEGACY_PROTOCOL})),
+                self._metadata(old),
+                self._metadata(new),
+                creating,
+                overwrites,
+            )
+        fields = json.loads(result.json())["metaData"]
+        return Metadata(json.loads(fields["schemaString"]), fields["configuration"])
+
+    def column_mapping_metadata(self, field: Mapping[str, Any], mode: str) -> Mapping[str, Any]:
+        with _refusals():
+            spark_field = self._type(_struct(field)).apply(0)
+            found = self._mapping.getColumnMappingMetadata(spark_field, self._modes.apply(mode))
+        metadata: Mapping[str, Any] = json.loads(found.json())
+        return metadata
+
+    def supported_modes(self) -> set[str]:
+        modes = self._mapping.supportedModes()
+        return {modes.toSeq().apply(number).name() for number in range(modes.size())}
 
     def mapped(self, schema: Schema, properties: Mapping[str, str] | None = None) -> Schema:
         """The schema of a new table in mode name."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`check_ids_and_physical_names` against `checkColumnIdAndPhysicalNameAssignments` of Delta.
+"""The check of ids and physical names against Delta's own.
 
 The oracle is Delta. Delta gives four of its refusals no condition; ours have one of our own, whose
 last words `delta_functions` repeats.
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spark_ext.errors import SparkExtError
 from spark_ext.model.keys import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_ids_and_physical_names
+from spark_ext.model.physical_schema import check_column_id_and_physical_name_assignments
 from spark_ext.model.schema import Schema
 from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal, Metadata
 from tests.differential.fixed_schemas import COMPARISON, FIXED, on_schemas
@@ -28,7 +28,7 @@ MAPPED_TABLES = strategies.tables(modes=("name", "id"))
 def our_answer(metadata: TableMetadata) -> str | None:
     """The condition of the refusal; None where the table passes."""
     try:
-        check_ids_and_physical_names(metadata)
+        check_column_id_and_physical_name_assignments(metadata)
     except SparkExtError as refusal:
         return refusal.condition.removeprefix("USAGE_TRACKING_")
     return None
@@ -77,7 +77,7 @@ def mapped_by(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
         ),
     ],
 )
-def test_each_fault_is_refused_with_one_condition_on_both_sides(
+def test_fault_is_refused_with_the_same_condition(
     delta: DeltaFunctions, metadata: TableMetadata, condition: str
 ) -> None:
     assert deltas_answer(delta, metadata) == condition
@@ -86,15 +86,13 @@ def test_each_fault_is_refused_with_one_condition_on_both_sides(
 
 @COMPARISON
 @given(metadata=MAPPED_TABLES.flatmap(strategies.faulty))
-def test_a_table_with_a_fault_gets_the_same_answer_from_both(
-    delta: DeltaFunctions, metadata: TableMetadata
-) -> None:
+def test_faulty_table_gets_the_same_answer(delta: DeltaFunctions, metadata: TableMetadata) -> None:
     assert our_answer(metadata) == deltas_answer(delta, metadata)
 
 
 @COMPARISON
 @given(metadata=MAPPED_TABLES.flatmap(strategies.faulty).flatmap(strategies.faulty))
-def test_a_table_with_two_faults_is_refused_by_both_or_neither(
+def test_table_with_two_faults_is_refused_by_both_or_neither(
     delta: DeltaFunctions, metadata: TableMetadata
 ) -> None:
     assert (our_answer(metadata) is None) == (deltas_answer(delta, metadata) is None)
@@ -102,7 +100,7 @@ def test_a_table_with_two_faults_is_refused_by_both_or_neither(
 
 @COMPARISON
 @given(data=st.data(), schema=WIDE_OR_DEEP)
-def test_a_fault_in_a_wide_or_deep_table_gets_the_same_answer_from_both(
+def test_fault_in_a_wide_or_deep_table_gets_the_same_answer(
     delta: DeltaFunctions, data: st.DataObject, schema: Schema
 ) -> None:
     metadata = data.draw(strategies.faulty(mapped_by(delta, schema)))
@@ -111,7 +109,7 @@ def test_a_fault_in_a_wide_or_deep_table_gets_the_same_answer_from_both(
 
 
 @on_schemas
-def test_what_delta_assigned_passes_both(delta: DeltaFunctions, schema: Schema) -> None:
+def test_assignment_of_delta_passes_both(delta: DeltaFunctions, schema: Schema) -> None:
     metadata = mapped_by(delta, schema)
 
     assert deltas_answer(delta, metadata) is None
@@ -132,7 +130,7 @@ def test_what_delta_assigned_passes_both(delta: DeltaFunctions, schema: Schema) 
         {"`a": {"column": "1 `a", "struct": {"b": "2 b"}}, "`a.b": "3 `a.b"},
     ],
 )
-def test_physical_names_that_only_look_alike_pass_both(
+def test_similar_physical_names_pass_both(
     delta: DeltaFunctions, columns: dict[str, object]
 ) -> None:
     metadata = table(columns, "name")
@@ -144,14 +142,14 @@ def test_physical_names_that_only_look_alike_pass_both(
 class TestDifferences:
     """Where the two differ: both answers, and why."""
 
-    def test_of_two_faults_each_names_its_own(self, delta: DeltaFunctions) -> None:
+    def test_two_faults_are_reported_in_different_order(self, delta: DeltaFunctions) -> None:
         # Delta looks for missing ids in the whole schema first, we go through it once.
         metadata = table({"a": "1 a", "b": "1 b", "c": ""}, "name")
 
         assert deltas_answer(delta, metadata) == "MISSING_COLUMN_ID"
         assert our_answer(metadata) == "DUPLICATED_COLUMN_ID"
 
-    def test_twins_in_letter_case_have_different_ids_for_us_only(
+    def test_names_that_differ_in_case_are_two_columns_for_us_only(
         self, delta: DeltaFunctions
     ) -> None:
         # Delta looks columns up by name in lower case and finds the second twin twice. No table
@@ -161,7 +159,7 @@ class TestDifferences:
         assert deltas_answer(delta, metadata) == "DUPLICATED_COLUMN_ID"
         assert our_answer(metadata) is None
 
-    def test_backticks_in_names_make_no_path_for_us(self, delta: DeltaFunctions) -> None:
+    def test_backticks_in_names_are_no_path_for_us(self, delta: DeltaFunctions) -> None:
         # Delta quotes a name with a dot and does not escape the backticks within others: a field
         # "b`" of "`a", and a column "a.b", are both `a.b` in backticks. No table can have both: by
         # their logical names they are refused in the same way, COLUMN_ALREADY_EXISTS.

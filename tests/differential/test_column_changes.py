@@ -41,7 +41,7 @@ def assert_same_changes(delta: DeltaFunctions, old: Schema, new: Schema) -> None
 class TestMappedTables:
     @COMPARISON
     @given(change=CHANGES)
-    def test_drops_and_renames_are_deltas_where_paths_keep_their_ids(
+    def test_drops_and_renames_are_those_of_delta_when_paths_keep_their_ids(
         self, delta: DeltaFunctions, change: strategies.Change
     ) -> None:
         assume(not with_another_id(change.old.schema, change.new.schema))
@@ -50,7 +50,7 @@ class TestMappedTables:
 
     @COMPARISON
     @given(change=CHANGES, data=st.data())
-    def test_only_columns_that_lost_their_id_are_dropped_for_us_and_kept_for_delta(
+    def test_columns_that_lost_their_id_are_dropped_for_us_only(
         self, delta: DeltaFunctions, change: strategies.Change, data: st.DataObject
     ) -> None:
         old, new = change.old.schema, data.draw(strategies.reidentified(change.new.schema))
@@ -67,7 +67,7 @@ class TestMappedTables:
 
     @COMPARISON
     @given(schema=strategies.deep_schemas(), data=st.data(), overwrites=st.booleans())
-    def test_drops_and_renames_are_deltas_after_delta_itself_gave_ids_and_names(
+    def test_drops_and_renames_are_those_of_delta_when_delta_assigned_ids_and_names(
         self, delta: DeltaFunctions, schema: Schema, data: st.DataObject, overwrites: bool
     ) -> None:
         properties = {"delta.columnMapping.mode": "name", "delta.enableIcebergCompatV2": "true"}
@@ -83,7 +83,7 @@ class TestMappedTables:
         assert_same_changes(delta, old.schema, new.schema)
 
     @on_schemas
-    def test_a_schema_has_no_changes_to_itself(self, delta: DeltaFunctions, schema: Schema) -> None:
+    def test_schema_has_no_changes_to_itself(self, delta: DeltaFunctions, schema: Schema) -> None:
         mapped = delta.mapped(schema)
 
         # Not the same object, nor columns in the same order, so that nothing is skipped.
@@ -111,7 +111,7 @@ class TestMappedTables:
         assert len(column_changes(mapped, renamed).renamed) == len(walk(mapped))
         assert_same_changes(delta, mapped, renamed)
 
-    def test_a_few_of_a_thousand_columns_are_found(self, delta: DeltaFunctions) -> None:
+    def test_few_changes_of_a_thousand_columns_are_found(self, delta: DeltaFunctions) -> None:
         mapped = delta.mapped(WIDE)
         first, second, third, *rest = mapped["fields"]
         swapped = [{**first, "name": second["name"]}, {**second, "name": first["name"]}]
@@ -133,7 +133,7 @@ class TestMappedTables:
 class TestUnmappedTables:
     @COMPARISON
     @given(old=strategies.schemas() | strategies.deep_schemas(), data=st.data())
-    def test_dropped_paths_are_deltas_for_schemas_without_mapping(
+    def test_dropped_paths_without_mapping_are_those_of_delta(
         self, delta: DeltaFunctions, old: Schema, data: st.DataObject
     ) -> None:
         new = data.draw(strategies.evolved(old))
@@ -146,7 +146,7 @@ class TestUnmappedTables:
 
     @COMPARISON
     @given(table=strategies.tables(modes=("name",)), data=st.data())
-    def test_dropped_paths_of_a_mapped_table_are_those_of_the_table_unmapped(
+    def test_dropped_paths_of_a_mapped_table_ignore_the_mapping(
         self, delta: DeltaFunctions, table: TableMetadata, data: st.DataObject
     ) -> None:
         old = table.schema
@@ -158,7 +158,7 @@ class TestUnmappedTables:
 
     @pytest.mark.parametrize("old", FIXED)
     @pytest.mark.parametrize("new", [EMPTY, *FIXED[3:6]])
-    def test_dropped_paths_are_deltas_for_fixed_schemas(
+    def test_dropped_paths_of_fixed_schemas_are_those_of_delta(
         self, delta: DeltaFunctions, old: Schema, new: Schema
     ) -> None:
         assert set(dropped_paths(old, new)) == delta.collect_dropped_columns(old, new)
@@ -167,28 +167,28 @@ class TestUnmappedTables:
 class TestAgreements:
     """Cases in which one could expect another answer; Delta gives ours."""
 
-    def test_a_change_of_letter_case_is_a_rename_for_delta_too(self, delta: DeltaFunctions) -> None:
+    def test_change_of_letter_case_is_a_rename_for_delta_too(self, delta: DeltaFunctions) -> None:
         old, new = struct({"a": "1 a"}), struct({"A": "1 a"})
 
         assert delta.is_rename_column_operation(old, new)
         assert column_changes(old, new).renamed == ((("a",), ("A",)),)
         assert_same_changes(delta, old, new)
 
-    def test_the_fields_of_a_renamed_struct_are_not_renamed(self, delta: DeltaFunctions) -> None:
+    def test_fields_of_a_renamed_struct_are_not_renamed(self, delta: DeltaFunctions) -> None:
         old = struct({"s": {"column": "1 s", "struct": {"x": "2 x"}}})
         new = struct({"t": {"column": "1 s", "struct": {"x": "2 x"}}})
 
         assert delta.collect_renamed_columns(old, new) == {(("s",), ("t",))}
         assert_same_changes(delta, old, new)
 
-    def test_a_column_that_leaves_its_struct_is_dropped(self, delta: DeltaFunctions) -> None:
+    def test_column_moved_out_of_its_struct_is_dropped(self, delta: DeltaFunctions) -> None:
         old = struct({"s": {"column": "1 s", "struct": {"x": "2 x", "y": "3 y"}}})
         new = struct({"s": {"column": "1 s", "struct": {"x": "2 x"}}, "y": "3 y"})
 
         assert delta.collect_dropped_columns(old, new) == {("s", "y")}
         assert_same_changes(delta, old, new)
 
-    def test_an_element_of_an_array_and_a_field_of_that_name_have_one_path(
+    def test_array_element_and_field_element_have_the_same_path(
         self, delta: DeltaFunctions
     ) -> None:
         # Neither side would notice; but Delta gives a column whose type changed so a new id.
@@ -220,7 +220,7 @@ class TestDifferences:
         assert delta.collect_renamed_columns(old, new) == {(("a",), ("b",))}
         assert column_changes(old, new) == ColumnChanges(added=(("b",),), dropped=(("a",),))
 
-    def test_a_lost_id_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
+    def test_lost_id_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
         # A foreign writer left it out. What can't be compared may be another column.
         old = struct({"a": "1 a"})
         new = struct({"a": {"metadata": {"delta.columnMapping.physicalName": "a"}}})
@@ -228,9 +228,7 @@ class TestDifferences:
         assert delta.collect_dropped_columns(old, new) == set()
         assert column_changes(old, new).dropped == (("a",),)
 
-    def test_a_column_dropped_while_mapping_is_switched_off_is_a_drop_for_us(
-        self, delta: DeltaFunctions
-    ) -> None:
+    def test_column_dropped_by_a_removal_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
         # Delta does not compare a mapped schema with an unmapped one: it looks for changes that
         # a stream can't follow. The files written under mapping may keep the column.
         old, new = struct({"a": "1 a", "b": "2 b"}), struct({"a": ""})
@@ -238,9 +236,7 @@ class TestDifferences:
         assert not delta.is_drop_column_operation(old, new, both_mapped=False)
         assert dropped_paths(old, new) == (("b",),)
 
-    def test_a_column_renamed_while_mapping_is_switched_off_is_a_drop_for_us(
-        self, delta: DeltaFunctions
-    ) -> None:
+    def test_column_renamed_by_a_removal_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
         old, new = struct({"a": "1 a"}), struct({"A": ""})
 
         assert not delta.is_rename_column_operation(old, new, both_mapped=False)

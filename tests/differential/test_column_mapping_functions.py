@@ -16,17 +16,19 @@ from spark_ext.model.column_mapping import (
     find_max_column_id,
     mode_of,
     physical_name,
-    satisfies_column_mapping_protocol,
+    satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
 )
 from spark_ext.model.keys import COLUMN_MAPPING_METADATA_KEYS, COLUMN_MAPPING_MODE
 from spark_ext.model.metadata import Protocol, TableMetadata
-from spark_ext.model.physical_schema import physical_schema
+from spark_ext.model.physical_schema import (
+    create_physical_schema,
+    drop_column_mapping_metadata,
+)
 from spark_ext.model.schema import Path, Schema, map_fields, walk
 from tests.differential.delta_functions import DeltaFunctions, DeltaRefusal
 from tests.differential.fixed_schemas import COMPARISON, EMPTY, on_schemas
 from tests.unit import strategies
-from tests.unit.fake_delta import drop_column_mapping_metadata
 from tests.unit.tables import struct
 
 MAPPED_TABLES = strategies.tables(modes=("name", "id"))
@@ -56,10 +58,10 @@ class TestRefusals:
 
     @COMPARISON
     @given(table=MAPPED_TABLES, other=strategies.schemas())
-    def test_columns_that_the_table_has_not_have_no_physical_schema(
+    def test_unknown_columns_are_refused_by_both(
         self, delta: DeltaFunctions, table: TableMetadata, other: Schema
     ) -> None:
-        ours = outcome(physical_schema, other, table.schema, "name")
+        ours = outcome(create_physical_schema, other, table.schema, "name")
         theirs = outcome(delta.create_physical_schema, other, table.schema, "name")
 
         if isinstance(theirs, tuple) and isinstance(ours, tuple):
@@ -70,19 +72,17 @@ class TestRefusals:
 
     @COMPARISON
     @given(table=MAPPED_TABLES.flatmap(strategies.faulty))
-    def test_columns_without_id_or_name_have_no_physical_schema(
+    def test_incompletely_mapped_columns_are_refused_by_both(
         self, delta: DeltaFunctions, table: TableMetadata
     ) -> None:
-        ours = outcome(physical_schema, table.schema, table.schema, "name")
+        ours = outcome(create_physical_schema, table.schema, table.schema, "name")
         theirs = outcome(delta.create_physical_schema, table.schema, table.schema, "name")
 
         # Delta says which column in its text only.
         assert without_column(ours) == without_column(theirs)
 
     @pytest.mark.parametrize("mode", ["nom", "", "names"])
-    def test_a_mode_that_is_none_of_deltas_is_refused(
-        self, delta: DeltaFunctions, mode: str
-    ) -> None:
+    def test_unknown_mode_is_refused_by_both(self, delta: DeltaFunctions, mode: str) -> None:
         with pytest.raises(DeltaRefusal) as theirs:
             delta.mode_of({COLUMN_MAPPING_MODE: mode})
         with pytest.raises(UnsupportedModeError) as ours:
@@ -95,9 +95,7 @@ class TestRefusals:
 
 class TestSchemas:
     @on_schemas
-    def test_columns_have_deltas_logical_and_physical_paths(
-        self, delta: DeltaFunctions, schema: Schema
-    ) -> None:
+    def test_columns_have_the_paths_of_delta(self, delta: DeltaFunctions, schema: Schema) -> None:
         for form in both_forms(delta, schema):
             physical = walk(form, name=physical_name)
             pairs = zip(walk(form), physical, strict=True)
@@ -106,7 +104,7 @@ class TestSchemas:
             assert paths == delta.physical_paths(form)
 
     @on_schemas
-    def test_columns_have_deltas_physical_names(
+    def test_columns_have_the_physical_names_of_delta(
         self, delta: DeltaFunctions, schema: Schema
     ) -> None:
         for form in both_forms(delta, schema):
@@ -123,7 +121,9 @@ class TestSchemas:
             assert dropped == delta.drop_column_mapping_metadata(form) == schema
 
     @on_schemas
-    def test_the_highest_column_id_is_deltas(self, delta: DeltaFunctions, schema: Schema) -> None:
+    def test_highest_column_id_is_that_of_delta(
+        self, delta: DeltaFunctions, schema: Schema
+    ) -> None:
         for form in both_forms(delta, schema):
             assert find_max_column_id(form) == delta.find_max_column_id(form)
 
@@ -136,12 +136,12 @@ class TestSchemas:
 
             assert ours == delta.schema_has_column_mapping_metadata(form)
 
-    def test_the_reserved_keys_are_deltas(self, delta: DeltaFunctions) -> None:
+    def test_reserved_keys_are_those_of_delta(self, delta: DeltaFunctions) -> None:
         assert delta.column_mapping_metadata_keys() == COLUMN_MAPPING_METADATA_KEYS
 
     @COMPARISON
     @given(schema=strategies.schemas(min_size=1), data=st.data())
-    def test_one_key_left_at_any_level_is_found_and_dropped_as_by_delta(
+    def test_single_key_at_any_level_is_found_and_dropped_as_by_delta(
         self, delta: DeltaFunctions, schema: Schema, data: st.DataObject
     ) -> None:
         chosen = data.draw(st.sampled_from([path for path, _ in walk(schema)]))
@@ -159,24 +159,24 @@ class TestSchemas:
 
     @pytest.mark.parametrize("mode", SUPPORTED_MODES)
     @on_schemas
-    def test_the_physical_schema_is_deltas(
+    def test_physical_schema_is_that_of_delta(
         self, delta: DeltaFunctions, mode: str, schema: Schema
     ) -> None:
         reference = delta.mapped(schema, NESTED_IDS)
 
-        ours = physical_schema(schema, reference, mode)
+        ours = create_physical_schema(schema, reference, mode)
 
         assert ours == delta.create_physical_schema(schema, reference, mode)
 
     @COMPARISON
     @given(schema=strategies.schemas() | strategies.deep_schemas(), data=st.data())
-    def test_the_physical_schema_of_names_in_another_case_is_deltas(
+    def test_physical_schema_of_names_in_another_case_is_that_of_delta(
         self, delta: DeltaFunctions, schema: Schema, data: st.DataObject
     ) -> None:
         reference = delta.mapped(schema)
         written = data.draw(strategies.recased(schema))
 
-        ours = outcome(physical_schema, written, reference, "name")
+        ours = outcome(create_physical_schema, written, reference, "name")
         theirs = outcome(delta.create_physical_schema, written, reference, "name")
 
         # Both may refuse: the upper case of ß is SS, whose lower case is another name.
@@ -200,7 +200,7 @@ class TestSchemas:
         internal = struct({name: ""})
 
         assert delta.create_physical_schema(internal, EMPTY, "name") == internal
-        assert physical_schema(internal, EMPTY, "name") == internal
+        assert create_physical_schema(internal, EMPTY, "name") == internal
 
 
 class TestModesAndProtocols:
@@ -230,7 +230,7 @@ class TestModesAndProtocols:
     ) -> None:
         ours, theirs = both_protocols(versions, reader_features, writer_features)
 
-        assert satisfies_column_mapping_protocol(ours) == delta.is_column_mapping_supported(theirs)
+        assert satisfy_column_mapping_protocol(ours) == delta.is_column_mapping_supported(theirs)
 
 
 class TestDifferences:
@@ -244,7 +244,7 @@ class TestDifferences:
             ((3, 7), ["columnMapping"], []),
         ],
     )
-    def test_a_feature_that_only_readers_or_only_writers_must_know_is_not_enough_for_us(
+    def test_feature_in_one_of_two_lists_is_not_enough_for_us(
         self,
         delta: DeltaFunctions,
         versions: tuple[int, int],
@@ -256,9 +256,9 @@ class TestDifferences:
         ours, theirs = both_protocols(versions, reader_features, writer_features)
 
         assert delta.is_column_mapping_supported(theirs)
-        assert not satisfies_column_mapping_protocol(ours)
+        assert not satisfy_column_mapping_protocol(ours)
 
-    def test_an_id_beyond_32_bits_is_not_cut(self, delta: DeltaFunctions) -> None:
+    def test_id_beyond_32_bits_is_kept(self, delta: DeltaFunctions) -> None:
         # Delta reads an id as an Int: it overflows, and the highest seems to be 0. An id that was
         # handed out may not look free.
         schema = struct({"a": f"{2**31} a"})
@@ -266,7 +266,7 @@ class TestDifferences:
         assert delta.find_max_column_id(schema) == 0
         assert find_max_column_id(schema) == 2**31
 
-    def test_a_variant_of_a_scan_is_a_struct_for_us(self, delta: DeltaFunctions) -> None:
+    def test_variant_of_a_scan_is_a_struct_for_us(self, delta: DeltaFunctions) -> None:
         # Spark reads parts of a variant as a struct with this mark. No table's schema has it, and
         # the rules see only these.
         mark = {"__VARIANT_METADATA_KEY": {"path": "$", "failOnError": True, "timeZoneId": "UTC"}}
@@ -302,8 +302,8 @@ class TestCollations:
             metadata = schema["fields"][0]["metadata"]
             assert metadata["__COLLATIONS"] == {"p": "spark.UTF8_LCASE"}
 
-    def test_a_collation_follows_into_the_physical_schema(self, delta: DeltaFunctions) -> None:
-        ours = physical_schema(COLLATED, COLLATED, "name")
+    def test_collation_is_kept_in_the_physical_schema(self, delta: DeltaFunctions) -> None:
+        ours = create_physical_schema(COLLATED, COLLATED, "name")
 
         assert ours == delta.create_physical_schema(COLLATED, COLLATED, "name")
 

@@ -41,7 +41,7 @@ NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}
 class TestCommits:
     @settings(COMPARISON, max_examples=50)
     @given(data=st.data())
-    def test_every_commit_of_a_history_passes_deltas_check(
+    def test_every_commit_passes_the_check_of_delta(
         self, delta: DeltaFunctions, data: st.DataObject
     ) -> None:
         modes = data.draw(st.sampled_from([strategies.MODES, ("name",)]))
@@ -63,7 +63,7 @@ class TestCommits:
 
     @settings(COMPARISON, max_examples=40)
     @given(data=st.data())
-    def test_a_flag_is_true_from_the_first_drop_or_rename_that_delta_sees(
+    def test_flag_is_true_from_the_first_drop_or_rename_of_delta(
         self, delta: DeltaFunctions, data: st.DataObject
     ) -> None:
         schema = data.draw(strategies.deep_schemas() | strategies.schemas(min_size=1))
@@ -80,7 +80,7 @@ class TestCommits:
             check(delta, now)
 
     @on_schemas
-    def test_a_new_table_gets_logical_names_that_delta_accepts(
+    def test_new_table_gets_logical_names_that_delta_accepts(
         self, delta: DeltaFunctions, schema: Schema
     ) -> None:
         now = created(delta, schema)
@@ -89,7 +89,7 @@ class TestCommits:
         check(delta, now)
 
     @on_schemas
-    def test_columns_added_to_a_true_flag_keep_deltas_names(
+    def test_columns_added_when_the_flag_is_true_keep_the_names_of_delta(
         self, delta: DeltaFunctions, schema: Schema
     ) -> None:
         old = created(delta, struct({"other": ""})).with_property(HAS_DROPPED_OR_RENAMED, "true")
@@ -102,7 +102,7 @@ class TestCommits:
         check(delta, now)
 
     @on_schemas
-    def test_a_column_added_to_every_struct_leaves_the_names_that_delta_gave_before(
+    def test_column_added_to_every_struct_keeps_existing_names(
         self, delta: DeltaFunctions, schema: Schema
     ) -> None:
         true = created(delta, struct({"other": ""})).with_property(HAS_DROPPED_OR_RENAMED, "true")
@@ -117,9 +117,7 @@ class TestCommits:
         assert all(names[path] == physical_name(field) for path, field in walk(old.schema))
         check(delta, now)
 
-    def test_nested_ids_are_those_that_delta_would_give_under_the_name(
-        self, delta: DeltaFunctions
-    ) -> None:
+    def test_nested_ids_are_those_that_delta_finds_again(self, delta: DeltaFunctions) -> None:
         inner = {"column": "", "map": {"x": ""}}
         schema = struct({"a.b": {"array": {"m": inner}}})
         now = created(delta, schema)
@@ -136,7 +134,7 @@ class TestCommits:
 class TestFakeDelta:
     @settings(COMPARISON, max_examples=120)
     @given(change=strategies.changes())
-    def test_ids_and_names_are_deltas(
+    def test_ids_and_names_are_those_of_delta(
         self, delta: DeltaFunctions, change: strategies.Change
     ) -> None:
         try:
@@ -146,7 +144,7 @@ class TestFakeDelta:
 
         assert comparable(change.new) == comparable(theirs)
 
-    def test_a_nested_name_in_another_case_is_another_type(self, delta: DeltaFunctions) -> None:
+    def test_nested_name_in_another_case_is_another_type(self, delta: DeltaFunctions) -> None:
         old = table({"s": {"column": "1 s", "struct": {"x": "2 x"}}}, "name")
         proposed = old.with_schema(struct({"s": {"struct": {"X": ""}}}))
         theirs = delta.assign_column_id_and_physical_name(

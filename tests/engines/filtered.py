@@ -233,7 +233,7 @@ HERE = (
 )
 
 
-def told(
+def answer_of(
     engine: Callable[[Path, Filter | None], Rows], path: Path, where: Filter | None
 ) -> Rows | str:
     """Returns the rows that an engine reads, or its refusal."""
@@ -245,8 +245,8 @@ def told(
 
 if __name__ == "__main__":
     name, table, filters = sys.argv[1:]
-    asked = [None, *(Filter(*each) for each in json.loads(filters))]
-    found = [told(ENGINES[name], Path(table), each) for each in asked]
+    requested = [None, *(Filter(*each) for each in json.loads(filters))]
+    found = [answer_of(ENGINES[name], Path(table), each) for each in requested]
     print(json.dumps(found), flush=True)
     # Threads of Daft may end after the interpreter, which then aborts.
     os._exit(0)

@@ -93,8 +93,8 @@ def test_engine_reads_golden_tables(
 def answers(engine: tuple[str, Environment], path: Path, case: Case) -> list[Rows | str]:
     """Returns the answers of an engine for a table and for the filters."""
     name, environment = engine
-    asked = json.dumps([astuple(each) for each in case.filters])
+    filters = json.dumps([astuple(each) for each in case.filters])
     script = Path(filtered.__file__)
-    told = run(environment.python, script, name, path, asked, cwd=path.parent)
-    found: list[Rows | str] = json.loads(told.splitlines()[-1])
+    printed = run(environment.python, script, name, path, filters, cwd=path.parent)
+    found: list[Rows | str] = json.loads(printed.splitlines()[-1])
     return found

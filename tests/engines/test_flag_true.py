@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from spark_ext import UsageTracking
 from tests.engines import engines
-from tests.engines.filtered import ENGINES, HERE, Filter, told
+from tests.engines.filtered import ENGINES, HERE, Filter, answer_of
 from tests.engines.misled import CASES, Case
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 
@@ -57,7 +57,7 @@ def case(request: pytest.FixtureRequest) -> str:
 
 def wrong(engine: Engine, path: Path, case: Case) -> list[str]:
     """Returns the answers of an engine that differ from those of Delta."""
-    found = [told(engine, path, each) for each in (None, *case.filters)]
+    found = [answer_of(engine, path, each) for each in (None, *case.filters)]
     return judged(found, case)
 
 

@@ -19,7 +19,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from tests.engines import engines
-from tests.engines.filtered import ENGINES, HERE, Filter, Rows, told
+from tests.engines.filtered import ENGINES, HERE, Filter, Rows, answer_of
 from tests.support.golden_tables import STATES, placed, seen
 from tests.support.table_log import FEATURE, FLAG
 
@@ -116,7 +116,7 @@ def test_engines_read_the_rows_except_known_wrong_answers(
     found: dict[str, dict[str, Rows | str]] = {name: {} for name in readers}
     for engine, reader in readers.items():
         for name, state in STATES.items():
-            rows = told(reader, golden / name, None)
+            rows = answer_of(reader, golden / name, None)
             rows = rows if isinstance(rows, str) else engines.rows(rows)
             if rows != engines.rows(state["reads"]["rows"]):
                 found[engine][name] = rows
@@ -135,7 +135,7 @@ def test_engines_filter_the_rows_except_known_wrong_answers(
     found: dict[str, dict[str, dict[str, list[int] | str]]] = {name: {} for name in readers}
     for engine, reader in readers.items():
         for name, filters in FILTERS.items():
-            kept = {where: told(reader, golden / name, where) for where in filters}
+            kept = {where: answer_of(reader, golden / name, where) for where in filters}
             ids = {
                 where: rows if isinstance(rows, str) else sorted(row["id"] for row in rows)
                 for where, rows in kept.items()

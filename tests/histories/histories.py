@@ -9,7 +9,9 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from tests.histories.column_draws import (
+from tests.histories.sql_text import clause, definition, dotted, select, sql_type
+from tests.histories.table_steps import TableSteps, TableUnderTest, World
+from tests.support.column_draws import (
     depth,
     draw_column,
     draw_columns,
@@ -28,10 +30,8 @@ from tests.histories.column_draws import (
     with_new,
     without,
 )
-from tests.histories.reference_model import Column, State, edited, walk
-from tests.histories.sql_text import clause, definition, dotted, select, sql_type
-from tests.histories.table_steps import TableSteps, TableUnderTest, World
 from tests.support.delta_table import TRACKED
+from tests.support.reference_model import Column, State, edited, walk
 from tests.support.table_log import TableLog
 
 MODES = {mode: f"'delta.columnMapping.mode' = '{mode}'" for mode in ("none", "name", "id")}

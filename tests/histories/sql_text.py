@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.histories.reference_model import Column, Columns
+from tests.support.reference_model import Column, Columns
 
 # The text around a struct, in a type and in a value.
 TYPES = {"STRUCT": "{}", "ARRAY": "ARRAY<{}>", "MAP": "MAP<STRING, {}>"}

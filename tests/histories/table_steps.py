@@ -17,7 +17,6 @@ from typing import Any
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from tests.histories.column_draws import lost_whole_struct
 from tests.histories.readers import (
     Content,
     PlainSpark,
@@ -26,9 +25,10 @@ from tests.histories.readers import (
     read_with_deltalake,
     read_with_us,
 )
-from tests.histories.reference_model import UUID, Column, Columns, State, leaves, mapped, walk
 from tests.histories.sql_text import condition_of, kind_of, select
 from tests.support.audited import HARMLESS, findings
+from tests.support.column_draws import lost_whole_struct
+from tests.support.reference_model import UUID, Column, Columns, State, leaves, mapped, walk
 from tests.support.table_log import TableLog, is_uuid_name
 
 FLAG_TEXT = {True: "true", False: "false", None: None}

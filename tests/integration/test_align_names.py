@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`align_names()`: every column gets its own name in the files, and mapping stays on."""
+"""`align_names()`: physical names become the logical names, ids and column mapping are kept."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -21,11 +23,13 @@ from spark_ext.errors import (
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.deltalake_readers import read_by_pyarrow
+from tests.support.prepared import made_once
 from tests.support.releases import LIKE_TAKES_PATHS
-from tests.support.removal import in_matrix
+from tests.support.removal import in_matrix, removal_of
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 ALIGNING = "sparkext.columnMapping.aligning"
+MAX_COLUMN_ID = "delta.columnMapping.maxColumnId"
 ROWS = [(1, "Rome", None, (1,)), (2, "Oslo", "X", (2,))]
 
 
@@ -33,33 +37,64 @@ class Interrupted(Exception):
     pass
 
 
+@made_once
 def misled(table: Table, *properties: str) -> Table:
-    """A column was renamed and one of its old name added; another was dropped, and one nested."""
-    table.create("id INT, city STRING, gone INT, s STRUCT<x: INT, y: INT>", *properties)
-    table.insert("(1, 'Rome', 7, named_struct('x', 1, 'y', 0))")
+    """Creates a table with a column renamed and its old name used again, and columns dropped."""
+    table.create(
+        "id INT, city STRING, gone INT, s STRUCT<x: INT, y: INT>, l ARRAY<STRUCT<z: INT>>",
+        *properties,
+    )
+    table.insert("(1, 'Rome', 7, named_struct('x', 1, 'y', 0), array(named_struct('z', 5)))")
     table.alter("RENAME COLUMN city TO town")
     table.alter("ADD COLUMN city STRING AFTER town")
     table.alter("DROP COLUMN gone")
     table.alter("DROP COLUMN s.y")
-    table.insert("(2, 'Oslo', 'X', named_struct('x', 2))")
+    table.alter("ADD COLUMN last INT")
+    table.alter("DROP COLUMN last")
+    table.insert("(2, 'Oslo', 'X', named_struct('x', 2), NULL)")
     return table
 
 
-def align(table: Table, **options: bool) -> NameAlignment:
-    usage = UsageTracking.forPath(table.spark, str(table.path))
-    return usage.align_names(progress=None, **options)
+def usage(table: Table) -> UsageTracking:
+    return UsageTracking.forPath(table.spark, str(table.path))
 
 
-def assert_aligned(table: Table, mode: str = "name") -> None:
+def align(
+    table: Table, progress: Callable[[Progress], None] | None = None, **options: bool
+) -> NameAlignment:
+    return usage(table).align_names(progress=progress, **options)
+
+
+def ids(table: Table) -> tuple[dict[str, Any], int]:
+    """The id of each column, and the highest id that the table has used."""
+    return table.log.ids, table.log.max_column_id
+
+
+def assert_aligned(table: Table, before: tuple[dict[str, Any], int] | None = None) -> None:
     log = table.log
-    assert log.configuration["delta.columnMapping.mode"] == mode
+    assert log.configuration["delta.columnMapping.mode"] == "name"
     assert "columnMappingUsageTracking" in log.protocol["writerFeatures"]
     assert log.flag == "false"
     assert ALIGNING not in log.configuration
     assert {path: path.split(".")[-1] for path in log.physical_names} == log.physical_names
     for file in log.live_files:
-        schema = pyarrow.parquet.ParquetFile(table.path / file).schema_arrow
+        schema = pyarrow.parquet.read_schema(table.path / file)
         assert set(schema.names) <= set(log.columns) | log.row_tracking_columns
+        assert_no_other_names(schema)
+    if before:
+        assert ids(table) == before
+
+
+def assert_no_other_names(schema: pyarrow.Schema) -> None:
+    """No field of Spark's schema in the footer has a physical name that differs from its name."""
+
+    def look(value: dict[str, Any]) -> dict[str, Any]:
+        physical = value.get("metadata", {}).get("delta.columnMapping.physicalName")
+        assert physical in (None, value.get("name"))
+        return value
+
+    written = schema.metadata or {}  # a copy of a file in mode id has no such schema
+    json.loads(written.get(b"org.apache.spark.sql.parquet.row.metadata", "{}"), object_hook=look)
 
 
 def done(result: NameAlignment) -> tuple[str, ...]:
@@ -74,7 +109,7 @@ def operations(table: Table, since: int) -> list[str]:
 # Refusals, which change nothing.
 
 
-def test_a_table_without_column_mapping_is_refused(table: Table) -> None:
+def test_table_without_column_mapping_is_refused(table: Table) -> None:
     table.create("a INT", TRACKED)
 
     for dry_run in (True, False):
@@ -85,15 +120,15 @@ def test_a_table_without_column_mapping_is_refused(table: Table) -> None:
     assert str(table.path) in refused.value.params["table"]
 
 
-def test_a_table_that_left_for_good_is_not_mapped_again(table: Table) -> None:
+def test_table_whose_mapping_was_removed_is_refused(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
-    UsageTracking.forPath(table.spark, str(table.path)).remove_column_mapping(progress=None)
+    usage(table).remove_column_mapping(progress=None)
 
     with table.no_commit(), pytest.raises(NotMappedError):
         align(table)
 
 
-def test_mode_id_is_not_given_up_unasked(table: Table) -> None:
+def test_table_in_mode_id_is_refused_unless_asked(table: Table) -> None:
     misled(table, TRACKED, ID_MODE)
 
     with table.no_commit(), pytest.raises(ModeIdLostError):
@@ -102,7 +137,7 @@ def test_mode_id_is_not_given_up_unasked(table: Table) -> None:
 
 @pytest.mark.parametrize("name", ["a b", *in_matrix("a,b", "a;b", "a{b", "a(b", "a=b", "a\tb")])
 @pytest.mark.parametrize("properties", [(TRACKED, NAME_MODE), *in_matrix(((NAME_MODE,),))])
-def test_names_that_files_may_not_have_are_refused_before_anything_is_done(
+def test_names_that_are_invalid_in_files_are_refused(
     table: Table, name: str, properties: tuple[str, ...]
 ) -> None:
     table.create("id INT, city STRING", *properties)
@@ -117,7 +152,7 @@ def test_names_that_files_may_not_have_are_refused_before_anything_is_done(
 
 
 @pytest.mark.without("deletion-vectors")
-def test_a_table_that_other_features_keep_mapped_is_refused(table: Table) -> None:
+def test_table_is_refused_when_another_feature_requires_mapping(table: Table) -> None:
     table.create(
         "id INT, city STRING",
         NAME_MODE,
@@ -133,17 +168,17 @@ def test_a_table_that_other_features_keep_mapped_is_refused(table: Table) -> Non
     assert refused.value.params["reasons"] == "OTHER_FEATURE (icebergCompatV2)"
 
 
-# What it makes.
+# What the call does.
 
 
 @pytest.mark.without("auto-compact", "deletion-vectors")
 @pytest.mark.every_variant
 @pytest.mark.parametrize("properties", [(TRACKED, NAME_MODE), (NAME_MODE,)])
-def test_every_column_gets_its_own_name_and_mapping_stays_on(
+def test_align_renames_every_column_in_files_and_keeps_mapping_and_ids(
     table: Table, properties: tuple[str, ...]
 ) -> None:
     misled(table, *properties)
-    before = table.log.version
+    before, columns, dropped = table.log.version, ids(table), table.log.max_column_id
     planned = align(table, dry_run=True)
     assert table.log.version == before
     assert (planned.aligned, planned.cost, planned.num_files) == (False, "COPY", 2)
@@ -168,28 +203,33 @@ def test_every_column_gets_its_own_name_and_mapping_stays_on(
         "SET TBLPROPERTIES",
         "UNSET TBLPROPERTIES",
     ]
-    assert_aligned(table)
+    assert dropped > max(columns[0].values())
+    assert_aligned(table, columns)
+    assert removal_of(table.log).parquet_field_ids() == columns[0]
     assert table.rows("id, town, city, s") == ROWS
     assert {row["town"] for row in read_by_pyarrow(table.path).to_pylist()} == {"Rome", "Oslo"}
     table.alter("ADD COLUMN fare INT")
-    assert table.log.physical_names["fare"] == "fare"
+    assert table.log.columns["fare"] == (dropped + 1, "fare")
+    assert table.log.max_column_id == dropped + 1
 
     with table.no_commit():
         again = align(table)
     assert (again.aligned, again.done, again.cost) == (True, (), "NOTHING")
 
 
-def test_a_table_in_mode_id_comes_back_in_mode_name_where_that_is_asked(table: Table) -> None:
+def test_table_in_mode_id_returns_in_mode_name_when_asked(table: Table) -> None:
     misled(table, TRACKED, ID_MODE)
+    before = ids(table)
 
     result = align(table, to_name_mode=True)
 
     assert (result.aligned, result.mode) == (True, "name")
-    assert_aligned(table)
+    assert_aligned(table, before)
+    assert removal_of(table.log).parquet_field_ids() == before[0]
     assert table.rows("id, town, city, s") == ROWS
 
 
-def test_an_untracked_table_with_its_own_names_is_tracked_without_a_copy(table: Table) -> None:
+def test_untracked_table_with_logical_names_is_tracked_without_copies(table: Table) -> None:
     table.create("a INT")
     table.insert("(1)")
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
@@ -207,7 +247,7 @@ def test_names_that_differ_under_a_false_flag_are_aligned(table: Table, tmp_path
     like = Table(table.spark, tmp_path / "like")
     table.spark.sql(f"CREATE TABLE {like.name} LIKE {table.name}")
     like.alter(f"SET TBLPROPERTIES ({TRACKED})")
-    like.insert("(1, 'Rome', NULL, named_struct('x', 1))")
+    like.insert("(1, 'Rome', NULL, named_struct('x', 1), NULL)")
 
     assert align(like).aligned
 
@@ -240,7 +280,9 @@ KINDS = {
 @pytest.mark.without("auto-compact")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("properties", [f"{TRACKED}, {NAME_MODE}", NAME_MODE])
-def test_tables_with_other_features_come_back(table: Table, kind: str, properties: str) -> None:
+def test_align_keeps_other_features_rows_and_properties(
+    table: Table, kind: str, properties: str
+) -> None:
     table.spark.sql(KINDS[kind].format(t=table.name, p=properties))
     for number in range(3):
         table.insert(f"({number}, 'Rome', 7), ({number + 10}, 'Oslo', 8)")
@@ -263,7 +305,7 @@ def test_tables_with_other_features_come_back(table: Table, kind: str, propertie
     assert len(table.rows()) == len(rows) + 1
 
 
-def test_a_name_of_the_catalog_is_found(spark: SparkSession, named_table: Table) -> None:
+def test_align_takes_a_name_of_the_catalog(spark: SparkSession, named_table: Table) -> None:
     misled(named_table, TRACKED, NAME_MODE)
 
     assert UsageTracking.forName(spark, "named").align_names(progress=None).aligned
@@ -272,7 +314,9 @@ def test_a_name_of_the_catalog_is_found(spark: SparkSession, named_table: Table)
 
 
 @pytest.mark.parametrize("folder", ["${spark.app.name}", *in_matrix("it's `so`", "a\\b", "é ; ü")])
-def test_a_path_may_have_any_characters(spark: SparkSession, tmp_path: Path, folder: str) -> None:
+def test_align_takes_a_path_with_any_characters(
+    spark: SparkSession, tmp_path: Path, folder: str
+) -> None:
     table = misled(Table(spark, tmp_path / "t"), TRACKED, NAME_MODE)
     moved = Table(spark, table.path.rename(tmp_path / folder))
 
@@ -281,12 +325,11 @@ def test_a_path_may_have_any_characters(spark: SparkSession, tmp_path: Path, fol
     assert_aligned(moved)
 
 
-def test_progress_is_told_of_each_statement(table: Table) -> None:
+def test_progress_reports_each_statement(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
     seen: list[Progress] = []
 
-    usage = UsageTracking.forPath(table.spark, str(table.path))
-    result = usage.align_names(progress=seen.append)
+    result = align(table, seen.append)
 
     assert tuple(dict.fromkeys(each.statement for each in seen)) == done(result)
     assert tuple(each.statement for each in seen if each.finished) == done(result)
@@ -295,38 +338,42 @@ def test_progress_is_told_of_each_statement(table: Table) -> None:
 # Interruptions.
 
 
-def stopping_before(number: int) -> Callable[[Progress], None]:
-    """Ends the call before its statement of this number begins."""
+def at_statement(number: int, act: Callable[[], object]) -> Callable[[Progress], None]:
+    """Acts just before the statement of this number begins."""
     begun: list[str] = []
 
-    def stop(progress: Progress) -> None:
+    def watch(progress: Progress) -> None:
         if progress.statement not in begun:
             begun.append(progress.statement)
-            if len(begun) > number:
-                raise Interrupted
+            if len(begun) == number + 1:
+                act()
 
-    return stop
+    return watch
+
+
+def interrupt() -> None:
+    raise Interrupted
 
 
 @pytest.mark.parametrize("number", [2, *in_matrix(0, 1, 3, 4)])
 @pytest.mark.parametrize(
     "properties", [(TRACKED, NAME_MODE), *in_matrix(((NAME_MODE,),), ((TRACKED, ID_MODE),))]
 )
-def test_a_call_that_was_interrupted_goes_on(
+def test_interrupted_call_continues_and_keeps_ids(
     table: Table, properties: tuple[str, ...], number: int
 ) -> None:
     misled(table, *properties)
-    usage = UsageTracking.forPath(table.spark, str(table.path))
+    before = ids(table)
     planned = align(table, dry_run=True, to_name_mode=True).statements
     with suppress(Interrupted):
-        usage.align_names(to_name_mode=True, progress=stopping_before(number))
+        align(table, at_statement(number, interrupt), to_name_mode=True)
 
     left = align(table, dry_run=True, to_name_mode=True)
     assert left.statements == planned[number:]
     rest = align(table, to_name_mode=True)
 
     assert done(rest) == planned[number:]
-    assert_aligned(table)
+    assert_aligned(table, before)
     assert table.rows("id, town, city, s") == ROWS
 
 
@@ -339,29 +386,21 @@ def untrack(table: Table) -> None:
     ("number", "other"),
     [(1, align), (2, untrack), *in_matrix(*((number, align) for number in (0, 2, 3, 4)))],
 )
-def test_a_step_that_another_call_has_made_is_no_failure(
+def test_align_continues_when_another_call_takes_a_step(
     table: Table, number: int, other: Callable[[Table], object]
 ) -> None:
-    """The other one runs when this one has decided on its statement of this number."""
+    """The other call runs when this call has decided on its statement of this number."""
     misled(table, TRACKED, NAME_MODE)
-    begun: list[str] = []
 
-    def beside(progress: Progress) -> None:
-        if progress.statement not in begun:
-            begun.append(progress.statement)
-            if len(begun) == number + 1:
-                other(table)
-
-    usage = UsageTracking.forPath(table.spark, str(table.path))
     with suppress(AlignmentConflictError):
-        usage.align_names(progress=beside)
+        align(table, at_statement(number, lambda: other(table)))
 
     assert align(table).aligned
     assert_aligned(table)
     assert table.rows("id, town, city, s") == ROWS
 
 
-def test_what_kept_it_from_leaving_is_mended_and_it_goes_on(table: Table) -> None:
+def test_align_continues_after_a_failed_removal_is_repaired(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
     file = table.path / min(table.log.live_files)
     hidden = file.rename(file.with_suffix(".hidden"))
@@ -380,7 +419,7 @@ def test_what_kept_it_from_leaving_is_mended_and_it_goes_on(table: Table) -> Non
 
 
 @pytest.mark.without("auto-compact")
-def test_what_kept_it_from_being_mapped_again_is_mended_and_it_goes_on(
+def test_align_continues_after_a_failed_mapping_is_repaired(
     table: Table, rules: Callable[..., str]
 ) -> None:
     misled(table, TRACKED, NAME_MODE)
@@ -397,7 +436,7 @@ def test_what_kept_it_from_being_mapped_again_is_mended_and_it_goes_on(
     version = table.log.version
 
     rules()
-    table.insert("(3, NULL, NULL, NULL)")  # any writer may, meanwhile
+    table.insert("(3, NULL, NULL, NULL, NULL)")  # any writer may, meanwhile
     align(table)
 
     assert operations(table, version) == ["WRITE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES"]
@@ -405,12 +444,11 @@ def test_what_kept_it_from_being_mapped_again_is_mended_and_it_goes_on(
     assert table.rows("id, town, city, s") == [*ROWS, (3, None, None, None)]
 
 
-def test_a_restore_on_the_way_ends_it(table: Table) -> None:
+def test_restore_between_statements_cancels_the_alignment(table: Table) -> None:
     misled(table, TRACKED, NAME_MODE)
     mapped = table.log.version
-    usage = UsageTracking.forPath(table.spark, str(table.path))
     with suppress(Interrupted):
-        usage.align_names(progress=stopping_before(2))
+        align(table, at_statement(2, interrupt))
     table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {mapped}")
     assert ALIGNING not in table.log.configuration
 
@@ -418,3 +456,98 @@ def test_a_restore_on_the_way_ends_it(table: Table) -> None:
 
     assert_aligned(table)
     assert table.rows("id, town, city, s") == ROWS
+
+
+# Column ids.
+
+
+@pytest.mark.without("auto-compact", "deletion-vectors")
+def test_align_keeps_ids_when_files_are_kept(table: Table) -> None:
+    table.create("a INT, b INT", TRACKED, NAME_MODE)
+    table.insert("(1, 2)")
+    files = table.log.live_files
+    table.alter("ADD COLUMN c INT")
+    table.alter("DROP COLUMN c")
+    table.alter("ADD COLUMN d INT")
+    before, most = ids(table)
+
+    align(table)
+
+    assert table.log.live_files == files
+    assert (
+        (table.log.ids, table.log.max_column_id) == (before, most) == ({"a": 1, "b": 2, "d": 4}, 4)
+    )
+    assert table.log.at(1).parquet_field_ids() == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("number", [2, *in_matrix(3)])
+def test_column_added_during_alignment_gets_an_unused_id(table: Table, number: int) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    before, most = ids(table)
+
+    def add() -> None:
+        table.alter("ADD COLUMN fare INT FIRST")
+
+    align(table, at_statement(number, add))
+
+    assert table.log.ids == {"fare": most + 1, **before}
+    assert table.log.max_column_id == most + 1
+
+
+def test_id_follows_a_column_renamed_just_before_the_removal(table: Table) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    before, most = ids(table)
+
+    def rename() -> None:
+        table.alter("RENAME COLUMN id TO number")
+        table.alter("ADD COLUMN id INT")
+
+    align(table, at_statement(1, rename))
+
+    before["number"] = before.pop("id")
+    assert table.log.ids == {**before, "id": most + 1}
+    assert table.log.max_column_id == most + 1
+
+
+def test_column_that_replaces_one_of_another_type_gets_a_new_id(table: Table) -> None:
+    table.create("a INT, b INT", TRACKED, NAME_MODE)
+    table.insert("(1, 2)")
+    table.alter("RENAME COLUMN b TO c")
+
+    def overwrite() -> None:
+        frame = table.spark.sql("SELECT 'x' AS a, 3 AS c")
+        writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        writer.save(str(table.path))
+
+    align(table, at_statement(2, overwrite))
+
+    assert table.log.ids == {"a": 3, "c": 2}
+    assert table.rows() == [("x", 3)]
+
+
+def test_ids_used_after_a_restored_version_are_not_reused(
+    table: Table,
+) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    before, most = ids(table)
+    with suppress(Interrupted):
+        align(table, at_statement(2, interrupt))
+    removed = table.log.version
+    align(table)
+    table.alter("ADD COLUMN fare INT")
+    assert table.log.ids["fare"] == most + 1
+    table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {removed}")
+
+    align(table)
+
+    assert ids(table) == (before, most + 1)
+
+
+def test_removal_without_alignment_numbers_columns_anew(table: Table) -> None:
+    misled(table, TRACKED, NAME_MODE)
+    usage(table).remove_column_mapping(progress=None)
+    assert MAX_COLUMN_ID not in table.log.configuration
+
+    table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+
+    assert sorted(table.log.ids.values()) == list(range(1, len(table.log.ids) + 1))

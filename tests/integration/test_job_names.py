@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import spark_ext
 from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.pages import CHECKOUT
+from tests.support.prepared import made_once
 from tests.support.releases import PURGES
 
 OURS = {path.name for path in (CHECKOUT / "jars/src/main/java").rglob("*.java")}
@@ -74,51 +76,51 @@ def requires_names_of_the_user(jobs: list[Job]) -> None:
     assert {name for name in names if name.split(" at ")[-1].split(":")[0] in OURS} == set()
 
 
-WRITES = {
-    "INSERT": "INSERT INTO {t} SELECT id, 'x' FROM range(3)",
-    "INSERT OVERWRITE": "INSERT OVERWRITE {t} SELECT id, 'x' FROM range(3)",
-    "DELETE": "DELETE FROM {t} WHERE a = 1",
-    "UPDATE": "UPDATE {t} SET b = 'z' WHERE a = 2",
-    "MERGE": "MERGE INTO {t} AS t USING (SELECT id AS a FROM range(9)) AS s ON t.a = s.a"
+WRITES = [
+    "INSERT INTO {t} SELECT id, 'x' FROM range(3)",
+    "DELETE FROM {t} WHERE a = 1",
+    "UPDATE {t} SET b = 'z' WHERE a = 2",
+    "MERGE INTO {t} AS t USING (SELECT id AS a FROM range(9)) AS s ON t.a = s.a"
     " WHEN MATCHED THEN UPDATE SET b = 'y' WHEN NOT MATCHED THEN INSERT (a, b) VALUES (s.a, 'n')",
-    "SELECT": "SELECT max(a) FROM {t} WHERE b > 'a'",
-}
+    "SELECT max(a) FROM {t} WHERE b > 'a'",
+    "INSERT OVERWRITE {t} SELECT id, 'x' FROM range(3)",
+]
 
 
+def run(table: Table, statement: str) -> None:
+    table.spark.sql(statement.format(t=table.name)).collect()
+
+
+@made_once
 def filled(table: Table, *properties: str) -> Table:
     table.create("a BIGINT, b STRING", TRACKED, NAME_MODE, *properties)
     table.insert("(1, 'x'), (2, 'y'), (3, 'z')")
     return table
 
 
-@pytest.mark.every_variant
 @pytest.mark.parametrize("vectors", ["true", "false"])
-@pytest.mark.parametrize("statement", WRITES)
-def test_a_job_of_a_statement_has_its_name(table: Table, statement: str, vectors: str) -> None:
+def test_jobs_of_statements_have_the_names_of_the_statements(table: Table, vectors: str) -> None:
     filled(table, f"'delta.enableDeletionVectors' = '{vectors}'")
 
-    jobs = after(table, lambda: table.spark.sql(WRITES[statement].format(t=table.name)).collect())
+    for statement in WRITES:
+        requires_names_of_the_user(after(table, partial(run, table, statement)))
 
-    requires_names_of_the_user(jobs)
 
-
-@pytest.mark.every_variant
-@pytest.mark.parametrize("way", ["insertInto", "save", "writeTo"])
-def test_a_job_of_a_data_frame_has_its_name(table: Table, way: str) -> None:
+def test_jobs_of_data_frames_have_the_names_of_the_calls(table: Table) -> None:
     filled(table)
     rows = table.spark.sql("SELECT id AS a, 'x' AS b FROM range(3)")
-    ways: dict[str, Callable[[], object]] = {
-        "insertInto": lambda: rows.write.insertInto(table.name),
-        "save": lambda: rows.write.format("delta").mode("append").save(str(table.path)),
-        "writeTo": lambda: rows.writeTo(table.name).append(),
-    }
 
-    requires_names_of_the_user(after(table, ways[way]))
+    for way in (
+        lambda: rows.write.insertInto(table.name),
+        lambda: rows.write.format("delta").mode("append").save(str(table.path)),
+        lambda: rows.writeTo(table.name).append(),
+    ):
+        requires_names_of_the_user(after(table, way))
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("way", ["copy", "rewrite"])
-def test_a_job_of_removal_has_its_name_and_says_what_it_does(
+def test_jobs_of_removal_have_names_and_descriptions(
     table: Table, way: str, conf: Callable[[str, str], None]
 ) -> None:
     filled(table)
@@ -133,7 +135,7 @@ def test_a_job_of_removal_has_its_name_and_says_what_it_does(
 
 
 @PURGES
-def test_a_job_of_purge_has_its_name_and_says_what_it_does(table: Table) -> None:
+def test_jobs_of_purge_have_names_and_descriptions(table: Table) -> None:
     filled(table)
     table.alter("DROP COLUMN b")
 
@@ -143,11 +145,7 @@ def test_a_job_of_purge_has_its_name_and_says_what_it_does(table: Table) -> None
     assert any((job.description or "").startswith(DESCRIBED[0]) for job in jobs), jobs
 
 
-@pytest.mark.every_variant
-@pytest.mark.parametrize("function", ["audit", "dropped", "exact", "survey"])
-def test_a_job_of_a_table_function_has_its_name_and_says_what_it_does(
-    table: Table, function: str
-) -> None:
+def test_jobs_of_table_functions_have_names_and_descriptions(table: Table) -> None:
     filled(table)
     table.alter("DROP COLUMN b")
     usage = UsageTracking.forPath(table.spark, table.path)
@@ -158,14 +156,14 @@ def test_a_job_of_a_table_function_has_its_name_and_says_what_it_does(
         "survey": lambda: spark_ext.survey(table.spark, Path(table.path), progress=None),
     }
 
-    jobs = after(table, functions[function])
+    for function, act in functions.items():
+        jobs = after(table, act)
+        if function != "survey":
+            requires_names_of_the_user(jobs)
+        assert all((job.description or "").startswith(DESCRIBED) for job in jobs), (function, jobs)
 
-    if function != "survey":
-        requires_names_of_the_user(jobs)
-    assert all((job.description or "").startswith(DESCRIBED) for job in jobs), jobs
 
-
-def test_a_name_that_the_user_gave_is_kept(table: Table) -> None:
+def test_call_site_that_the_user_set_is_kept(table: Table) -> None:
     filled(table)
     table.alter("RENAME COLUMN b TO c")
     context: Any = table.spark.sparkContext

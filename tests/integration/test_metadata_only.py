@@ -86,15 +86,8 @@ def make(
     return make
 
 
-@pytest.mark.every_variant
 @pytest.mark.parametrize(
-    ("checksums", "checkpoint"),
-    [
-        (True, True),
-        (False, False),
-        pytest.param(True, False, marks=pytest.mark.matrix),
-        pytest.param(False, True, marks=pytest.mark.matrix),
-    ],
+    ("checksums", "checkpoint"), [(True, True), (False, False), (True, False), (False, True)]
 )
 def test_metadata_only_statements_run_no_job_of_ours(
     make: Callable[..., Counted], *, checksums: bool, checkpoint: bool

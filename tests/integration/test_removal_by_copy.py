@@ -8,19 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from delta.tables import DeltaTable as SparkDeltaTable
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.prepared import made_once
 from tests.support.removal import (
     NONE_MODE,
-    OPERATION,
     SETTING,
+    WAYS,
+    by_unset,
     counts,
     disable,
     in_matrix,
     insert_one_file,
     metrics,
     newest_adds,
+    removal_of,
     rows_in_files,
     setting,
     untouched,
@@ -30,24 +32,7 @@ from tests.support.table_log import TableLog
 Disable = Callable[[Table], object]
 
 
-def by_unset(table: Table) -> None:
-    table.alter("UNSET TBLPROPERTIES ('delta.columnMapping.mode')")
-
-
-def by_drop_feature(table: Table) -> None:
-    table.alter("DROP FEATURE columnMapping")
-
-
-def by_drop_feature_support(table: Table) -> None:
-    SparkDeltaTable.forPath(table.spark, str(table.path)).dropFeatureSupport("columnMapping")
-
-
-def leaving(log: TableLog) -> TableLog:
-    """The version that removed column mapping; a dropped feature is followed by more commits."""
-    (version,) = (v for v in range(log.version + 1) if log.at(v).operation == OPERATION)
-    return log.at(version)
-
-
+@made_once
 def renamed(table: Table, *properties: str) -> Table:
     """A table of two files, of which one has an old name and one a column that was dropped."""
     table.create("a INT, b STRING, d INT", TRACKED, NAME_MODE, *properties)
@@ -62,32 +47,26 @@ def renamed(table: Table, *properties: str) -> Table:
 
 
 @pytest.mark.without("auto-compact")
-@pytest.mark.parametrize(
-    "remove_mapping", [disable, by_unset, by_drop_feature, *in_matrix(by_drop_feature_support)]
-)
-def test_every_way_copies(table: Table, remove_mapping: Disable) -> None:
+@pytest.mark.every_variant
+@WAYS
+def test_every_way_copies_the_files_of_a_used_table(
+    table: Table, remove_mapping: Disable, mode: str | None
+) -> None:
     renamed(table)
 
     remove_mapping(table)
 
-    commit = leaving(table.log)
+    commit = removal_of(table.log)
     assert counts(commit) == (0, 2, 0)
     assert commit.parquet_columns() == ["b", "c"]
     assert commit.parquet_field_ids() == {}
     assert set(commit.ids.values()) == set(commit.physical_names.values()) == {None}
-    assert table.log.flag == "true"
+    assert (table.log.is_tracked, table.log.flag) == (True, "true")
+    assert commit.configuration.get("delta.columnMapping.mode") == mode
+    assert "delta.columnMapping.maxColumnId" not in commit.configuration
     assert ("columnMapping" in table.log.writer_features) == (remove_mapping in (disable, by_unset))
     assert rows_in_files(table.log) == [{"c": 1, "b": "x"}, {"c": 2, "b": "y"}]
     assert table.rows("c, b") == [(1, "x"), (2, "y")]
-
-
-@pytest.mark.parametrize(("remove_mapping", "mode"), [(disable, "none"), (by_unset, None)])
-def test_the_mode_is_set_or_gone(table: Table, remove_mapping: Disable, mode: str | None) -> None:
-    with renamed(table).one_commit():
-        remove_mapping(table)
-
-    assert table.log.configuration.get("delta.columnMapping.mode") == mode
-    assert "delta.columnMapping.maxColumnId" not in table.log.configuration
 
 
 @pytest.mark.without("auto-compact")
@@ -116,7 +95,7 @@ def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None
 
 
 @pytest.mark.without("auto-compact")
-def test_clean_files_stay_where_they_are(table: Table) -> None:
+def test_removal_keeps_files_with_logical_names_only(table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     table.alter("ADD COLUMN b INT")
@@ -134,7 +113,7 @@ def test_clean_files_stay_where_they_are(table: Table) -> None:
     assert table.rows() == [(1,), (2,)]
 
 
-def test_a_clean_table_leaves_without_an_action_on_a_file(table: Table) -> None:
+def test_removal_keeps_all_files_when_their_names_are_logical(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.alter("RENAME COLUMN a TO c")
@@ -147,7 +126,7 @@ def test_a_clean_table_leaves_without_an_action_on_a_file(table: Table) -> None:
     assert table.rows() == [(1, "x")]
 
 
-def test_a_clean_file_with_statistics_of_what_it_has_not_is_copied(table: Table) -> None:
+def test_file_with_statistics_of_an_unknown_column_is_copied(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, NULL)")
     (add,) = table.log.actions("add")
@@ -164,7 +143,7 @@ def test_a_clean_file_with_statistics_of_what_it_has_not_is_copied(table: Table)
     assert table.rows() == [(1, None)]
 
 
-def test_a_clean_file_with_statistics_by_another_writer_stays(table: Table) -> None:
+def test_file_with_statistics_formatted_by_another_writer_is_kept(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     insert_one_file(table, "(1, 'ä')")
     (add,) = table.log.actions("add")
@@ -180,7 +159,7 @@ def test_a_clean_file_with_statistics_by_another_writer_stays(table: Table) -> N
     assert log.actions("add") == []
 
 
-def test_a_table_whose_writers_left_a_column_out_leaves_to_the_end(table: Table) -> None:
+def test_drop_feature_succeeds_when_files_lack_a_renamed_column(table: Table) -> None:
     """What such files say of the column has its old name; the checkpoint proves the checksum."""
     table.create_tracked("a INT, b INT")
     table.spark.sql("SELECT 1 AS a").write.format("delta").mode("append").save(str(table.path))
@@ -201,7 +180,7 @@ def test_a_table_whose_writers_left_a_column_out_leaves_to_the_end(table: Table)
         *in_matrix(({"p": "1", "q": "9"}, 1), ({"p": "1", "gone": "9"}, 1), ({}, None)),
     ],
 )
-def test_partition_values_under_other_keys_are_not_read_afterwards_either(
+def test_partition_values_under_unknown_keys_are_not_read_after_removal(
     table: Table, written: dict[str, str], read: int | None
 ) -> None:
     """They stand under the physical name; what other writers put elsewhere is nobody's."""
@@ -217,7 +196,7 @@ def test_partition_values_under_other_keys_are_not_read_afterwards_either(
     assert table.rows("a, q") == [(5, read)]
 
 
-def test_a_file_whose_statistics_nobody_can_read_is_rewritten(table: Table) -> None:
+def test_file_with_unreadable_statistics_is_rewritten(table: Table) -> None:
     table.create_tracked("a INT, b STRING")
     insert_one_file(table, "(1, 'x')")
     (add,) = table.log.actions("add")
@@ -230,7 +209,7 @@ def test_a_file_whose_statistics_nobody_can_read_is_rewritten(table: Table) -> N
     assert table.rows() == [(1, "x")]
 
 
-def test_an_empty_table_leaves(table: Table) -> None:
+def test_removal_from_an_empty_table_succeeds(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("DROP COLUMN b")
 
@@ -240,7 +219,7 @@ def test_an_empty_table_leaves(table: Table) -> None:
     assert table.rows() == [(1,)]
 
 
-def test_a_file_without_rows_leaves(table: Table) -> None:
+def test_file_without_rows_is_copied(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 2)")
     (add,) = table.log.actions("add")
@@ -267,7 +246,7 @@ def test_a_file_without_rows_leaves(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_a_file_of_which_all_columns_were_dropped_keeps_its_rows(table: Table) -> None:
+def test_file_whose_columns_were_all_dropped_keeps_its_rows(table: Table) -> None:
     table.create_tracked("a INT")
     insert_one_file(table, "(1), (2)")
     table.alter("ADD COLUMN b INT")
@@ -290,7 +269,7 @@ def assert_by_delta(log: TableLog) -> None:
     assert not set(before) & set(log.live_files)
 
 
-def test_an_invalid_setting_is_refused(table: Table) -> None:
+def test_invalid_setting_is_refused(table: Table) -> None:
     renamed(table)
 
     with (
@@ -303,7 +282,7 @@ def test_an_invalid_setting_is_refused(table: Table) -> None:
     assert refused.value.getMessageParameters()["setting"] == SETTING
 
 
-def test_a_tracked_table_is_rewritten_if_the_session_says_so(table: Table) -> None:
+def test_tracked_table_is_rewritten_when_the_setting_is_rewrite(table: Table) -> None:
     renamed(table)
 
     with setting(table, "Rewrite"):
@@ -313,7 +292,7 @@ def test_a_tracked_table_is_rewritten_if_the_session_says_so(table: Table) -> No
     assert table.rows("c, b") == [(1, "x"), (2, "y")]
 
 
-def test_an_untracked_table_is_copied_if_the_session_says_so(table: Table) -> None:
+def test_untracked_table_is_copied_when_the_setting_is_copy(table: Table) -> None:
     table.create("a INT, b STRING", NAME_MODE)
     table.insert("(1, 'x')")
 
@@ -327,7 +306,7 @@ def test_an_untracked_table_is_copied_if_the_session_says_so(table: Table) -> No
     assert table.rows() == [(1, "x")]
 
 
-def test_an_untracked_table_is_treated_as_by_plain_delta(table: Table) -> None:
+def test_untracked_table_is_rewritten_by_delta(table: Table) -> None:
     table.create("a INT, b STRING", NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
     insert_one_file(table, "(1, 'x'), (2, 'y')")
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
@@ -342,9 +321,7 @@ def test_an_untracked_table_is_treated_as_by_plain_delta(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_the_setting_has_no_effect_on_a_table_that_leaves_by_metadata(
-    table: Table, tmp_path: Path
-) -> None:
+def test_setting_has_no_effect_on_a_metadata_only_removal(table: Table, tmp_path: Path) -> None:
     table.create_tracked()
     table.insert("(1, 'x')")
 

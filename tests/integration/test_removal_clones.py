@@ -11,6 +11,7 @@ import pytest
 from spark_ext import UsageTracking
 from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.prepared import made_once
 from tests.support.removal import (
     Action,
     counts,
@@ -35,6 +36,11 @@ ROWS = [(a, f"x{a}") for a in range(12) if a % 4 != 1 and a != 6]
 
 @pytest.fixture
 def source(table: Table) -> Table:
+    return with_vectors(table)
+
+
+@made_once
+def with_vectors(table: Table) -> None:
     """Three files of four rows; a statement deleted one of each, another one more of a file."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
     for first in (0, 4, 8):
@@ -42,7 +48,6 @@ def source(table: Table) -> Table:
         insert_one_file(table, rows)
     table.spark.sql(f"DELETE FROM {table.name} WHERE a % 4 = 1")
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 6")
-    return table
 
 
 @pytest.fixture
@@ -92,7 +97,9 @@ def assert_alike(old: Path, before: dict[str, Any], new: Path, now: dict[str, An
     assert vectors.file_of(new, now).read_bytes()[0] == 1
 
 
-def test_its_vectors_are_copied(source: Table, clone: Table) -> None:
+def test_removal_in_a_clone_copies_deletion_vectors_of_the_source(
+    source: Table, clone: Table
+) -> None:
     shared = {vectors.path_of(vector) for vector in vectors_of(source)}
     assert len(vectors_of(clone)) == 3 > len(shared)
     assert {vector["storageType"] for vector in vectors_of(clone)} == {"p"}
@@ -110,7 +117,9 @@ def test_its_vectors_are_copied(source: Table, clone: Table) -> None:
     assert row_ids(clone) == before
 
 
-def test_it_outlives_a_purge_and_a_vacuum_of_its_source(source: Table, clone: Table) -> None:
+def test_clone_is_readable_after_purge_and_vacuum_of_its_source(
+    source: Table, clone: Table
+) -> None:
     disable(clone)
 
     source.spark.sql(f"REORG TABLE {source.name} APPLY (PURGE)")
@@ -122,7 +131,7 @@ def test_it_outlives_a_purge_and_a_vacuum_of_its_source(source: Table, clone: Ta
     assert sorted(clone.rows()) == ROWS
 
 
-def test_vectors_of_its_own_stay_where_they_are(source: Table, clone: Table) -> None:
+def test_deletion_vectors_of_the_clone_are_kept(source: Table, clone: Table) -> None:
     clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
     (own,) = [vector for vector in vectors_of(clone) if vector["storageType"] == "u"]
 
@@ -134,7 +143,7 @@ def test_vectors_of_its_own_stay_where_they_are(source: Table, clone: Table) -> 
     assert sorted(clone.rows()) == ROWS[1:]
 
 
-def test_inline_vectors_stay_as_they_are(source: Table, tmp_path: Path) -> None:
+def test_inline_deletion_vectors_are_kept(source: Table, tmp_path: Path) -> None:
     source.alter("RENAME COLUMN b TO c")
     log = source.log
     for path, add in live(log).items():
@@ -163,7 +172,7 @@ def test_inline_vectors_stay_as_they_are(source: Table, tmp_path: Path) -> None:
 
 
 @pytest.mark.matrix
-def test_a_file_that_needs_no_new_name_is_copied_with_its_vector(
+def test_file_with_logical_names_is_copied_with_its_deletion_vector(
     source: Table, tmp_path: Path
 ) -> None:
     insert_one_file(source, "(20, 'x20')")
@@ -178,7 +187,7 @@ def test_a_file_that_needs_no_new_name_is_copied_with_its_vector(
     assert sorted(clone.rows()) == [*ROWS, (20, "x20")]
 
 
-def test_a_file_of_its_own_with_a_vector_of_its_own_is_kept(source: Table, tmp_path: Path) -> None:
+def test_file_and_deletion_vector_of_the_clone_are_kept(source: Table, tmp_path: Path) -> None:
     source.alter("RENAME COLUMN b TO c")
     source.alter("RENAME COLUMN c TO b")
     clone = clone_of(source, tmp_path / "clone")
@@ -192,7 +201,9 @@ def test_a_file_of_its_own_with_a_vector_of_its_own_is_kept(source: Table, tmp_p
 
 
 @pytest.mark.matrix
-def test_a_clone_of_a_clone(source: Table, clone: Table, tmp_path: Path) -> None:
+def test_removal_in_a_clone_of_a_clone_copies_deletion_vectors(
+    source: Table, clone: Table, tmp_path: Path
+) -> None:
     clone.spark.sql(f"DELETE FROM {clone.name} WHERE a = 0")
     third = clone_of(clone, tmp_path / "third")
 
@@ -204,9 +215,7 @@ def test_a_clone_of_a_clone(source: Table, clone: Table, tmp_path: Path) -> None
 
 
 @pytest.mark.matrix
-def test_where_the_table_wants_random_folders_vectors_are_in_them(
-    source: Table, clone: Table
-) -> None:
+def test_deletion_vectors_are_copied_into_random_folders(source: Table, clone: Table) -> None:
     clone.alter("SET TBLPROPERTIES ('delta.randomizeFilePrefixes' = 'true')")
 
     log = disable(clone)
@@ -218,7 +227,7 @@ def test_where_the_table_wants_random_folders_vectors_are_in_them(
 
 
 @pytest.mark.matrix
-def test_align_copies_them_too(source: Table, clone: Table) -> None:
+def test_align_names_copies_deletion_vectors(source: Table, clone: Table) -> None:
     UsageTracking.forPath(clone.spark, str(clone.path)).align_names(progress=None)
 
     move_away(source)
@@ -226,7 +235,7 @@ def test_align_copies_them_too(source: Table, clone: Table) -> None:
 
 
 @pytest.mark.broken_table("file_missing")
-def test_a_removal_that_fails_leaves_no_copy_of_a_vector(source: Table, clone: Table) -> None:
+def test_failed_removal_deletes_its_copies_of_deletion_vectors(source: Table, clone: Table) -> None:
     (*_, last) = live(clone.log).values()
     local(clone.path, last["path"]).unlink()
     before = data_files(clone.path)

@@ -21,6 +21,7 @@ from tests.support.custom_sessions import our_jar, resolved_jars, session, stop
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.held_statement import HeldStatement, Step
 from tests.support.odd_disk import OddDisk, odd_jar, with_odd_disk
+from tests.support.prepared import made_once
 from tests.support.processes import in_new_process
 from tests.support.removal import (
     NONE_MODE,
@@ -45,9 +46,10 @@ MATRIX = pytest.mark.matrix
 UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"
 
 
-def renamed(table: Table, **options: str) -> Table:
+@made_once
+def renamed(table: Table, partitioned_by: str = "") -> Table:
     """A table of two files, whose first column has another name in them."""
-    table.create("a INT, b STRING", TRACKED, NAME_MODE, **options)
+    table.create("a INT, b STRING", TRACKED, NAME_MODE, partitioned_by=partitioned_by)
     table.insert("(0, 'x'), (1, 'x')")
     assert len(table.log.actions("add")) == 2
     table.alter("RENAME COLUMN a TO c")
@@ -91,7 +93,9 @@ def emptied(file: Path) -> None:
 @pytest.mark.parametrize(
     "broken", [missing, cut_short, *in_matrix(cut_in_the_middle, garbage, no_parquet, emptied)]
 )
-def test_a_file_that_nobody_can_read_is_named(table: Table, broken: Callable[[Path], None]) -> None:
+def test_unreadable_file_is_named_in_the_error(
+    table: Table, broken: Callable[[Path], None]
+) -> None:
     renamed(table)
     file = local(table.path, list(table.log.live_files)[1])
     broken(file)
@@ -105,7 +109,7 @@ def test_a_file_that_nobody_can_read_is_named(table: Table, broken: Callable[[Pa
 
 
 @MATRIX
-def test_after_the_file_is_back_the_statement_succeeds(table: Table) -> None:
+def test_removal_succeeds_after_an_unreadable_file_is_repaired(table: Table) -> None:
     renamed(table)
     file = local(table.path, list(table.log.live_files)[1])
     content = file.read_bytes()
@@ -125,7 +129,7 @@ def spoil(file: Path) -> None:
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
-def test_a_file_that_has_to_be_rewritten_and_cannot_be(table: Table) -> None:
+def test_unreadable_file_that_needs_a_rewrite_fails_the_removal(table: Table) -> None:
     table.create_tracked("s STRUCT<x: INT>, b STRING")
     insert_one_file(table, "(named_struct('x', 1), 'x')")
     insert_one_file(table, "(named_struct('x', 2), 'y')")
@@ -152,7 +156,7 @@ def test_a_file_that_has_to_be_rewritten_and_cannot_be(table: Table) -> None:
 
 @pytest.mark.parametrize("removal", ["copy", *in_matrix("rewrite")])
 @pytest.mark.parametrize("harm", [spoil, *in_matrix(Path.unlink)])
-def test_no_row_is_passed_over_whatever_the_session_passes_over(
+def test_removal_skips_no_row_when_the_session_ignores_corrupt_files(
     table: Table, conf: Any, removal: str, harm: Callable[[Path], None]
 ) -> None:
     conf(SETTING, removal)
@@ -176,7 +180,7 @@ def test_no_row_is_passed_over_whatever_the_session_passes_over(
     assert table.rows("b") == [("x",), ("y",)]
 
 
-def test_what_delta_refuses_is_refused_before_any_file_is_written(table: Table) -> None:
+def test_refusal_by_delta_comes_before_any_file_is_written(table: Table) -> None:
     """By then files would have been copied for nothing."""
     renamed(table, partitioned_by="b")
     protocol = table.log.protocol
@@ -195,17 +199,6 @@ def test_what_delta_refuses_is_refused_before_any_file_is_written(table: Table) 
 
     assert "COMPAT" in str(refused.value)
     assert set(table.path.rglob("b=*")) == folders
-
-
-def test_names_that_are_illegal_without_mapping_are_refused_first(table: Table) -> None:
-    renamed(table)
-    table.alter("RENAME COLUMN b TO `b c`")
-
-    with (
-        untouched(table),
-        table.refusal("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"),
-    ):
-        remove_mapping(table)
 
 
 # Columns that are mapped alike.
@@ -240,7 +233,7 @@ def twins(table: Table, mode: str, key: str) -> Table:
         ("id", PHYSICAL_NAME, "USAGE_TRACKING_DUPLICATED_PHYSICAL_NAME"),
     ],
 )
-def test_columns_that_files_cannot_tell_apart_are_not_copied(
+def test_columns_with_the_same_id_or_physical_name_are_refused(
     table: Table, mode: str, key: str, condition: str
 ) -> None:
     """A copy would give the values to one of them, and nulls to the other."""
@@ -251,7 +244,7 @@ def test_columns_that_files_cannot_tell_apart_are_not_copied(
 
 
 @ALIKE
-def test_ids_do_not_matter_where_files_are_read_by_name(table: Table) -> None:
+def test_columns_with_the_same_id_are_copied_in_mode_name(table: Table) -> None:
     """To leave is what mends such a table."""
     twins(table, "name", ID)
 
@@ -266,7 +259,7 @@ def test_ids_do_not_matter_where_files_are_read_by_name(table: Table) -> None:
 
 
 @pytest.mark.without("deletion-vectors")
-def test_a_commit_that_stands_keeps_its_files_though_an_error_follows(table: Table) -> None:
+def test_files_are_kept_when_a_post_commit_hook_fails(table: Table) -> None:
     """A hook after the commit fails: here the one that writes manifests."""
     renamed(table)
     key = "delta.compatibility.symlinkFormatManifest.enabled"
@@ -293,7 +286,7 @@ def odd_table(disk: OddDisk, table: Table) -> Table:
     return renamed(table)
 
 
-def test_on_a_storage_of_streams(odd_table: Table) -> None:
+def test_removal_works_on_a_storage_that_only_streams(odd_table: Table) -> None:
     insert_one_file(odd_table, "(3, 'y')")
     odd_table.alter("DROP COLUMN b")
 
@@ -304,7 +297,7 @@ def test_on_a_storage_of_streams(odd_table: Table) -> None:
     assert odd_table.rows() == [(0,), (1,), (3,)]
 
 
-def test_a_clone_on_one_storage_of_a_table_on_another(
+def test_removal_in_a_clone_copies_files_of_another_storage(
     disk: OddDisk, table: Table, tmp_path: Path
 ) -> None:
     source = renamed(Table(table.spark, tmp_path / "source"))
@@ -318,7 +311,7 @@ def test_a_clone_on_one_storage_of_a_table_on_another(
     assert table.rows() == source.rows() == [(0, "x"), (1, "x")]
 
 
-def test_a_task_that_fails_fails_the_statement(odd_table: Table, disk: OddDisk) -> None:
+def test_failed_task_fails_the_removal(odd_table: Table, disk: OddDisk) -> None:
     disk.fail()
 
     with untouched(odd_table), pytest.raises((PySparkException, Py4JError), match="disk is odd"):
@@ -358,7 +351,7 @@ def by_interrupt(running: Running, spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("kill", [by_group, by_interrupt])
-def test_a_cancelled_statement_leaves_no_copies_though_they_were_complete(
+def test_cancelled_removal_deletes_complete_copies(
     odd_table: Table, disk: OddDisk, kill: Callable[[Running, SparkSession], None]
 ) -> None:
     """The tasks stand before the end of a file, and go on when the statement is cancelled."""
@@ -390,7 +383,7 @@ def interrupt_all(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("cancel", [cancel_the_group, interrupt_all])
-def test_a_statement_that_is_cancelled_in_its_second_round_leaves_no_copy_of_the_first(
+def test_removal_cancelled_in_the_second_round_deletes_the_copies_of_the_first(
     odd_table: Table, disk: OddDisk, cancel: Callable[[SparkSession], object]
 ) -> None:
     """Its copies are complete when it is overtaken, and that of what was appended is held."""
@@ -432,7 +425,7 @@ def statuses(spark: SparkSession, group: str) -> set[str]:
 
 
 @MATRIX
-def test_the_job_tells_what_it_does(odd_table: Table, disk: OddDisk) -> None:
+def test_job_description_names_the_table_and_the_files(odd_table: Table, disk: OddDisk) -> None:
     disk.hold()
     running = Running(odd_table, "told")
     wait_until(lambda: disk.is_waiting, "a copy")
@@ -464,7 +457,7 @@ REMOVE_MAPPING = "ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' 
         (REMOVE_MAPPING, "DELTA_METADATA_CHANGED"),
     ],
 )
-def test_a_statement_that_is_overtaken_while_it_copies_goes_on_or_leaves_no_copies(
+def test_removal_in_conflict_while_it_copies_continues_or_deletes_its_copies(
     odd_table: Table, disk: OddDisk, change: str, condition: str | None
 ) -> None:
     disk.hold()
@@ -524,7 +517,7 @@ def remove_with_tasks_that_fail(home: Path, jars: list[str]) -> Seen:
     return seen
 
 
-def test_a_task_that_fails_is_tried_again_and_leaves_nothing(
+def test_failed_tasks_are_retried_and_their_files_deleted(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     jars = [*resolved_jars(spark), our_jar(), str(odd_jar(tmp_path))]

@@ -32,7 +32,7 @@ def assert_is_like_by_delta(table: Table, *copied: int) -> None:
 
 
 @pytest.mark.matrix
-def test_generated_columns(table: Table) -> None:
+def test_generated_columns_are_copied_as_by_delta(table: Table) -> None:
     table.create("a INT, g INT GENERATED ALWAYS AS (a * 2), x INT", TRACKED, NAME_MODE)
     table.spark.sql(f"INSERT INTO {table.name} (a, x) VALUES (1, 1)")
     table.alter("RENAME COLUMN x TO y")
@@ -44,7 +44,7 @@ def test_generated_columns(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_identity_columns(table: Table) -> None:
+def test_identity_columns_are_copied_as_by_delta(table: Table) -> None:
     table.create("a BIGINT GENERATED ALWAYS AS IDENTITY, b INT", TRACKED, NAME_MODE)
     table.spark.sql(f"INSERT INTO {table.name} (b) VALUES (1)")
     table.alter("RENAME COLUMN b TO c")
@@ -56,7 +56,7 @@ def test_identity_columns(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_constraints_and_defaults(table: Table) -> None:
+def test_constraints_and_defaults_are_copied_as_by_delta(table: Table) -> None:
     defaults = "'delta.feature.allowColumnDefaults' = 'supported'"
     table.create("a INT NOT NULL, b INT DEFAULT 7, x INT", TRACKED, NAME_MODE, defaults)
     table.insert("(1, 1, 1)")
@@ -72,7 +72,7 @@ def test_constraints_and_defaults(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_char_and_varchar(table: Table) -> None:
+def test_char_and_varchar_are_copied_as_by_delta(table: Table) -> None:
     table.create_tracked("c CHAR(3), v VARCHAR(5), s STRUCT<c: CHAR(2)>")
     table.insert("('a', 'bb', named_struct('c', 'x'))")
     table.alter("RENAME COLUMN c TO d")
@@ -83,7 +83,7 @@ def test_char_and_varchar(table: Table) -> None:
     assert table.rows("d, w, s.c") == [("a  ", "bb", "x ")]
 
 
-def test_variants(table: Table) -> None:
+def test_variants_are_copied(table: Table) -> None:
     table.create_tracked("v VARIANT, a ARRAY<VARIANT>, s STRUCT<x: VARIANT, y: INT>")
     table.insert(
         "(parse_json('{\"metadata\": 1, \"value\": [2]}'), array(parse_json('1'), NULL),"
@@ -101,7 +101,7 @@ def test_variants(table: Table) -> None:
 
 
 @pytest.mark.without("auto-compact")
-def test_types_that_were_widened_after_the_file(table: Table) -> None:
+def test_widened_types_are_copied_as_by_delta(table: Table) -> None:
     widening = "'delta.enableTypeWidening' = 'true'"
     table.create(
         "a TINYINT, b INT, d DECIMAL(5, 2), s STRUCT<x: SMALLINT>", TRACKED, NAME_MODE, widening
@@ -123,7 +123,7 @@ def test_types_that_were_widened_after_the_file(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_materialized_partition_columns(table: Table) -> None:
+def test_materialized_partition_columns_are_copied(table: Table) -> None:
     materialized = "'delta.feature.materializePartitionColumns' = 'supported'"
     table.create("a INT, p INT", TRACKED, NAME_MODE, materialized, partitioned_by="p")
     insert_one_file(table, "(1, 2)")
@@ -137,9 +137,7 @@ def test_materialized_partition_columns(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_a_stream_that_reads_the_table_ends_as_with_deltas_own(
-    table: Table, tmp_path: Path
-) -> None:
+def test_stream_from_the_table_ends_as_after_deltas_rewrite(table: Table, tmp_path: Path) -> None:
     table.create_tracked("a INT, b INT")
     table.insert("(1, 1)")
     table.alter("RENAME COLUMN a TO c")
@@ -208,7 +206,7 @@ def add_file(table: Table, content: pyarrow.Table, **options: Any) -> None:
         ),
     ],
 )
-def test_files_of_another_engine(table: Table, options: dict[str, Any]) -> None:
+def test_files_of_another_engine_are_copied(table: Table, options: dict[str, Any]) -> None:
     table.create_tracked("a INT, b STRING, l ARRAY<INT>, gone INT")
     insert_one_file(table, "(0, 'w', array(1), 9)")
     content = pyarrow.table(
@@ -233,7 +231,7 @@ def test_files_of_another_engine(table: Table, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.without("row-tracking")
-def test_a_file_whose_names_differ_in_letter_case_is_rewritten(table: Table) -> None:
+def test_file_with_names_in_another_letter_case_is_rewritten(table: Table) -> None:
     """Spark reads it, for it does not look at the case."""
     table.create_tracked("Abc INT, d INT")
     table.insert("(1, 1)")
@@ -249,7 +247,7 @@ def test_a_file_whose_names_differ_in_letter_case_is_rewritten(table: Table) -> 
 
 
 @pytest.mark.matrix
-def test_names_that_differ_in_letter_case_only_from_dropped_ones(table: Table) -> None:
+def test_column_named_as_a_dropped_one_in_another_letter_case_is_copied(table: Table) -> None:
     table.create_tracked("Abc INT, d INT")
     insert_one_file(table, "(1, 1)")
     table.alter("DROP COLUMN Abc")

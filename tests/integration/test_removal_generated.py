@@ -23,7 +23,7 @@ from tests.support.table_log import TableLog
 
 
 @pytest.mark.without("auto-compact")
-def test_a_generated_table_is_the_same_as_after_deltas_rewrite(table: Table) -> None:
+def test_generated_table_is_the_same_as_after_deltas_rewrite(table: Table) -> None:
     log = assert_same_as_by_delta(generated(table, 0))
 
     # The first has all that makes a copy hard.
@@ -44,7 +44,7 @@ def test_a_generated_table_is_the_same_as_after_deltas_rewrite(table: Table) -> 
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("seed", range(1, 40))
-def test_many_a_generated_table_is_the_same_as_after_deltas_rewrite(
+def test_many_generated_tables_are_the_same_as_after_deltas_rewrite(
     table: Table, seed: int
 ) -> None:
     assert_same_as_by_delta(generated(table, seed))

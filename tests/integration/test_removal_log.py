@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,9 @@ import pytest
 from chispa.dataframe_comparer import assert_df_equality
 from py4j.protocol import Py4JJavaError
 
+from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.prepared import made_once
 from tests.support.releases import since_delta_4_1
 from tests.support.removal import (
     Action,
@@ -33,7 +34,6 @@ VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"
 MATRIX = pytest.mark.matrix
 CHANGING = {"path", "size", "modificationTime", "partitionValues", "stats", "dataChange"}
-Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 
 def exact(text: str) -> Any:
@@ -63,7 +63,7 @@ def assert_all_else_is_kept(log: TableLog) -> None:
 # Statistics.
 
 
-def test_statistics_stay_to_the_last_digit(table: Table) -> None:
+def test_statistics_keep_every_digit(table: Table) -> None:
     table.create_tracked(
         "i BIGINT, d DECIMAL(38, 18), f DOUBLE, t TIMESTAMP,"
         " s STRUCT<x: STRING, y: STRUCT<z: INT>>, l ARRAY<INT>, gone INT"
@@ -124,7 +124,7 @@ def test_statistics_of_every_type_as_spark_writes_them_are_renamed(table: Table)
 
 
 @pytest.mark.without("auto-compact")
-def test_a_dropped_column_and_a_new_one_of_its_name_are_told_apart(table: Table) -> None:
+def test_dropped_column_and_a_new_column_of_its_name_are_distinguished(table: Table) -> None:
     table.create_tracked("a INT, s STRUCT<x: INT, y: INT>")
     insert_one_file(table, "(1, named_struct('x', 2, 'y', 3))")
     table.alter("DROP COLUMN a")
@@ -141,7 +141,7 @@ def test_a_dropped_column_and_a_new_one_of_its_name_are_told_apart(table: Table)
 
 
 @pytest.mark.parametrize("stats", [None, *in_matrix("", "{}")])
-def test_statistics_that_are_missing_stay_missing(table: Table, stats: str | None) -> None:
+def test_missing_statistics_are_not_added(table: Table, stats: str | None) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     readd(table, stats=stats)
@@ -162,7 +162,7 @@ def test_statistics_that_are_missing_stay_missing(table: Table, stats: str | Non
         pytest.param(("'delta.checkpointPolicy' = 'v2'",), marks=MATRIX),
     ],
 )
-def test_statistics_that_only_a_checkpoint_has_are_renamed(
+def test_statistics_in_a_checkpoint_only_are_renamed(
     table: Table, properties: tuple[str, ...]
 ) -> None:
     table.create(
@@ -192,6 +192,7 @@ def test_statistics_that_only_a_checkpoint_has_are_renamed(
 # Deletion vectors.
 
 
+@made_once
 def with_vector(table: Table, *properties: str) -> Table:
     """Three rows in a file, of which one was deleted, and a column renamed since."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, *properties)
@@ -207,7 +208,7 @@ def vector(log: TableLog) -> Action:
     return found
 
 
-def test_a_deletion_vector_is_kept(table: Table) -> None:
+def test_deletion_vector_is_kept(table: Table) -> None:
     with_vector(table)
     before = newest_adds(table.log)
 
@@ -226,7 +227,7 @@ def test_a_deletion_vector_is_kept(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_a_clean_file_that_is_copied_keeps_its_deletion_vector(table: Table) -> None:
+def test_copy_of_a_file_with_logical_names_keeps_its_deletion_vector(table: Table) -> None:
     with_vector(table)
     table.alter("RENAME COLUMN c TO a")
     (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
@@ -243,7 +244,7 @@ def test_a_clean_file_that_is_copied_keeps_its_deletion_vector(table: Table) -> 
 
 
 @pytest.mark.matrix
-def test_it_is_kept_in_a_table_that_makes_no_new_ones(table: Table) -> None:
+def test_deletion_vector_is_kept_when_the_table_makes_no_new_vectors(table: Table) -> None:
     with_vector(table)
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')")
 
@@ -255,7 +256,7 @@ def test_it_is_kept_in_a_table_that_makes_no_new_ones(table: Table) -> None:
 
 
 @MATRIX
-def test_a_deletion_vector_beside_tight_bounds_is_kept(table: Table) -> None:
+def test_deletion_vector_beside_tight_bounds_is_kept(table: Table) -> None:
     with_vector(table)
     (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
     tight = old["stats"].replace('"tightBounds":false', '"tightBounds":true')
@@ -269,7 +270,7 @@ def test_a_deletion_vector_beside_tight_bounds_is_kept(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_a_deletion_vector_without_a_count_of_rows_is_rewritten(table: Table) -> None:
+def test_deletion_vector_without_a_count_of_rows_is_rewritten(table: Table) -> None:
     with_vector(table)
     (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
     table.log.append_foreign({"add": {**old, "stats": "{}", "dataChange": False}})
@@ -281,16 +282,15 @@ def test_a_deletion_vector_without_a_count_of_rows_is_rewritten(table: Table) ->
     assert table.rows() == [(1, "x"), (3, "z")]
 
 
-def test_an_inline_deletion_vector_is_kept(table: Table) -> None:
+def test_inline_deletion_vector_is_kept(table: Table) -> None:
     with_vector(table)
     (old,) = (a for a in newest_adds(table.log).values() if "deletionVector" in a)
     (file,) = table.path.rglob("deletion_vector_*.bin")
-    (length,) = struct.unpack(">i", file.read_bytes()[1:5])
-    bitmap = file.read_bytes()[5 : 5 + length]
+    found = vectors.read(file, 1)
     inline = {
         "storageType": "i",
-        "pathOrInlineDv": z85(bitmap),
-        "sizeInBytes": length,
+        "pathOrInlineDv": vectors.to_z85(found.bitmap),
+        "sizeInBytes": found.size,
         "cardinality": 1,
     }
     del_and_add = {"add": {**old, "deletionVector": inline, "dataChange": False}}
@@ -303,31 +303,6 @@ def test_an_inline_deletion_vector_is_kept(table: Table) -> None:
 
     assert vector(log) == inline
     assert table.rows() == [(1, "x"), (3, "z")]
-
-
-def z85(data: bytes) -> str:
-    """Five signs for each four bytes."""
-    padded = data + bytes(-len(data) % 4)
-    signs = ""
-    for (number,) in struct.iter_unpack(">I", padded):
-        signs += "".join(Z85[number // 85**power % 85] for power in range(4, -1, -1))
-    return signs
-
-
-@pytest.mark.matrix
-def test_a_shallow_clone_gets_a_deletion_vector_of_its_own(table: Table, tmp_path: Path) -> None:
-    with_vector(table)
-    clone = Table(table.spark, tmp_path / "clone")
-    table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
-    files = {file: file.read_bytes() for file in table.path.rglob("*") if file.is_file()}
-
-    log = disable(clone)
-
-    assert vector(log)["storageType"] == "u"
-    (add,) = log.actions("add")
-    assert local(clone.path, add["path"]).is_relative_to(clone.path)
-    assert clone.rows() == table.rows() == [(1, "x"), (3, "z")]
-    assert {file: file.read_bytes() for file in table.path.rglob("*") if file.is_file()} == files
 
 
 # Row tracking, tags and clustering.
@@ -370,7 +345,7 @@ def test_rows_keep_their_ids_and_versions(table: Table) -> None:
     assert {ids[-2] for ids in before} < {ids[-2] for ids in after}
 
 
-def test_tags_stay(table: Table) -> None:
+def test_tags_are_kept(table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     tags = {"ZCUBE_ID": "abc", "ZCUBE_ZORDER_BY": '["a"]', "ä": '{"x":1}', "INSERTION_TIME": "1"}
@@ -471,7 +446,7 @@ def test_other_domains_stay(table: Table) -> None:
 # The commit.
 
 
-def test_the_commit_says_what_deltas_own_says(table: Table) -> None:
+def test_commit_says_what_deltas_own_says(table: Table) -> None:
     """But for the files, and for the ids of rows, of which Delta takes new ones."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS, ROW_TRACKING)
     table.insert("(1, 'x')")
@@ -519,7 +494,7 @@ def test_commit_timestamps_in_the_log_grow(table: Table) -> None:
 
 
 @pytest.mark.matrix
-def test_earlier_versions_stay_readable_and_can_be_restored(table: Table) -> None:
+def test_older_versions_are_readable_and_restorable_after_removal_by_copy(table: Table) -> None:
     table.create("a INT, b STRING", TRACKED, NAME_MODE, VECTORS)
     insert_one_file(table, "(1, 'x'), (2, 'y')")
     table.alter("RENAME COLUMN a TO c")
@@ -537,7 +512,7 @@ def test_earlier_versions_stay_readable_and_can_be_restored(table: Table) -> Non
 
 
 @pytest.mark.matrix
-def test_vacuum_takes_the_old_files_only(table: Table, conf: Any) -> None:
+def test_vacuum_deletes_the_old_files_only(table: Table, conf: Any) -> None:
     with_vector(table)
     old = set(table.log.live_files)
     log = disable(table)
@@ -552,7 +527,7 @@ def test_vacuum_takes_the_old_files_only(table: Table, conf: Any) -> None:
 
 
 @MATRIX
-def test_a_copied_table_can_be_moved(table: Table, tmp_path: Path) -> None:
+def test_copied_table_can_be_moved(table: Table, tmp_path: Path) -> None:
     with_vector(table)
     disable(table)
 

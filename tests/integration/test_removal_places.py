@@ -42,7 +42,7 @@ def assert_folders_are_right(log: TableLog) -> None:
 
 
 @pytest.mark.parametrize("name", [ODD, *in_matrix("a%2Fb", "..c", "-", "a:b")])
-def test_the_path_of_a_table_has_any_sign(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_table_path_may_have_any_character(spark: SparkSession, tmp_path: Path, name: str) -> None:
     table = Table(spark, tmp_path / name / f"t{name}")
     rows = spark.sql("SELECT 1 AS a, 'x' AS p UNION ALL SELECT 2, 'ä%:/='").coalesce(1)
     writer = rows.write.format("delta").partitionBy("p")
@@ -84,7 +84,7 @@ def test_the_path_of_a_table_has_any_sign(spark: SparkSession, tmp_path: Path, n
     ],
     ids=lambda case: case if isinstance(case, str) else "",
 )
-def test_partition_values_and_their_folders(
+def test_partition_values_and_their_folders_are_kept(
     table: Table, data_type: str, values: list[str]
 ) -> None:
     table.create(f"a INT, p {data_type}", TRACKED, NAME_MODE, partitioned_by="p")
@@ -112,7 +112,9 @@ def test_partition_values_and_their_folders(
     [("STRING", "repeat('x', 300)"), ("STRING", "repeat('\u6f22', 120)"), ("BINARY", "X'6100'")],
     ids=["300 characters", "360 bytes", "a zero byte"],
 )
-def test_a_value_that_no_folder_can_be_called_by(table: Table, data_type: str, value: str) -> None:
+def test_partition_value_that_is_no_folder_name_is_kept(
+    table: Table, data_type: str, value: str
+) -> None:
     table.create(f"a INT, p {data_type}", TRACKED, NAME_MODE, partitioned_by="p")
     table.spark.sql(f"INSERT INTO {table.name} SELECT 1, {value}")
     table.alter("RENAME COLUMN a TO b")
@@ -128,7 +130,7 @@ def partition_values(log: TableLog) -> list[str]:
 
 
 @pytest.mark.skipif(not WRITES_PARTITION_COLUMNS, reason="clean files stay where they are")
-def test_readers_that_look_at_folders_see_the_partitions(table: Table) -> None:
+def test_readers_of_folder_names_find_the_partitions(table: Table) -> None:
     table.create("a INT, p STRING, q INT", TRACKED, NAME_MODE, partitioned_by="p, q")
     insert_one_file(table, "(1, 'x y', 1), (2, 'x/y', 2)")
     table.alter("RENAME COLUMN p TO r")
@@ -162,7 +164,7 @@ def before_mapping(table: Table) -> Table:
 
 
 @MATRIX
-def test_folders_of_a_time_before_mapping_are_right_and_stay(table: Table) -> None:
+def test_files_in_folders_from_before_mapping_are_kept(table: Table) -> None:
     before_mapping(table)
     table.alter("RENAME COLUMN a TO b")
     table.alter("RENAME COLUMN b TO a")
@@ -175,7 +177,7 @@ def test_folders_of_a_time_before_mapping_are_right_and_stay(table: Table) -> No
 
 @TAKES_PARQUET
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_misleading_folder_is_left_by_a_copy(table: Table, swapped: bool) -> None:
+def test_file_in_a_folder_with_another_name_is_copied(table: Table, swapped: bool) -> None:
     """The file itself has the right names already."""
     before_mapping(table)
     table.alter("RENAME COLUMN p TO other")
@@ -192,7 +194,7 @@ def test_a_misleading_folder_is_left_by_a_copy(table: Table, swapped: bool) -> N
 
 
 @pytest.mark.matrix
-def test_random_folders_stay_random(table: Table) -> None:
+def test_copies_are_written_to_random_folders(table: Table) -> None:
     properties = ("'delta.randomizeFilePrefixes' = 'true'", "'delta.randomPrefixLength' = '5'")
     table.create("a INT, p INT", TRACKED, NAME_MODE, *properties, partitioned_by="p")
     insert_one_file(table, "(1, 1), (2, 2), (3, 3)")
@@ -207,7 +209,7 @@ def test_random_folders_stay_random(table: Table) -> None:
 
 
 @MATRIX
-def test_the_name_of_a_copy_tells_its_compression(table: Table) -> None:
+def test_name_of_a_copy_contains_its_compression(table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     table.alter("RENAME COLUMN a TO b")
@@ -222,7 +224,7 @@ def test_the_name_of_a_copy_tells_its_compression(table: Table) -> None:
 # Files outside of the table.
 
 
-def test_a_shallow_clone_copies_every_file_of_its_source_into_its_own_folder(
+def test_shallow_clone_copies_every_file_of_its_source_into_its_own_folder(
     table: Table, tmp_path: Path
 ) -> None:
     source = Table(table.spark, tmp_path / "env=prod %" / "source")
@@ -247,7 +249,7 @@ def test_a_shallow_clone_copies_every_file_of_its_source_into_its_own_folder(
 
 
 @MATRIX
-def test_a_clone_of_a_table_in_id_mode(table: Table, tmp_path: Path) -> None:
+def test_clone_of_a_table_in_id_mode_is_copied(table: Table, tmp_path: Path) -> None:
     source = Table(table.spark, tmp_path / "source")
     source.create("a INT, b INT", TRACKED, "'delta.columnMapping.mode' = 'id'")
     insert_one_file(source, "(1, 2)")
@@ -262,7 +264,7 @@ def test_a_clone_of_a_table_in_id_mode(table: Table, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["true", "false"])
-def test_in_id_mode_the_names_in_a_file_mean_nothing(table: Table, flag: str) -> None:
+def test_names_in_a_file_are_ignored_in_id_mode(table: Table, flag: str) -> None:
     """As after a conversion from Iceberg, where a file keeps the names that it was written with."""
     table.create("a INT, b INT, c INT", TRACKED, "'delta.columnMapping.mode' = 'id'")
     insert_one_file(table, "(3, 4, 5)")
@@ -301,7 +303,7 @@ def test_in_id_mode_the_names_in_a_file_mean_nothing(table: Table, flag: str) ->
 
 
 @MATRIX
-def test_a_table_that_was_converted(table: Table) -> None:
+def test_converted_table_is_copied(table: Table) -> None:
     before_mapping(table)
     insert_one_file(table, "(3, 7, 8)")
     table.alter("RENAME COLUMN a TO b")

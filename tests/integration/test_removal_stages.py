@@ -279,10 +279,10 @@ def test_statements_reach_their_stage(named_table: Table) -> None:
         for statement in row.statements:
             spark.sql(statement)
 
-    (left,) = spark.sql(
+    (row,) = spark.sql(
         "SELECT stage FROM column_mapping_removal('named') WHERE NOT reached"
     ).collect()
-    assert left.stage == "writers"
+    assert row.stage == "writers"
     assert "columnMapping" not in named_table.log.writer_features
 
 

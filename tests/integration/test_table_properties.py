@@ -8,6 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.prepared import made_once
 from tests.support.table_log import FEATURE, is_uuid_name
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
@@ -18,6 +19,7 @@ def flag(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@made_once
 def create_with_flag(table: Table, flag: str) -> None:
     """A tracked table with columns a and b and one row, whose flag is as given."""
     table.create_tracked("a INT, b STRING")
@@ -34,28 +36,6 @@ def assert_next_column_follows(table: Table, flag: str) -> None:
     assert is_uuid_name(table.log.physical_names["new"]) == (flag == "true")
     assert table.rows() == [(1, "x", None)]
     assert table.rows("a, b") == [(1, "x")]
-
-
-# Refusals.
-
-
-@pytest.mark.parametrize(
-    ("property_", "condition"),
-    [
-        ("'delta.columnMapping.maxColumnId' = '99'", "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"),
-        (
-            "'delta.columnMapping.mode' = 'id'",
-            "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-        ),
-    ],
-)
-def test_a_refused_property_changes_nothing(table: Table, property_: str, condition: str) -> None:
-    table.create_tracked("a INT")
-
-    with table.refusal(condition):
-        table.alter(f"SET TBLPROPERTIES ('x' = '1', {property_})")
-
-    assert "x" not in table.log.configuration
 
 
 # Delta alone sees them when the table has left.
@@ -81,7 +61,7 @@ REFUSED_BESIDE_THE_REMOVAL = [
 
 
 @pytest.mark.parametrize(("property_", "condition"), REFUSED_BESIDE_THE_REMOVAL)
-def test_mapping_stays_on_where_a_property_beside_its_mode_is_refused(
+def test_mapping_is_kept_when_a_property_beside_the_mode_is_refused(
     table: Table, flag: str, property_: str, condition: str
 ) -> None:
     create_with_flag(table, flag)
@@ -94,7 +74,7 @@ def test_mapping_stays_on_where_a_property_beside_its_mode_is_refused(
 
 
 @pytest.mark.parametrize("property_", ["'delta.nonsense' = '1'", "'delta.appendOnly' = 'maybe'"])
-def test_what_delta_refuses_before_the_removal_has_deltas_error(
+def test_property_refused_before_the_removal_has_the_error_of_delta(
     table: Table, property_: str
 ) -> None:
     table.create_tracked("a INT")
@@ -111,7 +91,7 @@ def test_what_delta_refuses_before_the_removal_has_deltas_error(
     assert errors[0] == errors[1]
 
 
-def test_an_untracked_table_loses_its_mapping_first_as_ever(table: Table) -> None:
+def test_untracked_table_loses_its_mapping_before_a_property_is_refused(table: Table) -> None:
     table.create("a INT", NAME_MODE)
 
     with table.one_commit(), refusal("DELTA_ADD_CONSTRAINTS"):
@@ -120,7 +100,7 @@ def test_an_untracked_table_loses_its_mapping_first_as_ever(table: Table) -> Non
     assert table.log.configuration["delta.columnMapping.mode"] == "none"
 
 
-def test_mapping_is_switched_off_with_properties_that_delta_takes(table: Table, flag: str) -> None:
+def test_removal_commits_the_other_properties_of_the_statement(table: Table, flag: str) -> None:
     create_with_flag(table, flag)
     version = table.log.version
 
@@ -135,16 +115,6 @@ def test_mapping_is_switched_off_with_properties_that_delta_takes(table: Table, 
     assert table.log.configuration["delta.columnMapping.mode"] == "none"
     assert {"changeDataFeed", "deletionVectors"} <= table.log.writer_features
     assert table.rows() == [(1, "x")]
-
-
-def test_mapping_can_not_be_switched_off_while_a_name_needs_it(table: Table) -> None:
-    table.create_tracked("`a b` INT")
-
-    with table.refusal("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"):
-        table.alter(f"SET TBLPROPERTIES ({NO_MODE})")
-
-    assert table.log.flag == "false"
-    assert table.log.physical_names == {"a b": "a b"}
 
 
 # Properties that do not concern column mapping.
@@ -181,7 +151,7 @@ def test_unrelated_properties_keep_the_flag_and_the_names(table: Table, flag: st
         f"SET TBLPROPERTIES ({TRACKED}, {NAME_MODE})",
     ],
 )
-def test_the_properties_of_tracking_and_mapping_stay(table: Table, flag: str, change: str) -> None:
+def test_properties_of_tracking_and_mapping_are_kept(table: Table, flag: str, change: str) -> None:
     create_with_flag(table, flag)
     before = table.log
 
@@ -197,28 +167,8 @@ def test_the_properties_of_tracking_and_mapping_stay(table: Table, flag: str, ch
 # Column mapping switched off and on again.
 
 
-@pytest.mark.parametrize(
-    "off", [f"SET TBLPROPERTIES ({NO_MODE})", "UNSET TBLPROPERTIES ('delta.columnMapping.mode')"]
-)
-def test_switching_mapping_off_keeps_the_flag_and_leaves_no_mapping(
-    table: Table, flag: str, off: str
-) -> None:
-    create_with_flag(table, flag)
-
-    with table.one_commit():
-        table.alter(off)
-
-    assert (table.log.is_tracked, table.log.flag) == (True, flag)
-    assert table.log.configuration.get("delta.columnMapping.mode", "none") == "none"
-    assert "delta.columnMapping.maxColumnId" not in table.log.configuration
-    assert [field.metadata for field in table.log.fields.values()] == [{}, {}]
-    assert table.rows() == [(1, "x")]
-
-
 @pytest.mark.every_variant
-def test_mapping_switched_on_again_has_logical_names_and_the_same_flag(
-    table: Table, flag: str
-) -> None:
+def test_mapping_enabled_again_has_logical_names_and_the_same_flag(table: Table, flag: str) -> None:
     create_with_flag(table, flag)
     table.alter(f"SET TBLPROPERTIES ({NO_MODE})")
 
@@ -231,7 +181,7 @@ def test_mapping_switched_on_again_has_logical_names_and_the_same_flag(
 
 
 @pytest.mark.every_variant
-def test_columns_added_while_mapping_is_off_have_logical_names_once_it_is_on(
+def test_columns_added_while_unmapped_have_logical_names_once_mapped(
     table: Table, flag: str
 ) -> None:
     create_with_flag(table, flag)
@@ -246,7 +196,7 @@ def test_columns_added_while_mapping_is_off_have_logical_names_once_it_is_on(
     assert table.rows() == [(1, "x", None)]
 
 
-def test_a_drop_after_mapping_was_off_and_on_sets_the_flag(table: Table) -> None:
+def test_drop_after_removing_and_enabling_mapping_sets_the_flag(table: Table) -> None:
     create_with_flag(table, "false")
     table.alter(f"SET TBLPROPERTIES ({NO_MODE})")
     table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
@@ -260,18 +210,7 @@ def test_a_drop_after_mapping_was_off_and_on_sets_the_flag(table: Table) -> None
     assert table.rows() == [(1, None)]
 
 
-def test_drop_feature_column_mapping_keeps_tracking_and_the_flag(table: Table) -> None:
-    create_with_flag(table, "true")
-
-    table.alter("DROP FEATURE columnMapping")
-
-    assert "columnMapping" not in table.log.writer_features
-    assert (table.log.is_tracked, table.log.flag) == (True, "true")
-    assert set(table.log.physical_names.values()) == {None}
-    assert table.rows() == [(1, "x")]
-
-
-def test_an_untracked_table_has_no_flag_with_mapping_on_off_and_on(table: Table) -> None:
+def test_untracked_table_has_no_flag_when_mapping_is_enabled_and_removed(table: Table) -> None:
     table.create("a INT")
 
     for mode in (NAME_MODE, NO_MODE, NAME_MODE):

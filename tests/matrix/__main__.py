@@ -24,7 +24,15 @@ from pathlib import Path
 from tests.matrix.environment import make_environment
 from tests.matrix.newest import delta_jar, fetch_delta_jar, line_of
 from tests.matrix.pairs import SHORT, WHOLE
-from tests.matrix.tested import CHECKOUT, HOME, Outcome, failures, leave, outcome_of, run_pytest
+from tests.matrix.tested import (
+    CHECKOUT,
+    HOME,
+    Outcome,
+    failures,
+    outcome_of,
+    run_pytest,
+    write_failures,
+)
 
 TESTS = Path("tests") / "integration"
 # The Python part of Spark Connect differs most between releases.
@@ -117,7 +125,7 @@ def main() -> int:
     table = [row("Spark", "Delta", "tests", "linked", "passed", "failed", "skipped", "minutes")]
     table.append(row(*["---"] * 8))
     failed: dict[str, list[str]] = {}
-    leave(failed)
+    write_failures(failed)
     for pair in map(pair_of, options.pairs.split() or [*WHOLE, *SHORT]):
         print(f"== Spark {pair.spark}, Delta {pair.delta}", flush=True)
         make_environment(pair.home, pair.spark, pair.delta)
@@ -132,7 +140,7 @@ def main() -> int:
         )
         if not linked or outcome.failed or not outcome.passed:
             failed[str(pair)] = [*([] if linked else ["not linked"]), *failures(pair.report)]
-            leave(failed)
+            write_failures(failed)
         print("\n".join([f"Measured on {date.today()}", "", *table]), flush=True)
     return 1 if failed else 0
 

@@ -58,10 +58,10 @@ def locked(file: str) -> list[tuple[str, str, str]]:
 def required_here(package: str, *extras: str) -> set[str]:
     """Returns the names of the packages that an installed package requires, at any depth."""
     found: set[str] = set()
-    left = [(package, of) for of in ("", *extras)]
-    seen = set(left)
-    while left:
-        name, of = left.pop()
+    pending = [(package, of) for of in ("", *extras)]
+    seen = set(pending)
+    while pending:
+        name, of = pending.pop()
         for requirement in map(Requirement, requires(name) or []):
             if requirement.marker and not requirement.marker.evaluate({"extra": of}):
                 continue
@@ -69,7 +69,7 @@ def required_here(package: str, *extras: str) -> set[str]:
             for further in ("", *requirement.extras):
                 if (requirement.name, further) not in seen:
                     seen.add((requirement.name, further))
-                    left.append((requirement.name, further))
+                    pending.append((requirement.name, further))
     return found
 
 

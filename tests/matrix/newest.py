@@ -82,5 +82,5 @@ def fetch_delta_jar(delta: str, line: str, maven: list[str]) -> bool:
         copied = subprocess.run(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True)
         missing = f"Could not find artifact io.delta:{name}:jar:{delta}"
         if copied.returncode != 0 and missing not in copied.stdout:
-            raise ValueError(f"Cannot tell whether there is {name} {delta}:\n{copied.stdout}")
+            raise ValueError(f"Cannot find out whether {name} {delta} exists:\n{copied.stdout}")
     return jar.exists()

@@ -25,7 +25,7 @@ def body(folder: Path, run: str) -> str:
     """Returns the text of the issue."""
     lines = [line for job in sorted(folder.rglob("job.json")) for line in of_job(job)]
     if not lines:
-        lines = ["- No job told why: one took too long, or ended before its tests."]
+        lines = ["- No job reported a reason: a job took too long, or ended before its tests."]
     return "\n".join([f"What failed in {run}:", "", *lines, ""])
 
 
@@ -41,7 +41,7 @@ def of_job(file: Path) -> Iterator[str]:
                 yield f"  - {pair}: and {len(tests) - MOST_TESTS} more"
 
 
-def tell(text: str) -> None:
+def publish(text: str) -> None:
     """Reports to GitHub through the program `gh`, which its machines have."""
     listed = ["issue", "list", "--state", "open", "--json", "number,title", "--limit", "1000"]
     same = [issue["number"] for issue in json.loads(gh(*listed)) if issue["title"] == TITLE]
@@ -58,4 +58,4 @@ def gh(*arguments: str, text: str = "") -> str:
 
 
 if __name__ == "__main__":
-    tell(body(Path(sys.argv[1]), sys.argv[2]))
+    publish(body(Path(sys.argv[1]), sys.argv[2]))

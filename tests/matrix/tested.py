@@ -63,7 +63,7 @@ def failures(report: Path) -> list[str]:
     ]
 
 
-def leave(failed: dict[str, list[str]]) -> None:
+def write_failures(failed: dict[str, list[str]]) -> None:
     """Writes the failures for the workflow, or removes the file if nothing failed."""
     if failed:
         FAILED.write_text(json.dumps(failed))
@@ -73,12 +73,12 @@ def leave(failed: dict[str, list[str]]) -> None:
 
 def main(arguments: list[str]) -> int:
     HOME.mkdir(exist_ok=True)
-    leave({})
+    write_failures({})
     report = HOME / "report.xml"
     code = run_pytest(Path(sys.executable), report, *arguments)
     if code:
         # A run without a failed test may fail, for example if it collected no test.
-        leave({DEFAULT: failures(report) or [f"pytest itself, with exit code {code}"]})
+        write_failures({DEFAULT: failures(report) or [f"pytest itself, with exit code {code}"]})
     return code
 
 

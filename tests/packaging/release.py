@@ -84,8 +84,8 @@ def is_here(commit: str) -> bool:
 
 def is_whole() -> bool:
     """Returns whether this is a clone that is not shallow."""
-    asked = ["git", "rev-parse", "--is-shallow-repository"]
-    return subprocess.run(asked, cwd=CHECKOUT, stdout=subprocess.PIPE).stdout.strip() == b"false"
+    command = ["git", "rev-parse", "--is-shallow-repository"]
+    return subprocess.run(command, cwd=CHECKOUT, stdout=subprocess.PIPE).stdout.strip() == b"false"
 
 
 def git(*arguments: str) -> bytes:

@@ -50,14 +50,14 @@ spark.sql(f'''CREATE TABLE {table} (a INT, b STRING) USING delta TBLPROPERTIES (
     'delta.feature.columnMappingUsageTracking' = 'supported')''')
 spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT")
 columns = spark_ext.UsageTracking.forPath(spark, sys.argv[1]).columns().collect()
-told = {
+result = {
     "imported": spark_ext.__file__,
     "columns": [[column.name, column.physicalName] for column in columns],
     "javac": shutil.which("javac"),
     "has_compiler": spark._jvm.javax.tools.ToolProvider.getSystemJavaCompiler() is not None,
 }
 spark.stop()
-print(json.dumps(told))
+print(json.dumps(result))
 """
 
 IMPORT_ALL = """
@@ -283,9 +283,9 @@ def test_wheel_works_outside_the_checkout_without_a_compiler(
 
     output = run(installed.python, application, tmp_path / "t", settings, cwd=tmp_path, **shell)
 
-    told = json.loads(output.splitlines()[-1])
+    result = json.loads(output.splitlines()[-1])
     log = TableLog(tmp_path / "t")
-    assert told == {
+    assert result == {
         "imported": str(installed.site_packages / "spark_ext" / "__init__.py"),
         "columns": [["a", "a"], ["b", "b"], ["c", "c"]],
         "javac": None,

@@ -533,7 +533,7 @@ def _streaming(before: Model, moment: Moment) -> Model:
     new = list(before.rows)
     for row in moment.held.rows:
         if row not in new:
-            raise Impossible(f"it does not know that {row} is gone")
+            raise Impossible(f"the stream does not know that {row} was deleted")
         new.remove(row)
     _seeing(new, moment.known, moment)
     return before

@@ -40,7 +40,7 @@ OF_SPARK = {
     "INSERT_COLUMN_ARITY_MISMATCH",
 }
 """Spark's conditions if a column was renamed or dropped before the analysis."""
-ENDLESS = "USAGE_TRACKING_REMOVAL_CONFLICT"
+CONFLICT = "USAGE_TRACKING_REMOVAL_CONFLICT"
 """A few statements beside a removal must not cause this condition."""
 
 SPARK_READS = 3
@@ -48,7 +48,7 @@ SPARK_READS = 3
 FILTERS = 6
 """The number of filters by which Spark reads such a table."""
 
-STANDS = "DELTA_INVALID_COMMITTED_VERSION"
+AFTER_COMMIT = "DELTA_INVALID_COMMITTED_VERSION"
 """RESTORE and CLONE raise this after their commit, if others commit before they look again."""
 
 
@@ -105,13 +105,17 @@ def _judge_errors(run: Run, log: TableLog) -> None:
     for deed in run.deeds:
         if deed.error is None:
             continue
-        if condition_of(deed.error) == ENDLESS:
-            raise Finding(f"{deed} did not come to an end: {_first_lines(deed.error)}")
+        if condition_of(deed.error) == CONFLICT:
+            raise Finding(f"{deed} found a conflict in every round: {_first_lines(deed.error)}")
         if not is_stable(deed.error) and not (deed.had_fault and MESSAGE in str(deed.error)):
             raise Finding(f"{deed}: a raw error: {_first_lines(deed.error)}") from deed.error
-        may_stand = deed.had_fault or deed.act.has_parts or condition_of(deed.error) == STANDS
-        if deed.signature in committed and not may_stand:
-            raise Finding(f"{deed} failed and stands in the log: {_first_lines(deed.error)}")
+        may_be_committed = (
+            deed.had_fault or deed.act.has_parts or condition_of(deed.error) == AFTER_COMMIT
+        )
+        if deed.signature in committed and not may_be_committed:
+            raise Finding(
+                f"{deed} failed although its commit is in the log: {_first_lines(deed.error)}"
+            )
 
 
 def is_stable(error: Exception) -> bool:
@@ -145,13 +149,13 @@ def _order_of(run: Run, log: TableLog, rows: list[NamedRow]) -> Order:
     for order in orders:
         if not _differences(order.end, log, rows):
             return order
-    told = "\n".join(
+    reported = "\n".join(
         f"  {order}: {'; '.join(_differences(order.end, log, rows))}" for order in orders[:8]
     )
     raise Finding(
         f"no serial order gives the table {tuple(log.fields)}, flag {log.flag}, "
         f"mapped {is_mapped(log)}:\n  {_in_order(rows)}\n"
-        f"{told or '  there is no order in which all of them succeed'}"
+        f"{reported or '  there is no order in which all of them succeed'}"
     )
 
 
@@ -279,9 +283,9 @@ def _judge_skipping(spark: SparkSession, run: Run, rows: list[NamedRow]) -> None
         table.where(f"`{name}` = {value!r}").selectExpr(f"'{name}'", f"string(`{name}`)")
         for name, value in sorted(values, key=repr)[:: 1 + len(values) // FILTERS]
     ]
-    told = reduce(DataFrame.union, found).distinct().count() if found else 0
-    if told != len(found):
-        raise Finding(f"{len(found) - told} of {len(found)} filters find nothing")
+    reported = reduce(DataFrame.union, found).distinct().count() if found else 0
+    if reported != len(found):
+        raise Finding(f"{len(found) - reported} of {len(found)} filters find nothing")
 
 
 # Checksums.
@@ -291,13 +295,13 @@ def _judge_checksums(run: Run, log: TableLog) -> None:
     for version in range(run.first_version + 1, log.version + 1):
         file = run.path / "_delta_log" / f"{version:020}.crc"
         if file.exists():
-            told = json.loads(file.read_text())
-            wrong = _wrong(told, log.at(version))
+            reported = json.loads(file.read_text())
+            wrong = _wrong(reported, log.at(version))
             if wrong:
                 raise Finding(f"the checksum of version {version}: {wrong}")
 
 
-def _wrong(told: dict[str, Any], log: TableLog) -> dict[str, Any]:
+def _wrong(reported: dict[str, Any], log: TableLog) -> dict[str, Any]:
     live = live_files(log).values()
     vectors = [add["deletionVector"] for add in live if "deletionVector" in add]
     right = {
@@ -309,9 +313,9 @@ def _wrong(told: dict[str, Any], log: TableLog) -> dict[str, Any]:
         "numDeletedRecordsOpt": sum(vector["cardinality"] for vector in vectors),
     }
     return {
-        name: (told[name], value)
+        name: (reported[name], value)
         for name, value in right.items()
-        if name in told and _comparable(told[name]) != _comparable(value)
+        if name in reported and _comparable(reported[name]) != _comparable(value)
     }
 
 
@@ -332,12 +336,12 @@ def all_text(values: list[Any]) -> bool:
 def _judge_files(run: Run, log: TableLog) -> None:
     """Raises a `Finding` for unreferenced files that no failed statement explains."""
     unnamed = _unnamed(log)
-    leaving_may_stand = any(
+    removal_may_be_committed = any(
         deed.had_fault and not deed.succeeded and deed.act in (REMOVE_MAPPING, DROP_MAPPING)
         for deed in run.deeds
     )
     copies = {path for path in unnamed if "c000" not in path and path.endswith(".parquet")}
-    if copies and not leaving_may_stand:
+    if copies and not removal_may_be_committed:
         raise Finding(f"copies that no version names: {copies}")
     # Delta does not delete a file that it wrote without rows.
     full = {path for path in unnamed - copies if _num_rows(run.path / path)}

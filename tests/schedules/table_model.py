@@ -61,7 +61,7 @@ class Model:
     def require(self, *identities: str) -> None:
         missing = set(identities) - set(self.identities)
         if missing:
-            raise Impossible(f"no column any more: {missing}")
+            raise Impossible(f"the columns were dropped: {missing}")
 
     def named_rows(self) -> list[dict[str, Value]]:
         """Returns the rows by names, as a reader returns them."""
@@ -81,7 +81,7 @@ class Model:
     def renamed(self, identity: str, name: str) -> Model:
         self.require(identity)
         if name in self.names:
-            raise Impossible(f"{name} is there")
+            raise Impossible(f"{name} exists")
         columns = (
             replace(column, name=name) if column.identity == identity else column
             for column in self.columns
@@ -98,7 +98,7 @@ class Model:
 
     def with_column(self, name: str, identity: str) -> Model:
         if name in self.names:
-            raise Impossible(f"{name} is there")
+            raise Impossible(f"{name} exists")
         return replace(self, columns=(*self.columns, Column(name, identity)))
 
     def brought_back(self, other: Model) -> Model:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commit that left column mapping, and leaving as Delta does it."""
+"""The commit that removed column mapping, and the removal by Delta's own rewrite."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import pyarrow.parquet
 import pytest
+from delta.tables import DeltaTable
 
 from tests.support.delta_table import Table
 from tests.support.session_conf import session_conf
@@ -36,13 +37,43 @@ def in_matrix(*cases: Any) -> list[Any]:
 
 
 def disable(table: Table) -> TableLog:
-    """Switches column mapping off; the state right after."""
+    """Removes column mapping, and returns the table just afterwards."""
     with table.one_commit():
         table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
     log = table.log
     assert log.operation == OPERATION
     assert_checksum_holds(log)
     return log
+
+
+def by_unset(table: Table) -> None:
+    table.alter("UNSET TBLPROPERTIES ('delta.columnMapping.mode')")
+
+
+def by_drop_feature(table: Table) -> None:
+    table.alter("DROP FEATURE columnMapping")
+
+
+def by_drop_feature_support(table: Table) -> None:
+    DeltaTable.forPath(table.spark, str(table.path)).dropFeatureSupport("columnMapping")
+
+
+# Each way to remove column mapping, with the mode that the table has afterwards.
+WAYS = pytest.mark.parametrize(
+    ("remove_mapping", "mode"),
+    [
+        (disable, "none"),
+        (by_unset, None),
+        (by_drop_feature, None),
+        *in_matrix((by_drop_feature_support, None)),
+    ],
+)
+
+
+def removal_of(log: TableLog) -> TableLog:
+    """The table just after its newest removal, which DROP FEATURE follows with more commits."""
+    newest = range(log.version, -1, -1)
+    return log.at(next(version for version in newest if log.at(version).operation == OPERATION))
 
 
 def assert_checksum_holds(log: TableLog) -> None:

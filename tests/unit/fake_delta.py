@@ -12,7 +12,6 @@ from typing import Any
 
 from spark_ext.model.column_mapping import (
     column_id,
-    field_metadata,
     find_max_column_id,
     has_column_id,
     has_physical_name,
@@ -23,12 +22,12 @@ from spark_ext.model.column_mapping import (
 )
 from spark_ext.model.keys import (
     COLUMN_ID,
-    COLUMN_MAPPING_METADATA_KEYS,
     MAX_COLUMN_ID,
     PHYSICAL_NAME,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
+from spark_ext.model.physical_schema import drop_column_mapping_metadata
+from spark_ext.model.schema import Field, Path, map_fields, walk
 
 
 def assigned(
@@ -70,18 +69,6 @@ def assigned(
 
     schema = map_fields(proposed.schema, assign)
     return proposed.with_schema(schema).with_property(MAX_COLUMN_ID, str(highest))
-
-
-def drop_column_mapping_metadata(schema: Schema) -> Schema:
-    return map_fields(schema, lambda _, field: _without_mapping(field))
-
-
-def _without_mapping(field: Field) -> Field:
-    metadata = field_metadata(field)
-    if COLUMN_MAPPING_METADATA_KEYS.isdisjoint(metadata):
-        return field
-    kept = {key: metadata[key] for key in metadata if key not in COLUMN_MAPPING_METADATA_KEYS}
-    return {**field, "metadata": kept}
 
 
 def _folded(path: Path) -> Path:

@@ -27,6 +27,7 @@ from spark_ext.model.keys import (
     PHYSICAL_NAME,
 )
 from spark_ext.model.metadata import CommitContext, TableMetadata
+from spark_ext.model.physical_schema import drop_column_mapping_metadata
 from spark_ext.model.schema import Field, Path, Schema, map_fields, walk
 from tests.unit import fake_delta
 from tests.unit.tables import TRACKED, commit, without
@@ -238,7 +239,7 @@ def changes(
     schema = draw(evolved(old.schema))
     remaps = old.configuration.get(COLUMN_MAPPING_MODE) != configuration.get(COLUMN_MAPPING_MODE)
     if overwriting or remaps:
-        schema = fake_delta.drop_column_mapping_metadata(schema)
+        schema = drop_column_mapping_metadata(schema)
     proposed = TableMetadata(schema, configuration)
     new = fake_delta.assigned(
         old, proposed, creating_table=creating, overwriting_schema=overwriting and not remaps

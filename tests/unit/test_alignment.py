@@ -45,7 +45,8 @@ def at(
     text = None if flag is None else str(flag).lower()
     metadata = table({name: column if mode != "none" else ""}, mode, text, properties)
     features = protocol(OTHERS) if flag is None else protocol()
-    unmapped = stages(TableFacts(metadata, features, "t", FileCount(4, 5000)))[0]
+    facts = TableFacts(metadata, features, "t", FileCount(4, 5000), copies=flag is not None)
+    unmapped = stages(facts)[0]
     return AligningTable("t", 7, mode, flag, aligning, unmapped)
 
 
@@ -53,30 +54,30 @@ MISLED = at("name", True)
 ALIGNED = at("name", False, column="1 a")
 
 
-def left(where: AligningTable) -> tuple[str, ...]:
+def remaining(where: AligningTable) -> tuple[str, ...]:
     return statements_left(where, to_name_mode=False)
 
 
 def test_tracked_table_is_tracked_anew_when_the_flag_is_true() -> None:
-    assert left(MISLED) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
+    assert remaining(MISLED) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
 
 
 def test_untracked_table_is_tracked() -> None:
-    assert left(at("name", None)) == (BEGIN, REMOVE_MAPPING, TRACK, END)
+    assert remaining(at("name", None)) == (BEGIN, REMOVE_MAPPING, TRACK, END)
 
 
 def test_false_flag_is_kept() -> None:
-    assert left(at("name", False)) == (BEGIN, REMOVE_MAPPING, MAP, END)
+    assert remaining(at("name", False)) == (BEGIN, REMOVE_MAPPING, MAP, END)
 
 
 def test_table_with_equal_names_is_not_aligned_when_the_flag_is_true() -> None:
-    assert left(at("name", True, column="1 a")) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
+    assert remaining(at("name", True, column="1 a")) == (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
 
 
 def test_aligned_table_needs_no_statement() -> None:
     assert ALIGNED.is_aligned
-    assert left(ALIGNED) == ()
-    assert left(at("id", False, column="1 a")) == ()
+    assert remaining(ALIGNED) == ()
+    assert remaining(at("id", False, column="1 a")) == ()
 
 
 @pytest.mark.parametrize(
@@ -93,13 +94,13 @@ def test_aligned_table_needs_no_statement() -> None:
 def test_statements_continue_from_the_state_of_the_table(
     where: AligningTable, expected: tuple[str, ...]
 ) -> None:
-    assert left(where) == expected
+    assert remaining(where) == expected
 
 
 @pytest.mark.parametrize("flag", [None, False, True])
 def test_unmapped_table_is_refused(flag: bool | None) -> None:
     with pytest.raises(NotMappedError) as refused:
-        left(at("none", flag))
+        remaining(at("none", flag))
 
     assert refused.value.params == {"table": "t"}
 
@@ -108,7 +109,7 @@ def test_mode_id_is_refused_without_to_name_mode() -> None:
     by_id = at("id", True)
 
     with pytest.raises(ModeIdLostError):
-        left(by_id)
+        remaining(by_id)
 
     began = BEGIN.replace("'name'", "'id'")
     assert statements_left(by_id, to_name_mode=True) == (began, REMOVE_MAPPING, DROP, TRACK, END)
@@ -127,7 +128,7 @@ def test_mode_id_is_refused_without_to_name_mode() -> None:
 )
 def test_blocked_table_is_refused_with_the_reasons(where: AligningTable, reasons: str) -> None:
     with pytest.raises(CannotAlignNamesError) as refused:
-        left(where)
+        remaining(where)
 
     params = refused.value.params
     assert (params["table"], params["reasons"]) == ("t", reasons)
@@ -225,8 +226,8 @@ def test_align_refuses_illegal_names_before_any_statement(*, dry_run: bool) -> N
 
 
 def test_dry_run_returns_cost_and_statements() -> None:
-    told = align(lambda: MISLED, no_statement, dry_run=True, to_name_mode=False)
+    alignment = align(lambda: MISLED, no_statement, dry_run=True, to_name_mode=False)
 
-    assert told == NameAlignment(
+    assert alignment == NameAlignment(
         "t", False, "name", "COPY", 4, 5000, (), (BEGIN, REMOVE_MAPPING, DROP, TRACK, END)
     )

@@ -495,9 +495,9 @@ def test_checkpoints_before_the_replay_are_not_compared() -> None:
         for at, of in ((0, log.commits[1]), (2, log.commits[2]))
     )
 
-    gone = replace(log, commits=log.commits[3:], first_commit=3, summaries=(old, start))
+    later = replace(log, commits=log.commits[3:], first_commit=3, summaries=(old, start))
 
-    assert found(gone) == []
+    assert found(later) == []
 
 
 def test_checkpoints_without_metadata_are_found() -> None:
@@ -566,9 +566,9 @@ def test_log_compaction_files_are_not_compared_when_their_commits_are_deleted() 
 
 
 def test_findings_are_ordered_worst_first() -> None:
-    gone = FileGroup("f", 1, 9, problem=MISSING)
+    missing = FileGroup("f", 1, 9, problem=MISSING)
 
-    assert [check for check, _, _ in found(log_of(name(ONE, "maybe"), files=(gone,)))] == [
+    assert [check for check, _, _ in found(log_of(name(ONE, "maybe"), files=(missing,)))] == [
         "file_missing",
         "flag_not_boolean",
     ]
@@ -672,7 +672,7 @@ class TestApi:
 
 class TestResult:
     WORST = Finding(3, "uuid_missing", "`a\nb`", None, "It is <so>.", "Do that.")
-    OTHER = Finding(None, "file_missing", None, "part-0", "It is gone.", "Bring it.")
+    OTHER = Finding(None, "file_missing", None, "part-0", "It is missing.", "Bring it.")
     RISK = Finding(1, "misleading_name", "a", None, "It misleads.", "Align.", "risk")
 
     def test_text_has_a_table_and_then_each_remedy(self) -> None:
@@ -687,7 +687,7 @@ class TestResult:
             "1. It is <so>.",
             "  What to do: Do that.",
             "",
-            "2. It is gone.",
+            "2. It is missing.",
             "  What to do: Bring it.",
         ]
 
@@ -698,12 +698,6 @@ class TestResult:
         assert repr(result).startswith("db.t: 3 findings (2 damage, 1 risk), worst first\n")
         assert repr(AuditResult("db.t", (self.RISK,))).startswith("db.t: 1 finding (1 risk)\n")
         assert [found["severity"] for found in result.as_objects()] == ["damage", "damage", "risk"]
-
-    def test_html_is_escaped(self) -> None:
-        html = AuditResult("db.t", (self.WORST,))._repr_html_()
-
-        assert "<p>1. It is &lt;so&gt;.</p><ul><li>What to do: Do that.</li></ul>" in html
-        assert AuditResult("<t>", ())._repr_html_().count("&lt;t&gt;") == 1
 
     def test_text_of_a_healthy_table_says_no_findings(self) -> None:
         assert repr(AuditResult("db.t", ())) == "db.t: no findings"

@@ -13,7 +13,7 @@ OLD = struct({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x", "y": "4 
 
 
 class TestColumnChanges:
-    def test_an_added_column_is_found_at_every_level(self) -> None:
+    def test_added_column_is_found_at_every_level(self) -> None:
         new = struct(
             {
                 "a": "1 a",
@@ -26,22 +26,22 @@ class TestColumnChanges:
             added=(("s", "z"), ("l",), ("l", "element", "e"))
         )
 
-    def test_a_dropped_struct_takes_its_fields_with_it(self) -> None:
+    def test_dropped_struct_drops_its_fields(self) -> None:
         changes = column_changes(OLD, struct({"a": "1 a"}))
 
         assert changes == ColumnChanges(dropped=(("s",), ("s", "x"), ("s", "y")))
 
-    def test_a_renamed_struct_does_not_rename_its_fields(self) -> None:
+    def test_renamed_struct_does_not_rename_its_fields(self) -> None:
         new = struct({"a": "1 a", "t": {"column": "2 s", "struct": {"x": "3 x", "y": "4 y"}}})
 
         assert column_changes(OLD, new) == ColumnChanges(renamed=((("s",), ("t",)),))
 
-    def test_a_change_of_letter_case_is_a_rename(self) -> None:
+    def test_change_of_letter_case_is_a_rename(self) -> None:
         changes = column_changes(struct({"a": "1 a"}), struct({"A": "1 a"}))
 
         assert changes.renamed == ((("a",), ("A",)),)
 
-    def test_a_new_id_under_the_same_name_is_a_drop_and_an_addition(self) -> None:
+    def test_new_id_under_the_same_name_is_a_drop_and_an_addition(self) -> None:
         changes = column_changes(struct({"a": "1 a"}), struct({"a": "2 col-2"}))
 
         assert changes == ColumnChanges(added=(("a",),), dropped=(("a",),))
@@ -51,12 +51,12 @@ class TestColumnChanges:
 
         assert changes == ColumnChanges(added=(("a",),), dropped=(("a",),))
 
-    def test_a_column_that_left_its_struct_is_a_drop_and_an_addition(self) -> None:
+    def test_column_moved_out_of_its_struct_is_a_drop_and_an_addition(self) -> None:
         new = struct({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x"}}, "y": "4 y"})
 
         assert column_changes(OLD, new) == ColumnChanges(added=(("y",),), dropped=(("s", "y"),))
 
-    def test_a_column_without_id_is_a_drop_and_an_addition(self) -> None:
+    def test_column_without_id_is_a_drop_and_an_addition(self) -> None:
         changes = column_changes(struct({"a": ""}), struct({"a": {"type": "string"}}))
 
         assert changes == ColumnChanges(added=(("a",),), dropped=(("a",),))
@@ -67,13 +67,13 @@ class TestColumnChanges:
         assert changes == ColumnChanges(renamed=((("a",), ("b",)), (("b",), ("a",))))
 
     @given(strategies.tables(modes=("name",)))
-    def test_a_schema_does_not_differ_from_itself(self, table: TableMetadata) -> None:
+    def test_schema_does_not_differ_from_itself(self, table: TableMetadata) -> None:
         copy = {**table.schema}
 
         assert column_changes(table.schema, copy) == ColumnChanges()
 
     @given(strategies.changes())
-    def test_back_and_forth_mirror_each_other(self, change: strategies.Change) -> None:
+    def test_reversed_changes_mirror_the_changes(self, change: strategies.Change) -> None:
         forth = column_changes(change.old.schema, change.new.schema)
         back = column_changes(change.new.schema, change.old.schema)
 
@@ -91,7 +91,7 @@ class TestDroppedPaths:
 
         assert dropped_paths(OLD, new) == (("s", "x"),)
 
-    def test_added_columns_do_not(self) -> None:
+    def test_added_paths_do_not_count(self) -> None:
         assert dropped_paths(struct({"a": ""}), struct({"a": "", "b": ""})) == ()
 
     @given(strategies.schemas())

@@ -27,9 +27,9 @@ import spark_ext
 
 
 def in_client(code: str) -> Any:
-    """Returns the value of `told` after the code ran."""
+    """Returns the value of `result` after the code ran."""
     finished = subprocess.run(
-        [sys.executable, "-c", f"{SETUP}\n{code}\nprint(json.dumps(told))"],
+        [sys.executable, "-c", f"{SETUP}\n{code}\nprint(json.dumps(result))"],
         capture_output=True,
         text=True,
         timeout=60,
@@ -39,51 +39,51 @@ def in_client(code: str) -> Any:
 
 
 def test_every_public_name_exists() -> None:
-    told = in_client("told = [str(getattr(spark_ext, name)) for name in spark_ext.__all__]")
+    result = in_client("result = [str(getattr(spark_ext, name)) for name in spark_ext.__all__]")
 
-    assert len(told) > 5
+    assert len(result) > 5
 
 
 def test_session_can_be_built_but_not_configured() -> None:
-    told = in_client("""
+    result = in_client("""
 from pyspark.sql import SparkSession
 try:
     spark_ext.configure(SparkSession.builder)
 except spark_ext.SparkExtError as refused:
-    told = [refused.condition, isinstance(refused, ImportError)]
+    result = [refused.condition, isinstance(refused, ImportError)]
 """)
 
-    assert told == ["USAGE_TRACKING_CLASSIC_SPARK_MISSING", True]
+    assert result == ["USAGE_TRACKING_CLASSIC_SPARK_MISSING", True]
 
 
 def test_command_line_names_the_missing_package() -> None:
-    told = in_client("""
+    result = in_client("""
 import contextlib, io
 from spark_ext.__main__ import main
 with contextlib.redirect_stderr(io.StringIO()) as err:
-    told = [main(["submit-args"])]
-told.append(err.getvalue())
+    result = [main(["submit-args"])]
+result.append(err.getvalue())
 """)
 
-    assert told[0] == 1
-    assert told[1].startswith("[USAGE_TRACKING_CLASSIC_SPARK_MISSING]")
+    assert result[0] == 1
+    assert result[1].startswith("[USAGE_TRACKING_CLASSIC_SPARK_MISSING]")
 
 
 @pytest.mark.parametrize("slash", ["/;", ";"])
 def test_configure_refuses_a_remote_session_and_hides_its_token(slash: str) -> None:
-    told = in_client(f"""
+    result = in_client(f"""
 from pyspark.sql import SparkSession
 try:
     spark_ext.configure(SparkSession.builder.remote("sc://host:15002{slash}token=secret"))
 except spark_ext.SparkExtError as refused:
-    told = [refused.condition, refused.params]
+    result = [refused.condition, refused.params]
 """)
 
-    assert told == ["USAGE_TRACKING_REMOTE_SESSION", {"server": "sc://host:15002"}]
+    assert result == ["USAGE_TRACKING_REMOTE_SESSION", {"server": "sc://host:15002"}]
 
 
 def test_statement_is_reported_without_a_context() -> None:
-    told = in_client("""
+    result = in_client("""
 from spark_ext.api.progress import reported
 
 class Session:
@@ -93,9 +93,9 @@ class Session:
     def removeProgressHandler(self, handler):
         assert handler is self.handler
 
-told = []
-with reported(Session(), "S", lambda progress: told.append([progress.tasks, progress.finished])):
+result = []
+with reported(Session(), "S", lambda progress: result.append([progress.tasks, progress.finished])):
     pass
 """)
 
-    assert told == [[0, False], [0, True]]
+    assert result == [[0, False], [0, True]]

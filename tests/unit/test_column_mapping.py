@@ -14,7 +14,7 @@ from spark_ext.model.column_mapping import (
     has_physical_name,
     mode_of,
     physical_name,
-    satisfies_column_mapping_protocol,
+    satisfy_column_mapping_protocol,
     schema_has_column_mapping_metadata,
     with_physical_name,
 )
@@ -23,14 +23,14 @@ from spark_ext.model.keys import (
     NESTED_COLUMN_IDS,
 )
 from spark_ext.model.metadata import Protocol
-from tests.unit.fake_delta import drop_column_mapping_metadata
+from spark_ext.model.physical_schema import drop_column_mapping_metadata
 from tests.unit.tables import columns, struct
 
 NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 col-3"}}})
 
 
 class TestModeOf:
-    def test_an_unknown_mode_is_refused(self) -> None:
+    def test_unknown_mode_is_refused(self) -> None:
         with pytest.raises(UnsupportedModeError) as refusal:
             mode_of({COLUMN_MAPPING_MODE: "Nom"})
 
@@ -38,10 +38,10 @@ class TestModeOf:
         assert refusal.value.params == {"mode": "Nom", "supportedModes": "none, name, id"}
 
     @pytest.mark.parametrize("mode", SUPPORTED_MODES)
-    def test_letter_case_does_not_matter(self, mode: str) -> None:
+    def test_mode_ignores_letter_case(self, mode: str) -> None:
         assert mode_of({COLUMN_MAPPING_MODE: mode.upper()}) == mode
 
-    def test_the_default_is_none(self) -> None:
+    def test_default_mode_is_none(self) -> None:
         assert mode_of({}) == "none"
 
 
@@ -63,19 +63,19 @@ BOTH = frozenset({"columnMapping"})
         (Protocol(3, 7), False),
     ],
 )
-def test_protocols_that_allow_column_mapping(protocol: Protocol, satisfies: bool) -> None:
-    assert satisfies_column_mapping_protocol(protocol) == satisfies
+def test_protocol_allows_column_mapping(protocol: Protocol, satisfies: bool) -> None:
+    assert satisfy_column_mapping_protocol(protocol) == satisfies
 
 
 class TestFields:
-    def test_a_field_without_metadata_is_unmapped(self) -> None:
+    def test_field_without_metadata_is_unmapped(self) -> None:
         field = {"name": "a", "type": "long"}
 
         assert not has_column_id(field)
         assert not has_physical_name(field)
         assert physical_name(field) == "a"
 
-    def test_a_mapped_field_has_both(self) -> None:
+    def test_mapped_field_has_id_and_physical_name(self) -> None:
         field = struct({"a": "7 col-7"})["fields"][0]
 
         assert (column_id(field), physical_name(field)) == (7, "col-7")
@@ -109,7 +109,7 @@ class TestFindMaxColumnId:
 
 
 class TestSchemas:
-    def test_dropping_mapping_metadata_keeps_the_rest(self) -> None:
+    def test_dropped_mapping_metadata_keeps_other_metadata(self) -> None:
         schema = struct({"a": {"column": "1 col-1", "metadata": {"comment": "why"}}})
 
         dropped = drop_column_mapping_metadata(schema)

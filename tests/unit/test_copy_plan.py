@@ -92,7 +92,7 @@ PLAN_OF_X = {"struct": [column(2, "col-2", "x")]}
     ],
     ids=str,
 )
-def test_a_type_is_planned_as_far_as_it_has_names(data_type: Any, planned: Any) -> None:
+def test_plan_has_the_named_parts_of_a_type(data_type: Any, planned: Any) -> None:
     metadata = table({"c": {"column": "1 col-1", "type": data_type}}, "name")
 
     assert copy_plan(metadata)["columns"] == [column(1, "col-1", "c", planned)]
@@ -102,7 +102,7 @@ NAMES = ["p.q", "`", " ,;{}()\n\t=", "ß", "日", "", "element", "col-1", '"\\',
 
 
 @pytest.mark.parametrize(("name", "new_name"), [*zip(NAMES, reversed(NAMES), strict=True)])
-def test_names_are_taken_as_they_are(name: str, new_name: str) -> None:
+def test_plan_keeps_names_exactly(name: str, new_name: str) -> None:
     metadata = table({new_name: f"1 {name}"}, "name")
 
     assert copy_plan(metadata)["columns"] == [column(1, name, new_name)]
@@ -115,7 +115,7 @@ def test_letter_case_of_names_is_kept() -> None:
     assert copy_plan(metadata)["columns"] == [column(1, "a", "A"), column(2, "ä", "Ä")]
 
 
-def test_what_was_dropped_is_not_in_it() -> None:
+def test_plan_omits_dropped_columns() -> None:
     """Not even where another column has its name now."""
     metadata = table({"a": "3 col-3", "b": "2 a"}, "name")
 
@@ -140,7 +140,7 @@ def test_files_are_read_by_field_id_in_mode_id(mode: str, by_id: bool) -> None:
     ],
     ids=str,
 )
-def test_columns_of_row_tracking_stay(properties: dict[str, str], kept: list[str]) -> None:
+def test_plan_keeps_columns_of_row_tracking(properties: dict[str, str], kept: list[str]) -> None:
     assert copy_plan(table({"a": "1 col-1"}, "name", properties=properties))["kept"] == kept
 
 
@@ -151,7 +151,7 @@ def test_columns_of_row_tracking_stay(properties: dict[str, str], kept: list[str
         (PHYSICAL_NAME, "USAGE_TRACKING_MISSING_PHYSICAL_NAME"),
     ],
 )
-def test_a_column_that_is_mapped_by_half_is_refused(missing: str, condition: str) -> None:
+def test_incompletely_mapped_column_is_refused(missing: str, condition: str) -> None:
     """As Delta refuses to read it."""
     metadata = table({"s": {"column": "1 s", "struct": {"x": "2 col-2"}}}, "name")
 
@@ -181,7 +181,7 @@ TWIN_IDS = {"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-3"
     ],
     ids=str,
 )
-def test_columns_that_files_cannot_tell_apart_are_refused(
+def test_columns_with_the_same_place_in_files_are_refused(
     columns: Any, mode: str, condition: str
 ) -> None:
     assert refused(table(columns, mode))["condition"] == condition
@@ -197,7 +197,7 @@ def test_columns_that_files_cannot_tell_apart_are_refused(
     ],
     ids=str,
 )
-def test_columns_that_files_can_tell_apart_are_planned(columns: Any, mode: str) -> None:
+def test_columns_with_different_places_in_files_are_planned(columns: Any, mode: str) -> None:
     assert_planned(table(columns, mode))
 
 
@@ -235,12 +235,12 @@ def assert_planned(metadata: TableMetadata) -> None:
 
 
 @given(tables(("name", "id")))
-def test_every_column_of_a_table_is_planned_once(metadata: TableMetadata) -> None:
+def test_plan_has_every_column_once(metadata: TableMetadata) -> None:
     assert_planned(metadata)
 
 
 @given(deep_schemas())
-def test_depth_is_no_limit(schema: Any) -> None:
+def test_plan_has_columns_of_any_depth(schema: Any) -> None:
     numbers = iter(range(1, 10_000))
 
     def mapped(path: tuple[str, ...], field: Any) -> dict[str, Any]:
@@ -276,5 +276,5 @@ def answer(metadata: TableMetadata) -> Any:
 
 
 @given(tables(("name", "id")))
-def test_the_jvm_gets_it_as_it_is(metadata: TableMetadata) -> None:
+def test_answer_contains_the_plan(metadata: TableMetadata) -> None:
     assert of_the_answer(metadata) == copy_plan(metadata)

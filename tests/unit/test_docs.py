@@ -14,6 +14,7 @@ import spark_ext
 from spark_ext import __main__ as command_line
 from tests.support.pages import ELSEWHERE, NOT_RUN, OUTPUT, Block, blocks, is_run, reason, shown
 from tests.support.pages import PAGES as RUN_PAGES
+from tests.unit.test_settings import DECLARED, SETTING
 
 CHECKOUT = Path(__file__).parents[2]
 README = CHECKOUT / "README.md"
@@ -24,8 +25,6 @@ PAGES = [README, *DOCS, CHECKOUT / "CHANGELOG.md", *sorted((CHECKOUT / ".github"
 CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
 SQL_STATES = {condition: listed["sqlState"] for condition, listed in CONDITIONS.items()}
 OURS = "USAGE_TRACKING_"
-# A prefix such as `spark.sparkext.worker.*` is not a setting.
-SETTING = re.compile(r"spark\.sparkext(?:\.\w+)+(?![\w.])")
 
 
 def id_of(page: Path) -> str:
@@ -78,12 +77,6 @@ def listed_conditions() -> list[tuple[str, str]]:
     """Returns the conditions of the errors page, with their SQLSTATEs."""
     cells = [row for row in rows(ERRORS) if row[0][:1] == "`"]
     return [(row[0].strip("`"), row[1]) for row in cells]
-
-
-def settings_in_the_sources() -> set[str]:
-    java = (CHECKOUT / "jars" / "src" / "main" / "java").rglob("*.java")
-    python = (CHECKOUT / "spark_ext").rglob("*.py")
-    return {name for file in [*java, *python] for name in SETTING.findall(file.read_text())}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
@@ -148,15 +141,9 @@ def test_pages_name_existing_conditions(page: Path) -> None:
     assert sorted(named - SQL_STATES.keys()) == []
 
 
-def test_settings_page_lists_every_setting() -> None:
-    listed = SETTING.findall((CHECKOUT / "docs" / "settings.md").read_text())
-
-    assert settings_in_the_sources() == set(listed) != set()
-
-
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
 def test_pages_name_existing_settings(page: Path) -> None:
-    assert sorted(set(SETTING.findall(page.read_text())) - settings_in_the_sources()) == []
+    assert sorted(set(SETTING.findall(page.read_text())) - DECLARED.keys()) == []
 
 
 def test_install_page_contains_the_settings_of_the_defaults_file() -> None:
@@ -177,9 +164,9 @@ def test_listed_condition_has_cause_and_remedy(condition: list[str]) -> None:
 
 
 def test_every_block_runs_or_has_a_reason() -> None:
-    left = [block for block in every_block() if not is_run(block) and not reason(block)]
+    others = [block for block in every_block() if not is_run(block) and not reason(block)]
 
-    assert [block.place for block in left if not is_of_commands(block)] == []
+    assert [block.place for block in others if not is_of_commands(block)] == []
 
 
 def is_of_commands(block: Block) -> bool:
@@ -204,13 +191,13 @@ def test_blocks_that_run_elsewhere_exist() -> None:
 
 
 def test_blocks_that_never_run_exist_and_show_no_output() -> None:
-    told: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
+    outputs: dict[tuple[str, str], list[str | None]] = {key: [] for key in NOT_RUN}
     for block in every_block():
         for page, start in NOT_RUN:
             if block.page == page and block.text.startswith(start):
-                told[page, start].append(shown(block))
+                outputs[page, start].append(shown(block))
 
-    assert told == {key: [None] for key in NOT_RUN}
+    assert outputs == {key: [None] for key in NOT_RUN}
 
 
 @pytest.mark.parametrize(("page", "command"), commands())

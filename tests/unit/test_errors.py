@@ -42,7 +42,7 @@ RAISED_IN_JAVA = {
 }
 
 
-def test_the_registry_is_complete() -> None:
+def test_registry_is_complete() -> None:
     assert {error.__name__: error.condition for error in CLASSES} == {
         "FlagNotModifiableError": "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
         "IcebergWriterCompatError": "DELTA_ICEBERG_COMPAT_VIOLATION.INCOMPATIBLE_TABLE_FEATURE",
@@ -68,6 +68,10 @@ def test_the_registry_is_complete() -> None:
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
         "UnsupportedModeError": "DELTA_MODE_NOT_SUPPORTED",
         "ColumnNotResolvedError": "DELTA_CANNOT_RESOLVE_COLUMN",
+        "ModeChangeError": "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
+        "SchemaChangeWithModeError": "DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE",
+        "MappingMetadataExistsError": "DELTA_ENABLING_COLUMN_MAPPING_DISALLOWED_WHEN_COLUMN_MAPPING"
+        "_METADATA_ALREADY_EXISTS",
         "MissingColumnIdError": "USAGE_TRACKING_MISSING_COLUMN_ID",
         "MissingPhysicalNameError": "USAGE_TRACKING_MISSING_PHYSICAL_NAME",
         "DuplicatedColumnIdError": "USAGE_TRACKING_DUPLICATED_COLUMN_ID",
@@ -79,20 +83,20 @@ def test_the_registry_is_complete() -> None:
 
 @pytest.mark.parametrize("condition", LISTED)
 class TestEveryCondition:
-    def test_it_is_a_condition_and_has_an_sql_state(self, condition: str) -> None:
+    def test_condition_has_a_name_and_an_sql_state(self, condition: str) -> None:
         assert re.fullmatch(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?", condition)
         assert re.fullmatch(r"[0-9A-Z]{5}", LISTED[condition]["sqlState"])
 
-    def test_its_text_says_what_cannot_be_done_and_what_to_do(self, condition: str) -> None:
+    def test_text_says_what_failed_and_what_to_do(self, condition: str) -> None:
         assert re.match(r"Cannot [a-z]+ .+: .+\. [A-Z]", LISTED[condition]["template"])
 
-    def test_a_page_that_it_names_is_there(self, condition: str) -> None:
+    def test_text_names_existing_pages(self, condition: str) -> None:
         named = re.findall(r"[\w./-]+\.md\b", LISTED[condition]["template"])
 
         assert all((ROOT / page).is_file() for page in named)
         assert " page" not in LISTED[condition]["template"]
 
-    def test_a_name_that_is_quoted_is_quoted_once(self, condition: str) -> None:
+    def test_quoted_name_is_quoted_once(self, condition: str) -> None:
         class Error(SparkExtError, condition=condition):
             pass
 
@@ -107,17 +111,17 @@ class TestEveryCondition:
 
 @pytest.mark.parametrize("error", CLASSES)
 class TestEveryError:
-    def test_it_has_what_is_listed(self, error: type[SparkExtError]) -> None:
+    def test_error_has_the_listed_values(self, error: type[SparkExtError]) -> None:
         listed = {"sqlState": error.sql_state, "template": error.template}
 
         assert listed == LISTED[error.condition]
 
-    def test_it_derives_from_a_builtin(self, error: type[SparkExtError]) -> None:
+    def test_error_derives_from_a_builtin(self, error: type[SparkExtError]) -> None:
         builtins = [base for base in error.__mro__ if base.__module__ == "builtins"]
 
         assert builtins[0] not in (Exception, BaseException, object)
 
-    def test_its_params_fill_the_template(self, error: type[SparkExtError]) -> None:
+    def test_parameters_fill_the_template(self, error: type[SparkExtError]) -> None:
         names = {name for _, name, _, _ in Formatter().parse(error.template) if name}
         params = {name: f"<{name}>" for name in names} or {"prop": "p"}
 
@@ -127,7 +131,7 @@ class TestEveryError:
         assert all(value in str(raised) for value in params.values() if names)
 
 
-def test_a_condition_has_one_meaning() -> None:
+def test_condition_has_one_class() -> None:
     assert len({error.condition for error in CLASSES}) == len(CLASSES)
 
 
@@ -135,14 +139,14 @@ def test_every_listed_condition_is_raised() -> None:
     assert {error.condition for error in CLASSES} | RAISED_IN_JAVA == LISTED.keys()
 
 
-def test_python_makes_every_class() -> None:
+def test_python_raises_every_class() -> None:
     others = [path.read_text() for path in PYTHON.rglob("*.py") if path.name != "errors.py"]
     made = {name for text in others for name in re.findall(r"(\w+Error)\(", text)}
 
     assert {error.__name__ for error in CLASSES} - made == set()
 
 
-def test_java_raises_what_it_is_said_to() -> None:
+def test_java_raises_the_listed_conditions() -> None:
     """It reads SQLSTATE and template from the same list, by the condition's name."""
     raised = re.findall(r"Conditions\.error\(\s*\"([A-Z_]+)\"", JAVA.read_text())
 
@@ -150,7 +154,7 @@ def test_java_raises_what_it_is_said_to() -> None:
 
 
 @pytest.mark.parametrize("error", CLASSES)
-def test_an_error_can_be_pickled_and_copied(error: type[SparkExtError]) -> None:
+def test_error_can_be_pickled_and_copied(error: type[SparkExtError]) -> None:
     names = {name for _, name, _, _ in Formatter().parse(error.template) if name}
     raised = error(**{name: f"<{name}>" for name in names})
 
@@ -159,7 +163,7 @@ def test_an_error_can_be_pickled_and_copied(error: type[SparkExtError]) -> None:
         assert (str(same), same.params) == (str(raised), raised.params)
 
 
-def test_params_are_text() -> None:
+def test_parameters_are_text() -> None:
     assert errors.MaxColumnIdTooLowError(prop="p", tableMax=1, fieldMax=2).params == {
         "prop": "p",
         "tableMax": "1",

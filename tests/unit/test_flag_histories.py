@@ -1,27 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs random histories, in which no new column may read the data of an old column.
+"""Runs random histories of one table without Spark, and compares each version with the model.
 
-The machine runs statements as Delta does, and knows only the names in the files of the table. Every
-column has a token in its metadata that never changes. A file contains, under each physical path,
-the token of the column that was written there. A column that finds the token of another column
-under its own physical path would read the data of that column.
+`fake_delta` and the rules make the metadata of each version. The machine also keeps the files: a
+file contains, under each physical path, the key of the column that was written there. A column that
+finds the key of another column under its own physical path would read the data of that column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from spark_ext.model.column_mapping import (
-    is_mapped,
-    physical_name,
-    schema_has_column_mapping_metadata,
-)
+from spark_ext.model.column_mapping import is_mapped
 from spark_ext.model.keys import (
     COLUMN_MAPPING_MODE,
     FEATURE_NAME,
@@ -30,160 +25,191 @@ from spark_ext.model.keys import (
     MAX_COLUMN_ID,
 )
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.schema import Path, logical_name, walk
+from spark_ext.model.schema import Path
 from spark_ext.rules import next_metadata
+from tests.support import column_draws as draws
+from tests.support.reference_model import Columns, State, edited
+from tests.support.reference_model import walk as walk_columns
 from tests.unit import fake_delta
+from tests.unit.modelled_tables import File, compared, file_of, properties, schema_of
 from tests.unit.tables import commit, without
 
-NAMES = st.sampled_from(["a", "A", "b"])
-TYPES = st.sampled_from(["long", "string"])
-File = frozenset[tuple[Path, int]]
+MODES = st.sampled_from(["none", "name", "name", "id"])
+
+data = st.data()
 
 
 @dataclass(frozen=True)
 class Version:
-    metadata: TableMetadata = field(default_factory=TableMetadata)
-    features: frozenset[str] = frozenset()
-    files: frozenset[File] = frozenset()
+    """Contains a version of the table, and its model."""
 
-    @property
-    def is_tracked(self) -> bool:
-        return FEATURE_NAME in self.features
+    state: State
+    metadata: TableMetadata
+    features: frozenset[str]
+    files: frozenset[File]
 
-    @property
-    def flag(self) -> str | None:
-        return self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED)
 
-    @property
-    def top(self) -> list[Any]:
-        fields: list[Any] = self.metadata.schema["fields"]
-        return fields
+NO_TABLE = Version(State((), "none", is_tracked=False), TableMetadata(), frozenset(), frozenset())
 
 
 class TableHistory(RuleBasedStateMachine):
+    """Runs statements on a table and on its clones."""
+
     def __init__(self) -> None:
         super().__init__()
-        self.versions: list[Version] = []
-        self.tokens = 0
+        self.versions = [NO_TABLE]
+        self.tables = [self.versions]
+        self.is_plain = False
 
     @property
     def now(self) -> Version:
         return self.versions[-1]
 
+    @property
+    def state(self) -> State:
+        return self.now.state
+
     # Statements.
 
-    @initialize(mapped=st.booleans(), tracked=st.booleans())
-    def create(self, mapped: bool, tracked: bool) -> None:
-        self.versions = [Version()]
-        inner = {"type": "struct", "fields": [self.column("a")]}
-        schema = {"type": "struct", "fields": [self.column("a"), self.column("s", inner)]}
-        configuration = {COLUMN_MAPPING_MODE: "name" if mapped else "none"}
-        configuration |= {FEATURE_PROPERTY: "supported"} if tracked else {}
-        self.commit(TableMetadata(schema, configuration), creating_table=True)
+    @rule(data=data, is_plain=st.booleans())
+    def continue_with(self, data: Any, is_plain: bool) -> None:
+        """Chooses a table, and whether a session without spark-ext changes untracked tables."""
+        self.versions = data.draw(st.sampled_from(self.tables))
+        self.is_plain = is_plain
+
+    @initialize(data=data, mode=MODES, is_tracked=st.booleans())
+    def create(self, data: Any, mode: str, is_tracked: bool) -> None:
+        first = State(draws.draw_columns(data, mode), mode, is_tracked)
+        proposed = TableMetadata(schema_of(first.columns), properties(mode, is_tracked))
+        self.commit(first.created(), proposed, creating_table=True)
         del self.versions[0]
 
-    @rule(name=NAMES, nested=st.booleans(), data_type=TYPES)
-    def add_column(self, name: str, nested: bool, data_type: str) -> None:
-        self.alter(lambda fields: [*fields, self.column(name, data_type)], nested=nested)
+    @precondition(lambda self: draws.has_place(self.state))
+    @rule(data=data, first=st.booleans())
+    def add_column(self, data: Any, first: bool) -> None:
+        parent = data.draw(st.sampled_from(draws.places(self.state.columns)))
+        taken = draws.siblings(self.state.columns, parent)
+        new = draws.draw_column(data, self.state.mode, taken, level=draws.depth(parent))
+        self.alter(parent, draws.with_new(new, first=first))
 
-    @precondition(lambda self: is_mapped(self.now.metadata))
-    @rule(index=st.integers(0, 5), name=NAMES, nested=st.booleans())
-    def rename_column(self, index: int, name: str, nested: bool) -> None:
-        def rename(fields: list[Any]) -> list[Any]:
-            at = index % len(fields)
-            return [{**f, "name": name} if i == at else f for i, f in enumerate(fields)]
+    @precondition(lambda self: self.state.is_mapped)
+    @rule(data=data)
+    def rename_column(self, data: Any) -> None:
+        path = data.draw(st.sampled_from([path for path, _ in walk_columns(self.state.columns)]))
+        taken = draws.siblings(self.state.columns, path[:-1])
+        free = [path[-1].swapcase(), *draws.free_names(taken, self.state.mode)]
+        name = data.draw(st.sampled_from([name for name in free if name != path[-1]]))
+        self.alter(path[:-1], draws.renamed(path[-1], name))
 
-        self.alter(rename, nested=nested)
+    @precondition(lambda self: self.state.is_mapped and bool(draws.droppable(self.state.columns)))
+    @rule(data=data)
+    def drop_column(self, data: Any) -> None:
+        path = data.draw(st.sampled_from(draws.droppable(self.state.columns)))
+        self.alter(path[:-1], draws.without(path[-1]))
 
-    @precondition(lambda self: is_mapped(self.now.metadata))
-    @rule(index=st.integers(0, 5), nested=st.booleans())
-    def drop_column(self, index: int, nested: bool) -> None:
-        def drop(fields: list[Any]) -> list[Any]:
-            return [f for i, f in enumerate(fields) if i != index % len(fields)] or fields
+    @precondition(lambda self: bool(draws.movable(self.state.columns)))
+    @rule(data=data)
+    def move_column(self, data: Any) -> None:
+        path = data.draw(st.sampled_from(draws.movable(self.state.columns)))
+        self.alter(path[:-1], draws.moved_first(path[-1]))
 
-        self.alter(drop, nested=nested)
+    @rule(data=data)
+    def merge_schema(self, data: Any) -> None:
+        _, columns = draws.draw_evolution(data, self.state)
+        self.change(columns)
 
-    @precondition(lambda self: not is_mapped(self.now.metadata))
+    @precondition(
+        lambda self: not self.state.is_mapped and (self.state.is_tracked or self.is_plain)
+    )
     @rule()
     def enable_mapping(self) -> None:
-        # Delta refuses schemas that have kept their mapping metadata.
-        if not schema_has_column_mapping_metadata(self.now.metadata.schema):
-            self.commit(self.now.metadata.with_property(COLUMN_MAPPING_MODE, "name"))
+        proposed = self.now.metadata.with_property(COLUMN_MAPPING_MODE, "name")
+        self.commit(self.state.mapping_enabled(), proposed)
 
-    @precondition(lambda self: is_mapped(self.now.metadata))
+    @precondition(lambda self: self.state.is_mapped)
     @rule()
     def disable_mapping(self) -> None:
-        metadata = self.now.metadata
-        same = all(physical_name(f) == f["name"] for _, f in walk(metadata.schema))
-        proposed = metadata.with_schema(fake_delta.drop_column_mapping_metadata(metadata.schema))
-        proposed = without(proposed, MAX_COLUMN_ID)
+        if draws.has_unmappable_name(self.state.columns):
+            return  # Delta refuses.
+        state, new = self.state, self.state.mapping_disabled()
+        proposed = without(self.now.metadata, MAX_COLUMN_ID).with_schema(schema_of(new.columns))
         proposed = proposed.with_property(COLUMN_MAPPING_MODE, "none")
-        is_free = self.now.is_tracked and self.now.flag == "false" and same
-        self.commit(proposed, files=self.now.files if is_free else self.rewritten())
+        same = all(column.physical == column.name for _, column in walk_columns(state.columns))
+        is_free = state.is_tracked and state.flag is False and same
+        self.commit(new, proposed, files=None if is_free else frozenset({file_of(proposed)}))
 
-    @rule(names=st.lists(NAMES, min_size=1, max_size=3, unique_by=str.lower), data_type=TYPES)
-    def overwrite_schema(self, names: list[str], data_type: str) -> None:
-        schema = {"type": "struct", "fields": [self.column(name, data_type) for name in names]}
-        self.commit(
-            self.now.metadata.with_schema(schema), overwriting_schema=True, files=frozenset()
-        )
+    @rule(data=data)
+    def overwrite_schema(self, data: Any) -> None:
+        columns = draws.draw_successor(data, self.state.columns, self.state.mode)
+        new = self.state.overwritten(columns, ())
+        if new.looks() == self.state.looks():
+            return  # Delta changes no metadata.
+        proposed = self.now.metadata.with_schema(schema_of(columns))
+        self.commit(new, proposed, overwriting_schema=True, files=frozenset())
 
-    @rule(
-        names=st.lists(NAMES, min_size=1, max_size=3, unique_by=str.lower),
-        mode=st.sampled_from(["none", "name"]),
-        requested=st.booleans(),
-    )
-    def replace_table(self, names: list[str], mode: str, requested: bool) -> None:
-        schema = {"type": "struct", "fields": [self.column(name) for name in names]}
-        configuration = {COLUMN_MAPPING_MODE: mode}
-        configuration |= {FEATURE_PROPERTY: "supported"} if requested else {}
-        same_mode = is_mapped(self.now.metadata) == (mode == "name")
+    @rule(data=data, mode=MODES, track=st.booleans())
+    def replace_table(self, data: Any, mode: str, track: bool) -> None:
+        columns = draws.draw_successor(data, self.state.columns, mode)
+        if mode == "none" and draws.has_unmappable_name(columns):
+            return  # Delta refuses.
         self.commit(
-            TableMetadata(schema, configuration),
+            self.state.replaced(columns, (), mode=mode, track=track),
+            TableMetadata(schema_of(columns), properties(mode, track)),
             creating_table=True,
-            overwriting_schema=same_mode,
+            overwriting_schema=mode == self.state.mode,
             files=frozenset(),
         )
 
-    @precondition(lambda self: not self.now.is_tracked)
-    @rule()
-    def add_feature(self) -> None:
-        self.commit(self.now.metadata.with_property(FEATURE_PROPERTY, "supported"))
+    @precondition(lambda self: not self.state.is_tracked)
+    @rule(mapped_too=st.booleans())
+    def enable_tracking(self, mapped_too: bool) -> None:
+        new = self.state.tracking_enabled()
+        proposed = self.now.metadata.with_property(FEATURE_PROPERTY, "supported")
+        if mapped_too and not self.state.is_mapped:
+            new = new.mapping_enabled()
+            proposed = proposed.with_property(COLUMN_MAPPING_MODE, "name")
+        self.commit(new, proposed)
 
-    @precondition(lambda self: self.now.is_tracked)
+    @precondition(lambda self: self.state.is_tracked)
     @rule()
-    def drop_feature(self) -> None:
+    def drop_tracking(self) -> None:
+        new = self.state.tracking_dropped()
         features = self.now.features - {FEATURE_NAME}
-        self.versions[-1] = replace(self.now, features=features)
-        self.commit(without(self.now.metadata, HAS_DROPPED_OR_RENAMED))
+        self.commit(new, without(self.now.metadata, HAS_DROPPED_OR_RENAMED), features=features)
 
-    @rule(back=st.integers(0, 20))
-    def restore(self, back: int) -> None:
-        then = self.versions[back % len(self.versions)]
-        if self.is_allowed_mode_change(then):
-            self.commit(then.metadata, files=then.files, source=then)
+    @rule(data=data)
+    def restore(self, data: Any) -> None:
+        then = data.draw(st.sampled_from(self.versions))
+        if self.state.can_change_to(then.state.mode):
+            new = self.state.restored(then.state)
+            self.commit(new, then.metadata, files=then.files, source=then)
 
-    @rule(back=st.integers(0, 20))
-    def clone_over(self, back: int) -> None:
-        then = self.versions[back % len(self.versions)]
-        # Delta refuses a CLONE that changes the mode.
-        if is_mapped(then.metadata) == is_mapped(self.now.metadata):
-            self.commit(then.metadata, creating_table=True, files=then.files, source=then)
+    @rule(data=data)
+    def clone_over(self, data: Any) -> None:
+        then = data.draw(st.sampled_from([*self.versions, *(table[-1] for table in self.tables)]))
+        if then.state.mode == self.state.mode:  # Otherwise Delta refuses.
+            new = then.state.cloned_over(self.state)
+            self.commit(new, then.metadata, creating_table=True, files=then.files, source=then)
 
-    @rule(without_us=st.booleans(), requested=st.booleans())
-    def clone_to_new_table(self, without_us: bool, requested: bool) -> None:
+    @rule(requested=st.booleans())
+    def clone_to_new_table(self, requested: bool) -> None:
         source = self.now
-        self.versions = [Version()]
-        if without_us:
-            # That session does not know the feature and drops it, but copies the property.
-            features = source.features - {FEATURE_NAME}
-            self.versions = [replace(source, features=features)]
-            return
-        proposed = source.metadata
+        new, proposed = source.state, source.metadata
         if requested:
+            new = source.state.cloned_without_us().tracking_enabled()
             proposed = proposed.with_property(FEATURE_PROPERTY, "supported")
-        self.commit(proposed, creating_table=True, files=source.files, source=source)
+        self.versions = [NO_TABLE]
+        self.tables.append(self.versions)
+        self.commit(new, proposed, creating_table=True, files=source.files, source=source)
         del self.versions[0]
+
+    @rule()
+    def clone_without_us(self) -> None:
+        state = self.state.cloned_without_us()
+        features = self.now.features - {FEATURE_NAME}
+        self.versions = [replace(self.now, state=state, features=features)]
+        self.tables.append(self.versions)
+        self.is_plain = True
 
     # Invariants.
 
@@ -191,84 +217,54 @@ class TableHistory(RuleBasedStateMachine):
     def test_column_never_reads_values_of_another(self) -> None:
         for file in self.now.files:
             written = dict(file)
-            for path, token in self.file():
-                assert written.get(path, token) == token, (path, self.now)
-
-    @invariant()
-    def test_tracked_table_has_flag(self) -> None:
-        assert not self.now.is_tracked or self.now.flag in ("true", "false")
+            for path, key in file_of(self.now.metadata):
+                assert written.get(path, key) == key, (path, self.now)
 
     @invariant()
     def test_flag_never_changes_from_true_to_false(self) -> None:
-        for before, after in zip(self.versions, self.versions[1:], strict=False):
-            if before.is_tracked and after.is_tracked and before.flag == "true":
-                assert after.flag == "true"
+        before, after = self.versions[-2:][0].state, self.state
+
+        assert not (before.is_tracked and before.flag and after.is_tracked) or after.flag
 
     # What Delta does for each statement.
 
+    def alter(self, parent: Path, change: Callable[[Columns], Columns]) -> None:
+        self.change(edited(self.state.columns, parent, change))
+
+    def change(self, columns: Columns) -> None:
+        new = self.state.altered(columns)
+        if new.looks() != self.state.looks():
+            self.commit(new, self.now.metadata.with_schema(schema_of(columns)))
+
     def commit(
         self,
+        state: State,
         proposed: TableMetadata,
         *,
-        creating_table: bool = False,
-        overwriting_schema: bool = False,
         files: frozenset[File] | None = None,
-        source: Version | None = None,
+        features: frozenset[str] | None = None,
+        source: Version = NO_TABLE,
+        **how: bool,
     ) -> None:
+        """Commits what the rules make of a statement, compares it with the model, and writes."""
         old = self.now
-        new = fake_delta.assigned(
-            old.metadata,
-            proposed,
-            creating_table=creating_table,
-            overwriting_schema=overwriting_schema,
-        )
-        context = commit(proposed, tuple(old.features), creating_table=creating_table)
-        result = next_metadata(old=old.metadata, new=new, commit=context)
-        features = old.features | (source.features if source else frozenset())
+        new = fake_delta.assigned(old.metadata, proposed, **how)
+        features = old.features if features is None else features
+        is_new = how.get("creating_table", False)
+        context = commit(proposed, tuple(features), creating_table=is_new)
+        requests = how or source is not NO_TABLE or FEATURE_PROPERTY in proposed.configuration
+        if self.is_plain and not old.state.is_tracked and not requests:
+            state, result = state.without_us(old.state), new
+        else:
+            result = next_metadata(old=old.metadata, new=new, commit=context)
+        features |= source.features
         features |= {FEATURE_NAME} if FEATURE_PROPERTY in result.configuration else frozenset()
         features |= {"columnMapping"} if is_mapped(result) else frozenset()
         metadata = without(result, FEATURE_PROPERTY)
-        self.versions.append(Version(metadata, features, old.files if files is None else files))
+        state = compared(metadata, features, state)
         # A write follows each commit, because a column that no file contains cannot come back.
-        self.versions[-1] = replace(self.now, files=self.now.files | {self.file()})
-
-    def alter(self, change: Callable[[list[Any]], list[Any]], *, nested: bool) -> None:
-        schema = self.now.metadata.schema
-        parents = [f for f in self.now.top if isinstance(f["type"], Mapping)]
-        if nested and parents:
-            inner = change(parents[0]["type"]["fields"])
-            changed = {**parents[0], "type": {"type": "struct", "fields": inner}}
-            siblings = [changed if f is parents[0] else f for f in self.now.top]
-        else:
-            inner = siblings = change(self.now.top)
-        if len({f["name"].lower() for f in inner}) == len(inner):
-            self.commit(self.now.metadata.with_schema({**schema, "fields": siblings}))
-
-    def column(self, name: str, data_type: Any = "long") -> dict[str, Any]:
-        self.tokens += 1
-        metadata = {"token": self.tokens}
-        return {"name": name, "type": data_type, "nullable": True, "metadata": metadata}
-
-    def file(self) -> File:
-        """Returns what a write puts into a file: tokens by the names that Parquet compares."""
-        name = physical_name if is_mapped(self.now.metadata) else logical_name
-        columns = walk(self.now.metadata.schema, name=name)
-        return frozenset((_folded(path), field["metadata"]["token"]) for path, field in columns)
-
-    def rewritten(self) -> frozenset[File]:
-        schema = self.now.metadata.schema
-        return frozenset(
-            {frozenset((_folded(path), field["metadata"]["token"]) for path, field in walk(schema))}
-        )
-
-    def is_allowed_mode_change(self, then: Version) -> bool:
-        leftover = schema_has_column_mapping_metadata(self.now.metadata.schema)
-        enables = is_mapped(then.metadata) and not is_mapped(self.now.metadata)
-        return not (enables and leftover)
-
-
-def _folded(path: Path) -> Path:
-    return tuple(name.lower() for name in path)
+        kept = old.files if files is None else files
+        self.versions.append(Version(state, metadata, features, kept | {file_of(metadata)}))
 
 
 TestTableHistory = TableHistory.TestCase

@@ -16,23 +16,23 @@ PAGE = (GOLDEN.parent / "for-engines.md").read_text()
 LIMIT = 200_000
 
 
-def asked(state: dict[str, Any]) -> Iterator[str]:
+def checks_of(state: dict[str, Any]) -> Iterator[str]:
     """Returns the checks of a table: of its reads, its history and its next writes."""
     for part in (state["reads"], *state["made"], *state["writes"]):
         yield from part["checks"]
 
 
 def test_every_check_of_the_page_has_a_table() -> None:
-    told = re.findall(r"^\| ([RW]\d+) \|", PAGE, re.MULTILINE)
+    listed = re.findall(r"^\| ([RW]\d+) \|", PAGE, re.MULTILINE)
 
-    assert len(told) == len(set(told)) > 0
-    assert set(told) == {check for state in STATES.values() for check in asked(state)}
+    assert len(listed) == len(set(listed)) > 0
+    assert set(listed) == {check for state in STATES.values() for check in checks_of(state)}
 
 
 def test_every_check_of_a_reader_names_its_tables() -> None:
-    told = dict(re.findall(r"^\| (R\d+) \| .* \| (.*) \|$", PAGE, re.MULTILINE))
+    listed = dict(re.findall(r"^\| (R\d+) \| .* \| (.*) \|$", PAGE, re.MULTILINE))
 
-    for check, cell in told.items():
+    for check, cell in listed.items():
         tables = {name for name, state in STATES.items() if check in state["reads"]["checks"]}
         named = set(re.findall(r"`(\w+)`", cell)) & STATES.keys()
         assert named <= tables

@@ -48,7 +48,7 @@ class TestShape:
     }
     SHAPE = Shape(Outer, given=("name",))
 
-    def test_a_message_is_what_its_dataclass_says(self) -> None:
+    def test_message_has_the_fields_of_its_dataclass(self) -> None:
         inner = self.Inner("f", None)
 
         assert self.SHAPE.read(self.OUTER, "$", name="n") == self.Outer(
@@ -80,7 +80,7 @@ class TestShape:
             ({"features": [7]}, "features", "has a value that is no string"),
         ],
     )
-    def test_a_refusal_says_where_and_why(
+    def test_refusal_names_path_and_problem(
         self, change: dict[str, Any], path: str, problem: str
     ) -> None:
         with pytest.raises(MalformedMessageError) as refusal:
@@ -126,7 +126,7 @@ JSON_TYPES = {
 
 class TestBothHalves:
     @pytest.mark.parametrize(("file", "record"), RECORDS)
-    def test_a_record_of_java_has_the_keys_that_are_read_here(self, file: str, record: str) -> None:
+    def test_java_record_has_the_keys_that_python_reads(self, file: str, record: str) -> None:
         keys = RECORDS[file, record].keys
         components = records_of(file)[record]
 
@@ -136,7 +136,7 @@ class TestBothHalves:
             assert java == "Object" or JSON_TYPES.get(java, dict) in types, key
 
     @pytest.mark.parametrize("file", sorted({file for file, _ in RECORDS}))
-    def test_every_record_is_read_here(self, file: str) -> None:
+    def test_python_reads_every_java_record(self, file: str) -> None:
         assert {(file, record) for record in records_of(file)} <= set(RECORDS)
 
 
@@ -151,7 +151,7 @@ def records_of(file: str) -> dict[str, dict[str, str]]:
     }
 
 
-def test_the_property_of_tables_whose_names_are_aligned_is_the_same_in_java() -> None:
+def test_aligning_property_is_the_same_in_java() -> None:
     text = (JAVA / "wire/TableMetadata.java").read_text()
 
     assert f'ALIGNING = "{ALIGNING}"' in text

@@ -9,7 +9,7 @@ from spark_ext.model.metadata import TableMetadata
 
 
 class TestTableMetadata:
-    def test_it_is_immutable(self) -> None:
+    def test_metadata_is_immutable(self) -> None:
         metadata = TableMetadata().with_property("k", "v")
 
         with pytest.raises(FrozenInstanceError):
@@ -17,13 +17,13 @@ class TestTableMetadata:
         with pytest.raises(TypeError):
             metadata.configuration["k"] = "w"  # type: ignore[index]
 
-    def test_an_update_is_a_new_value(self) -> None:
+    def test_update_returns_a_new_value(self) -> None:
         metadata = TableMetadata()
 
         assert metadata.with_property("k", "v").configuration == {"k": "v"}
         assert metadata == TableMetadata()
 
-    def test_an_update_that_changes_nothing_is_the_same_object(self) -> None:
+    def test_update_without_change_returns_the_same_object(self) -> None:
         metadata = TableMetadata().with_property("k", "v")
 
         assert metadata.with_property("k", "v") is metadata

@@ -89,13 +89,13 @@ LOUD: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 @pytest.mark.parametrize("case", LOUD)
 @pytest.mark.parametrize("mode", ["name", "id"])
 def test_name_that_another_column_has_in_files_gives_a_warning(case: str, mode: str) -> None:
-    before, after, told = LOUD[case]
+    before, after, parts = LOUD[case]
 
     warning = name_warning(old=table(before, mode, "true"), new=table(after, mode, "true"))
 
     assert warning is not None
-    assert [part for part in told if part in warning] == told
-    assert warning.count(" under the name of ") == len(told)
+    assert [part for part in parts if part in warning] == parts
+    assert warning.count(" under the name of ") == len(parts)
     assert "align_names()" in warning
 
 

@@ -267,7 +267,7 @@ def test_issue_contains_jobs_pairs_and_tests(tmp_path: Path) -> None:
 
 
 def test_issue_is_neither_empty_nor_endless(tmp_path: Path) -> None:
-    assert "No job told why" in report.body(tmp_path / "none", "the run")
+    assert "No job reported a reason" in report.body(tmp_path / "none", "the run")
 
     job_folder(tmp_path, 0, Job("a", "make a"), {"4.0.1+4.1.0": ["test"] * 1000})
 
@@ -278,8 +278,8 @@ def test_issue_is_neither_empty_nor_endless(tmp_path: Path) -> None:
 
 GH = """
 log = Path(__file__).with_name('gh.log')
-asked = sys.argv[1:3]
-if asked == ['issue', 'list']:
+arguments = sys.argv[1:3]
+if arguments == ['issue', 'list']:
     print(json.dumps({issues}))
 else:
     log.write_text(json.dumps([sys.argv[1:], sys.stdin.read()]))
@@ -287,7 +287,7 @@ else:
 
 
 @pytest.mark.parametrize(
-    ("issues", "asked"),
+    ("issues", "arguments"),
     [
         ([], ["issue", "create", "--title", report.TITLE]),
         ([{"number": 3, "title": "another"}], ["issue", "create", "--title", report.TITLE]),
@@ -298,13 +298,13 @@ def test_report_comments_on_the_open_issue(
     program: Program,
     tmp_path: Path,
     issues: list[dict[str, object]],
-    asked: list[str],
+    arguments: list[str],
 ) -> None:
     program("gh", GH.replace("{issues}", repr(issues)))
 
-    report.tell("what failed")
+    report.publish("what failed")
 
     assert json.loads((tmp_path / "gh.log").read_text()) == [
-        [*asked, "--body-file", "-"],
+        [*arguments, "--body-file", "-"],
         "what failed",
     ]

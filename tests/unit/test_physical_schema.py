@@ -23,8 +23,8 @@ from spark_ext.model.keys import (
 )
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.physical_schema import (
-    check_ids_and_physical_names,
-    physical_schema,
+    check_column_id_and_physical_name_assignments,
+    create_physical_schema,
 )
 from spark_ext.model.schema import Schema
 from tests.unit import strategies
@@ -35,12 +35,12 @@ NESTED = struct({"a": "1 col-1", "l": {"column": "2 col-2", "array": {"x": "3 co
 
 class TestPhysicalSchema:
     @given(strategies.schemas())
-    def test_an_unmapped_schema_stays_the_same_object(self, schema: Schema) -> None:
-        assert physical_schema(schema, schema, "none") is schema
+    def test_unmapped_schema_is_returned_itself(self, schema: Schema) -> None:
+        assert create_physical_schema(schema, schema, "none") is schema
 
-    def test_a_column_that_the_table_has_not_is_refused(self) -> None:
+    def test_unknown_column_is_refused(self) -> None:
         with pytest.raises(ColumnNotResolvedError) as refusal:
-            physical_schema(struct({"b": ""}), NESTED, "name")
+            create_physical_schema(struct({"b": ""}), NESTED, "name")
 
         assert refusal.value.condition == "DELTA_CANNOT_RESOLVE_COLUMN"
         assert refusal.value.params["columnName"] == "b"
@@ -48,24 +48,24 @@ class TestPhysicalSchema:
     def test_names_and_ids_come_from_the_reference(self) -> None:
         logical = struct({"A": "", "l": {"array": {"X": ""}}})
 
-        physical = physical_schema(logical, NESTED, "name")
+        physical = create_physical_schema(logical, NESTED, "name")
 
         assert [field["name"] for field in physical["fields"]] == ["col-1", "col-2"]
         assert physical["fields"][0]["metadata"][PARQUET_FIELD_ID] == 1
         assert physical["fields"][1]["type"]["elementType"]["fields"][0]["name"] == "col-3"
 
-    def test_nested_ids_go_to_parquet_too(self) -> None:
+    def test_nested_ids_are_copied_to_the_parquet_key(self) -> None:
         words = {"column": "2 l", "metadata": {NESTED_COLUMN_IDS: {"l.element": 9}}}
         reference = struct({"l": words})
 
-        physical = physical_schema(struct({"l": ""}), reference, "id")
+        physical = create_physical_schema(struct({"l": ""}), reference, "id")
 
         assert physical["fields"][0]["metadata"][PARQUET_NESTED_FIELD_IDS] == {"l.element": 9}
 
     def test_internal_columns_need_no_mapping(self) -> None:
         internal = struct({"_CHANGE_TYPE": ""})
 
-        assert physical_schema(internal, NESTED, "name") is internal
+        assert create_physical_schema(internal, NESTED, "name") is internal
 
 
 ID_ONLY = struct({"a": {"metadata": {"delta.columnMapping.id": 1}}})
@@ -102,23 +102,23 @@ ID_ONLY = struct({"a": {"metadata": {"delta.columnMapping.id": 1}}})
         ),
     ],
 )
-def test_an_incomplete_mapping_is_refused(
+def test_incomplete_mapping_is_refused(
     metadata: TableMetadata, error: type[SparkExtError], params: dict[str, str]
 ) -> None:
     with pytest.raises(error) as refusal:
-        check_ids_and_physical_names(metadata)
+        check_column_id_and_physical_name_assignments(metadata)
 
     assert refusal.value.params == params
 
 
-def test_one_physical_name_in_two_structs_is_accepted() -> None:
+def test_equal_physical_names_in_two_structs_are_accepted() -> None:
     one = {"column": "1 s", "struct": {"x": "2 x"}}
     other = {"column": "3 u", "struct": {"x": "4 x"}}
 
-    check_ids_and_physical_names(table({"s": one, "u": other}, "name"))
+    check_column_id_and_physical_name_assignments(table({"s": one, "u": other}, "name"))
 
 
-def test_a_name_with_a_dot_is_no_path() -> None:
+def test_name_with_a_dot_differs_from_a_path() -> None:
     nested = {"column": "1 a", "struct": {"b": "2 b"}}
 
-    check_ids_and_physical_names(table({"a": nested, "a.b": "3 a.b"}, "name"))
+    check_column_id_and_physical_name_assignments(table({"a": nested, "a.b": "3 a.b"}, "name"))

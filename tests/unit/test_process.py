@@ -99,20 +99,20 @@ def creation() -> str:
 
 
 class TestProcess:
-    def test_a_wrong_token_is_refused(self, worker: Worker) -> None:
+    def test_wrong_token_is_refused(self, worker: Worker) -> None:
         assert worker.answer(b"A\nbeef\ne\n") in (b"", b"!xn\n")
 
-    def test_a_call_without_token_is_refused(self, worker: Worker) -> None:
+    def test_call_without_token_is_refused(self, worker: Worker) -> None:
         assert worker.answer(b"c\nt\nask\nsnext_metadata\ns{}\ne\n") == b""
 
-    def test_no_token_on_standard_input_is_refused(self) -> None:
+    def test_process_ends_without_a_token_on_standard_input(self) -> None:
         with start() as process:
             out, err = process.communicate("\n", timeout=SECONDS)
 
         assert (process.returncode, out) == (2, "")
         assert "token" in err
 
-    def test_a_request_is_answered(self, worker: Worker) -> None:
+    def test_process_answers_a_request(self, worker: Worker) -> None:
         connection, greeting = worker.connect(TOKEN)
 
         with connection:
@@ -125,7 +125,7 @@ class TestProcess:
         column = answer["schema"]["fields"][0]
         assert column["metadata"]["delta.columnMapping.physicalName"] == column["name"]
 
-    def test_a_refusal_is_answered_as_data(self, worker: Worker) -> None:
+    def test_process_answers_a_refusal(self, worker: Worker) -> None:
         connection, _ = worker.connect(TOKEN)
 
         with connection:
@@ -134,14 +134,14 @@ class TestProcess:
         assert answer["error"]["condition"] == "DELTA_CANNOT_MODIFY_TABLE_PROPERTY"
 
     @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-    def test_it_listens_on_the_loopback_interface_only(self, worker: Worker) -> None:
+    def test_process_listens_on_the_loopback_interface_only(self, worker: Worker) -> None:
         sockets = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
 
         assert [s for s in sockets if s.endswith(f":{worker.port:04X}")] == [
             f"0100007F:{worker.port:04X}"
         ]
 
-    def test_it_ends_when_standard_input_ends(self, worker: Worker) -> None:
+    def test_process_ends_when_standard_input_closes(self, worker: Worker) -> None:
         connection, _ = worker.connect(TOKEN)
         assert worker.process.stdin is not None
 
@@ -152,13 +152,13 @@ class TestProcess:
 
 
 class TestQuestions:
-    def test_a_malformed_request_is_answered_as_data(self) -> None:
+    def test_malformed_request_gets_an_error_answer(self) -> None:
         answer = json.loads(ask("next_metadata", "{"))
 
         assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
         assert answer["error"]["sqlState"] == "XX000"
 
-    def test_a_defect_is_answered_as_data(self) -> None:
+    def test_defect_gets_an_error_answer(self) -> None:
         request = json.loads(test_wire.with_value("commit.flagDefault", False))
         request["assigned"]["configuration"] = {FEATURE_PROPERTY: "supported"}
         request["proposed"]["schema"] = struct({"s": {"type": {"type": "struct"}}})
@@ -169,7 +169,7 @@ class TestQuestions:
         assert answer["error"]["parameters"]["error"] == "KeyError('fields')"
         assert "schema.py" in answer["error"]["parameters"]["traceback"]
 
-    def test_a_question_that_is_none_of_ours_is_answered_as_data(self) -> None:
+    def test_unknown_question_gets_an_error_answer(self) -> None:
         answer = json.loads(ask("nothing", "{}"))
 
         assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"

@@ -97,27 +97,25 @@ def last_words(process: subprocess.Popen[str]) -> str:
 # Modules of the same name.
 
 
-def test_the_working_directory_shadows_nothing(jar: Path, shadows: Path) -> None:
+def test_working_directory_shadows_no_module(jar: Path, shadows: Path) -> None:
     assert_serves(start(jar, shadows))
 
 
 @pytest.mark.parametrize("entries", ["{0}", "", ".", ":", "{0}:{0}/missing:"])
-def test_the_python_path_shadows_nothing(jar: Path, shadows: Path, entries: str) -> None:
+def test_python_path_shadows_no_module(jar: Path, shadows: Path, entries: str) -> None:
     assert_serves(start(jar, shadows, PYTHONPATH=entries.format(shadows)))
 
 
 # py4j.
 
 
-def test_a_python_without_py4j_takes_that_of_the_jar(
+def test_python_without_py4j_imports_py4j_of_the_jar(
     jar: Path, tmp_path: Path, python_without_py4j: str
 ) -> None:
     assert_serves(start(jar, tmp_path, python_without_py4j))
 
 
-def test_another_py4j_of_the_interpreter_is_not_taken(
-    jar: Path, tmp_path: Path, shadows: Path
-) -> None:
+def test_py4j_of_the_interpreter_is_not_imported(jar: Path, tmp_path: Path, shadows: Path) -> None:
     """One that is too old would be a start that fails, or worse."""
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True)
@@ -127,7 +125,7 @@ def test_another_py4j_of_the_interpreter_is_not_taken(
     assert_serves(start(jar, tmp_path, str(environment / "bin" / "python")))
 
 
-def test_the_py4j_of_spark_is_not_taken(jar: Path, tmp_path: Path, shadows: Path) -> None:
+def test_py4j_of_spark_is_not_imported(jar: Path, tmp_path: Path, shadows: Path) -> None:
     library = tmp_path / "python" / "lib" / "py4j-0.0-src.zip"
     library.parent.mkdir(parents=True)
     library.symlink_to(shadows)
@@ -138,7 +136,7 @@ def test_the_py4j_of_spark_is_not_taken(jar: Path, tmp_path: Path, shadows: Path
 # Python itself.
 
 
-def test_an_old_python_is_named_before_anything_is_imported(jar: Path, tmp_path: Path) -> None:
+def test_old_python_is_reported_before_any_import(jar: Path, tmp_path: Path) -> None:
     script = tmp_path / "old.py"
     script.write_text(
         "import runpy, sys\n"
@@ -156,7 +154,7 @@ def test_an_old_python_is_named_before_anything_is_imported(jar: Path, tmp_path:
     assert "Traceback" not in said
 
 
-def test_the_start_has_no_syntax_that_an_old_python_lacks() -> None:
+def test_start_uses_only_syntax_of_old_pythons() -> None:
     """Every one has to come as far as the comparison of versions; Python 2 has the fewest."""
     tree = ast.parse(START.read_text(encoding="ascii"), feature_version=(3, 7))
 
@@ -175,7 +173,7 @@ def old_pythons() -> list[Path]:
 
 
 @pytest.mark.parametrize("python", old_pythons(), ids=lambda python: python.parts[-3])
-def test_a_real_old_python_is_named(jar: Path, tmp_path: Path, python: Path) -> None:
+def test_real_old_python_is_reported(jar: Path, tmp_path: Path, python: Path) -> None:
     said = last_words(start(jar, tmp_path, str(python)))
 
     assert said.split()[-1] == python.parts[-3]

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +15,8 @@ import pytest
 from spark_ext.api import progress
 from spark_ext.api.progress import Progress, reported
 from spark_ext.errors import ProgressFailedError
+
+ROOT = Path(__file__).parents[2]
 
 
 class Connected:
@@ -37,12 +41,24 @@ class Connected:
 CONNECTED: Any = Connected()
 
 
+def test_java_classes_that_python_names_exist() -> None:
+    names = {
+        name
+        for file in (ROOT / "spark_ext").rglob("*.py")
+        for name in re.findall(r"sparkext(?:\.[a-z]+)+\.[A-Z]\w+", file.read_text())
+    }
+
+    assert "sparkext.removal.RemovalProgress" in names
+    java = ROOT / "jars" / "src" / "main" / "java"
+    assert [name for name in names if not (java / f"{name.replace('.', '/')}.java").exists()] == []
+
+
 def raising_when(wanted: Callable[[list[Progress]], bool]) -> Callable[[Progress], None]:
     """Returns a callback that raises KeyError from the first call on that is as wanted."""
     seen: list[Progress] = []
 
-    def callback(told: Progress) -> None:
-        seen.append(told)
+    def callback(report: Progress) -> None:
+        seen.append(report)
         if wanted(seen):
             raise KeyError("in the callback")
 
@@ -59,7 +75,7 @@ class TestSparkConnect:
             session.send((2, 2), (7, 50))
             session.send()
 
-        assert [(told.tasks_done, told.tasks) for told in calls] == [(0, 0), (9, 52)]
+        assert [(report.tasks_done, report.tasks) for report in calls] == [(0, 0), (9, 52)]
 
     def test_tasks_of_another_thread_are_not_counted(self) -> None:
         session: Any = Connected()
@@ -118,8 +134,8 @@ class TestCallback:
         called = Event()
         calls: list[Progress] = []
 
-        def callback(told: Progress) -> None:
-            calls.append(told)
+        def callback(report: Progress) -> None:
+            calls.append(report)
             if len(calls) > 1:
                 called.set()
                 raise KeyError("in the callback")
@@ -127,4 +143,4 @@ class TestCallback:
         with pytest.raises(ProgressFailedError), reported(CONNECTED, "S", callback):
             assert called.wait(timeout=20)
 
-        assert [told.finished for told in calls] == [False, False]
+        assert [report.finished for report in calls] == [False, False]

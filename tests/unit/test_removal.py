@@ -43,6 +43,7 @@ def at(
         Protocol(version, 7, of_reader, frozenset({*features, *(reader_features or ())})),
         "t",
         FileCount(4, 5000),
+        copies="columnMappingUsageTracking" in features,
     )
     return RemovalState("t", 7, RemovalStages(stages(facts)))
 

@@ -42,6 +42,7 @@ def _facts(protocol: tuple[Any, ...]) -> dict[str, Any]:
         "name": "db.t",
         "files": {"numFiles": 4, "sizeInBytes": 4096},
         "removal": None,
+        "copies": TRACKING in (writer_features or ()),
         "exact": None,
     }
 
@@ -73,7 +74,7 @@ def reasons(step: dict[str, Any]) -> list[tuple[str, str | None, str | None]]:
     return [(why["reason"], why["name"], why["detail"]) for why in step["reasons"]]
 
 
-def test_a_tracked_table_leaves_by_metadata_and_then_waits_for_its_history() -> None:
+def test_tracked_table_costs_metadata_and_then_history() -> None:
     found = stages(table({"a": "1 a"}, "name", "false"), 2, 7, None, MAPPED_FEATURES)
 
     assert costs(found) == ["METADATA", "METADATA", "HISTORY"]
@@ -86,7 +87,7 @@ def test_a_tracked_table_leaves_by_metadata_and_then_waits_for_its_history() -> 
     assert reasons(found[2]) == [period, OTHER_SESSIONS]
 
 
-def test_a_copy_tells_every_column_that_asks_for_it() -> None:
+def test_copy_names_every_column_that_needs_it() -> None:
     columns = {"a": "1 x", "ü": {"column": "2 ü", "struct": {"d": "3 y"}}, "e": "4 e"}
 
     (first, *_) = stages(table(columns, "name", "true"), 2, 7, None, MAPPED_FEATURES)
@@ -100,7 +101,7 @@ def test_a_copy_tells_every_column_that_asks_for_it() -> None:
 
 
 @pytest.mark.parametrize("char", list(" ,;{}()\n\t="))
-def test_each_character_that_is_invalid_without_mapping_blocks(char: str) -> None:
+def test_invalid_character_blocks_the_first_stage(char: str) -> None:
     name = f"b{char}c{char}d"
     metadata = table({"s": {"column": "1 s", "struct": {name: "2 x"}}}, "name", "false")
 
@@ -111,7 +112,7 @@ def test_each_character_that_is_invalid_without_mapping_blocks(char: str) -> Non
 
 
 @pytest.mark.parametrize("column", ["a b", "__is_cdc"])
-def test_a_catalog_that_may_refuse_a_rename_is_told(column: str) -> None:
+def test_managing_catalog_is_a_reason_when_a_rename_is_needed(column: str) -> None:
     managed = (*MAPPED_FEATURES, "catalogManaged")
     (blocked, *_) = stages(table({column: f"1 {column}"}, "name", "false"), 3, 7, managed, managed)
     (free, *_) = stages(table({"a": "1 a"}, "name", "false"), 3, 7, managed, managed)
@@ -121,7 +122,7 @@ def test_a_catalog_that_may_refuse_a_rename_is_told(column: str) -> None:
 
 
 @pytest.mark.parametrize("features", [MAPPED_FEATURES, ("columnMapping",)])
-def test_a_column_that_would_be_read_as_another_blocks(features: tuple[str, ...]) -> None:
+def test_reserved_column_name_blocks_the_first_stage(features: tuple[str, ...]) -> None:
     columns = {"__Is_Cdc": "1 col-1", "b c": "2 _tmp_metadata_row_index", "_change_type": "3 x"}
 
     (first, *_) = stages(table(columns, "name", "true"), 2, 7, None, features)
@@ -133,7 +134,7 @@ def test_a_column_that_would_be_read_as_another_blocks(features: tuple[str, ...]
     ]
 
 
-def test_an_untracked_table_is_rewritten() -> None:
+def test_untracked_table_costs_a_rewrite() -> None:
     found = stages(table({"a": "1 a"}, "name"), 2, 5, None, None)
 
     assert costs(found) == ["REWRITE", "METADATA", "HISTORY"]
@@ -141,7 +142,7 @@ def test_an_untracked_table_is_rewritten() -> None:
     assert found[2]["statements"] == [DROP_PROTECTION]
 
 
-def test_each_exit_is_reached_in_turn() -> None:
+def test_stages_are_reached_in_turn() -> None:
     unmapped = table({"a": ""}, "none", "false")
 
     assert costs(stages(unmapped, 2, 7, None, MAPPED_FEATURES)) == [
@@ -159,7 +160,7 @@ def test_each_exit_is_reached_in_turn() -> None:
         assert costs(stages(unmapped, *out)) == ["NOTHING"] * 3
 
 
-def test_a_stage_that_is_blocked_blocks_the_later_ones() -> None:
+def test_blocked_stage_blocks_later_stages() -> None:
     invalid = table({"a b": "1 a"}, "name", "false")
 
     found = stages(invalid, 2, 7, None, MAPPED_FEATURES)
@@ -176,7 +177,7 @@ def test_a_stage_that_is_blocked_blocks_the_later_ones() -> None:
     assert costs(stages(table({"a": ""}), 2, 7, None, tracked)) == ["NOTHING", "BLOCKED", "BLOCKED"]
 
 
-def test_other_features_block_what_they_keep_others_from() -> None:
+def test_other_features_block_the_stages_of_their_readers_and_writers() -> None:
     readers = ("columnMapping", "deletionVectors")
     writers = (*MAPPED_FEATURES, "deletionVectors", "rowTracking", "changeDataFeed")
 
@@ -222,7 +223,7 @@ def test_iceberg_compat_needs_column_mapping(version: int) -> None:
         assert reasons(step) == [("OTHER_FEATURE", feature, None)]
 
 
-def test_mapping_metadata_that_another_engine_left_goes_with_the_feature() -> None:
+def test_mapping_metadata_in_mode_none_costs_a_drop_of_the_feature() -> None:
     left = table({"a": "1 a"}, "none", "false")
 
     (first, *_) = stages(left, 2, 7, None, MAPPED_FEATURES)
@@ -236,7 +237,7 @@ def test_mapping_metadata_that_another_engine_left_goes_with_the_feature() -> No
 
 
 @pytest.mark.parametrize("features", [MAPPED_FEATURES, ("columnMapping",)])
-def test_columns_that_nobody_finds_any_more_are_not_rewritten(features: tuple[str, ...]) -> None:
+def test_renamed_columns_in_mode_none_block_the_rewrite(features: tuple[str, ...]) -> None:
     left = table({"a": "1 a", "b": "2 col-2"}, "none", "true")
 
     (first, *_) = stages(left, 2, 7, None, features)
@@ -248,7 +249,7 @@ def test_columns_that_nobody_finds_any_more_are_not_rewritten(features: tuple[st
     ]
 
 
-def test_a_name_that_blocks_hides_no_rewrite() -> None:
+def test_blocked_stage_also_has_the_reasons_for_a_rewrite() -> None:
     (first, *_) = stages(table({"a b": "1 x"}, "name", "true"), 2, 7, None, MAPPED_FEATURES)
 
     assert names_of(first) == [
@@ -258,11 +259,11 @@ def test_a_name_that_blocks_hides_no_rewrite() -> None:
     ]
 
 
-def test_a_caller_may_ask_for_every_exit() -> None:
+def test_until_accepts_every_stage() -> None:
     assert get_args(Until) == STAGES
 
 
-def test_the_period_is_the_tables_own() -> None:
+def test_retention_period_comes_from_the_table() -> None:
     own = {"delta.dropFeatureTruncateHistory.retentionDuration": "interval 2 days"}
 
     found = stages(table({"a": ""}, "none", "false", own), 2, 7, None, MAPPED_FEATURES)
@@ -273,7 +274,7 @@ def test_the_period_is_the_tables_own() -> None:
 @pytest.mark.parametrize(
     ("function", "request_"), [("nothing", "{}"), ("column_mapping_removal", "{}")]
 )
-def test_another_function_or_shape_is_refused_as_data(function: str, request_: str) -> None:
+def test_unknown_function_or_shape_gets_an_error_answer(function: str, request_: str) -> None:
     answer = json.loads(ask(function, request_))
 
     assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"

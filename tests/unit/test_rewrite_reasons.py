@@ -42,29 +42,29 @@ def answer(metadata: TableMetadata, features: tuple[str, ...]) -> Mapping[str, A
     return answered
 
 
-def test_it_is_free_while_the_flag_is_false_and_all_names_agree() -> None:
+def test_removal_is_free_when_the_flag_is_false_and_all_names_agree() -> None:
     assert reasons(table(NAMES_AGREE, "name", "false")) == []
 
 
-def test_mode_id_leaves_the_names_in_files_open() -> None:
+def test_mode_id_requires_footers() -> None:
     by_id = table(NAMES_AGREE, "id", "false")
 
     assert reasons(by_id) == [RewriteReason("FILES_READ_BY_ID")]
     assert reasons(table(NAMES_AGREE, "ID", "true")) == [RewriteReason("HAS_DROPPED_OR_RENAMED")]
 
 
-def test_it_is_free_where_mapping_is_off_already() -> None:
+def test_removal_is_free_when_mapping_is_off() -> None:
     assert reasons(table({"a": ""}, "none", "false")) == []
 
 
-def test_an_untracked_table_has_to_be_rewritten() -> None:
+def test_untracked_table_is_not_free() -> None:
     untracked = table(NAMES_AGREE, "name", "false")
 
     assert reasons(untracked, ("columnMapping",)) == [RewriteReason("NOT_TRACKED")]
 
 
 @pytest.mark.parametrize("flag", ["true", "TRUE", "perhaps", "", None])
-def test_any_flag_but_false_asks_for_a_rewrite(flag: str | None) -> None:
+def test_removal_is_not_free_when_the_flag_is_not_false(flag: str | None) -> None:
     expected = [RewriteReason("HAS_DROPPED_OR_RENAMED")]
 
     assert reasons(table(NAMES_AGREE, "name", flag)) == expected
@@ -80,7 +80,7 @@ def test_any_flag_but_false_asks_for_a_rewrite(flag: str | None) -> None:
         ({"m": {"column": "1 m", "map": {"x": "2 y"}}}, ("m", "value", "x")),
     ],
 )
-def test_a_name_that_differs_asks_for_a_rewrite(
+def test_removal_is_not_free_when_a_name_differs(
     columns: dict[str, Any], path: tuple[str, ...]
 ) -> None:
     expected = [RewriteReason("PHYSICAL_NAME_DIFFERS", path)]
@@ -88,7 +88,7 @@ def test_a_name_that_differs_asks_for_a_rewrite(
     assert reasons(table(columns, "name", "false")) == expected
 
 
-def test_every_reason_is_told() -> None:
+def test_answer_has_every_reason() -> None:
     found = reasons(table({"a": "1 x", "b": "2 y"}, "name", "true"))
 
     assert [reason.reason for reason in found] == [
@@ -98,7 +98,7 @@ def test_every_reason_is_told() -> None:
     ]
 
 
-def test_a_malformed_request_is_refused_as_data() -> None:
+def test_malformed_request_gets_an_error_answer() -> None:
     answer = json.loads(ask("removal", "{}"))
 
     assert answer["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"
@@ -113,7 +113,7 @@ def test_a_malformed_request_is_refused_as_data() -> None:
     ],
 )
 @pytest.mark.parametrize("flag", ["false", "true"])
-def test_a_column_that_would_be_read_as_another_is_refused(
+def test_reserved_column_name_is_refused(
     columns: dict[str, Any], column: str, name: str, flag: str
 ) -> None:
     refused = answer(table(columns, "name", flag), TRACKED)["error"]
@@ -129,9 +129,9 @@ def test_a_column_that_would_be_read_as_another_is_refused(
         {"_change_type": "1 _change_type"},
     ],
 )
-def test_a_name_that_is_never_mistaken_is_no_hindrance(columns: dict[str, Any]) -> None:
+def test_internal_name_that_is_never_confused_is_accepted(columns: dict[str, Any]) -> None:
     assert reasons(table(columns, "name", "false")) == []
 
 
-def test_without_mapping_nothing_is_refused() -> None:
+def test_reserved_name_is_accepted_without_mapping() -> None:
     assert reasons(table({"__is_cdc": ""}, "none", "false")) == []

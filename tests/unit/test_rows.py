@@ -46,7 +46,7 @@ ROW = Row(
 )
 
 
-def test_the_ddl_has_every_type_and_quotes_every_name() -> None:
+def test_ddl_has_every_type_and_quotes_every_name() -> None:
     place = "STRUCT<`pathTo`: STRING, `at`: TIMESTAMP>"
     assert ddl(Everything) == (
         "`check` STRING, `numFiles` BIGINT, `isExact` BOOLEAN,"
@@ -54,7 +54,7 @@ def test_the_ddl_has_every_type_and_quotes_every_name() -> None:
     )
 
 
-def test_a_type_that_sql_would_not_have_is_no_column() -> None:
+def test_type_without_sql_name_is_refused() -> None:
     @dataclass
     class Unfit:
         share: float
@@ -63,7 +63,7 @@ def test_a_type_that_sql_would_not_have_is_no_column() -> None:
         ddl(Unfit)
 
 
-def test_a_row_is_read_by_the_names_of_its_columns() -> None:
+def test_row_is_read_by_column_names() -> None:
     assert of_row(Everything, ROW) == Everything(
         check="c",
         num_files=3,
@@ -81,7 +81,7 @@ def test_null_is_none_at_every_level() -> None:
 
 
 @pytest.mark.parametrize("missing", ["check", "numFiles", "places", "names"])
-def test_a_missing_column_is_an_error(missing: str) -> None:
+def test_missing_column_is_an_error(missing: str) -> None:
     row = Row(**{key: value for key, value in ROW.asDict().items() if key != missing})
 
     with pytest.raises(MalformedMessageError) as refused:
@@ -90,7 +90,7 @@ def test_a_missing_column_is_an_error(missing: str) -> None:
     assert refused.value.params == {"path": "answer", "problem": f"has no column {missing}"}
 
 
-def test_a_missing_column_of_a_struct_is_an_error() -> None:
+def test_missing_column_of_a_struct_is_an_error() -> None:
     row = Row(**{**ROW.asDict(), "places": [Row(pathTo="q")]})
 
     with pytest.raises(MalformedMessageError) as refused:

@@ -16,10 +16,13 @@ from spark_ext.model.column_mapping import (
 )
 from spark_ext.model.keys import HAS_DROPPED_OR_RENAMED, MAX_COLUMN_ID
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_ids_and_physical_names
+from spark_ext.model.physical_schema import (
+    check_column_id_and_physical_name_assignments,
+    drop_column_mapping_metadata,
+)
 from spark_ext.model.schema import Schema, walk
 from spark_ext.rules import next_metadata
-from tests.unit import fake_delta, strategies
+from tests.unit import strategies
 from tests.unit.tables import TRACKED
 
 TRACKED_CHANGES = strategies.changes(TRACKED)
@@ -30,14 +33,14 @@ def committed(change: strategies.Change) -> TableMetadata:
 
 
 @given(TRACKED_CHANGES)
-def test_the_rules_are_idempotent(change: strategies.Change) -> None:
+def test_rules_are_idempotent(change: strategies.Change) -> None:
     once = committed(change)
 
     assert once == committed(replace(change, new=once))
 
 
 @given(TRACKED_CHANGES)
-def test_the_flag_is_always_a_boolean(change: strategies.Change) -> None:
+def test_flag_is_always_a_boolean(change: strategies.Change) -> None:
     configuration = committed(change).configuration
 
     existed = bool(change.old.schema["fields"])
@@ -53,7 +56,7 @@ def test_flag_never_changes_from_true_to_false(change: strategies.Change) -> Non
 
 
 @given(TRACKED_CHANGES)
-def test_a_false_flag_means_that_every_column_is_still_there(change: strategies.Change) -> None:
+def test_no_column_is_missing_when_the_flag_is_false(change: strategies.Change) -> None:
     result = committed(change)
 
     if is_mapped(change.old) and is_mapped(result) and _flag(result) == "false":
@@ -64,7 +67,7 @@ def test_a_false_flag_means_that_every_column_is_still_there(change: strategies.
 
 
 @given(TRACKED_CHANGES)
-def test_an_existing_column_keeps_its_id_and_physical_name(change: strategies.Change) -> None:
+def test_existing_column_keeps_its_id_and_physical_name(change: strategies.Change) -> None:
     before = {column_id(f): f for _, f in walk(change.old.schema) if has_column_id(f)}
 
     result = committed(change)
@@ -83,7 +86,7 @@ def test_physical_paths_and_ids_stay_unique(change: strategies.Change) -> None:
     result = committed(change)
 
     if is_mapped(result):
-        check_ids_and_physical_names(result)
+        check_column_id_and_physical_name_assignments(result)
 
 
 @given(TRACKED_CHANGES)
@@ -94,7 +97,7 @@ def test_only_column_mapping_metadata_changes(change: strategies.Change) -> None
 
 
 @given(TRACKED_CHANGES)
-def test_max_column_id_never_goes_down(change: strategies.Change) -> None:
+def test_max_column_id_never_decreases(change: strategies.Change) -> None:
     result = committed(change)
 
     if is_mapped(change.old) and is_mapped(result):
@@ -104,7 +107,7 @@ def test_max_column_id_never_goes_down(change: strategies.Change) -> None:
 
 
 @given(strategies.changes(("columnMapping",), requested=False))
-def test_an_existing_table_without_the_feature_is_left_alone(change: strategies.Change) -> None:
+def test_existing_table_without_the_feature_is_unchanged(change: strategies.Change) -> None:
     if not change.old.schema["fields"]:
         return
     result = committed(change)
@@ -133,7 +136,7 @@ def test_inputs_are_not_mutated(change: strategies.Change) -> None:
 
 
 @given(TRACKED_CHANGES)
-def test_an_unchanged_schema_is_the_same_object(change: strategies.Change) -> None:
+def test_unchanged_schema_is_the_same_object(change: strategies.Change) -> None:
     result = committed(change)
 
     assert (result.schema is change.new.schema) == (result.schema == change.new.schema)
@@ -144,4 +147,4 @@ def _flag(metadata: TableMetadata) -> str | None:
 
 
 def _bare(schema: Schema) -> Schema:
-    return fake_delta.drop_column_mapping_metadata(schema)
+    return drop_column_mapping_metadata(schema)

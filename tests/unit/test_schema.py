@@ -11,7 +11,7 @@ NESTED = struct({"s": {"struct": {"x": ""}}, "l": {"array": {"y": ""}}, "m": {"m
 
 
 class TestWalk:
-    def test_paths_go_through_structs_arrays_and_maps(self) -> None:
+    def test_paths_contain_structs_arrays_and_maps(self) -> None:
         assert [path for path, _ in walk(NESTED)] == [
             ("s",),
             ("s", "x"),
@@ -38,7 +38,7 @@ class TestWalk:
         assert [path for path, _ in walk(struct({"p": {"type": udt}}))] == [("p",)]
         assert type_name(udt) == "udt"
 
-    def test_the_empty_schema_has_no_fields(self) -> None:
+    def test_empty_schema_has_no_fields(self) -> None:
         assert list(walk(EMPTY_SCHEMA)) == []
 
     @given(strategies.schemas())
@@ -49,7 +49,7 @@ class TestWalk:
 
 
 class TestMapFields:
-    def test_it_rebuilds_only_what_leads_to_a_change(self) -> None:
+    def test_only_changed_branches_are_rebuilt(self) -> None:
         result = map_fields(
             NESTED, lambda path, field: {**field, "name": "q"} if path[-1] == "y" else field
         )

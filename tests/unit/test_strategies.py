@@ -10,7 +10,7 @@ from hypothesis import given
 
 from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.model.metadata import TableMetadata
-from spark_ext.model.physical_schema import check_ids_and_physical_names
+from spark_ext.model.physical_schema import check_column_id_and_physical_name_assignments
 from spark_ext.model.schema import Schema, walk
 from tests.unit import strategies
 
@@ -27,7 +27,7 @@ def test_siblings_differ_in_more_than_letter_case(schema: Schema) -> None:
 
 @given(strategies.tables(modes=("name", "id")))
 def test_mapped_tables_have_ids_and_names_at_every_level(table: TableMetadata) -> None:
-    check_ids_and_physical_names(table)
+    check_column_id_and_physical_name_assignments(table)
 
 
 @given(strategies.tables(modes=("none",)))
@@ -39,7 +39,7 @@ def test_unmapped_tables_have_no_mapping(table: TableMetadata) -> None:
 def test_commits_have_ids_and_names_at_every_level(change: strategies.Change) -> None:
     assert not _twins(change.new.schema)
     if is_mapped(change.new):
-        check_ids_and_physical_names(change.new)
+        check_column_id_and_physical_name_assignments(change.new)
 
 
 def _twins(schema: Schema) -> list[Any]:

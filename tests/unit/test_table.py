@@ -126,6 +126,12 @@ class TestStages:
             (1, 2, ("S",))
         }
 
+    def test_stages_are_refused_when_one_is_missing(self) -> None:
+        rows = [stage_row(name) for name in STAGES[1:]]
+
+        with pytest.raises(MalformedMessageError, match="and not"):
+            tracking(Session(column_mapping_removal=rows)).remove_column_mapping(dry_run=True)
+
     @pytest.mark.parametrize("missing", sorted(stage_row("unmapped").asDict()))
     def test_row_is_refused_when_an_older_jar_lacks_a_column(self, missing: str) -> None:
         whole = [stage_row(name).asDict() for name in STAGES]

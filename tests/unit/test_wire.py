@@ -47,7 +47,7 @@ def with_value(path: str, value: Any) -> str:
 
 class TestParseMetadataChange:
     @pytest.mark.parametrize("text", ["", "{", "null", "[]", "{}", '{"old": {}}'])
-    def test_what_is_no_request_is_refused(self, text: str) -> None:
+    def test_invalid_request_is_refused(self, text: str) -> None:
         with pytest.raises(MalformedMessageError) as refusal:
             parse_metadata_change(text)
 
@@ -86,7 +86,7 @@ class TestParseMetadataChange:
             ("commit.unknownFact", True),
         ],
     )
-    def test_a_wrong_value_is_refused(self, path: str, value: Any) -> None:
+    def test_wrong_value_is_refused(self, path: str, value: Any) -> None:
         with pytest.raises(MalformedMessageError) as refusal:
             parse_metadata_change(with_value(path, value))
 
@@ -104,14 +104,14 @@ class TestParseMetadataChange:
         assert not request.commit.feature_default
         assert request.commit.flag_default
 
-    def test_a_schema_may_be_named_after_an_earlier_one(self) -> None:
+    def test_schema_may_name_an_earlier_schema(self) -> None:
         like_old = parse_metadata_change(with_value("assigned.schema", "=old"))
         like_proposed = parse_metadata_change(with_value("assigned.schema", "=proposed"))
 
         assert like_old.assigned.schema is like_old.old.schema
         assert like_proposed.assigned.schema is like_proposed.commit.proposed.schema
 
-    def test_a_configuration_may_be_named_after_an_earlier_one(self) -> None:
+    def test_configuration_may_name_an_earlier_configuration(self) -> None:
         like_old = parse_metadata_change(with_value("assigned.configuration", "=old"))
         like_proposed = parse_metadata_change(with_value("assigned.configuration", "=proposed"))
 
@@ -119,7 +119,7 @@ class TestParseMetadataChange:
         proposed = like_proposed.commit.proposed
         assert like_proposed.assigned.configuration is proposed.configuration
 
-    def test_a_column_may_be_named_by_its_place_in_the_old_schema(self) -> None:
+    def test_column_may_be_a_place_in_the_old_schema(self) -> None:
         (added,) = struct({"b": ""})["fields"]
 
         request = parse_metadata_change(with_value("assigned.schema.fields", [added, 0]))
@@ -127,26 +127,26 @@ class TestParseMetadataChange:
         assert request.assigned.schema == struct({"b": "", "a": ""})
         assert request.assigned.schema["fields"][1] is request.old.schema["fields"][0]
 
-    def test_no_schema_is_the_empty_one(self) -> None:
+    def test_null_schema_is_the_empty_schema(self) -> None:
         assert parse_metadata_change(with_value("old.schema", None)).old.schema == EMPTY_SCHEMA
 
 
 class TestAnswers:
-    def test_what_stays_is_not_repeated(self) -> None:
+    def test_answer_omits_unchanged_parts(self) -> None:
         assigned = parse_metadata_change(json.dumps(REQUEST)).assigned
 
         answer = json.loads(render_metadata(assigned.with_property("k", "w"), assigned))
 
         assert answer == {"configuration": {"k": "w"}, "schema": None, "warning": None}
 
-    def test_a_changed_schema_is_sent(self) -> None:
+    def test_answer_has_the_changed_schema(self) -> None:
         assigned = parse_metadata_change(json.dumps(REQUEST)).assigned
 
         answer = json.loads(render_metadata(assigned.with_schema(struct({"é": ""})), assigned))
 
         assert answer["schema"] == struct({"é": ""})
 
-    def test_a_column_that_stays_is_sent_as_its_place(self) -> None:
+    def test_answer_has_the_place_of_an_unchanged_column(self) -> None:
         assigned = parse_metadata_change(
             with_value("assigned.schema", struct({"a": "", "b": "", "c": ""}))
         ).assigned
@@ -157,7 +157,7 @@ class TestAnswers:
 
         assert answer["schema"]["fields"] == [2, {**b, "name": "d"}, 0]
 
-    def test_an_error_is_data(self) -> None:
+    def test_error_is_an_answer(self) -> None:
         answer = json.loads(render_error(FlagNotModifiableError(prop="p")))
 
         assert answer["error"].pop("message").startswith("Cannot create the table: ")

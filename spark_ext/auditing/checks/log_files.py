@@ -18,7 +18,8 @@ from spark_ext.model.schema import Schema, walk
 def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Problem]:
     """Finds a log without version 0 and without a checkpoint to start from.
 
-    No other check can run then, except the one for a truncated commit, which explains the rest.
+    Then only `commit_truncated` can run besides. A truncated commit explains the missing start, so
+    that this check finds nothing.
 
     Source:
         Protocol, "Checkpoints"; "Metadata Cleanup".
@@ -33,7 +34,7 @@ def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
             version=log.last_version,
             message=(
                 "The log has neither version 0 nor a complete checkpoint that is followed by every"
-                " later commit. Nothing tells the schema of the table, and no reader can open it."
+                " later commit. The schema of the table is unknown, and no reader can open it."
             ),
             remedy="Bring the missing files of `_delta_log` back from a backup.",
         )
@@ -166,7 +167,7 @@ def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterato
 
 
 def _differing(summary: Summary, log: TableLog, states: tuple[State, ...]) -> Iterator[str]:
-    """Yields what a checkpoint or log compaction file has otherwise than the commits, in words."""
+    """Yields the parts in which a checkpoint or log compaction file differs from the commits."""
     if summary.first_version is None:
         at = [state for state in states if state.version <= summary.version]
         if at:  # else the checkpoint is older than the replay

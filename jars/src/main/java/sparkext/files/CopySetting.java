@@ -1,48 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.files;
 
-import java.util.Locale;
+import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Protocol;
-import scala.Option;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.error.Setting;
 import sparkext.feature.UsageTrackingFeature;
 
-/** How a session wants files to be written anew, by a setting whose values are these. */
-public enum CopySetting {
-  /** Those of tracked tables as {@link #COPY}, all others as {@link #REWRITE}. */
-  UNSET,
-  /** By copies, and by Delta only where bytes cannot be copied. */
-  COPY,
-  /** By Delta, row by row. */
-  REWRITE;
-
-  /** The setting's value; null where it is not set. */
-  public String value() {
-    return this == UNSET ? null : name().toLowerCase(Locale.ROOT);
-  }
-
+/**
+ * The one owner of the choice between copies and Delta's rewrite.
+ *
+ * <p>The choice is made in Java because it decides whether the rule process is asked at all: an
+ * untracked table never starts that process.
+ *
+ * @param value {@code copy}, {@code rewrite}, or empty if the session does not set it
+ */
+public record CopySetting(Optional<String> value) {
   /**
-   * What a session says.
+   * Reads {@link Setting#REMOVAL} or {@link Setting#PURGE} of a session.
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
-  public static CopySetting of(SparkSession session, String key) {
-    Option<String> value = session.conf().getOption(key);
-    if (value.isEmpty()) {
-      return UNSET;
-    }
-    return switch (value.get().strip().toLowerCase(Locale.ROOT)) {
-      case "copy" -> COPY;
-      case "rewrite" -> REWRITE;
-      default ->
-          throw UsageTrackingErrors.invalidSetting(key, value.get(), "copy or rewrite")
-              .sneakyThrow();
-    };
+  public static CopySetting of(SparkSession session, Setting setting) {
+    return new CopySetting(setting.of(session));
   }
 
-  /** Whether files of a table are copied. */
+  /** Returns whether the files of a table are copied: if asked, else if the table is tracked. */
   public boolean copies(Protocol protocol) {
-    return this == COPY || (this == UNSET && UsageTrackingFeature.isSupportedBy(protocol));
+    return value.map("copy"::equals).orElseGet(() -> UsageTrackingFeature.isSupportedBy(protocol));
   }
 }

@@ -13,6 +13,7 @@ import sparkext.copy.CopyJob;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileRequest;
 import sparkext.copy.FileResult;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.jobs.JobNames;
@@ -76,7 +77,7 @@ public final class FileJob {
             session.sparkContext(),
             configuration,
             files.columns(),
-            StoreCopySetting.isOn(session),
+            Setting.STORE_COPY.isTrue(session),
             progress);
     for (FileResult result :
         JobNames.described(session.sparkContext(), table, doing, () -> job.run(requests))) {

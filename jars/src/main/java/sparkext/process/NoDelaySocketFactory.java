@@ -10,11 +10,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import javax.net.SocketFactory;
 
 /**
- * Sockets without Nagle's algorithm: py4j sends a call in small writes, each of which would wait 40
- * ms for a delayed acknowledgement.
+ * Creates sockets without Nagle's algorithm. py4j sends a call in small writes, and each of them
+ * would wait 40 ms for a delayed acknowledgement.
  *
- * <p>They can be closed from outside: py4j waits for an answer under a lock that its shutdown
- * takes.
+ * <p>The factory can close the sockets. py4j waits for an answer under a lock that its own shutdown
+ * needs.
  */
 final class NoDelaySocketFactory extends SocketFactory {
   private final Queue<Socket> sockets = new ConcurrentLinkedQueue<>();
@@ -27,7 +27,7 @@ final class NoDelaySocketFactory extends SocketFactory {
     return socket;
   }
 
-  /** Ends whatever waits on a socket made here. */
+  /** Closes every socket, which ends all calls that wait. */
   void closeSockets() {
     for (Socket socket : sockets) {
       try {

@@ -7,37 +7,37 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
-import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.internal.SQLConf$;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
 /**
- * How the rule process is run: said by the application's configuration, never by a session's.
+ * The settings of the rule process, read from the application's configuration only.
  *
- * <p>It runs as the user of the driver. Clients of a Thrift or Connect server, who may set what
- * they like in their sessions, must not choose its program; and all sessions share one process.
+ * <p>The process runs as the user of the driver, and all sessions share the process. Clients of a
+ * Thrift or Connect server must not choose its program by a setting of their session.
  */
 public final class ProcessSettings {
-  private static final String PYTHON = "spark.sparkext.worker.python";
-  private static final String TIMEOUT = "spark.sparkext.worker.timeout";
-
-  /** The interpreter, first found; ours is there for notebooks, where Spark's is not a Python. */
+  /** The first value wins. Our own setting serves notebooks, where Spark's is not a Python. */
   private static final List<String> PYTHON_CONFS =
-      List.of(PYTHON, "spark.pyspark.driver.python", "spark.pyspark.python");
+      List.of(Setting.PYTHON.key(), "spark.pyspark.driver.python", "spark.pyspark.python");
 
   private static final List<String> PYTHON_VARIABLES =
       List.of("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON");
 
   private ProcessSettings() {}
 
-  /** Makes Spark refuse to set ours in a session, as it refuses its own static settings. */
+  /** Makes Spark refuse to set these settings in a session, as Spark's own static settings. */
   public static void refuseInSessions() {
-    SQLConf$.MODULE$.registerStaticConfigKey(PYTHON);
-    SQLConf$.MODULE$.registerStaticConfigKey(TIMEOUT);
+    for (Setting setting : Setting.values()) {
+      if (setting.isOfApplication()) {
+        SQLConf$.MODULE$.registerStaticConfigKey(setting.key());
+      }
+    }
   }
 
-  /** The interpreter of the rule process. */
+  /** Returns the interpreter of the rule process. */
   static String python() throws UsageTrackingException {
     SparkConf conf = conf();
     Stream<String> confs = PYTHON_CONFS.stream().map(key -> conf.get(key, ""));
@@ -49,33 +49,19 @@ public final class ProcessSettings {
         .orElse("python3");
   }
 
-  /** PySpark users set these variables to a notebook front end, which runs no program of ours. */
+  /** PySpark users set these variables to a notebook front end, which is not an interpreter. */
   private static boolean isInterpreter(String value) {
     String name = new File(value).getName();
     return !name.startsWith("jupyter") && !name.startsWith("ipython");
   }
 
   /**
-   * How long a call may take, the start of the process included.
+   * Returns how long a call may take, the start of the process included.
    *
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
   static long timeoutMillis() throws UsageTrackingException {
-    String timeout = conf().get(TIMEOUT, "30s");
-    try {
-      long millis = JavaUtils.timeStringAsMs(timeout);
-      if (millis > 0) {
-        return millis;
-      }
-    } catch (NumberFormatException noTime) {
-      throw noTimeLimit(timeout);
-    }
-    throw noTimeLimit(timeout);
-  }
-
-  private static UsageTrackingException noTimeLimit(String timeout) {
-    return UsageTrackingErrors.invalidSetting(
-        TIMEOUT, timeout, "a time of a millisecond or more, such as `30s`");
+    return Setting.WORKER_TIMEOUT.millis(conf());
   }
 
   private static SparkConf conf() throws UsageTrackingException {

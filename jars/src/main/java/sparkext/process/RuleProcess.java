@@ -26,15 +26,15 @@ import py4j.ClientServer;
 /**
  * A process {@code python -E spark-ext.jar} and the connection to it.
  *
- * <p>Started from the jar, it has the modules of this very jar, whatever the working directory and
- * PYTHONPATH hold. It listens on {@code 127.0.0.1} only, takes its authentication token from its
- * standard input, and ends when that closes, as it does when the JVM ends. The JVM opens no port.
+ * <p>The process imports the modules of this jar, independent of the working directory and
+ * PYTHONPATH. It listens on {@code 127.0.0.1} only and reads its authentication token from its
+ * standard input. It ends when that input closes, as at the end of the JVM. The JVM opens no port.
  */
 final class RuleProcess {
   private static final Logger LOG = LoggerFactory.getLogger(RuleProcess.class);
   private static final int STDERR_CHARACTERS = 2000;
 
-  /** As in {@code spark_ext/process/__main__.py}; the JVM's own is ::1 where it prefers IPv6. */
+  /** As in {@code __main__.py}. The JVM's own loopback address may be ::1. */
   private static final byte[] LOOPBACK = {127, 0, 0, 1};
 
   private final List<String> command;
@@ -59,21 +59,21 @@ final class RuleProcess {
     LOG.info("The rule process {} has ended with exit code {}", this, ended.exitValue());
   }
 
-  /** Its own thread for each process: a read that hangs for ever hangs nobody else's. */
+  /** Each process has its own thread, so that a hanging read blocks no other process. */
   private static Thread callThread(Runnable task) {
     Thread daemon = new Thread(task, "sparkext-rules");
     daemon.setDaemon(true);
-    // py4j looks up the interface of the Python object there.
+    // py4j loads the interface of the Python object by this class loader.
     daemon.setContextClassLoader(RuleProcess.class.getClassLoader());
     return daemon;
   }
 
-  /** The command line for an interpreter. */
+  /** Returns the command line for an interpreter. */
   static List<String> command(String python) throws IOException {
     return List.of(python, "-E", jar().toString());
   }
 
-  /** Hands over the token, learns the port, connects. */
+  /** Writes the token, reads the port and connects. */
   private void connect() throws IOException {
     String token = HexFormat.of().formatHex(randomBytes());
     try {
@@ -95,7 +95,7 @@ final class RuleProcess {
     client =
         new ClientServer.ClientServerBuilder()
             .autoStartJavaServer(false)
-            // Else py4j's finalizers may call a process that is long gone.
+            // Otherwise py4j's finalizers may call a process that has ended.
             .enableMemoryManagement(false)
             .pythonAddress(InetAddress.getByAddress(LOOPBACK))
             .pythonPort(Integer.parseInt(port))
@@ -105,7 +105,7 @@ final class RuleProcess {
     rules = (RuleService) client.getPythonServerEntryPoint(new Class<?>[] {RuleService.class});
   }
 
-  /** The text of what the rules answer, connecting first where that is not done. */
+  /** Returns the text of an answer, and connects first if there is no connection. */
   String call(Function<RuleService, Object> question, long timeoutNanos)
       throws ExecutionException, InterruptedException, TimeoutException {
     Callable<String> call =
@@ -126,10 +126,10 @@ final class RuleProcess {
     return process.isAlive();
   }
 
-  /** Ends the process at once, in whatever state it is. */
+  /** Ends the process at once in every state. */
   void stop() {
     thread.shutdownNow();
-    // The interpreter may be a script: what it started goes as well.
+    // The interpreter may be a script with child processes.
     process.descendants().forEach(ProcessHandle::destroyForcibly);
     process.destroyForcibly();
     sockets.closeSockets();
@@ -139,20 +139,20 @@ final class RuleProcess {
   }
 
   /**
-   * The exit code of a process that ended, else "none". One that has just closed its connection is
-   * given a moment to be gone.
+   * Returns the exit code, or "none" if the process is running. Waits up to a second, because a
+   * process may have just closed its connection.
    */
   String exitCode() throws InterruptedException {
     boolean ended = process.waitFor(1, TimeUnit.SECONDS);
     return ended ? String.valueOf(process.exitValue()) : "none";
   }
 
-  /** The last characters that the process wrote to its standard error. */
+  /** Returns the last characters that the process wrote to its standard error. */
   String stderr() throws InterruptedException {
     return stderr.text();
   }
 
-  /** For the log: the process and its interpreter. */
+  /** Returns the process and its command line for the log. */
   @Override
   public String toString() {
     return process.pid() + " (" + String.join(" ", command) + ")";

@@ -14,33 +14,30 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
 /**
- * The JVM's one rule process: started at the first call, replaced after any failure.
+ * The one rule process of the JVM, started at the first call and replaced after a failure.
  *
- * <p>Calls run one after the other, so that a failure ends no process that another call asked. A
- * call takes about a millisecond.
+ * <p>Calls run one after the other, so that a failure does not end the process during another call.
+ * A call takes about a millisecond.
  */
 public final class RuleProcesses {
   private static final Logger LOG = LoggerFactory.getLogger(RuleProcesses.class);
 
-  /** The JVM's one. */
+  /** The instance of the JVM. */
   private static final RuleProcesses SHARED = new RuleProcesses();
 
   private final ReentrantLock turn = new ReentrantLock(/* fair= */ true);
 
-  /** The process that gave the last answer. Guarded by {@link #turn}. */
+  /** The process of the last answer. Guarded by {@link #turn}. */
   private RuleProcess process;
 
-  /**
-   * Which process is no longer asked, and why, until another is started. Guarded by {@link #turn}.
-   */
+  /** The last process that was stopped, and the reason. Guarded by {@link #turn}. */
   private String retired;
 
   /**
-   * The Python rules' answer to one of the questions of {@code spark_ext/process/questions.py}.
+   * Returns the answer to a question of {@code spark_ext/process/questions.py}.
    *
-   * <p>An interrupt of the calling thread, as when a streaming query is stopped, leaves as the
-   * {@link InterruptedException} that it is, although Delta's methods declare none: only of that
-   * does Spark know that the query has not failed.
+   * <p>An interrupt of the calling thread throws {@link InterruptedException}, although Delta's
+   * methods do not declare it. By this exception Spark recognizes a stopped streaming query.
    *
    * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE, USAGE_TRACKING_INVALID_SETTING
    */
@@ -58,7 +55,7 @@ public final class RuleProcesses {
   }
 
   /**
-   * The answer of the Python rules to {@code question}.
+   * Returns the answer to a question.
    *
    * @throws UsageTrackingException USAGE_TRACKING_RULES_UNAVAILABLE
    */
@@ -73,7 +70,7 @@ public final class RuleProcesses {
         throw new TimeoutException("other calls were before this one");
       }
       asked = running(command);
-      // Until it has answered: whatever fails from here on, the next call starts a fresh one.
+      // Without an answer, the next call starts another process.
       process = null;
       String answer = asked.call(question, deadline - System.nanoTime());
       process = asked;
@@ -83,7 +80,7 @@ public final class RuleProcesses {
     } catch (ExecutionException failed) {
       throw unavailable(reason(failed.getCause()), asked, command, failed.getCause());
     } catch (IOException | RuntimeException notAsked) {
-      // A process that ends at this moment takes no call: RejectedExecutionException.
+      // A process that ends at this moment throws RejectedExecutionException.
       throw unavailable(reason(notAsked), asked, command, notAsked);
     } catch (InterruptedException interrupted) {
       if (asked != null) {
@@ -103,8 +100,7 @@ public final class RuleProcesses {
     }
     if (process != null) {
       RuleProcess other = process;
-      // Whatever fails from here on: one that was stopped is asked no more, although its process
-      // may be there for a moment yet.
+      // A stopped process gets no further call, even if it exists for a moment.
       process = null;
       retire(
           other,
@@ -121,7 +117,7 @@ public final class RuleProcesses {
   }
 
   private void retire(RuleProcess former, String reason) {
-    // One line of the log, where a Python error has many.
+    // A Python error has many lines, and the log gets one.
     retired = former + ": " + reason.replaceAll("\\s+", " ");
     former.stop();
   }

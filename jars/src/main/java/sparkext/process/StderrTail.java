@@ -7,7 +7,7 @@ import java.io.InputStreamReader;
 import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 
-/** Drains a process's standard error, so that it never blocks, and keeps the end of it. */
+/** Reads a process's standard error, so that the process never blocks, and keeps its end. */
 final class StderrTail {
   private final StringBuilder tail = new StringBuilder();
   private final int characters;
@@ -20,7 +20,7 @@ final class StderrTail {
     drain.start();
   }
 
-  /** What was written last; complete once the process has ended. */
+  /** Returns the last characters; complete after the end of the process. */
   String text() throws InterruptedException {
     drain.join(200);
     synchronized (tail) {
@@ -38,7 +38,7 @@ final class StderrTail {
         }
       }
     } catch (IOException closed) {
-      // The process was stopped; what it wrote before is kept.
+      // The process was stopped. Its earlier output is kept.
       return;
     }
   }

@@ -30,9 +30,11 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 import sparkext.commit.CommitActions;
 import sparkext.copy.CopyProgress;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.CopiedActions;
+import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlaces;
 import sparkext.files.FilePlan;
@@ -66,6 +68,18 @@ final class Purge {
 
   /** Whether a transaction was given copies to commit. */
   private volatile boolean mayBeCommitted;
+
+  /**
+   * Returns what becomes of the columns in a table's files; empty if Delta has to rewrite the
+   * files.
+   *
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING; a failure of the rules
+   */
+  static Optional<ColumnPlan> plan(SparkSession session, Snapshot table) {
+    return CopySetting.of(session, Setting.PURGE).copies(table.protocol())
+        ? MetadataRules.purge(table.metadata())
+        : Optional.empty();
+  }
 
   /** Of a version of a table, by a plan for it. */
   Purge(

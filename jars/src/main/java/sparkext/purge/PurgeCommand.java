@@ -63,8 +63,7 @@ public final class PurgeCommand {
     Set<String> paths = paths(all);
     SparkSession session = (SparkSession) executor[1];
     Snapshot snapshot = (Snapshot) executor[2];
-    Optional<ColumnPlan> plan =
-        paths.isEmpty() ? Optional.empty() : PurgeSetting.plan(session, snapshot);
+    Optional<ColumnPlan> plan = paths.isEmpty() ? Optional.empty() : Purge.plan(session, snapshot);
     if (plan.isEmpty()) {
       return partitions;
     }

@@ -53,7 +53,7 @@ final class UnreadFooters {
   private static void refuse(Object[] executor) {
     SparkSession session = (SparkSession) executor[1];
     Snapshot snapshot = (Snapshot) executor[2];
-    Optional<ColumnPlan> plan = PurgeSetting.plan(session, snapshot);
+    Optional<ColumnPlan> plan = Purge.plan(session, snapshot);
     if (plan.isEmpty()) {
       return;
     }

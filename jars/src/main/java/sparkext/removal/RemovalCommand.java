@@ -9,16 +9,18 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import sparkext.copy.CopyProgress;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingException;
+import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlaces;
 import sparkext.files.FilePlan;
 import sparkext.files.LiveFiles;
 import sparkext.jobs.JobNames;
 import sparkext.parquet.ColumnPlan;
+import sparkext.wire.AllowedRemoval;
 import sparkext.wire.CountedFiles;
 import sparkext.wire.CountedFiles.Count;
-import sparkext.wire.Removal;
 
 /**
  * Delta's command to remove column mapping without its rewrite: one commit, for which files are
@@ -62,9 +64,8 @@ public final class RemovalCommand {
    */
   public static CountedFiles count(SparkSession session, Snapshot snapshot) {
     Optional<ColumnPlan> plan =
-        RemovalSetting.of(session)
-            .allowed(snapshot.protocol(), snapshot.metadata())
-            .flatMap(Removal::plan);
+        RemovalRounds.allowed(CopySetting.of(session, Setting.REMOVAL), snapshot)
+            .flatMap(AllowedRemoval::plan);
     if (plan.isEmpty()) {
       return null;
     }

@@ -20,11 +20,14 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
 import sparkext.files.FilePlaces;
-import sparkext.wire.Removal;
+import sparkext.wire.AllowedRemoval;
+import sparkext.wire.MetadataRules;
 
 /**
  * Leaves column mapping beside other writers: it copies what the newest version has, looks again,
@@ -34,20 +37,20 @@ import sparkext.wire.Removal;
 final class RemovalRounds {
   private static final Logger LOG = LoggerFactory.getLogger(RemovalRounds.class);
 
-  private final RemovalSetting setting;
+  private final CopySetting setting;
   private final RemovalTimeout timeout;
   private final RemovalCommit commit;
   private final IncrementalSnapshot table;
   private final RemovalProgress progress;
   private final Copies copies;
-  private Optional<Removal> allowed;
+  private Optional<AllowedRemoval> allowed;
   private boolean isCommitted;
   private int numRounds;
   private int numAttempts;
   private long lookedAt = System.nanoTime();
 
   RemovalRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
-    this.setting = RemovalSetting.of(session);
+    this.setting = CopySetting.of(session, Setting.REMOVAL);
     this.timeout = new RemovalTimeout(session);
     this.commit = new RemovalCommit(session, command, removesProperty);
     this.table = new IncrementalSnapshot(command.deltaLog(), command.catalogOpt());
@@ -116,10 +119,19 @@ final class RemovalRounds {
         : failure;
   }
 
+  /** Returns how a table may remove column mapping; empty if Delta has to rewrite its files. */
+  static Optional<AllowedRemoval> allowed(CopySetting setting, Snapshot snapshot) {
+    if (!setting.copies(snapshot.protocol())) {
+      return Optional.empty();
+    }
+    AllowedRemoval removal = MetadataRules.removal(snapshot.protocol(), snapshot.metadata());
+    return Optional.of(removal).filter(found -> found.isFree() || found.plan().isPresent());
+  }
+
   /** How column mapping may be removed from the version that was followed. */
   private void ask() {
     Snapshot snapshot = table.snapshot();
-    allowed = setting.allowed(snapshot.protocol(), snapshot.metadata());
+    allowed = allowed(setting, snapshot);
     if (needsCopies()) {
       commit.refuseEarly(snapshot);
       copies.follow(allowed.get().plan().get(), snapshot);

@@ -2,50 +2,28 @@
 package sparkext.removal;
 
 import java.util.concurrent.TimeUnit;
-import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.SparkSession;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.error.Setting;
 
-/**
- * For how long leaving goes on while other writers overtake it: {@code
- * spark.sparkext.columnMapping.removal.timeout}, from the time on when every file was copied once.
- */
+/** The timer of {@link Setting#REMOVAL_TIMEOUT}, which starts when every file was copied once. */
 final class RemovalTimeout {
-  private static final String KEY = "spark.sparkext.columnMapping.removal.timeout";
-  private static final String DEFAULT = "10m";
-
   private final String text;
   private final long nanos;
   private long start;
   private boolean isRunning;
 
   /**
-   * What a session says.
+   * Reads the timeout of a session.
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
   RemovalTimeout(SparkSession session) {
-    text = session.conf().get(KEY, DEFAULT);
-    nanos = TimeUnit.MILLISECONDS.toNanos(millis(text)); // at most 292 years
+    text = Setting.REMOVAL_TIMEOUT.of(session).orElseThrow();
+    // At most 292 years.
+    nanos = TimeUnit.MILLISECONDS.toNanos(Setting.REMOVAL_TIMEOUT.millis(session));
   }
 
-  private static long millis(String text) {
-    try {
-      long millis = JavaUtils.timeStringAsMs(text);
-      if (millis >= 0) {
-        return millis;
-      }
-    } catch (NumberFormatException noTime) {
-      throw noTime(text);
-    }
-    throw noTime(text);
-  }
-
-  private static RuntimeException noTime(String text) {
-    return UsageTrackingErrors.invalidSetting(KEY, text, "a time such as `10m`").sneakyThrow();
-  }
-
-  /** Begins, unless it runs. */
+  /** Starts the timer, unless it is already running. */
   void run() {
     if (!isRunning) {
       start = System.nanoTime();

@@ -13,9 +13,10 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingException;
+import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
-import sparkext.removal.RemovalSetting;
 import sparkext.wire.FunctionColumns;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
@@ -37,7 +38,7 @@ final class Survey {
   private static final Pattern IN_BACKTICKS = Pattern.compile("`(?:[^`]|``)*`");
 
   private final SparkSession session;
-  private final String removal;
+  private final CopySetting removal;
 
   /**
    * A table that was read.
@@ -51,7 +52,7 @@ final class Survey {
 
   private Survey(SparkSession session) {
     this.session = session;
-    this.removal = RemovalSetting.of(session).value();
+    this.removal = CopySetting.of(session, Setting.REMOVAL);
   }
 
   /**
@@ -152,7 +153,12 @@ final class Survey {
     Snapshot snapshot = table.snapshot();
     Question facts =
         new Question.TableFacts(
-            name, snapshot, LiveFiles.count(snapshot), removal, /* exact= */ null);
+            name,
+            snapshot,
+            LiveFiles.count(snapshot),
+            removal.value().orElse(null),
+            removal.copies(snapshot.protocol()),
+            /* exact= */ null);
     return new Surveyed(new AskedTable(name, facts.json(), null, null), table.folder());
   }
 

@@ -21,15 +21,16 @@ import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
+import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
 import sparkext.log.TableFolder;
 import sparkext.log.TableLog;
 import sparkext.release.SparkCalls;
 import sparkext.release.Versions;
 import sparkext.removal.RemovalCommand;
-import sparkext.removal.RemovalSetting;
 import sparkext.wire.FunctionColumns;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
@@ -158,13 +159,16 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
             folder.boundaries()));
   }
 
-  private static Question stages(SparkSession session, NamedTable table, Object exact) {
+  private static Question stages(SparkSession session, NamedTable table, Object exact)
+      throws UsageTrackingException {
     Snapshot snapshot = table.snapshot();
+    CopySetting removal = CopySetting.of(session, Setting.REMOVAL);
     return new Question.TableFacts(
         table.sqlName(),
         snapshot,
         LiveFiles.count(snapshot),
-        RemovalSetting.of(session).value(),
+        removal.value().orElse(null),
+        removal.copies(snapshot.protocol()),
         (boolean) exact ? RemovalCommand.count(session, snapshot) : null);
   }
 

@@ -29,23 +29,23 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.ChangedMetadata;
 
-/** Answers from JSON; {@code spark_ext/wire/messages.py} describes the shape. */
+/** Reads the JSON of answers; {@code spark_ext/wire/messages.py} describes the shape. */
 final class AnswerJson {
   private AnswerJson() {}
 
   /**
-   * What becomes of a metadata change.
+   * The answer to a metadata change.
    *
-   * @param metadata to commit
-   * @param warning for who reads the session's log
+   * @param metadata the metadata to commit
+   * @param warning a warning for the session's log
    */
   record Decision(Metadata metadata, Optional<String> warning) {}
 
   /**
-   * {@code assigned} with the answer's properties and, where it has one, schema.
+   * Returns {@code assigned} with the answer's properties and, if present, the answer's schema.
    *
-   * @throws UsageTrackingException the refusal in the answer; USAGE_TRACKING_MALFORMED_MESSAGE for
-   *     text that is no answer
+   * @throws UsageTrackingException the error in the answer; USAGE_TRACKING_MALFORMED_MESSAGE if the
+   *     text is not an answer
    */
   static Decision decision(String text, Metadata assigned) throws UsageTrackingException {
     JsonNode answer = accepted(text);
@@ -66,7 +66,7 @@ final class AnswerJson {
             schema.isNull() ? assigned.schemaString() : schemaString(schema, assigned, text),
             scala.collection.immutable.Map$.MODULE$.from(CollectionConverters.asScala(properties)));
     try {
-      // Delta reads it next and keeps it, so this costs nothing.
+      // Delta reads the schema next and caches it.
       decided.schema();
       return new Decision(decided, Optional.ofNullable(warning.textValue()));
     } catch (RuntimeException noSchema) {
@@ -74,7 +74,7 @@ final class AnswerJson {
     }
   }
 
-  /** The text of an answer's schema, in which numbers stand for columns of {@code assigned}. */
+  /** Returns the text of a schema in which numbers stand for columns of {@code assigned}. */
   private static String schemaString(JsonNode schema, Metadata assigned, String text)
       throws UsageTrackingException {
     if (!schema.path("fields").isArray()) {
@@ -97,7 +97,7 @@ final class AnswerJson {
   }
 
   /**
-   * The record whose components are the keys of an answer.
+   * Returns the record whose components are the keys of an answer.
    *
    * @throws UsageTrackingException as {@link #decision}
    */
@@ -111,7 +111,7 @@ final class AnswerJson {
   }
 
   /**
-   * The answer of a table function.
+   * Returns the answer of a table function.
    *
    * @throws UsageTrackingException as {@link #decision}
    */
@@ -123,7 +123,7 @@ final class AnswerJson {
     try {
       StructType schema = StructType.fromDDL(answer.get("schema").textValue());
       return new Relation(schema, rows(answer.get("rows"), schema));
-    } catch (Exception unfit) { // Scala declares no checked exception: fromDDL's is one
+    } catch (Exception unfit) { // fromDDL throws a checked exception, which Scala does not declare
       throw noAnswer(text, unfit);
     }
   }
@@ -132,7 +132,7 @@ final class AnswerJson {
     return values(rows).map(row -> (Row) value(row, schema)).toList();
   }
 
-  /** Strict, unlike Spark's own reader: what does not fit would become null, or no row at all. */
+  /** Throws if a value does not fit its type. Spark's own reader returns null or skips the row. */
   private static Object value(JsonNode json, DataType type) {
     if (type instanceof StructType struct && json.isObject() && hasFieldsOf(json, struct)) {
       return RowFactory.create(
@@ -207,7 +207,7 @@ final class AnswerJson {
             .allMatch(key -> error.path(key).isTextual());
   }
 
-  /** {@code JsonNode.valueStream}, which Spark 4.0's Jackson 2.18 lacks. */
+  /** Replaces {@code JsonNode.valueStream}, which Jackson 2.18 of Spark 4.0 lacks. */
   private static Stream<JsonNode> values(JsonNode container) {
     return StreamSupport.stream(container.spliterator(), /* parallel= */ false);
   }

@@ -9,8 +9,9 @@ import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The columns of each table function, which a query has to know before the function may read
- * anything; {@code tests/unit/test_rows.py} holds that they are those of the dataclasses.
+ * The columns of each table function, which a query needs before the function reads anything.
+ *
+ * <p>{@code tests/unit/test_function_columns.py} compares them with the dataclasses.
  */
 public final class FunctionColumns {
   private static final JsonNode ALL = read();

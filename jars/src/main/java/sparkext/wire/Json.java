@@ -9,9 +9,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import java.io.UncheckedIOException;
 
-/** JSON as text, and back. */
+/** Writes and reads JSON. */
 final class Json {
-  /** Strict: what does not fit would become null, 0 or true. */
+  /** Strict, because a lenient mapper turns invalid values into null, 0 or true. */
   private static final ObjectMapper MAPPER =
       JsonMapper.builder()
           .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
@@ -21,7 +21,7 @@ final class Json {
 
   private Json() {}
 
-  /** Of a record an object whose keys are its components. */
+  /** Returns a record as an object whose keys are the record's components. */
   static String write(Object value) {
     try {
       return MAPPER.writeValueAsString(value);
@@ -30,7 +30,7 @@ final class Json {
     }
   }
 
-  /** Of an object the record whose components are its keys. */
+  /** Returns the record whose components are the keys of an object. */
   static <T extends Record> T record(JsonNode object, Class<T> type)
       throws JsonProcessingException {
     return MAPPER.treeToValue(object, type);

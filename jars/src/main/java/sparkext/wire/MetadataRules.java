@@ -13,31 +13,31 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.error.Setting;
 import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.parquet.ColumnPlan;
 import sparkext.process.RuleProcesses;
 
 /**
- * Hands a metadata change that concerns usage tracking to the Python rules.
+ * Queries the Python rules.
  *
- * <p>Decides only whether the rules are asked; what they decide stands in {@code spark_ext/rules}.
+ * <p>This class decides only whether the rules are queried; {@code spark_ext/rules} decides the
+ * rest.
  */
 public final class MetadataRules {
   private static final Logger LOG = LoggerFactory.getLogger(MetadataRules.class);
-  private static final String ENABLED_BY_DEFAULT = "spark.sparkext.usageTracking.enabledByDefault";
   private static final String FEATURE_PROPERTY =
       UsageTrackingFeature.PROPERTY.toLowerCase(Locale.ROOT);
 
   private MetadataRules() {}
 
   /**
-   * The metadata to commit.
+   * Returns the metadata to commit.
    *
-   * @param arguments those of {@code DeltaColumnMapping.verifyAndUpdateMetadataChange}
-   * @param assigned what that method returned
-   * @throws UsageTrackingException a refusal, or a failure of the rules; the commit fails with it
+   * @param arguments the arguments of {@code DeltaColumnMapping.verifyAndUpdateMetadataChange}
+   * @param assigned the result of that method
+   * @throws UsageTrackingException a refusal or a failure of the rules, with which the commit fails
    */
   public static Object nextMetadata(Object[] arguments, Object assigned) {
     SparkSession session = (SparkSession) arguments[0];
@@ -46,7 +46,7 @@ public final class MetadataRules {
     Metadata proposed = (Metadata) arguments[4];
     Metadata decided = (Metadata) assigned;
     boolean creatingTable = (boolean) arguments[5];
-    boolean enabledByDefault = creatingTable && isTrue(session.conf(), ENABLED_BY_DEFAULT);
+    boolean enabledByDefault = creatingTable && Setting.ENABLED_BY_DEFAULT.isTrue(session);
     boolean concernsTracking =
         enabledByDefault
             || UsageTrackingFeature.isSupportedBy(protocol)
@@ -79,37 +79,36 @@ public final class MetadataRules {
   }
 
   /**
-   * How a table may remove column mapping.
+   * Returns how a table may remove column mapping.
    *
    * @throws UsageTrackingException a failure of the rules
    */
-  public static Removal removal(Protocol protocol, Metadata metadata) {
+  public static AllowedRemoval removal(Protocol protocol, Metadata metadata) {
     try {
       Question question =
           new Question.Removal(TableMetadata.of(metadata), TableProtocol.of(protocol));
-      return AnswerJson.record(RuleProcesses.ask("removal", question.json()), Removal.class);
+      return AnswerJson.record(RuleProcesses.ask("removal", question.json()), AllowedRemoval.class);
     } catch (UsageTrackingException refused) {
       throw refused.sneakyThrow();
     }
   }
 
   /**
-   * What becomes of the columns in the files of a table that is purged of dropped ones; nothing
-   * where mapping is off.
+   * Returns the plan for the columns in the files of a purge; empty if column mapping is off.
    *
    * @throws UsageTrackingException a failure of the rules
    */
   public static Optional<ColumnPlan> purge(Metadata metadata) {
     try {
       Question question = new Question.Purge(TableMetadata.of(metadata));
-      return AnswerJson.record(RuleProcesses.ask("purge", question.json()), Purge.class).plan();
+      return AnswerJson.record(RuleProcesses.ask("purge", question.json()), PurgePlan.class).plan();
     } catch (UsageTrackingException refused) {
       throw refused.sneakyThrow();
     }
   }
 
   /**
-   * The relation that a table function makes of a table.
+   * Returns the rows of a table function.
    *
    * @throws UsageTrackingException a refusal, or a failure of the Python side
    */
@@ -126,19 +125,8 @@ public final class MetadataRules {
             .exists(key -> key.toLowerCase(Locale.ROOT).equals(FEATURE_PROPERTY));
   }
 
-  /** Delta takes the feature's name in a session default in any letter case. */
+  /** Delta ignores the letter case of the feature's name in a session default. */
   private static boolean isNamed(RuntimeConfig conf, String key) {
     return conf.getAll().keysIterator().exists(key::equalsIgnoreCase);
-  }
-
-  /** As Spark reads its own settings, while parseBoolean takes a mistake for false. */
-  private static boolean isTrue(RuntimeConfig conf, String key) {
-    String value = conf.get(key, "false");
-    return switch (value.strip().toLowerCase(Locale.ROOT)) {
-      case "true" -> true;
-      case "false" -> false;
-      default ->
-          throw UsageTrackingErrors.invalidSetting(key, value, "true or false").sneakyThrow();
-    };
   }
 }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.Columns;
 import sparkext.parquet.Columns.Column;
@@ -14,17 +15,21 @@ import sparkext.parquet.Columns.MapOf;
 import sparkext.parquet.Columns.Struct;
 import sparkext.parquet.Columns.Type;
 
-/** A column plan from JSON; {@code spark_ext/removal/copy_plan.py} describes the shape. */
+/** Reads a column plan; {@code spark_ext/removal/copy_plan.py} describes the shape. */
 public final class PlanJson {
   private PlanJson() {}
 
-  /** The plan in a text. */
+  /** Reads a plan from a text. */
   public static ColumnPlan parse(String json) throws IOException {
     return of(Json.read(json));
   }
 
-  /** The plan in an answer. */
-  static ColumnPlan of(JsonNode plan) {
+  /** Returns the plan in an answer; empty for null. */
+  static Optional<ColumnPlan> optional(JsonNode plan) {
+    return plan.isNull() ? Optional.empty() : Optional.of(of(plan));
+  }
+
+  private static ColumnPlan of(JsonNode plan) {
     return new ColumnPlan(
         plan.required("byId").booleanValue(),
         plan.required("keepsIds").booleanValue(),

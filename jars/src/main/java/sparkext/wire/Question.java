@@ -8,21 +8,21 @@ import sparkext.log.LogFiles;
 import sparkext.log.TableLog;
 
 /**
- * What the rule process is asked, as JSON, whose keys are the components of records.
+ * The questions to the rule process. The keys of their JSON are the components of the records.
  *
- * <p>{@code spark_ext/wire} makes dataclasses of it, which say what each component means; {@code
- * tests/unit/test_messages.py} holds that their fields are called as here.
+ * <p>{@code spark_ext/wire} reads them as dataclasses, which document each component. {@code
+ * tests/unit/test_messages.py} compares the names.
  */
 public sealed interface Question {
-  /** Of a metadata change of a transaction. */
+  /** Asks for the metadata to commit. */
   record MetadataChange(
       TableMetadata old, TableMetadata proposed, TableMetadata assigned, CommitContext commit)
       implements Question {}
 
-  /** How a table may remove column mapping. */
+  /** Asks how a table may remove column mapping. */
   record Removal(TableMetadata table, TableProtocol protocol) implements Question {}
 
-  /** What becomes of the columns in the files of a table that is purged of dropped ones. */
+  /** Asks for the plan of a purge. */
   record Purge(TableMetadata table) implements Question {}
 
   /**
@@ -50,8 +50,8 @@ public sealed interface Question {
   }
 
   /**
-   * A table's folder; {@code TableFolder} of {@code spark_ext/log/folder.py} says what each
-   * component means.
+   * A table's folder; {@code TableFolder} of {@code spark_ext/log/folder.py} documents each
+   * component.
    */
   record Folder(
       long now,
@@ -63,11 +63,12 @@ public sealed interface Question {
       List<CleanupBoundary> boundaries) {}
 
   /**
-   * Of a table function that needs the files' number and size.
+   * Asks a table function that needs the number and the size of the files.
    *
-   * @param files those of the version
+   * @param files the files of the version
    * @param removal the session's setting, or null
-   * @param exact what becomes of the files, or null
+   * @param copies whether a removal copies files
+   * @param exact what a removal does to each file, or null
    */
   record TableFacts(
       TableMetadata table,
@@ -75,14 +76,21 @@ public sealed interface Question {
       String name,
       CountedFiles.Count files,
       String removal,
+      boolean copies,
       CountedFiles exact)
       implements Question {
-    /** Of a version of a table. */
+    /**
+     * Describes a version of a table.
+     *
+     * @param removal the session's setting or null
+     * @param copies whether a removal copies files, as {@code CopySetting} decides
+     */
     public TableFacts(
         String name,
         Snapshot snapshot,
         CountedFiles.Count files,
         String removal,
+        boolean copies,
         CountedFiles exact) {
       this(
           TableMetadata.of(snapshot.metadata()),
@@ -90,28 +98,29 @@ public sealed interface Question {
           name,
           files,
           removal,
+          copies,
           exact);
     }
   }
 
-  /** Of the tables of a survey. */
+  /** Asks for the rows of a survey. */
   record Survey(List<AskedTable> tables) implements Question {}
 
   /**
    * A table of a survey.
    *
-   * @param name its full name
+   * @param name the full name
    * @param facts the text of {@link TableFacts}, so that a schema that only Delta reads as JSON
-   *     spoils no other table's; null where the table cannot be read
-   * @param error the condition of the error then, else null
-   * @param message what the error says, else null
+   *     affects no other table; null if the table cannot be read
+   * @param error the condition of the error in that case, else null
+   * @param message the text of the error, else null
    */
   record AskedTable(String name, String facts, String error, String message) {}
 
   /**
-   * What the rules must know of a transaction and its session.
+   * The facts about a transaction and its session.
    *
-   * @param protocol the transaction's
+   * @param protocol the transaction's protocol
    * @param creatingTable whether the command creates or replaces the table
    * @param enabledByDefault the session's {@code spark.sparkext.usageTracking.enabledByDefault},
    *     where the command creates or replaces the table
@@ -125,7 +134,7 @@ public sealed interface Question {
       boolean featureDefault,
       boolean flagDefault) {}
 
-  /** Its text. */
+  /** Returns the text of the question. */
   default String json() {
     return Json.write(this);
   }

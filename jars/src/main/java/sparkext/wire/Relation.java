@@ -5,5 +5,5 @@ import java.util.List;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.StructType;
 
-/** What a table function answers. */
+/** The columns and the rows of a table function. */
 public record Relation(StructType schema, List<Row> rows) {}

@@ -15,27 +15,29 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The part of a table's metadata that rules read. What an earlier one has is named, not repeated:
- * wide schemas are megabytes.
+ * The part of a table's metadata that rules read.
  *
- * @param schema JSON, or the name of an earlier one that has the same; null for none
- * @param configuration the properties that start with {@code delta.}, and that of a table whose
- *     names are being aligned, or such a name
+ * <p>A part that equals the part of earlier metadata in the message is replaced by a name, because
+ * wide schemas have megabytes.
+ *
+ * @param schema JSON, or the name of earlier metadata with the same schema; null for none
+ * @param configuration the properties that start with {@code delta.} and {@link #ALIGNING}, or the
+ *     name of earlier metadata with the same properties
  */
 record TableMetadata(Object schema, Object configuration) {
-  /** Of a table whose names are being aligned: the mode, and the column ids, of before. */
+  /** The former mode and column ids of a table whose names are being aligned. */
   static final String ALIGNING = "sparkext.columnMapping.aligning";
 
   private static final String DELTA_PREFIX = "delta.";
   private static final String OLD = "=old";
   private static final String PROPOSED = "=proposed";
 
-  /** Metadata that has no earlier. */
+  /** Returns metadata without earlier metadata. */
   static TableMetadata of(Metadata metadata) {
     return of(metadata, null, null);
   }
 
-  /** Metadata after others; null for none. */
+  /** Returns metadata after earlier metadata, which may be null. */
   static TableMetadata of(Metadata metadata, Metadata old, Metadata proposed) {
     return new TableMetadata(
         schema(metadata, old, proposed), configuration(metadata, old, proposed));
@@ -70,13 +72,13 @@ record TableMetadata(Object schema, Object configuration) {
     return read;
   }
 
-  /** No rule reads a user's own properties. */
+  /** Rules do not read users' own properties. */
   private static boolean isRead(String key) {
     return key.equals(ALIGNING)
         || key.regionMatches(/* ignoreCase= */ true, 0, DELTA_PREFIX, 0, DELTA_PREFIX.length());
   }
 
-  /** A schema with the number of the place in {@code known} for each column that is there too. */
+  /** Returns a schema with a place in {@code known} for each column that {@code known} has too. */
   private static Map<String, Object> difference(StructType schema, StructType known) {
     Map<String, Integer> places = new HashMap<>();
     StructField[] knownFields = known.fields();

@@ -12,7 +12,7 @@ record TableProtocol(
     int minWriterVersion,
     Set<String> readerFeatures,
     Set<String> writerFeatures) {
-  /** Delta's. */
+  /** Reads Delta's protocol. */
   static TableProtocol of(Protocol protocol) {
     return new TableProtocol(
         protocol.minReaderVersion(),

@@ -30,7 +30,7 @@ class AnswerJsonTest {
         "{\"free\": false, \"plan\": {\"byId\": true}}",
       })
   void anotherShapeIsNoAnswer(String text) {
-    assertThatThrownBy(() -> AnswerJson.record(text, Removal.class))
+    assertThatThrownBy(() -> AnswerJson.record(text, AllowedRemoval.class))
         .isInstanceOfSatisfying(
             UsageTrackingException.class,
             error ->
@@ -45,8 +45,10 @@ class AnswerJsonTest {
 
   @Test
   void leavingIsFreeOrHasAPlan() throws UsageTrackingException {
-    Removal free = AnswerJson.record("{\"free\": true, \"plan\": null}", Removal.class);
-    Removal costly = AnswerJson.record("{\"free\": false, \"plan\": " + PLAN + "}", Removal.class);
+    AllowedRemoval free =
+        AnswerJson.record("{\"free\": true, \"plan\": null}", AllowedRemoval.class);
+    AllowedRemoval costly =
+        AnswerJson.record("{\"free\": false, \"plan\": " + PLAN + "}", AllowedRemoval.class);
 
     assertThat(free.isFree()).isTrue();
     assertThat(free.plan()).isEmpty();

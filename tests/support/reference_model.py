@@ -177,9 +177,9 @@ class State:
         return renamed or {id for id, _ in mine} != set(range(1, self.max_id + 1))
 
     def _untracked_after(self, before: State) -> State:
-        """Returns this version with a true flag if it is mapped: the feature may be added again."""
-        is_mapped = self.is_mapped or before.is_mapped
-        return replace(self, flag=True) if self.flag is not None and is_mapped else self
+        """Returns this version with a true flag if it was mapped or if a stale flag was true."""
+        is_used = self.is_mapped or before.is_mapped or before.flag is True
+        return replace(self, flag=True) if self.flag is not None and is_used else self
 
     def looks(self) -> object:
         """Returns the mode and the columns as users see them."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.histories.reference_model import (
+from tests.support.reference_model import (
     INSIDE,
     Column,
     Columns,

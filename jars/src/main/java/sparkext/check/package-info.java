@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Checks statements before they run, and refuses some of them.
+ *
+ * <p>Java, because Spark calls its parser and its analyzer rules for every statement.
+ */
+package sparkext.check;

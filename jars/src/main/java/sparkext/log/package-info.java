@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Reads a table's {@code _delta_log} and the footers of its files without Delta.
+ *
+ * <p>Java, because executors' tasks read logs and footers as bytes.
+ */
+package sparkext.log;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Reads and writes one data file, and reads one deletion vector, without Spark and Delta.
+ *
+ * <p>Java, because executors' tasks run it on bytes.
+ */
+package sparkext.parquet;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Uploads whose parts an object store copies on its own side.
+ *
+ * <p>Java, because executors' tasks call S3A's client.
+ */
+package sparkext.s3;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Detects plans, transactions and readers that use physical names which files no longer have.
+ *
+ * <p>Java, because every scan asks, and the usual answer needs one comparison.
+ */
+package sparkext.stale;

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The column ids and physical names that Delta assigns when the metadata of a table changes.
+
+`spark_ext.column_mapping` makes the functions public.
+
+Source:
+    Delta 4.4.0, DeltaColumnMapping.scala; each function has the name of the Scala function. The
+    settings of the session have their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from spark_ext.errors import (
+    MappingMetadataExistsError,
+    ModeChangeError,
+    SchemaChangeWithModeError,
+)
+from spark_ext.model.column_mapping import (
+    column_id,
+    field_metadata,
+    find_max_column_id,
+    has_column_id,
+    has_physical_name,
+    is_mapped,
+    max_column_id,
+    mode_of,
+    nested_column_ids,
+    physical_name,
+    schema_has_column_mapping_metadata,
+)
+from spark_ext.model.keys import (
+    COLUMN_ID,
+    ICEBERG_COMPAT_ENABLED,
+    MAX_COLUMN_ID,
+    MODE_NAME,
+    MODE_NONE,
+    NESTED_COLUMN_IDS,
+    PHYSICAL_NAME,
+)
+from spark_ext.model.metadata import TableMetadata
+from spark_ext.model.physical_schema import check_mapped, drop_column_mapping_metadata
+from spark_ext.model.schema import (
+    CHILDREN,
+    DataType,
+    Field,
+    Path,
+    lower,
+    map_fields,
+    type_name,
+    walk,
+)
+
+
+def allow_mapping_mode_change(old_mode: str, new_mode: str) -> bool:
+    """Returns whether a table may change its column mapping mode.
+
+    Source:
+        `allowMappingModeChange`; the removal of column mapping is allowed by default.
+
+    Example:
+        >>> allow_mapping_mode_change("none", "name"), allow_mapping_mode_change("name", "id")
+        (True, False)
+    """
+    return old_mode == new_mode or new_mode == MODE_NONE or (old_mode, new_mode) == _UPGRADE
+
+
+_UPGRADE = MODE_NONE, MODE_NAME
+
+
+def verify_and_update_metadata_change(
+    *,
+    old: TableMetadata,
+    new: TableMetadata,
+    is_creating_new_table: bool = False,
+    is_overwrite_schema: bool = False,
+) -> TableMetadata:
+    """Returns the metadata to commit for a requested change, with column ids and physical names.
+
+    Args:
+        old: The metadata of the table before the change.
+        new: The metadata that a statement requests.
+        is_creating_new_table: Whether the statement creates or replaces the table.
+        is_overwrite_schema: Whether the statement overwrites the schema. Columns of the same path
+            and type then keep their ids and physical names.
+
+    Raises:
+        UnsupportedModeError: DELTA_MODE_NOT_SUPPORTED.
+        ModeChangeError: DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE.
+        MappingMetadataExistsError: DELTA_ENABLING_COLUMN_MAPPING_DISALLOWED_WHEN_COLUMN_MAPPING_\
+METADATA_ALREADY_EXISTS.
+        SchemaChangeWithModeError: DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE.
+
+    Source:
+        `verifyAndUpdateMetadataChange`.
+
+    Example:
+        >>> old = table({"fare": ""})
+        >>> new = old.with_property("delta.columnMapping.mode", "name")
+        >>> columns(verify_and_update_metadata_change(old=old, new=new).schema)
+        {'fare': '1 fare'}
+    """
+    old_mode, new_mode = mode_of(old.configuration), mode_of(new.configuration)
+    changes_mode = old_mode != new_mode and not is_creating_new_table
+    if changes_mode and not allow_mapping_mode_change(old_mode, new_mode):
+        raise ModeChangeError(oldMode=old_mode, newMode=new_mode)
+    has_metadata = schema_has_column_mapping_metadata(old.schema)
+    if new_mode == MODE_NONE:
+        # Metadata of older defects stays, because files may have the physical names.
+        kept = new.schema if has_metadata else drop_column_mapping_metadata(new.schema)
+        return new.with_schema(kept)
+    if old_mode == MODE_NONE and has_metadata:
+        raise MappingMetadataExistsError()
+    return try_fix_metadata(
+        old=old,
+        new=new,
+        is_changing_mode_on_existing_table=changes_mode,
+        is_overwrite_schema=is_overwrite_schema,
+    )
+
+
+def try_fix_metadata(
+    *,
+    old: TableMetadata,
+    new: TableMetadata,
+    is_changing_mode_on_existing_table: bool,
+    is_overwrite_schema: bool = False,
+) -> TableMetadata:
+    """Returns `new` with a column id and a physical name for every column, if `new` is mapped.
+
+    Raises:
+        SchemaChangeWithModeError: DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE.
+
+    Source:
+        `updateColumnMappingMetadata`, `tryFixMetadata` in earlier releases, and
+        `assignColumnIdAndPhysicalName`.
+
+    Example:
+        >>> new = table({"fare": "4 col-3f2a", "tip": ""}, "name")
+        >>> fixed = try_fix_metadata(old=new, new=new, is_changing_mode_on_existing_table=False)
+        >>> fixed.schema["fields"][1]["metadata"]["delta.columnMapping.id"]
+        5
+    """
+    if not is_mapped(new):
+        return new
+    assignment = _Assignment(old, new, is_changing_mode_on_existing_table, is_overwrite_schema)
+    schema = map_fields(new.schema, assignment.field)
+    if _enables_nested_ids(new):
+        schema = assignment.struct_with_nested_ids(schema)
+    return new.with_schema(schema).with_property(MAX_COLUMN_ID, str(assignment.highest))
+
+
+class _Assignment:
+    """Assigns ids and names field by field, parents before children."""
+
+    def __init__(
+        self, old: TableMetadata, new: TableMetadata, changes_mode: bool, overwrites: bool
+    ) -> None:
+        self._schemas = old.schema, new.schema
+        self._existing = {lower(path): field for path, field in walk(old.schema)}
+        self._mode = mode_of(old.configuration)
+        self._changes_mode = changes_mode
+        self._overwrites = overwrites
+        ids = max_column_id(new), max_column_id(old), find_max_column_id(new.schema)
+        self.highest = max(ids)
+
+    def field(self, path: Path, field: Field) -> Field:
+        """Returns a field with its id and its physical name."""
+        metadata = dict(field_metadata(field))
+        existing = self._existing.get(lower(path))
+        reused = self._reused(path, existing, field)
+        if not has_column_id(field):
+            metadata[COLUMN_ID] = column_id(reused) if reused else self._next_id()
+        if not has_physical_name(field):
+            metadata[PHYSICAL_NAME] = self._name(existing, reused)
+        if reused and NESTED_COLUMN_IDS in field_metadata(reused):
+            metadata.setdefault(NESTED_COLUMN_IDS, nested_column_ids(reused))
+        return {**field, "metadata": metadata}
+
+    def struct_with_nested_ids(self, struct: DataType) -> DataType:
+        """Returns a struct whose fields have ids of their array elements, map keys and values.
+
+        Source:
+            `rewriteFieldIdsForIceberg`, which gives the ids in this order.
+        """
+        fields = []
+        for field in struct["fields"]:
+            ids = dict(nested_column_ids(field))
+            inner = self._with_nested_ids(field["type"], (physical_name(field),), ids)
+            metadata = {**field_metadata(field), NESTED_COLUMN_IDS: ids}
+            fields.append({**field, "type": inner, "metadata": metadata})
+        return {**struct, "fields": fields}
+
+    def _with_nested_ids(
+        self, data_type: DataType | str, path: Path, ids: dict[str, int]
+    ) -> DataType | str:
+        if isinstance(data_type, str):
+            return data_type
+        if data_type["type"] == "struct":
+            return self.struct_with_nested_ids(data_type)
+        changed = dict(data_type)
+        for key, segment in CHILDREN.get(data_type["type"], ()):
+            inner = (*path, segment)
+            if ".".join(inner) not in ids:
+                ids[".".join(inner)] = self._next_id()
+            changed[key] = self._with_nested_ids(data_type[key], inner, ids)
+        return changed
+
+    def _reused(self, path: Path, existing: Field | None, field: Field) -> Field | None:
+        if not self._overwrites or existing is None:
+            return None
+        if not _fits(existing["type"], field["type"]):
+            return None
+        check_mapped(existing, path, self._mode)
+        return existing
+
+    def _name(self, existing: Field | None, reused: Field | None) -> str:
+        if self._changes_mode and self._existing:
+            if existing is None:
+                old, new = map(type_name, self._schemas)
+                raise SchemaChangeWithModeError(oldTableSchema=old, newTableSchema=new)
+            # The files have the column under this name.
+            return str(existing["name"])
+        return physical_name(reused) if reused else f"col-{uuid4()}"
+
+    def _next_id(self) -> int:
+        self.highest += 1
+        return self.highest
+
+
+def _enables_nested_ids(metadata: TableMetadata) -> bool:
+    """Returns whether IcebergCompatV2 or a later version is enabled, which demands nested ids."""
+    enabled = (
+        feature
+        for feature, key in ICEBERG_COMPAT_ENABLED.items()
+        if metadata.configuration.get(key, "").lower() == "true"
+    )
+    return next(enabled, "icebergCompatV1") != "icebergCompatV1"
+
+
+def _fits(one: DataType | str, other: DataType | str) -> bool:
+    """Returns whether values of one type may be stored as the other.
+
+    Source:
+        Spark, DataType.scala, `equalsIgnoreCompatibleNullability`.
+    """
+    if isinstance(one, str) or isinstance(other, str) or one["type"] != other["type"]:
+        return one == other
+    if one["type"] == "struct":
+        pairs = list(zip(one["fields"], other["fields"], strict=False))
+        return len(one["fields"]) == len(other["fields"]) and all(
+            before["name"] == after["name"]
+            and _allows(after, before, "nullable")
+            and _fits(before["type"], after["type"])
+            for before, after in pairs
+        )
+    if one["type"] not in CHILDREN:
+        return one == other
+    nulls = "containsNull" if one["type"] == "array" else "valueContainsNull"
+    return _allows(other, one, nulls) and all(
+        _fits(one[key], other[key]) for key, _ in CHILDREN[one["type"]]
+    )
+
+
+def _allows(to: Mapping[str, Any], of: Mapping[str, Any], nulls: str) -> bool:
+    return bool(to.get(nulls, True) or not of.get(nulls, True))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The declared settings: one list for both halves and for the page.
+
+Run as a script, this writes the table of the page: `.venv/bin/python tests/unit/test_settings.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+PAGE = CHECKOUT / "docs" / "settings.md"
+JAVA = CHECKOUT / "jars/src/main/java/sparkext"
+DECLARED: dict[str, dict[str, Any]] = json.loads(
+    (CHECKOUT / "spark_ext" / "settings.json").read_text()
+)
+TABLE = re.compile(r"\| setting \| values .*?\n\n", re.DOTALL)
+# A prefix of settings, as in `spark.sparkext.worker.*`, is no setting.
+SETTING = re.compile(r"spark\.sparkext(?:\.\w+)+(?![\w.])")
+FIELDS = {
+    "boolean": {"default"},
+    "choice": {"default", "values"},
+    "time": {"default", "minimum"},
+    "text": {"default"},
+}
+VALUES = {"boolean": "`true`, `false`", "time": "a time", "text": "a text"}
+
+
+def page_with_table(page: str) -> str:
+    rows = [row(name, declared) for name, declared in DECLARED.items()]
+    head = "| setting | values | default | read from | meaning |\n|---|---|---|---|---|\n"
+    written, tables = TABLE.subn(lambda _: head + "".join(rows) + "\n", page)
+    assert tables == 1
+    return written
+
+
+def row(name: str, declared: dict[str, Any]) -> str:
+    choices = ", ".join(f"`{value}`" for value in declared.get("values", ()))
+    default = "not set" if declared["default"] is None else f"`{declared['default']}`"
+    cells = (choices or VALUES[declared["type"]], default, f"the {declared['scope']}")
+    return f"| `{name}` | {' | '.join(cells)} | {declared['doc']} |\n"
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_declaration_has_the_fields_of_its_type(name: str) -> None:
+    declared = DECLARED[name]
+
+    assert SETTING.fullmatch(name)
+    assert declared["scope"] in ("session", "application")
+    assert declared.keys() == FIELDS[declared["type"]] | {"scope", "type", "doc"}
+    if declared["type"] in ("boolean", "time"):
+        assert isinstance(declared["default"], str)
+    if declared["type"] == "boolean":
+        assert declared["default"] in ("true", "false")
+
+
+def test_page_shows_every_declared_setting() -> None:
+    page = PAGE.read_text()
+
+    assert page == page_with_table(page)
+
+
+def test_java_has_a_constant_for_every_declared_setting() -> None:
+    text = (JAVA / "error" / "Setting.java").read_text()
+
+    constants = re.findall(r'^  [A-Z_]+\("([\w.]+)"\)[,;]', text, re.MULTILINE)
+    assert [f"spark.sparkext.{name}" for name in constants] == list(DECLARED)
+
+
+def test_sources_name_declared_settings_only() -> None:
+    sources = [*JAVA.rglob("*.java"), *(CHECKOUT / "spark_ext").rglob("*.py")]
+    named = {name for source in sources for name in SETTING.findall(source.read_text())}
+
+    assert sorted(named - DECLARED.keys()) == []
+
+
+def test_java_reads_settings_through_their_declarations_only() -> None:
+    readers = [
+        source.name
+        for source in JAVA.rglob("*.java")
+        if re.search(r'"spark\.sparkext\.', source.read_text())
+    ]
+
+    assert readers == ["Setting.java"]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with_table(PAGE.read_text()))
