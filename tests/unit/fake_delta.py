@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Delta does to proposed metadata before the rules see it, as far as tests need it.
+"""Delta's changes to proposed metadata before the rules see it, as far as tests need them.
 
 Follows DeltaColumnMapping.scala of Delta 4.4.0, `verifyAndUpdateMetadataChange`; UUIDs are counted
 instead of drawn: the column of id 7 is called `col-7`.

@@ -79,9 +79,8 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "wire": {"error", "feature", "process", "parquet", "log"},
     "files": {"commit", "copy", "error", "feature", "parquet", "shim", "wire", "jobs"},
     "removal": {"commit", "copy", "error", "files", "parquet", "shim", "wire", "jobs"},
-    "purge": {"commit", "copy", "error", "files", "parquet", "shim", "wire", "jobs"},
     "stale": {"commit", "error", "feature", "log", "shim", "jobs"},
-    "hook": {"error", "feature", "release", "wire", "removal", "purge", "stale"},
+    "hook": {"error", "feature", "release", "wire", "removal", "stale"},
     "sql": {"error", "feature", "files", "removal", "log", "release", "wire", "jobs"},
     "": {"check", "hook", "process", "release", "sql", "stale", "error"},
 }
