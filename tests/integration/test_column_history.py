@@ -269,7 +269,7 @@ def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table)
     ]
     assert versions(table) == {"c": (None, None)}
     assert (found.has_dropped_or_renamed, found.true_since) == (True, None)
-    assert "no longer tells" in repr(found)
+    assert "since a version that the log no longer has" in repr(found)
 
 
 def make_older(table: Table) -> None:
