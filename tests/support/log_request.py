@@ -227,7 +227,7 @@ def _key(action: Action) -> tuple[str, Any]:
 
 
 def _is_elsewhere(path: str) -> bool:
-    """Whether a file is another table's, as in a shallow clone."""
+    """Returns whether a file belongs to another table, as in a shallow clone."""
     return path.startswith("/") or re.match(r"[a-zA-Z][\w+.-]*:", path) is not None
 
 
