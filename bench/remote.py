@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-LAST_LOOK = re.compile(r"Committed (\d+) ms after the last look")
+LAST_LOOK = re.compile(r"Committed (\d+) ms after reading")
 
 
 class Remote:

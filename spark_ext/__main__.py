@@ -8,7 +8,7 @@ import os
 import sys
 
 from spark_ext.cli import audit, dropped, survey
-from spark_ext.cli.session import told
+from spark_ext.cli.session import error_text
 from spark_ext.doctor.diagnoses import as_json, as_text, is_sound
 from spark_ext.doctor.examination import examine
 from spark_ext.errors import SparkExtError
@@ -32,10 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="cluster: the driver runs elsewhere, with the Python that its cluster names",
     )
     doctor = commands.add_parser(
-        "doctor", help="look for what is wrong on this machine; exit code 1 where something is"
-    )
-    doctor.add_argument(
-        "--session", action="store_true", help="start a session and track a table, too"
+        "doctor", help="try sessions on this machine; exit code 1 if something is wrong"
     )
     doctor.add_argument("--json", action="store_true", help="print one JSON object")
     audit.add_to(commands)
@@ -49,17 +46,17 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.command == "dropped":
         return dropped.run(chosen)
     if chosen.command == "doctor":
-        return _doctor(with_session=chosen.session, json=chosen.json)
+        return _doctor(json=chosen.json)
     try:
         print(jar() if chosen.command == "jars" else " ".join(submit_args(chosen.deploy_mode)))
     except SparkExtError as error:
-        print(told(error), file=sys.stderr)
+        print(error_text(error), file=sys.stderr)
         return 1
     return 0
 
 
-def _doctor(*, with_session: bool, json: bool) -> int:
-    findings = examine(os.environ, with_session=with_session)
+def _doctor(*, json: bool) -> int:
+    findings = examine(os.environ)
     print(as_json(findings) if json else as_text(findings))
     return 0 if is_sound(findings) else 1
 

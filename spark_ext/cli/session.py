@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session of a command: with what the user's `spark-defaults.conf` says, and spark-ext."""
+"""Starts the session of a command, with spark-ext and the user's `spark-defaults.conf`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from spark_ext.errors import SparkExtError
-from spark_ext.launch.class_path import JARS, PACKAGES
-from spark_ext.launch.session import CATALOG, DRIVER_PYTHON, EXTENSIONS, configure
+from spark_ext.launch.session import (
+    CATALOG,
+    DRIVER_PYTHON,
+    EXTENSIONS,
+    JARS,
+    PACKAGES,
+    configure,
+)
 from spark_ext.launch.spark_defaults import defaults, defaults_file
 from spark_ext.launch.spark_home import spark_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What a builder has stands in place of what the file has, and `configure` adds to the builder's.
+# The options of a builder replace those of the file, and `configure` adds to the builder's.
 _ADDED_TO = (PACKAGES, JARS, EXTENSIONS, CATALOG, DRIVER_PYTHON)
 _QUIET = {
     "spark.ui.enabled": "false",
@@ -28,7 +34,7 @@ _QUIET = {
 
 @contextmanager
 def own_session(name: str) -> Iterator[SparkSession]:
-    """A session for the body; stopped afterwards, unless this process had one before.
+    """Yields a session, and stops it afterwards unless this process had a session before.
 
     Raises:
         SparkExtError: As `configure`.
@@ -53,6 +59,6 @@ def own_session(name: str) -> Iterator[SparkSession]:
             spark.stop()
 
 
-def told(error: Exception) -> str:
-    """An error's condition and text; those of Spark stand in its text."""
+def error_text(error: Exception) -> str:
+    """Returns the condition and the text of an error; Spark's texts contain the condition."""
     return f"[{error.condition}] {error}" if isinstance(error, SparkExtError) else str(error)

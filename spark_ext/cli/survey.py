@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from spark_ext.api.survey_result import Survey, obstacles_in_words
-from spark_ext.cli.session import own_session, told
+from spark_ext.cli.session import error_text, own_session
 from spark_ext.model.schema import backticked
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.wire.rows import as_row
@@ -47,7 +47,7 @@ def run(chosen: argparse.Namespace) -> int:
         with own_session("survey") as spark:
             found = survey(spark, *(chosen.where or [backticked(spark.catalog.currentCatalog())]))
     except Exception as error:  # from spark-ext, Spark, Java, or a catalog
-        print(told(error), file=sys.stderr)
+        print(error_text(error), file=sys.stderr)
         return FAILED
     if chosen.json:
         print("\n".join(as_json_lines(found)))

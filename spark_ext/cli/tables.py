@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from spark_ext.cli.session import own_session, told
+from spark_ext.cli.session import error_text, own_session
 from spark_ext.wire.rows import as_row
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def exit_code(
     try:
         for result, error in _results(chosen, read):
             if error is not None:
-                print(told(error), file=sys.stderr)
+                print(error_text(error), file=sys.stderr)
                 code = FAILED
             elif result is not None:
                 _print(result, as_json=chosen.json)
                 code = max(code, SOUND if is_sound(result) else FINDINGS)
     except Exception as error:  # the session did not start
-        print(told(error), file=sys.stderr)
+        print(error_text(error), file=sys.stderr)
         return FAILED
     return code
 

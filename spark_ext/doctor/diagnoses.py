@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check found, as data and as text."""
+"""The finding of a check, as data and as text."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import asdict, dataclass
 
 from spark_ext.version import __version__
 
-# A note may explain a problem; what was skipped cannot be asked until a problem is gone.
+# A note may explain a problem. A skipped check needs another problem solved first.
 STATUSES = OK, NOTE, PROBLEM, SKIPPED = "ok", "note", "problem", "skipped"
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What one check found.
+    """The finding of one check.
 
     Args:
-        check: The check's name.
+        check: The name of the check.
         status: One of `STATUSES`.
-        found: What is there.
-        problem: What is wrong with it, where something is.
-        advice: What to do then.
+        found: What the check looked at.
+        problem: What is wrong, if something is.
+        advice: What the user should do.
     """
 
     check: str
@@ -32,18 +32,13 @@ class Diagnosis:
     advice: str | None = None
 
 
-def without_jar(check: str) -> Diagnosis:
-    """The finding of a check that needs our jar where it is missing."""
-    return Diagnosis(check, SKIPPED, "not asked: the jar of spark-ext is missing")
-
-
 def is_sound(findings: Sequence[Diagnosis]) -> bool:
-    """Whether no check found a problem."""
+    """Returns whether no check found a problem."""
     return all(finding.status != PROBLEM for finding in findings)
 
 
 def as_json(findings: Sequence[Diagnosis]) -> str:
-    """One JSON object.
+    """Returns one JSON object.
 
     Shape:
         `{"version": "0.1.0", "sound": true, "findings": [{"check": "java", "status": "ok",
@@ -54,10 +49,10 @@ def as_json(findings: Sequence[Diagnosis]) -> str:
 
 
 def as_text(findings: Sequence[Diagnosis]) -> str:
-    """For people: a line for each check, and what to do below those that found something."""
+    """Returns a line for each check, each followed by its problem and its advice."""
     lines = []
     for finding in findings:
         lines.append(f"{finding.status:<8} {finding.check:<13} {finding.found}")
-        lines += [f"{'':<23}{said}" for said in (finding.problem, finding.advice) if said]
+        lines += [f"{'':<23}{text}" for text in (finding.problem, finding.advice) if text]
     problems = sum(finding.status == PROBLEM for finding in findings)
     return "\n".join([*lines, "", f"spark-ext {__version__}: {problems or 'no'} problem(s) found."])

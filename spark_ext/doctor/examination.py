@@ -1,53 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All checks, in the order in which one would ask."""
+"""All checks, the likeliest cause of the others first."""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
+from functools import cache
 
-from spark_ext.doctor import installation, settings
-from spark_ext.doctor.diagnoses import PROBLEM, Diagnosis
-from spark_ext.doctor.rule_process import rule_process
-from spark_ext.doctor.trial import session
-from spark_ext.launch.class_path import class_path
-from spark_ext.launch.spark_defaults import defaults_file
-from spark_ext.launch.spark_home import is_client_only, spark_home
+from spark_ext.doctor import installation, sessions
+from spark_ext.doctor.diagnoses import PROBLEM, SKIPPED, Diagnosis
+from spark_ext.doctor.trial import CONFIGURE, DEFAULTS, Trial
+from spark_ext.launch.spark_home import is_client_only, module
+
+Checks = dict[str, Callable[[], Diagnosis]]
 
 
-def examine(environ: Mapping[str, str], *, with_session: bool) -> list[Diagnosis]:
-    """What every check found on this machine.
+def examine(environ: Mapping[str, str]) -> list[Diagnosis]:
+    """Returns the findings of all checks on this machine.
 
     Args:
-        environ: The environment that a session would be started in.
-        with_session: Whether to start one, which takes half a minute.
+        environ: The environment in which a session would start.
     """
-    home = spark_home(environ)
-    file = defaults_file(environ, home)
-    defaults, found = settings.defaults_and_finding(file)
-    checks: dict[str, Callable[[], Diagnosis]] = {
+    before: Checks = {
         "python": installation.python,
         "java": lambda: installation.java(environ),
         "spark": lambda: installation.spark(environ),
-        "defaults": lambda: found,
-        "delta": lambda: installation.delta(environ, defaults),
-        "pair": lambda: installation.pair(environ, file, defaults),
-        "jar": installation.extension_jar,
-        "class path": lambda: settings.class_path(class_path(home, defaults, environ), defaults),
-        "extensions": lambda: settings.extensions(file, defaults),
-        "catalogs": lambda: settings.catalogs(file, defaults),
-        "rule process": lambda: rule_process(environ, defaults),
+        "jar": installation.jar,
     }
     if is_client_only(environ):
-        # A client of Spark Connect: what a session needs is on its server.
-        checks = {name: checks[name] for name in ("python", "spark", "jar")}
-    elif with_session:
-        checks["session"] = lambda: session(environ)
-    return [_made(name, check) for name, check in checks.items()]
+        # The JVM and the sessions of a Spark Connect client are on its server.
+        del before["java"]
+        return _findings(before)
+    found = _findings(before)
+    problems = [finding.check for finding in found if finding.status == PROBLEM]
+    trials = _trials(environ)
+    if problems:
+        return [*found, *(_skipped(name, *problems) for name in trials)]
+    return [*found, *_findings(trials)]
 
 
-def _made(name: str, check: Callable[[], Diagnosis]) -> Diagnosis:
-    """What a check found; one that fails has found something, too."""
+def _trials(environ: Mapping[str, str]) -> Checks:
+    @cache
+    def trial(way: str) -> Trial:
+        return sessions.try_session(way, environ)
+
+    def configured() -> Diagnosis:
+        if isinstance(module("delta"), str):
+            return _skipped(CONFIGURE, "delta")
+        return sessions.diagnosis(CONFIGURE, trial(CONFIGURE), trial(DEFAULTS))
+
+    return {
+        DEFAULTS: lambda: sessions.diagnosis(DEFAULTS, trial(DEFAULTS)),
+        "delta": lambda: installation.delta(has_jars=bool(trial(DEFAULTS).delta_places)),
+        CONFIGURE: configured,
+    }
+
+
+def _skipped(check: str, *problems: str) -> Diagnosis:
+    return Diagnosis(check, SKIPPED, f"not tried before this is solved: {', '.join(problems)}")
+
+
+def _findings(checks: Checks) -> list[Diagnosis]:
+    """Returns what the checks found; a check that fails is a finding, too."""
+    return [_finding(name, check) for name, check in checks.items()]
+
+
+def _finding(name: str, check: Callable[[], Diagnosis]) -> Diagnosis:
     try:
         return check()
     except Exception as failure:

@@ -1,82 +1,140 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session of its own that tracks a table: `python -m spark_ext.doctor.trial <folder>`.
+"""Starts a session as a user would, and tracks a table: `python -m spark_ext.doctor.trial`.
 
-It is another process, because a Python process has one JVM, and Spark writes where it likes.
+The trial is a process of its own, because a Python process has one JVM and Spark writes into the
+working directory.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from traceback import format_exception_only
+from typing import TYPE_CHECKING, Any
 
-from spark_ext.doctor.diagnoses import OK, PROBLEM, Diagnosis
+from spark_ext.errors import SparkExtError
+from spark_ext.launch.releases import (
+    DELTA_EXTENSION,
+    USAGE_TRACKING_EXTENSION,
+    places_of,
+    require_version,
+)
+from spark_ext.launch.session import EXTENSIONS, configure, entries
 from spark_ext.model.keys import FEATURE_NAME, FEATURE_PROPERTY, HAS_DROPPED_OR_RENAMED
 
-_SECONDS = 600
-_OUTPUT = 3000
-
-
-def session(environ: Mapping[str, str]) -> Diagnosis:
-    """Whether a session starts here and a table is tracked in it."""
-    with tempfile.TemporaryDirectory(prefix="spark-ext-doctor-") as folder:
-        table = Path(folder) / "table"
-        command = [sys.executable, "-m", "spark_ext.doctor.trial", str(table)]
-        found = "local[1], a table with an added and a renamed column"
-        try:
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_SECONDS,
-                cwd=folder,
-                env=dict(environ),
-            )
-        except subprocess.TimeoutExpired as late:
-            advice = "See whether Maven Central can be reached, and what else the machine does."
-            return Diagnosis("session", PROBLEM, found, f"It did not end: {late}", advice)
-        if done.returncode != 0:
-            problem = f"It failed: {(done.stderr or done.stdout).strip()[-_OUTPUT:]}"
-            advice = "Read what it says, and see the conditions in docs/errors.md."
-            return Diagnosis("session", PROBLEM, found, problem, advice)
-        wrong = fault(table)
-    if wrong is not None:
-        advice = "Please report this with the versions that are listed here."
-        return Diagnosis("session", PROBLEM, found, wrong, advice)
-    return Diagnosis("session", OK, found)
-
-
-def track_a_table(folder: Path) -> None:
-    """Creates a tracked table, adds a column, renames another."""
+if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    from spark_ext.launch.session import configure
+# The ways to start a session: with the settings of `spark-defaults.conf` alone, or `configure`.
+WAYS = DEFAULTS, CONFIGURE = "defaults", "configure"
+REPORT = "trial.json"
+
+
+@dataclass
+class Trial:
+    """The result of a trial.
+
+    Attributes:
+        spark: The version of Spark; None if the JVM did not start.
+        delta: The version of Delta that the JVM loads, if our jar is there to read it.
+        delta_places: The URLs of Delta's classes on the driver's class path, the loaded ones first.
+        our_places: The URLs of our classes.
+        extensions: The extensions that the session's configuration names.
+        failure: Why the session or a statement failed.
+    """
+
+    spark: str | None = None
+    delta: str | None = None
+    delta_places: list[str] = field(default_factory=list)
+    our_places: list[str] = field(default_factory=list)
+    extensions: list[str] = field(default_factory=list)
+    failure: str | None = None
+
+    @property
+    def is_tracking(self) -> bool:
+        """Whether the session's configuration names our extension."""
+        return USAGE_TRACKING_EXTENSION in self.extensions
+
+    def missing(self) -> list[str]:
+        """Returns the named extensions that the driver's class path lacks."""
+        places = {
+            DELTA_EXTENSION: self.delta_places,
+            USAGE_TRACKING_EXTENSION: self.our_places,
+        }
+        return [name for name, found in places.items() if name in self.extensions and not found]
+
+
+def run(way: str, folder: Path) -> None:
+    """Starts a session, tracks a table in it, and writes the trial to a file of the folder."""
+    trial = Trial()
+    try:
+        spark = _started(way, folder, trial)
+        if trial.is_tracking and not trial.missing():
+            jvm: Any = spark._jvm
+            require_version(jvm.sparkext.release.Versions.ours())
+            table = folder / "table"
+            track_a_table(spark, table)
+            trial.failure = fault(table)
+        spark.stop()
+    except SparkExtError as error:
+        trial.failure = f"[{error.condition}] {error}"
+    except Exception as error:
+        # Errors of py4j end with the stack of the JVM.
+        trial.failure = "".join(format_exception_only(error)).split("\n\tat ")[0]
+    finally:
+        (folder / REPORT).write_text(json.dumps(asdict(trial)))
+
+
+def _started(way: str, folder: Path, trial: Trial) -> SparkSession:
+    from pyspark import SparkContext
+    from pyspark.errors.exceptions.captured import install_exception_handler
+    from pyspark.sql import SparkSession
 
     builder = (
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.warehouse.dir", str(folder.parent / "warehouse"))
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
     )
-    spark = configure(builder).getOrCreate()
+    if way == CONFIGURE:
+        configure(builder)
+    # PySpark does this after the first session has started; refusals of our jar come before.
+    install_exception_handler()
     try:
-        table = f"delta.`{folder}`"
-        spark.sql(
-            f"CREATE TABLE {table} (a INT, b INT) USING delta TBLPROPERTIES"
-            f" ('delta.columnMapping.mode' = 'name', '{FEATURE_PROPERTY}' = 'supported')"
-        )
-        spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT")
-        spark.sql(f"ALTER TABLE {table} RENAME COLUMN a TO d")
+        return builder.getOrCreate()
     finally:
-        spark.stop()
+        # A refusal of our jar leaves the context.
+        if SparkContext._active_spark_context is not None:
+            describe(SparkContext._active_spark_context, trial)
+
+
+def describe(context: SparkContext, trial: Trial) -> None:
+    """Sets the versions and places of a running context in a trial."""
+    jvm: Any = context._jvm
+    trial.spark = context.version
+    trial.extensions = entries(context.getConf().get(EXTENSIONS, "") or "")
+    trial.delta_places = places_of(jvm, DELTA_EXTENSION)
+    trial.our_places = places_of(jvm, USAGE_TRACKING_EXTENSION)
+    if trial.our_places:
+        trial.delta = jvm.sparkext.release.Versions.delta()
+
+
+def track_a_table(spark: SparkSession, path: Path) -> None:
+    """Creates a tracked table, adds a column, renames another."""
+    table = f"delta.`{path}`"
+    spark.sql(
+        f"CREATE TABLE {table} (a INT, b INT) USING delta TBLPROPERTIES"
+        f" ('delta.columnMapping.mode' = 'name', '{FEATURE_PROPERTY}' = 'supported')"
+    )
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN c INT")
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN a TO d")
 
 
 def fault(table: Path) -> str | None:
-    """What the log of such a table has that it should not have; None where it is as it should."""
+    """Returns what is wrong in the log of such a table, None if nothing is."""
     flags: list[str | None] = []
     features: list[str] = []
     names: dict[str, str] = {}
@@ -104,4 +162,4 @@ def _physical_names(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    track_a_table(Path(sys.argv[1]))
+    run(sys.argv[1], Path(sys.argv[2]))

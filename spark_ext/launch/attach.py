@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usage tracking for a session that somebody else started, such as a hosted notebook's."""
+"""Adds usage tracking to a session that already runs, such as a hosted notebook's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spark_ext.errors import SessionNotAttachableError
-from spark_ext.launch.class_path import entries
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, require_version
-from spark_ext.launch.session import EXTENSIONS, is_remote, jar, joined
+from spark_ext.launch.session import EXTENSIONS, entries, is_remote, jar, joined
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject, JVMView
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
 def attach(spark: SparkSession) -> SparkSession:
     """Gives a running session what `configure` gives one at its start.
 
-    Nothing of the session is lost: views, settings, running queries. Sessions made from it later
-    have usage tracking as well, and so have those of this application that are built anew. Those
-    that are there already each need a call of their own.
+    The session keeps its views, settings and running queries. Later sessions of the application
+    have usage tracking as well. Each other session that already exists needs its own call.
 
     Args:
-        spark: A session with Delta's extension and catalog; one that is whole is left as it is.
+        spark: A session with Delta's extension and catalog. A session with usage tracking is
+            unchanged.
 
     Returns:
         `spark` itself.
@@ -33,12 +32,12 @@ def attach(spark: SparkSession) -> SparkSession:
     Raises:
         TypeError: `spark` is not a session.
         ExtensionJarMissingError: The jar was not built.
-        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, for a session of Spark
-            Connect, whose server needs the extension, and where Delta or a place for our jar is
-            not found.
+        SessionNotAttachableError: USAGE_TRACKING_SESSION_NOT_ATTACHABLE. The session is Spark
+            Connect's, whose server needs the extension; or the JVM lacks Delta, or takes no jar.
         DifferentVersionsError: The session has a jar of another version.
-        AnalysisException: The same condition where the session takes no further rule;
-            USAGE_TRACKING_DELTA_ALREADY_LOADED, where the JVM has `-XX:+DisableAttachMechanism`;
+        AnalysisException: USAGE_TRACKING_SESSION_NOT_ATTACHABLE, if the session takes no further
+            rule; USAGE_TRACKING_DELTA_ALREADY_LOADED, if the JVM has
+            `-XX:+DisableAttachMechanism`; USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION;
             USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION;
             DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATALOG.
     """
@@ -55,14 +54,14 @@ def attach(spark: SparkSession) -> SparkSession:
 
 
 def add_jar(spark: SparkSession) -> JVMView:
-    """Puts our jar where a running classic session and its executors find it, and no hook.
+    """Adds our jar to a running classic session and its executors, and installs no hook.
 
     Returns:
         The JVM, with our classes.
 
     Raises:
         ExtensionJarMissingError: The jar was not built.
-        SessionNotAttachableError: Delta, or a place for our jar, is not found.
+        SessionNotAttachableError: The JVM lacks Delta, or takes no further jar.
         DifferentVersionsError: The session has a jar of another version.
     """
     context = spark.sparkContext
@@ -74,7 +73,7 @@ def add_jar(spark: SparkSession) -> JVMView:
 
 
 def _add_to_class_path(jvm: JVMView, path: Path) -> bool:
-    """Puts the jar where the driver's classes find it; False where it is there already."""
+    """Adds the jar to the driver's class path; returns False if the JVM has our classes already."""
     context = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     delta = _loader(context, DELTA_EXTENSION)
     if delta is None:
@@ -82,7 +81,7 @@ def _add_to_class_path(jvm: JVMView, path: Path) -> bool:
     if _loader(context, USAGE_TRACKING_EXTENSION) is not None:
         return False
     mutable = jvm.java.lang.Class.forName("org.apache.spark.util.MutableURLClassLoader")
-    # Beside Delta; else where spark-submit puts `--jars`, below which every session looks.
+    # Delta's own loader, else the one that has `--jars`, which is a parent of every session's.
     loaders = [loader for loader in (*_chain(context), delta) if mutable.isInstance(loader)]
     if not loaders:
         raise SessionNotAttachableError(reason="its driver's class path takes no further jar")
@@ -91,14 +90,14 @@ def _add_to_class_path(jvm: JVMView, path: Path) -> bool:
 
 
 def _chain(loader: JavaObject | None) -> Iterator[JavaObject]:
-    """A class loader and those above it."""
+    """Yields a class loader and its parents."""
     while loader is not None:
         yield loader
         loader = loader.getParent()
 
 
 def _loader(context: JavaObject, name: str) -> JavaObject | None:
-    """The class loader that has a class; None where the context sees none."""
+    """Returns the class loader of a class; None if the context finds no such class."""
     from py4j.protocol import Py4JJavaError
 
     try:
@@ -110,8 +109,8 @@ def _loader(context: JavaObject, name: str) -> JavaObject | None:
 
 
 def _name_extension(conf: JavaObject) -> None:
-    """What is built in this application from now on reads its extensions there."""
+    """Adds our extension for the sessions that this application builds from now on."""
     named = conf.get(EXTENSIONS, "")
-    # Where Delta's came another way, ours alone would end the start of a session.
+    # If the setting does not name Delta's extension, ours alone would end the start of a session.
     if DELTA_EXTENSION in entries(named):
         conf.set(EXTENSIONS, joined(named, USAGE_TRACKING_EXTENSION))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which Spark and which Delta work together, and whether the JVM has what the package needs.
 
-The jar asks the same when a session starts (`sparkext.release`), where nobody called `configure`.
-Both halves go by `releases.json`; what cannot read it, `tests/matrix/places.py` writes from it.
+Here the versions decide, before a JVM starts. The jar decides by the classes when a session starts
+(`sparkext.release`), also if nobody called `configure`. Both halves read `releases.json`;
+`tests/matrix/places.py` writes the files that cannot read it.
 
 Shape:
     supported: The pairs in words, for refusals.
@@ -13,16 +14,16 @@ Shape:
         `delta-spark_<line>_<scala>` for. The artifact without a line in its name is for the last.
     artifactsWithoutLine: The releases that have no other artifact.
     refusedDeltas: The lines of releases that are not supported; one without jars has none.
-    removedClasses: What a release of Spark took away that every ALTER TABLE of some Deltas needs. A
-        vendor's Spark of the same number may have it.
+    removedClasses: A class that a release of Spark removed and that every ALTER TABLE of some
+        Deltas needs. A vendor's Spark of the same version may have the class, so only the jar
+        refuses such a pair.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypedDict
@@ -32,7 +33,6 @@ from spark_ext.errors import (
     JvmWithoutJarsError,
     UnsupportedSparkVersionError,
 )
-from spark_ext.launch.spark_home import jars_in
 from spark_ext.version import __version__
 
 
@@ -55,50 +55,39 @@ class _Releases(TypedDict):
 
 RELEASES: _Releases = json.loads((files("spark_ext") / "releases.json").read_text("utf-8"))
 SCALA = RELEASES["scala"]
-OLDEST_JAVA = 17
-# Of a jar that does not tell, in both halves.
+# Both halves report it for a jar without a version.
 UNKNOWN_VERSION = "(unknown version)"
 
 _SPARK_CORE = re.compile(r"spark-core_(\d+\.\d+)-(\d+\.\d+.*)\.jar")
 _DELTA_ARTIFACT = re.compile(r"io\.delta[:/]delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+):(.+)")
-_DELTA_JAR = re.compile(r"delta-spark(?:_(\d+\.\d+))?_(\d+\.\d+)-(.+)\.jar")
-_TAIL = re.compile(r"[-._+](?!SNAPSHOT)")
 
 USAGE_TRACKING_EXTENSION = "sparkext.UsageTrackingExtension"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 def launched_spark(spark_home: Path | None, pyspark_version: str) -> tuple[str, str]:
-    """The versions of Spark and Scala that a JVM will have.
+    """Returns the versions of Spark and Scala that a JVM will have.
 
     Args:
-        spark_home: Where its jars are; None for a client of Spark Connect.
-        pyspark_version: The Python package's, for an installation whose jars do not tell.
+        spark_home: The folder of Spark; None for a client of Spark Connect.
+        pyspark_version: The version of the Python package, for a Spark whose jars have other names.
     """
-    jars = [] if spark_home is None else jars_in(spark_home / "jars")
+    jars = [] if spark_home is None else (spark_home / "jars").glob("spark-core_*.jar")
     for found in (_SPARK_CORE.fullmatch(jar.name) for jar in jars):
         if found:
             return found[2], found[1]
     return pyspark_version, SCALA if _numbers(pyspark_version) >= (4,) else "2.12"
 
 
-def require_pair(
-    spark: str,
-    scala: str,
-    packages: Iterable[str],
-    may_have: Callable[[str], bool] = lambda _: True,
-) -> None:
-    """Refuses a Spark that we do not work with, and a Delta among `packages` that it does not.
+def require_pair(spark: str, scala: str, packages: Iterable[str]) -> None:
+    """Refuses an unsupported Spark, and a Delta among `packages` that it does not work with.
 
-    A Delta newer than all known ones, or a vendor's own, is left to the jar's own look; so is
-    whether Spark has the classes that a Delta needs, where its jars are not seen.
+    The jar checks a Delta that is newer than all known ones, and a vendor's.
 
     Args:
-        spark: Its version.
-        scala: Its Scala's, such as 2.13.
+        spark: The version of Spark.
+        scala: The version of its Scala, such as 2.13.
         packages: Maven coordinates.
-        may_have: Whether the driver may have a class, by its name; not asked before Delta needs one
-            that some releases of Spark do not have.
 
     Raises:
         UnsupportedSparkVersionError: USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION.
@@ -111,22 +100,19 @@ def require_pair(
         built_for, of_scala, delta = found.groups()
         if of_scala != SCALA:
             raise _refusal(named, f"{delta} of Scala {of_scala}")
-        if (reason := misfit(spark, built_for, delta, may_have)) is not None:
+        if (reason := misfit(spark, built_for, delta)) is not None:
             raise _refusal(named, f"{delta}{reason}")
 
 
-def misfit(
-    spark: str, built_for: str | None, delta: str, has_class: Callable[[str], bool]
-) -> str | None:
-    """What to say of a release of Delta that a Spark does not work with; else None.
+def misfit(spark: str, built_for: str | None, delta: str) -> str | None:
+    """Returns why a Spark and a Delta do not work together, None if nothing is known against it.
 
     Args:
-        spark: Its version.
+        spark: The version of Spark.
         built_for: The line of Spark in the name of Delta's artifact, if there is one.
-        delta: Its version.
-        has_class: Whether this Spark has a class, by its name.
+        delta: The version of Delta.
     """
-    line = _line(spark)
+    line = line_of(spark)
     lines = {**RELEASES["deltas"], **RELEASES["refusedDeltas"]}.get(delta)
     built_for = built_for or (lines[-1] if lines else None)
     if built_for is not None and built_for != line:
@@ -135,53 +121,16 @@ def misfit(
         return ", of which there are no jars"
     if _is_known(delta) and line not in RELEASES["deltas"].get(delta, ()):
         return ""
-    for removed in RELEASES["removedClasses"]:
-        if delta in removed["neededBy"] and not has_class(removed["name"]):
-            return f", whose ALTER TABLE needs `{removed['name']}` of another Spark"
     return None
 
 
-def is_in_release(spark: str, name: str) -> bool:
-    """Whether a release of Spark, by its version, still has a class that later ones took away."""
-    return not any(
-        removed["name"] == name and _numbers(spark) >= _numbers(removed["since"])
-        for removed in RELEASES["removedClasses"]
-    )
-
-
-def is_delta(package: str) -> bool:
-    """Whether Maven coordinates are those of Delta itself, not of a part that it needs."""
-    return _DELTA_ARTIFACT.fullmatch(package) is not None
-
-
-def artifact_of(jar: Path) -> str | None:
-    """The Maven coordinates that the name of a jar of Delta, or of what it links to, tells."""
-    for name in (jar.name, Path(os.path.realpath(jar)).name):
-        found = _DELTA_JAR.fullmatch(name)
-        if found is not None:
-            line = "" if found[1] is None else f"_{found[1]}"
-            return f"io.delta:delta-spark{line}_{found[2]}:{found[3]}"
-    return None
-
-
-def is_vendors(artifact: str, delta: str, spark: str) -> bool:
-    """Whether an artifact, by its coordinates, is a vendor's build of a Delta for a Spark."""
-    found = _DELTA_ARTIFACT.fullmatch(artifact)
-    return (
-        found is not None
-        and found[1] in (None, _line(spark))
-        and found[2] == SCALA
-        and found[3].startswith(delta)
-        and _TAIL.match(found[3].removeprefix(delta)) is not None
-    )
-
-
-def _line(spark: str) -> str:
+def line_of(spark: str) -> str:
+    """Returns the minor release of a version of Spark: 4.2 of 4.2.1-amzn-0."""
     return ".".join(spark.split(".")[:2])
 
 
 def _is_known(delta: str) -> bool:
-    """Whether we would know a version: not one with a vendor's tail, nor one that is newer."""
+    """Returns false for a version with a vendor's tail, and for one newer than all known ones."""
     newest = max(map(_numbers, RELEASES["deltas"]))
     return re.fullmatch(r"\d+\.\d+\.\d+", delta) is not None and _numbers(delta) <= newest
 
@@ -191,24 +140,30 @@ def _refusal(spark: str, delta: str) -> UnsupportedSparkVersionError:
 
 
 def require_jars(jvm: Any) -> None:
-    """Refuses a JVM that cannot load the extensions, or has them of another version.
+    """Refuses a JVM that cannot load the extensions, or has another version of our jar.
 
-    Spark itself writes one line into its log about an extension that it cannot load, and goes on.
+    Spark itself writes a line into its log if it cannot load an extension, and goes on.
 
     Raises:
         JvmWithoutJarsError: USAGE_TRACKING_JVM_WITHOUT_JARS.
         DifferentVersionsError: USAGE_TRACKING_DIFFERENT_VERSIONS.
     """
-    loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
     wanted = (USAGE_TRACKING_EXTENSION, DELTA_EXTENSION)
-    missing = [name for name in wanted if loader.getResource(class_file(name)) is None]
+    missing = [name for name in wanted if not places_of(jvm, name)]
     if missing:
         raise JvmWithoutJarsError(missing=" and ".join(f"`{name}`" for name in missing))
     require_version(jvm.sparkext.release.Versions.ours())
 
 
+def places_of(jvm: Any, name: str) -> list[str]:
+    """Returns the URLs at which a running JVM finds a class, the one that it loads first."""
+    loader = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+    found = loader.getResources(name.replace(".", "/") + ".class")
+    return [url.toString() for url in jvm.java.util.Collections.list(found)]
+
+
 def require_version(jar: str) -> None:
-    """Refuses a jar of another version than this package's.
+    """Refuses a jar of another version than this package.
 
     Raises:
         DifferentVersionsError: USAGE_TRACKING_DIFFERENT_VERSIONS.
@@ -217,12 +172,7 @@ def require_version(jar: str) -> None:
         raise DifferentVersionsError(package=__version__, jar=jar)
 
 
-def class_file(name: str) -> str:
-    """Where a jar or a folder has a class."""
-    return name.replace(".", "/") + ".class"
-
-
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers that a version starts with: 4.2.0 of `4.2.0-rc1` and `4.2.0.dev1`."""
+    """Returns the numbers that a version starts with: 4.2.0 of `4.2.0-rc1` and `4.2.0.dev1`."""
     start = re.match(r"\d+(\.\d+)*", version)
     return tuple(map(int, start[0].split("."))) if start else ()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Spark session with Delta Lake and usage tracking: the options, and who needs them how."""
+"""The options of a Spark session with Delta Lake and usage tracking, for builders and commands."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +19,6 @@ from spark_ext.errors import (
     SessionAlreadyRunningError,
     UnquotableArgumentError,
 )
-from spark_ext.launch.class_path import GATEWAY, JARS, PACKAGES, class_path, entries
 from spark_ext.launch.releases import (
     DELTA_EXTENSION,
     USAGE_TRACKING_EXTENSION,
@@ -27,18 +26,21 @@ from spark_ext.launch.releases import (
     require_jars,
     require_pair,
 )
-from spark_ext.launch.spark_defaults import defaults, defaults_file
 from spark_ext.launch.spark_home import spark_home
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+PACKAGES = "spark.jars.packages"
+JARS = "spark.jars"
 EXTENSIONS = "spark.sql.extensions"
 CATALOG = "spark.sql.catalog.spark_catalog"
 DRIVER_PYTHON = "spark.pyspark.driver.python"
 CONNECT = "sc://"
 DEPLOY_MODES = CLIENT, CLUSTER = "client", "cluster"
+
+_LISTS = (PACKAGES, JARS, EXTENSIONS)
 
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
@@ -48,8 +50,8 @@ def configure(
 ) -> SparkSession.Builder:
     """Adds Delta Lake, our jar, the extensions and the catalog to a session builder.
 
-    What the builder already has is kept: packages, jars and extensions are added to, a session
-    catalog or driver Python of its own stays.
+    The builder keeps its own options: `configure` adds to its packages, jars and extensions, and
+    does not change its session catalog or driver Python.
 
     Args:
         builder: A `SparkSession.builder`.
@@ -65,10 +67,9 @@ def configure(
         ExtensionJarMissingError: The jar was not built.
         UnquotableArgumentError: The jar's path has a comma, at which Spark would split it.
         SessionAlreadyRunningError: A Spark context runs already, without the extension.
-        JvmWithoutJarsError: None runs, in a JVM that was started without the extension.
+        JvmWithoutJarsError: No context runs, and the JVM was started without the extension.
         DifferentVersionsError: The JVM has a jar of another version.
-        UnsupportedSparkVersionError: Spark and the Delta among the packages do not fit.
-        OSError: `spark-defaults.conf` is there and cannot be read, so that no session starts.
+        UnsupportedSparkVersionError: Spark and a Delta among the packages do not work together.
 
     Source:
         Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
@@ -84,24 +85,25 @@ def configure(
     _require_configurable(SparkContext._active_spark_context)
     if SparkContext._jvm is not None:
         require_jars(SparkContext._jvm)
-    # PySpark does this after the first session is up; our refusals come while it starts.
+    # PySpark does this after the first session has started; our refusals come before.
     install_exception_handler()
     chosen: dict[str, str] = builder._options
     options = submit_options()
     options[PACKAGES] = joined(options[PACKAGES], ",".join(extra_packages or []))
-    _require_pair({**chosen, PACKAGES: joined(chosen.get(PACKAGES) or "", options[PACKAGES])})
-    for key in (PACKAGES, JARS, EXTENSIONS):
-        builder.config(key, joined(chosen.get(key) or "", options[key]))
+    merged = {key: joined(chosen.get(key) or "", options[key]) for key in _LISTS}
+    _require_pair(entries(merged[PACKAGES]))
+    for key, value in merged.items():
+        builder.config(key, value)
     for key in (CATALOG, DRIVER_PYTHON):
         builder.config(key, chosen.get(key, options[key]))
     return builder
 
 
 def jar() -> Path:
-    """The path of our jar.
+    """Returns the path of our jar.
 
     Raises:
-        ExtensionJarMissingError: It was not built.
+        ExtensionJarMissingError: The jar was not built.
     """
     path = Path(str(files("spark_ext") / "jars" / "spark-ext.jar"))
     if not path.is_file():
@@ -110,7 +112,7 @@ def jar() -> Path:
 
 
 def submit_options() -> dict[str, str]:
-    """Every Spark option that the plugin needs, by its key.
+    """Returns every Spark option that the plugin needs, by its key.
 
     Raises:
         ClassicSparkMissingError: Only a client of Spark Connect is installed.
@@ -134,11 +136,11 @@ def submit_options() -> dict[str, str]:
 
 
 def submit_args(deploy_mode: str = CLIENT) -> list[str]:
-    """What `configure` sets as arguments of spark-submit, spark-sql or pyspark.
+    """Returns the options of `configure` as arguments of spark-submit, spark-sql or pyspark.
 
     Args:
-        deploy_mode: One of `DEPLOY_MODES`. In cluster mode the driver runs on another machine, on
-            which this Python may not be: the cluster's own configuration names its Python.
+        deploy_mode: One of `DEPLOY_MODES`. In cluster mode the driver runs on another machine,
+            and the configuration of that cluster names its Python.
 
     Raises:
         ClassicSparkMissingError: Only a client of Spark Connect is installed.
@@ -161,7 +163,7 @@ def submit_args(deploy_mode: str = CLIENT) -> list[str]:
 
 @contextmanager
 def _classic_spark() -> Iterator[None]:
-    """Refuses imports that fail, as they do where only `pyspark-client` is installed."""
+    """Refuses imports that fail, as they do if only `pyspark-client` is installed."""
     try:
         yield
     except ImportError as missing:
@@ -169,20 +171,25 @@ def _classic_spark() -> Iterator[None]:
 
 
 def joined(present: str, added: str) -> str:
-    """Two comma-separated lists as one, each entry once, in order."""
+    """Joins two comma-separated lists, each entry once, in order."""
     return ",".join(entries(f"{present},{added}"))
 
 
+def entries(joined: str) -> list[str]:
+    """Returns the entries of a comma-separated list as Spark reads it, each once, in order."""
+    return [*dict.fromkeys(filter(None, map(str.strip, joined.split(","))))]
+
+
 def is_remote(value: Any) -> bool:
-    """Whether a session, or a builder of one, is of Spark Connect, which may not be installed."""
+    """Returns whether a session or a builder is Spark Connect's, which may not be installed."""
     return type(value).__module__.startswith("pyspark.sql.connect.")
 
 
 def _refuse_remote(builder: SparkSession.Builder) -> None:
-    """Refuses what builds a session of a running server, which takes none of our settings.
+    """Refuses a builder whose session belongs to a running server, which takes no settings of ours.
 
-    Where the address is `local`, or none with `spark.api.mode`, PySpark starts a server of its own
-    with them.
+    If the address is `local`, or absent with `spark.api.mode`, PySpark starts a server of its own
+    with our settings.
     """
     options: dict[str, str] = getattr(builder, "_options", {})
     address = options.get("spark.remote", os.environ.get("SPARK_REMOTE", ""))
@@ -194,25 +201,14 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
         raise RemoteSessionError(server="of its channel builder")
 
 
-def _require_pair(chosen: Mapping[str, str]) -> None:
+def _require_pair(packages: list[str]) -> None:
     import pyspark
-    from pyspark import SparkContext
 
-    home = spark_home(os.environ)
-    spark, scala = launched_spark(home, pyspark.__version__)
-
-    def may_have(name: str) -> bool:
-        if SparkContext._jvm is not None or GATEWAY in os.environ:
-            return True  # the class path of a JVM is that of its start
-        # The jars of the defaults are replaced.
-        settings = {**defaults(defaults_file(os.environ, home)), JARS: "", **chosen}
-        return class_path(home, settings, os.environ).may_have(name)
-
-    require_pair(spark, scala, entries(chosen[PACKAGES]), may_have)
+    require_pair(*launched_spark(spark_home(os.environ), pyspark.__version__), packages)
 
 
 def _require_configurable(context: SparkContext | None) -> None:
-    # Extensions and jars are read when the JVM's context starts; later ones are ignored in silence.
+    # Spark reads extensions and jars when its context starts, and ignores later ones silently.
     if context is None:
         return
     extensions = context.getConf().get(EXTENSIONS, "") or ""

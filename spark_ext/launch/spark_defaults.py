@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `spark-defaults.conf` sets for every session of a Spark."""
+"""Reads `spark-defaults.conf` for a command that adds to its values before a JVM starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeGuard
 
 _BLANKS = " \t\f"
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
@@ -19,7 +18,7 @@ _TRIMMED = "".join(chr(code) for code in range(ord(" ") + 1) if chr(code) not in
 
 
 def defaults_file(environ: Mapping[str, str], spark_home: Path | None) -> Path | None:
-    """Where Spark looks for its defaults."""
+    """Returns the path at which Spark looks for its defaults."""
     folder = environ.get("SPARK_CONF_DIR")
     if folder:
         return Path(folder) / "spark-defaults.conf"
@@ -27,16 +26,17 @@ def defaults_file(environ: Mapping[str, str], spark_home: Path | None) -> Path |
 
 
 def defaults(file: Path | None) -> dict[str, str]:
-    """The settings of such a file; none where there is none.
+    """Returns the settings in such a file; none if there is no file.
 
     Raises:
-        OSError: It is there and cannot be read, so that no session starts.
+        OSError: The file cannot be read, so that no session starts.
 
     Source:
-        Spark 4.2, `Utils.getPropertiesFromFile`: UTF-8, in which a byte that is none becomes
-        U+FFFD; what is no file is passed over. Java 17, `java.util.Properties.load(Reader)`.
+        Spark 4.2, `Utils.getPropertiesFromFile`: UTF-8, and U+FFFD for bytes that are not UTF-8;
+        Spark ignores a path that is no file. Java 17, `java.util.Properties.load(Reader)`.
     """
-    if not is_there(file):
+    # As Java asks: a file in a locked folder does not exist.
+    if file is None or not os.path.isfile(file):
         return {}
     text = file.read_text(encoding="utf-8", errors="replace")
     found = {}
@@ -47,13 +47,8 @@ def defaults(file: Path | None) -> dict[str, str]:
     return found
 
 
-def is_there(file: Path | None) -> TypeGuard[Path]:
-    """Whether it is a file, as Java asks it: what lies behind a locked folder is not there."""
-    return file is not None and os.path.isfile(file)
-
-
 def _logical_lines(text: str) -> Iterator[str]:
-    """Without comments; a line that ends in a backslash goes on in the next one."""
+    """Yields the lines without comments; a line that ends in a backslash continues in the next."""
     started = ""
     for natural in _LINE_ENDS.split(text):
         line = natural.lstrip(_BLANKS)

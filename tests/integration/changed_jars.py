@@ -7,6 +7,9 @@ import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+# The file of our jar that has its version.
+OUR_DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
+
 _UTF8 = 1
 # Constants by their tags: how many bytes follow, and how many numbers they take.
 _SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4}
@@ -14,20 +17,22 @@ _SIZES |= {15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 _TWO_NUMBERS = {5, 6}
 
 
-def changed_jar(jar: str, to: Path, changes: Mapping[str, Callable[[bytes], bytes]]) -> str:
-    """A copy of a jar in which some files have other content."""
+def changed_jar(jar: str, to: Path, changes: Mapping[str, Callable[[bytes], bytes | None]]) -> str:
+    """Writes a copy of a jar in which some files have other content; None removes a file."""
     with zipfile.ZipFile(jar) as original, zipfile.ZipFile(to, "w") as copy:
         assert changes.keys() <= set(original.namelist())
         for item in original.infolist():
-            content = original.read(item)
-            copy.writestr(item, changes.get(item.filename, bytes)(content))
+            content = changes.get(item.filename, bytes)(original.read(item))
+            if content is not None:
+                copy.writestr(item, content)
     return str(to)
 
 
 def with_other_name(old: str, new: str) -> Callable[[bytes], bytes]:
-    """Makes a class file name another type: a text in all its constants becomes another."""
+    """Returns a change of a class file: all its constants have another text for this one."""
 
     def change(class_file: bytes) -> bytes:
+        assert old.encode() in class_file
         changed, place = bytearray(class_file[:10]), 10
         left = int.from_bytes(class_file[8:10], "big") - 1
         while left > 0:

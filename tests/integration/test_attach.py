@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that somebody else started, and that `spark_ext.attach` makes whole."""
+"""Running sessions to which `spark_ext.attach` adds usage tracking."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def column_names(spark: SparkSession, path: Path) -> list[tuple[str, str]]:
 
 
 def used_session(builder: SparkSession.Builder, home: Path) -> SparkSession:
-    """A session that has run Delta's own column mapping, a view, a setting and a query."""
+    """Returns a session with a mapped table, a view, a setting and a running query."""
     spark = builder.getOrCreate()
     Table(spark, home / "plain").create("a INT", "'delta.columnMapping.mode' = 'name'")
     spark.sql(f"ALTER TABLE delta.`{home / 'plain'}` ADD COLUMN b INT")
@@ -62,7 +62,8 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
         builder.config("spark.driver.extraClassPath", ":".join(jars))
     spark = used_session(with_hive_catalog(builder) if hive else builder, home)
     older = spark.newSession()
-    older.sql("SELECT 1")  # else it is made by its first statement, and whole
+    # The first statement of a session completes it: after `attach` it would have the extension.
+    older.sql("SELECT 1")
     attaching = {"spark": spark}
     exec(block("A session that runs already", "python"), attaching)
     found: dict[str, Any] = {"returns it": attaching["spark"] is spark}
@@ -87,20 +88,20 @@ def attached(home: Path, jars: list[str], hive: bool, class_path: bool) -> dict[
     found["checks"] = [checks(spark), checks(older), checks(older.newSession())]
     # The executors of a rewrite find the jar.
     tracking = spark_ext.UsageTracking.forPath(spark, home / "t")
-    found["left"] = tracking.remove_column_mapping(progress=None)[0].reached
+    found["removed"] = tracking.remove_column_mapping(progress=None)[0].reached
     for query in spark.streams.active:
         query.stop()
     return found
 
 
 def checks(spark: SparkSession) -> int:
-    """How many rules of a session's analyzer are our check."""
+    """Returns how many rules of a session's analyzer are our check."""
     rules = spark._jsparkSession.sessionState().analyzer().extendedResolutionRules()
     return rules.mkString(",").count("StatementCheck")
 
 
 def rebuilt(spark: SparkSession) -> SparkSession:
-    """Another session of the same application, built from its configuration."""
+    """Builds another session of the same application from its configuration."""
     jvm: Any = spark._jvm
     jvm.org.apache.spark.sql.classic.SparkSession.clearDefaultSession()
     jvm.org.apache.spark.sql.classic.SparkSession.clearActiveSession()
@@ -119,13 +120,13 @@ def rebuilt(spark: SparkSession) -> SparkSession:
     ],
     ids=str,
 )
-def test_a_running_session_is_made_whole(
+def test_attach_gives_a_running_session_usage_tracking(
     tmp_path: Path, delta_jars: list[str], hive: bool, class_path: bool
 ) -> None:
     found = in_new_process(attached, tmp_path, delta_jars, hive, class_path)
 
     assert found.pop("returns it")
-    assert found.pop("left")
+    assert found.pop("removed")
     names = [("d", "a"), ("b", "b"), ("c", "c")]
     assert found == {
         "jars": 1,
@@ -165,9 +166,7 @@ def unattachable(home: Path, delta_jars: list[str]) -> dict[str, Failure | None]
 
 
 @pytest.mark.matrix
-def test_a_session_that_cannot_be_made_whole_stays_as_it_was(
-    tmp_path: Path, delta_jars: list[str]
-) -> None:
+def test_session_is_unchanged_when_attach_fails(tmp_path: Path, delta_jars: list[str]) -> None:
     found = in_new_process(unattachable, tmp_path, delta_jars)
 
     conditions = {name: failure and failure.condition for name, failure in found.items()}
@@ -195,14 +194,14 @@ def without_delta(home: Path) -> tuple[str, str, str]:
 
 
 @pytest.mark.matrix
-def test_a_session_without_delta_is_not_attached(tmp_path: Path) -> None:
+def test_attach_refuses_a_session_without_delta(tmp_path: Path) -> None:
     condition, sql_state, reason = in_new_process(without_delta, tmp_path)
 
     assert (condition, sql_state) == ("USAGE_TRACKING_SESSION_NOT_ATTACHABLE", "55000")
     assert "delta-spark" in reason
 
 
-def test_a_whole_session_is_left_as_it_is(spark: SparkSession) -> None:
+def test_attach_does_not_change_a_session_with_usage_tracking(spark: SparkSession) -> None:
     before = spark.sparkContext._jsc.sc().listJars().size()
 
     assert spark_ext.attach(spark) is spark
@@ -210,7 +209,7 @@ def test_a_whole_session_is_left_as_it_is(spark: SparkSession) -> None:
     assert spark.sparkContext.getConf().get("spark.sql.catalog.spark_catalog") == CATALOG
 
 
-def test_what_is_no_session_is_refused(spark: SparkSession) -> None:
+def test_attach_refuses_other_objects_than_a_session(spark: SparkSession) -> None:
     for other in (None, "spark", spark.sparkContext, SparkSession.builder):
         with pytest.raises(TypeError):
             spark_ext.attach(other)  # type: ignore[arg-type]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A commit stands and what follows fails: the error says both."""
+"""Errors name the version if a statement fails after its commit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 @pytest.fixture
 def broken_property(table: Table) -> Iterator[Callable[[], Table]]:
-    """Sets a property that Delta reads after each commit, to no boolean: so by another writer."""
+    """Returns a function that makes statements fail after their commit, by an invalid property."""
 
     def set_it() -> Table:
         configuration = {**table.log.configuration, STATISTICS: "perhaps"}
@@ -74,7 +74,7 @@ def fails_after_commit(table: Table, statement: Callable[[], object], operation:
     assert all(local(table.path, path).is_file() for path in live(table.log))
 
 
-def test_a_removal_by_copy_says_its_version_and_the_failure(
+def test_removal_by_copy_names_its_version_and_the_failure(
     table: Table, broken_property: Callable[[], Table]
 ) -> None:
     renamed(table)
@@ -86,7 +86,7 @@ def test_a_removal_by_copy_says_its_version_and_the_failure(
     assert table.rows() == [(1, "x")]
 
 
-def test_a_removal_without_copies_says_its_version_and_the_failure(
+def test_metadata_only_removal_names_its_version_and_the_failure(
     table: Table, broken_property: Callable[[], Table]
 ) -> None:
     table.create_tracked("a INT, b STRING")
@@ -102,7 +102,7 @@ def test_a_removal_without_copies_says_its_version_and_the_failure(
 
 
 @PURGES
-def test_a_purge_says_its_version_and_the_failure(
+def test_purge_names_its_version_and_the_failure(
     table: Table, broken_property: Callable[[], Table]
 ) -> None:
     renamed(table)
@@ -118,7 +118,7 @@ def test_a_purge_says_its_version_and_the_failure(
     assert table.rows() == [(1, "x")]
 
 
-def test_align_names_fails_alike_and_goes_on_from_there(
+def test_align_names_names_the_failure_and_resumes(
     table: Table, broken_property: Callable[[], Table]
 ) -> None:
     renamed(table)

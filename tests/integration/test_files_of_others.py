@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data files of other writers in a table: what is said of them beforehand, and what is done."""
+"""Removal and purge of tables with data files of other writers."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def written_by(writer: bytes) -> Change:
 
 
 def extended(file: ParquetFile) -> None:
-    """As a recent Photon writes it."""
+    """Changes the footer to one of a recent Photon."""
     file.footer.put(CREATED_BY, BINARY, b"parquet-mr compatible Photon version 0.2 (build 16.4)")
     file.footer.put(EXTENSION, BINARY, SECRET)
 
 
 def misplaced(place: int, length: int) -> Change:
-    """An index of the second column is also the first one's."""
+    """Uses an index of the second column for the first column as well."""
 
     def change(file: ParquetFile) -> None:
         first, second, *_ = file.chunks
@@ -66,7 +66,7 @@ REWRITTEN: list[Change] = [
 
 
 def with_files_of_others(table: Table) -> Table:
-    """A column is dropped from a table of seven files; one is Spark's."""
+    """Makes a table of seven files with a dropped column. Spark wrote one of the files."""
     table.create_tracked("a INT, b STRING, d INT")
     insert_one_file(table, "(1, 'x', 7), (2, 'y', 8)")
     (add,) = live(table.log).values()
@@ -87,7 +87,7 @@ def footers(table: Table) -> list[ParquetFile]:
     return [ParquetFile.of(local(table.path, path)) for path in live(table.log)]
 
 
-def test_an_exact_dry_run_says_of_any_file_what_is_done_with_it(table: Table) -> None:
+def test_exact_dry_run_returns_the_counts_of_the_removal(table: Table) -> None:
     with_files_of_others(table)
     rows = table.rows("a, b")
 
@@ -110,7 +110,7 @@ def test_an_exact_dry_run_says_of_any_file_what_is_done_with_it(table: Table) ->
 
 
 @PURGES
-def test_a_purge_copies_the_same_files(table: Table) -> None:
+def test_purge_copies_the_same_files(table: Table) -> None:
     with_files_of_others(table)
     rows = table.rows("a, b")
 
@@ -131,7 +131,7 @@ def purge(table: Table) -> None:
 
 
 def updated(table: Table) -> Table:
-    """A table with a change feed, whose one file is an UPDATE's."""
+    """Makes a table with a change feed, whose only file an UPDATE wrote."""
     table.create("a INT, b STRING, d INT", TRACKED, ID_MODE, CHANGE_FEED)
     insert_one_file(table, "(1, 'x', 7), (2, 'y', 8)")
     table.spark.sql(f"UPDATE {table.name} SET b = 'z' WHERE a = 2")
@@ -144,7 +144,7 @@ def updated(table: Table) -> Table:
 
 @pytest.mark.without("deletion-vectors", "row-tracking")
 @pytest.mark.parametrize("change", ["", "RENAME COLUMN a TO c", "DROP COLUMN d"])
-def test_files_of_an_update_are_copied_in_id_mode(table: Table, change: str) -> None:
+def test_removal_copies_the_file_of_an_update_in_id_mode(table: Table, change: str) -> None:
     updated(table)
     changes = {cdc["path"] for cdc in table.log.actions("cdc")}
     if change:
@@ -166,7 +166,7 @@ def test_files_of_an_update_are_copied_in_id_mode(table: Table, change: str) -> 
 
 @PURGES
 @pytest.mark.without("deletion-vectors", "row-tracking")
-def test_a_purge_copies_the_file_of_an_update_in_id_mode(table: Table) -> None:
+def test_purge_copies_the_file_of_an_update_in_id_mode(table: Table) -> None:
     updated(table)
     table.alter("DROP COLUMN d")
     rows = table.rows()

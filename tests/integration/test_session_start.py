@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a session starts with the extension, and where it must not."""
+"""Sessions that start with the extension, and sessions that must not start."""
 
 from __future__ import annotations
 
 import os
 import sys
-import zipfile
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext.errors import SessionAlreadyRunningError
-from tests.integration.changed_jars import changed_jar
+from tests.integration.changed_jars import changed_jar, with_other_name
 from tests.support.custom_sessions import (
     CATALOG,
     DELTA,
@@ -61,7 +59,7 @@ def assert_not_configured(failure: Failure | None) -> None:
 
 
 @pytest.mark.matrix
-def test_a_session_with_our_extension_alone_does_not_start(
+def test_session_with_our_extension_alone_does_not_start(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
     assert_not_configured(
@@ -70,19 +68,8 @@ def test_a_session_with_our_extension_alone_does_not_start(
     assert_tracked(tmp_path / "whole")
 
 
-def without_classes(jar: str, changed: Path, *classes: str) -> str:
-    """A copy of a jar that lacks classes."""
-    missing = {f"{name}.class" for name in classes}
-    with zipfile.ZipFile(jar) as original, zipfile.ZipFile(changed, "w") as copy:
-        assert missing <= set(original.namelist())
-        for item in original.infolist():
-            if item.filename not in missing:
-                copy.writestr(item, original.read(item))
-    return str(changed)
-
-
 def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
-    """The error that ended its start, and whether the next session knows the feature."""
+    """Returns the error of the start, and whether the next session knows the feature."""
     try:
         session(home, jars).getOrCreate()
     except (Py4JJavaError, AnalysisException) as error:
@@ -96,7 +83,7 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
     return ended, unknown is None
 
 
-# A NoClassDefFoundError, as where a release lacks a class: Spark makes a warning of it.
+# Spark logs a warning for a NoClassDefFoundError, as of a release that lacks a class.
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [
@@ -106,7 +93,7 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
             "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]",
             marks=pytest.mark.matrix,
         ),
-        # Without an error of ours to end with.
+        # Our own errors are missing as well.
         pytest.param(
             ["sql/TableFunction", "error/UsageTrackingErrors"],
             "java.lang.IllegalStateException",
@@ -114,11 +101,12 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
         ),
     ],
 )
-def test_a_start_that_fails_half_way_ends_and_leaves_no_hooks(
+def test_start_that_fails_ends_the_session_and_installs_no_hooks(
     tmp_path: Path, delta_jars: list[str], missing: list[str], expected: str
 ) -> None:
     classes = [f"sparkext/{name}" for name in missing]
-    broken = without_classes(our_jar(), tmp_path / "broken.jar", *classes)
+    removed = {f"{name}.class": lambda _: None for name in classes}
+    broken = changed_jar(our_jar(), tmp_path / "broken.jar", removed)
 
     ended, feature_is_known = in_new_process(
         session_of_a_broken_jar, tmp_path, [*delta_jars, broken]
@@ -140,7 +128,7 @@ def sessions_without_delta(home: Path, jar: str) -> list[Failure | None]:
 
 
 @pytest.mark.matrix
-def test_without_delta_the_session_does_not_start(tmp_path: Path) -> None:
+def test_session_without_delta_does_not_start(tmp_path: Path) -> None:
     for failure in in_new_process(sessions_without_delta, tmp_path, our_jar()):
         assert failure is not None
         assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
@@ -149,25 +137,12 @@ def test_without_delta_the_session_does_not_start(tmp_path: Path) -> None:
         assert failure.parameters["supported"] == TESTED_DELTAS
 
 
-def with_other_constant(
-    jars: list[str], changed: Path, entry: str, text: str, other: str
-) -> list[str]:
-    """The jars, Delta's with another text for one constant of one class."""
+def with_changed_delta(jars: list[str], to: Path, entry: str, text: str, other: str) -> list[str]:
+    """Returns the jars, Delta's with another text in the constants of one class."""
+    change = {entry: with_other_name(text, other)}
     return [
-        changed_jar(jar, changed, {entry: partial(_with_constant, text, other)})
-        if Path(jar).name.startswith("io.delta_delta-spark")
-        else jar
-        for jar in jars
+        changed_jar(jar, to, change) if "delta-spark" in Path(jar).name else jar for jar in jars
     ]
-
-
-def _with_constant(text: str, other: str, class_file: bytes) -> bytes:
-    assert class_file.count(_constant(text)) == 1
-    return class_file.replace(_constant(text), _constant(other))
-
-
-def _constant(text: str) -> bytes:
-    return b"\x01" + len(text).to_bytes(2, "big") + text.encode()
 
 
 def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | None, bool, bool]:
@@ -184,10 +159,10 @@ def sessions_on_another_delta(home: Path, jars: list[str]) -> tuple[Failure | No
     return failure, started, tracked is not None
 
 
-def test_a_delta_that_the_hooks_do_not_fit_is_refused_whole(
+def test_delta_is_refused_when_one_hook_does_not_match(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
-    other = with_other_constant(
+    other = with_changed_delta(
         delta_jars,
         tmp_path / "delta.jar",
         "org/apache/spark/sql/delta/DeltaColumnMapping$.class",
@@ -226,7 +201,7 @@ def sessions_in_one_jvm(home: Path, jars: list[str]) -> dict[str, set[str | None
 
 
 @pytest.mark.matrix
-def test_the_order_of_the_extensions_and_the_number_of_sessions_do_not_matter(
+def test_extensions_work_in_any_order_and_in_several_sessions(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
     refused = in_new_process(sessions_in_one_jvm, tmp_path, [*delta_jars, our_jar()])
@@ -238,7 +213,7 @@ def test_the_order_of_the_extensions_and_the_number_of_sessions_do_not_matter(
 
 
 def log_of_a_start(home: Path, jars: list[str]) -> tuple[list[str], str | None]:
-    """What our classes log while a session starts, and the flag of a table made with it."""
+    """Returns the log of our classes at a start, and the condition of a function call."""
     log = home / "log"
     with log.open("w") as file:
         os.dup2(file.fileno(), sys.stderr.fileno())  # the JVM's too, which starts after this
@@ -252,36 +227,29 @@ def log_of_a_start(home: Path, jars: list[str]) -> tuple[list[str], str | None]:
 
 
 @pytest.mark.matrix
-def test_a_tested_delta_starts_without_a_warning(tmp_path: Path, delta_jars: list[str]) -> None:
-    logged, _ = in_new_process(log_of_a_start, tmp_path, [our_jar(), *delta_jars])
-
-    assert logged == []
-    assert TableLog(tmp_path / "t").physical_names == {"a": "a", "b": "b"}
-
-
-@pytest.mark.matrix
-def test_a_newer_delta_that_the_hooks_fit_gets_one_warning(
-    tmp_path: Path, delta_jars: list[str]
+@pytest.mark.parametrize("version", [DELTA_VERSION, "10.20.30"], ids=["tested", "newer"])
+def test_delta_that_the_hooks_fit_starts_with_a_warning_when_it_is_newer(
+    tmp_path: Path, delta_jars: list[str], version: str
 ) -> None:
-    newer = with_other_constant(
-        delta_jars, tmp_path / "delta.jar", "io/delta/package$.class", DELTA_VERSION, "10.20.30"
+    entry = "io/delta/package$.class"
+    jars = with_changed_delta(delta_jars, tmp_path / "delta.jar", entry, DELTA_VERSION, version)
+
+    logged, _ = in_new_process(log_of_a_start, tmp_path, [our_jar(), *jars])
+
+    warned = [line for line in logged if " WARN " in line]
+    assert logged == warned
+    assert [f"delta-spark {version}" in line and TESTED_DELTAS in line for line in warned] == (
+        [] if version == DELTA_VERSION else [True]
     )
-
-    logged, _ = in_new_process(log_of_a_start, tmp_path, [our_jar(), *newer])
-
-    (line,) = logged
-    assert " WARN " in line
-    assert "delta-spark 10.20.30" in line
-    assert TESTED_DELTAS in line
     assert TableLog(tmp_path / "t").physical_names == {"a": "a", "b": "b"}
 
 
 @pytest.mark.broken_table("feature_without_flag")
 @pytest.mark.matrix
-def test_a_delta_that_has_the_feature_itself_is_left_alone(
+def test_delta_is_unchanged_when_it_has_the_feature_itself(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
-    newer = with_other_constant(
+    newer = with_changed_delta(
         delta_jars,
         tmp_path / "delta.jar",
         "org/apache/spark/sql/delta/AllowColumnDefaultsTableFeature$.class",
@@ -311,7 +279,7 @@ def session_on_a_class_path(home: Path, delta_jars: list[str], jar: str) -> str:
 
 
 @pytest.mark.matrix
-def test_delta_may_be_on_the_class_path_and_our_jar_not(
+def test_session_works_when_delta_is_on_the_class_path_and_our_jar_is_not(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
     loader = in_new_process(session_on_a_class_path, tmp_path, delta_jars, our_jar())
@@ -336,7 +304,9 @@ def session_after_a_plain_one(home: Path, jars: list[str]) -> dict[str, str] | N
 
 
 @pytest.mark.matrix
-def test_delta_may_be_loaded_before_the_extension(tmp_path: Path, delta_jars: list[str]) -> None:
+def test_session_works_when_delta_was_loaded_before_the_extension(
+    tmp_path: Path, delta_jars: list[str]
+) -> None:
     refused = in_new_process(session_after_a_plain_one, tmp_path, [*delta_jars, our_jar()])
 
     assert refused == {
@@ -355,7 +325,7 @@ def options_of(builder: SparkSession.Builder) -> dict[str, str]:
     return dict(builder._options)
 
 
-def test_configure_refuses_what_is_no_builder(spark: SparkSession) -> None:
+def test_configure_refuses_other_objects_than_a_builder(spark: SparkSession) -> None:
     for not_a_builder in (None, "local[2]", spark, spark.sparkContext.getConf()):
         with pytest.raises(TypeError):
             spark_ext.configure(not_a_builder)  # type: ignore[arg-type]
@@ -375,7 +345,7 @@ def test_configure_sets_all_that_a_session_needs() -> None:
     assert options["spark.sql.catalog.spark_catalog"] == CATALOG
 
 
-def test_configure_keeps_what_the_builder_has() -> None:
+def test_configure_keeps_the_options_of_the_builder() -> None:
     plain = options_of(spark_ext.configure(SparkSession.Builder()))
     builder = SparkSession.Builder()
     builder.config("spark.jars.packages", "org.example:a:1,org.example:b:2")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that Spark would start without the extension, or with one that does not fit."""
+"""Sessions that Spark starts without the extension, and jars of several versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext.errors import SparkExtError
-from tests.integration.changed_jars import changed_jar, with_other_name
+from tests.integration.changed_jars import OUR_DESCRIPTION, changed_jar, with_other_name
 from tests.support.custom_sessions import (
     DELTA,
     OURS,
@@ -31,7 +31,6 @@ from tests.support.processes import in_new_process
 from tests.support.releases import SUPPORTED_PAIRS, since_delta_4_1
 from tests.support.table_log import TableLog
 
-DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties"
 RELOCATED = "org/apache/spark/sql/delta/Relocated$.class"
 
 
@@ -54,7 +53,7 @@ def refusal_of_configure() -> tuple[str, str, dict[str, str]] | None:
 def configured_after_sessions(
     home: Path, jars: list[str], extensions: list[str]
 ) -> list[tuple[str, str, dict[str, str]] | None]:
-    """What `configure` says while such a session runs, and once it has been stopped."""
+    """Returns the refusals of `configure` while such a session runs, and after its stop."""
     session(home, jars, extensions=extensions, catalog=None).getOrCreate()
     running = refusal_of_configure()
     stop()
@@ -62,29 +61,31 @@ def configured_after_sessions(
     return [running, refusal_of_configure()]
 
 
-def test_a_jvm_without_the_jars_is_refused_once_its_session_is_stopped(tmp_path: Path) -> None:
-    running, stopped = in_new_process(configured_after_sessions, tmp_path, [], [])
-
-    assert running is not None
-    assert running[0] == "USAGE_TRACKING_SESSION_ALREADY_RUNNING"
-    assert stopped == (
-        "USAGE_TRACKING_JVM_WITHOUT_JARS",
-        "55000",
-        {"missing": f"`{OURS}` and `{DELTA}`"},
-    )
+WITHOUT_JARS = "USAGE_TRACKING_JVM_WITHOUT_JARS"
 
 
-@pytest.mark.matrix
-def test_an_extension_that_spark_left_out_with_a_warning_is_refused(
-    tmp_path: Path, delta_jars: list[str]
+@pytest.mark.parametrize(
+    ("has_delta", "running", "missing"),
+    [
+        (False, "USAGE_TRACKING_SESSION_ALREADY_RUNNING", f"`{OURS}` and `{DELTA}`"),
+        # Spark writes a warning about the extension, and the session runs without it.
+        pytest.param(True, WITHOUT_JARS, f"`{OURS}`", marks=pytest.mark.matrix),
+    ],
+    ids=["no jars", "Delta's jars"],
+)
+def test_configure_refuses_a_jvm_without_the_jars(
+    tmp_path: Path, delta_jars: list[str], has_delta: bool, running: str, missing: str
 ) -> None:
-    found = in_new_process(configured_after_sessions, tmp_path, delta_jars, [DELTA, OURS])
+    jars, extensions = (delta_jars, [DELTA, OURS]) if has_delta else ([], [])
 
-    missing = ("USAGE_TRACKING_JVM_WITHOUT_JARS", "55000", {"missing": f"`{OURS}`"})
-    assert found == [missing, missing]
+    first, stopped = in_new_process(configured_after_sessions, tmp_path, jars, extensions)
+
+    assert first is not None
+    assert first[0] == running
+    assert stopped == (WITHOUT_JARS, "55000", {"missing": missing})
 
 
-# A Delta for another Spark, as it is told by its class files.
+# A Delta for another Spark, which its class files name.
 
 STREAMING = "org/apache/spark/sql/execution/streaming"
 MARKS = {
@@ -99,7 +100,7 @@ def started_with(home: Path, jars: list[str]) -> Failure | None:
 
 
 @since_delta_4_1("has no jars but for one Spark")
-def test_a_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[str]) -> None:
+def test_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[str]) -> None:
     (delta,) = [jar for jar in delta_jars if "delta-spark" in jar]
     rest = [jar for jar in delta_jars if jar != delta]
     here = pyspark.__version__[:3]
@@ -117,38 +118,18 @@ def test_a_delta_for_another_spark_is_refused(tmp_path: Path, delta_jars: list[s
     assert failure.parameters["supported"] == SUPPORTED_PAIRS
 
 
-ALTER = "org/apache/spark/sql/delta/commands/AlterTableSetPropertiesDeltaCommand.class"
-
-
-def test_a_delta_whose_commands_need_another_spark_is_refused(
-    tmp_path: Path, delta_jars: list[str]
-) -> None:
-    """As Delta 4.1 and 4.2 are on Spark 4.1.2, which has no `IgnoreCachedData`."""
-    (delta,) = [jar for jar in delta_jars if "delta-spark" in jar]
-    rest = [jar for jar in delta_jars if jar != delta]
-    change = with_other_name("java/io/Serializable", "java/io/Gone")
-    other = changed_jar(delta, tmp_path / "delta.jar", {ALTER: change})
-
-    failure = in_new_process(started_with, tmp_path, [other, *rest, our_jar()])
-
-    assert failure is not None
-    assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
-    assert failure.parameters["delta"].startswith(f"{version('delta-spark')}, whose ALTER TABLE")
-    assert "`java.io.Gone`" in failure.parameters["delta"]
-
-
 # Jars and packages of several versions.
 
 
 def of_version(told: str, to: Path) -> str:
-    """A jar like ours that says to be of another version."""
-    return changed_jar(our_jar(), to, {DESCRIPTION: lambda _: f"version={told}\n".encode()})
+    """Returns a copy of our jar with another version."""
+    return changed_jar(our_jar(), to, {OUR_DESCRIPTION: lambda _: f"version={told}\n".encode()})
 
 
 def two_jars(
     home: Path, delta_jars: list[str], other: str, *, parent: bool
 ) -> SparkSession.Builder:
-    """A session with another jar beside ours: of the same class loader, or of its parent."""
+    """Returns a session with another jar beside ours, in the same class loader or its parent."""
     if not parent:
         return session(home, [*delta_jars, other, our_jar()])
     class_path = ":".join([*delta_jars, other])
@@ -161,7 +142,7 @@ def started_with_two(home: Path, delta_jars: list[str], other: str, parent: bool
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("parent", [False, True], ids=["one loader", "two loaders"])
-def test_two_jars_of_ours_that_differ_are_refused(
+def test_two_jars_of_ours_are_refused_when_they_differ(
     tmp_path: Path, delta_jars: list[str], parent: bool
 ) -> None:
     other = of_version("0.0.9", tmp_path / "other.jar")
@@ -181,7 +162,9 @@ def tracked_with_two(home: Path, delta_jars: list[str], other: str, parent: bool
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("parent", [False, True], ids=["one loader", "two loaders"])
-def test_copies_of_one_jar_are_one(tmp_path: Path, delta_jars: list[str], parent: bool) -> None:
+def test_two_jars_of_ours_are_accepted_when_they_are_alike(
+    tmp_path: Path, delta_jars: list[str], parent: bool
+) -> None:
     copy = shutil.copy(our_jar(), tmp_path / "copy.jar")
 
     in_new_process(tracked_with_two, tmp_path, delta_jars, str(copy), parent)
@@ -190,7 +173,7 @@ def test_copies_of_one_jar_are_one(tmp_path: Path, delta_jars: list[str], parent
 
 
 def used_with(home: Path, jars: list[str]) -> list[tuple[str, str, dict[str, str]] | None]:
-    """What `configure` and `UsageTracking` say to a session that runs with these jars."""
+    """Returns the refusals of `configure` and `UsageTracking` in a session with these jars."""
     spark = session(home, jars).getOrCreate()
     Table(spark, home / "t").create_tracked("a INT")
     found = [refusal_of_configure()]
@@ -202,7 +185,7 @@ def used_with(home: Path, jars: list[str]) -> list[tuple[str, str, dict[str, str
 
 
 @pytest.mark.matrix
-def test_a_jar_of_another_version_than_the_package_is_refused(
+def test_jar_is_refused_when_the_package_has_another_version(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
     other = of_version("0.0.9", tmp_path / "other.jar")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A data file on a storage that the session has no class for: the error names the file."""
+"""Statements name a data file on a storage that the session has no class for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PATHS = [
 
 @pytest.fixture
 def partly_elsewhere(table: Table) -> Callable[[str], Table]:
-    """Makes a table with a renamed and a dropped column, one of whose files is at this path."""
+    """Returns a function that makes a table with changed columns and a file at a path."""
     hadoop = table.spark.sparkContext._jsc.hadoopConfiguration()
     hadoop.set("fs.no-class.impl", "no.such.FileSystem")
 
@@ -64,7 +64,7 @@ def purge(table: Table) -> None:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("statement", [remove_mapping, count, pytest.param(purge, marks=PURGES)])
-def test_a_file_on_an_unknown_storage_is_named(
+def test_statement_names_a_file_on_an_unknown_storage(
     partly_elsewhere: Callable[[str], Table], statement: Callable[[Table], None], path: str
 ) -> None:
     table = partly_elsewhere(path)
@@ -76,7 +76,7 @@ def test_a_file_on_an_unknown_storage_is_named(
     parameters = refused.value.getMessageParameters()
     assert parameters is not None
     assert parameters["path"] == path.replace("%20", " ")
-    assert "its storage is not known" in parameters["reason"]
+    assert "its storage is unknown" in parameters["reason"]
 
 
 def test_align_names_names_a_file_on_an_unknown_storage(

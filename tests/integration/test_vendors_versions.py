@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sparks and Deltas that a vendor changed and calls by versions of his own."""
+"""Sparks and Deltas that a vendor changed, with the vendor's versions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext.doctor import installation
-from spark_ext.doctor.diagnoses import NOTE, OK, Diagnosis
-from spark_ext.launch.class_path import JARS
+from spark_ext.doctor.diagnoses import NOTE, OK, SKIPPED, Diagnosis
+from spark_ext.doctor.sessions import diagnosis
+from spark_ext.doctor.trial import CONFIGURE, Trial, describe
+from spark_ext.launch.session import JARS
 from spark_ext.launch.spark_defaults import defaults
 from tests.integration.changed_jars import changed_jar, with_other_name
 from tests.support import custom_sessions
@@ -63,7 +65,7 @@ VENDORS = {
 
 
 def each_vendor(first: str) -> pytest.MarkDecorator:
-    """Of the variants of a test `make test` runs the first."""
+    """Returns the variants of a test, of which `make test` runs the first."""
     names = sorted(VENDORS, key=lambda name: name != first)
     return pytest.mark.parametrize("vendor", [VENDORS[name] for name in names], ids=names)
 
@@ -77,7 +79,7 @@ def delta_jars(spark: SparkSession) -> list[str]:
 
 
 def spark_of(vendor: Vendor, home: Path, delta_jars: list[str], **changed: Change) -> Path:
-    """A Spark home as a vendor's image has it, with Delta's jars, of changed classes, in it."""
+    """Writes a Spark home like a vendor's, with Delta's jars, some of whose classes are changed."""
     own = Path(pyspark.__file__).parent
     (home / "jars").mkdir(parents=True)
     for file in own.iterdir():
@@ -104,24 +106,29 @@ def with_text(old: str, new: str) -> Change:
 
 
 def vendors_session(home: Path, folder: Path) -> SparkSession:
-    """As on a machine with that Spark, where our jar is all that one adds."""
+    """Starts a session of that Spark, to which the user adds our jar only."""
     os.environ["SPARK_HOME"] = str(home)
     return session(folder, [our_jar()]).getOrCreate()
 
 
+def finding_of(spark: SparkSession, of_defaults: Trial | None = None) -> Diagnosis:
+    """Returns the doctor's finding of a session that tracked a table."""
+    trial = Trial()
+    describe(spark.sparkContext, trial)
+    return diagnosis(CONFIGURE, trial, of_defaults)
+
+
 def tracked_with(home: Path, folder: Path) -> tuple[list[str], list[Diagnosis]]:
-    """What DESCRIBE HISTORY and the doctor tell there, where two files become one as well."""
+    """Tracks a table and makes one file of two; returns the history and the doctor's findings."""
     spark = vendors_session(home, folder)
     track_a_table(spark, folder / "t")
     spark.range(4, numPartitions=2).write.format("delta").save(str(folder / "files"))
     spark.sql(f"OPTIMIZE delta.`{folder / 'files'}`")
     history = spark.sql(f"DESCRIBE HISTORY delta.`{folder / 't'}`").collect()
-    found = [
+    return [row.engineInfo for row in history], [
         installation.spark(os.environ),
-        installation.delta(os.environ, {}),
-        installation.pair(os.environ, None, {}),
+        finding_of(spark),
     ]
-    return [row.engineInfo for row in history], found
 
 
 def started_with(home: Path, folder: Path) -> Failure | None:
@@ -136,11 +143,11 @@ def refusal_of(vendor: Vendor, folder: Path, delta_jars: list[str], **changed: C
 
 
 def assert_served(vendor: Vendor, folder: Path, delta_jars: list[str]) -> None:
-    """Also where a private method, which no hook names, has another name."""
+    """Tries the vendor's jars, with another name for a private method that no hook names."""
     change = with_other_name("createMetrics", "createVendorsMetrics")
     home = spark_of(vendor, folder / "spark", delta_jars, **{EXECUTOR: change})
 
-    engines, (of_spark, of_delta, of_pair) = in_new_process(tracked_with, home, folder)
+    engines, (of_spark, of_session) = in_new_process(tracked_with, home, folder)
 
     assert_tracked(folder / "t")
     optimized = TableLog(folder / "files").actions("commitInfo")
@@ -148,20 +155,21 @@ def assert_served(vendor: Vendor, folder: Path, delta_jars: list[str]) -> None:
     written = [*optimized, *TableLog(folder / "t").actions("commitInfo")]
     assert {info["engineInfo"] for info in written} == {vendor.engine}
     assert set(engines) == {vendor.engine}
-    assert (of_spark.status, of_delta.status, of_pair.status) == (OK, NOTE, OK)
+    assert (of_spark.status, of_session.status) == (OK, OK)
     assert of_spark.found.startswith(f"{vendor.spark} of Scala")
-    assert of_delta.found.endswith(f"-{vendor.delta}.jar")
+    assert f"Spark {vendor.spark} with delta-spark {vendor.delta} at " in of_session.found
+    assert of_session.found.endswith(f"-{vendor.delta}.jar")
 
 
 @each_vendor("emr")
-def test_a_vendors_releases_that_fit_are_served(
+def test_vendors_releases_are_served_when_they_fit(
     tmp_path: Path, delta_jars: list[str], vendor: Vendor
 ) -> None:
     assert_served(vendor, tmp_path, delta_jars)
 
 
 def tracked_by(way: str, home: Path, folder: Path) -> tuple[set[str], Diagnosis]:
-    """What DESCRIBE HISTORY and the doctor tell where the defaults name Delta's jars and ours."""
+    """Tracks a table if the defaults name Delta's jars and ours; returns history and finding."""
     os.environ["SPARK_HOME"] = str(home)
     settings = defaults(home / "conf" / "spark-defaults.conf")
     builder = session(folder, [settings[JARS]] if way == "configure, of its builder" else [])
@@ -170,17 +178,22 @@ def tracked_by(way: str, home: Path, folder: Path) -> tuple[set[str], Diagnosis]
     spark = builder.getOrCreate()
     track_a_table(spark, folder / "t")
     history = spark.sql(f"DESCRIBE HISTORY delta.`{folder / 't'}`").collect()
-    return {row.engineInfo for row in history}, installation.delta(os.environ, settings)
+    entry = "io/delta/sql/DeltaSparkSessionExtension.class"
+    named = [
+        f"jar:file:{jar}!/{entry}" for jar in settings[JARS].split(",") if "delta-spark" in jar
+    ]
+    of_session = finding_of(spark, Trial(delta_places=named))
+    return {row.engineInfo for row in history}, of_session
 
 
 @pytest.mark.parametrize(
     ("way", "tail"),
     [("the defaults", "-amzn-1"), ("configure", ""), ("configure, of its builder", "-amzn-1")],
 )
-def test_a_delta_that_the_defaults_name_runs_unless_configure_replaces_it(
+def test_delta_of_the_defaults_runs_unless_configure_replaces_it(
     tmp_path: Path, delta_jars: list[str], way: str, tail: str
 ) -> None:
-    """As EMR Serverless and EMR on EKS have it, outside of Spark's own folder."""
+    """EMR Serverless and EMR on EKS have Delta outside of Spark's own folder."""
     vendor = VENDORS["emr"]
     home = spark_of(vendor, tmp_path / "spark", delta_jars)
     (tmp_path / "aws").mkdir()
@@ -190,51 +203,38 @@ def test_a_delta_that_the_defaults_name_runs_unless_configure_replaces_it(
     jars = ",".join([*map(str, moved), our_jar()])
     (home / "conf" / "spark-defaults.conf").write_text(f"{JARS} {jars}\n")
 
-    engines, of_delta = in_new_process(tracked_by, way, home, tmp_path)
+    engines, of_session = in_new_process(tracked_by, way, home, tmp_path)
 
     assert_tracked(tmp_path / "t")
     assert engines == {vendor._replace(delta=f"{DELTA}{tail}").engine}
-    assert of_delta.status == NOTE
-    assert f"-{vendor.delta}.jar" in str(of_delta.problem)
+    replaced = f"replace the Delta of the defaults, {tmp_path}/aws/"
+    assert (replaced in str(of_session.problem)) is (way == "configure")
 
 
 @pytest.mark.skipif((SPARK, DELTA) != ("4.1.1", "4.2.0"), reason="of Dataproc 3.0's pair")
-def test_a_pair_that_was_mended_is_served(tmp_path: Path, delta_jars: list[str]) -> None:
+def test_pair_is_served_when_a_vendor_mended_it(tmp_path: Path, delta_jars: list[str]) -> None:
     """Spark 4.1.2 as it was released lacks a class that Delta 4.2.0 needs; one has it."""
     assert_served(Vendor("4.1.2", "4.2.0.dataproc-1"), tmp_path, delta_jars)
 
 
-def assert_told(
-    vendor: Vendor, folder: Path, delta_jars: list[str], file: str, method: str
+@each_vendor("fabric")
+def test_delta_without_methods_that_ours_need_is_refused(
+    tmp_path: Path, delta_jars: list[str], vendor: Vendor
 ) -> None:
-    """Where a class has a method by another name, the session does not start, and that is why."""
-    change = with_other_name(method, f"vendors_{method}")
+    """A hook needs a private method; our classes call another one, which no hook names."""
+    needed = {EXECUTOR: "runOptimizeBinJob", ERRORS: "cannotModifyTableProperty"}
+    changed = {file: with_other_name(name, f"vendors_{name}") for file, name in needed.items()}
 
-    failure = refusal_of(vendor, folder, delta_jars, **{file: change})
+    failure = refusal_of(vendor, tmp_path, delta_jars, **changed)
 
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION"
     assert failure.parameters["version"] == vendor.delta
-    assert method in failure.parameters["mismatches"]
-
-
-@each_vendor("fabric")
-def test_a_delta_without_a_private_method_is_refused(
-    tmp_path: Path, delta_jars: list[str], vendor: Vendor
-) -> None:
-    """All that does not fit is told by its name, and nothing of ours is woven."""
-    assert_told(vendor, tmp_path, delta_jars, EXECUTOR, "runOptimizeBinJob")
-
-
-@each_vendor("emr")
-def test_a_delta_without_a_method_that_ours_call_is_refused(
-    tmp_path: Path, delta_jars: list[str], vendor: Vendor
-) -> None:
-    """No hook names it, and no statement gets as far as to the call."""
-    assert_told(vendor, tmp_path, delta_jars, ERRORS, "cannotModifyTableProperty")
+    for name in needed.values():
+        assert name in failure.parameters["mismatches"]
 
 
 @each_vendor("dataproc")
-def test_a_delta_that_needs_what_this_spark_lacks_is_refused(
+def test_delta_is_refused_when_its_commands_need_a_class_that_spark_lacks(
     tmp_path: Path, delta_jars: list[str], vendor: Vendor
 ) -> None:
     change = with_other_name("java/io/Serializable", "java/io/Gone")
@@ -242,6 +242,7 @@ def test_a_delta_that_needs_what_this_spark_lacks_is_refused(
     failure = refusal_of(vendor, tmp_path, delta_jars, **{ALTER: change})
 
     assert failure.condition == "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION"
+    assert failure.sql_state == "0A000"
     assert failure.parameters["spark"] == vendor.spark
     assert failure.parameters["delta"].startswith(f"{vendor.delta}, whose ALTER TABLE")
     assert "`java.io.Gone`" in failure.parameters["delta"]
@@ -267,10 +268,10 @@ spark.stop()
 """
 
 
-def test_beside_a_vendors_spark_the_package_needs_no_other(
+def test_package_needs_no_other_beside_a_vendors_spark(
     tmp_path: Path, delta_jars: list[str]
 ) -> None:
-    """As `pip install --no-deps` leaves it, where pyspark is no package and delta-spark is none."""
+    """`pip install --no-deps` installs neither pyspark nor delta-spark."""
     home = spark_of(VENDORS["emr"], tmp_path / "spark", delta_jars)
     modules = tmp_path / "modules"
     modules.mkdir()
@@ -296,5 +297,5 @@ def test_beside_a_vendors_spark_the_package_needs_no_other(
 
     assert_tracked(tmp_path / "t")
     statuses = {finding["check"]: finding["status"] for finding in json.loads(told)["findings"]}
-    assert statuses["spark"] == OK
-    assert statuses["delta"] == NOTE
+    assert [statuses[check] for check in ("spark", "defaults", "delta")] == [OK, NOTE, NOTE]
+    assert statuses["configure"] == SKIPPED

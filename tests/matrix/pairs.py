@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from spark_ext.launch.releases import RELEASES, is_in_release, misfit
+from spark_ext.launch.releases import RELEASES, line_of, misfit
 
 
 class Row(NamedTuple):
@@ -17,14 +16,25 @@ class Row(NamedTuple):
     deltas: tuple[str, ...]
 
 
+def numbers(version: str) -> list[int]:
+    """Returns the numbers of a release."""
+    return [int(number) for number in version.split(".")]
+
+
+def is_pair(spark: str, delta: str) -> bool:
+    """Returns whether a Spark and a Delta work together, both as they were released."""
+    removed = (
+        delta in removal["neededBy"] and numbers(spark) >= numbers(removal["since"])
+        for removal in RELEASES["removedClasses"]
+    )
+    return misfit(spark, line_of(spark), delta) is None and not any(removed)
+
+
 def rows(line: str) -> list[Row]:
     """Returns the rows of a line of Spark, which differ in the Deltas that work."""
 
     def deltas(spark: str) -> tuple[str, ...]:
-        has_class = partial(is_in_release, spark)
-        return tuple(
-            delta for delta in RELEASES["deltas"] if misfit(spark, line, delta, has_class) is None
-        )
+        return tuple(delta for delta in RELEASES["deltas"] if is_pair(spark, delta))
 
     return [Row(list(sparks), of) for of, sparks in groupby(RELEASES["sparks"][line], deltas)]
 

@@ -47,10 +47,6 @@ class Place(NamedTuple):
         return written
 
 
-def numbers(version: str) -> list[int]:
-    return [int(number) for number in version.split(".")]
-
-
 def copied_jars() -> str:
     """Returns every jar of every Delta, as Maven's dependency plugin expects it."""
     return "".join(

@@ -31,13 +31,13 @@ OF_SPARK = ("io.netty", "org.apache.httpcomponents", "org.slf4j", "commons-codec
 
 
 def hadoop_version() -> str:
-    """That of the Spark which is installed here."""
+    """Returns the version of Hadoop in the installed Spark."""
     (client,) = Path(pyspark.__file__).parent.glob("jars/hadoop-client-api-*.jar")
     return client.stem.removeprefix("hadoop-client-api-")
 
 
 def aws_jars(hadoop: str | None = None) -> list[Path]:
-    """The jars for a Hadoop, fetched when they are first asked for."""
+    """Returns the jars for a Hadoop version, and fetches them at the first call."""
     hadoop = hadoop or hadoop_version()
     sdk, accelerator = SDKS[hadoop]
     return jars(
@@ -52,7 +52,7 @@ def aws_jars(hadoop: str | None = None) -> list[Path]:
 
 
 def finding(url: str) -> dict[str, str]:
-    """Settings of S3A that lead to a server of these tests, without the prefix `fs.s3a.`."""
+    """Returns the settings of S3A for a server of these tests, without the prefix `fs.s3a.`."""
     return {
         "endpoint": url,
         "endpoint.region": REGION,
@@ -64,14 +64,14 @@ def finding(url: str) -> dict[str, str]:
 
 
 def with_s3a(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession.Builder:
-    """A session of a process of its own has the jars and the settings of stores from its start."""
+    """Configures a session in a new process with the jars and the settings of stores."""
     for name, value in settings.items():
         builder.config(f"spark.hadoop.{name}", value)
     return builder.config("spark.jars", ",".join(map(str, aws_jars())))
 
 
 def add_to(spark: SparkSession) -> None:
-    """Puts the jars where `spark.jars` would have put them, in a local session that runs.
+    """Adds the jars to a running local session, as `spark.jars` would have.
 
     There the driver, our jar and the executor, whose class loader is below it, find them. Once a
     test has said ADD JAR, the thread's class loader is below our jar's.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An S3 server for each process of the tests, and buckets on it."""
+"""An S3 server for each test process, and its buckets."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def versitygw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
     params=["s3proxy_server", pytest.param("versitygw_server", marks=pytest.mark.matrix)]
 )
 def server(request: pytest.FixtureRequest) -> S3:
-    """Each of the servers."""
+    """Returns each of the servers."""
     found: S3 = request.getfixturevalue(request.param)
     return found
 
 
 @pytest.fixture
 def new_store_on(spark: SparkSession) -> Iterator[Callable[..., Store]]:
-    """Makes buckets that the session knows, as `store.new_store`."""
+    """Returns a function that creates buckets for the session, as `store.new_store`."""
     with ExitStack() as stack:
 
         def make(server: S3, **options: object) -> Store:
@@ -58,5 +58,5 @@ def new_store_on(spark: SparkSession) -> Iterator[Callable[..., Store]]:
 
 @pytest.fixture
 def store(server: S3, new_store_on: Callable[..., Store]) -> Store:
-    """A bucket with the settings that S3A has by default, but less patience."""
+    """Returns a bucket with S3A's default settings and shorter timeouts."""
     return new_store_on(server)

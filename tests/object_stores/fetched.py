@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only these tests need of Maven Central, fetched once into `.maven/` by the Ivy of PySpark.
+"""Artifacts of Maven Central for these tests, fetched once into `.maven/` by PySpark's Ivy.
 
 Ivy with a cache of its own and not Maven, whose plugins would be more than what they fetch, and
 whose repository `make test` fills at the same time.
@@ -32,7 +32,7 @@ IVY_FILE = """\
 
 
 def alone(coordinates: str) -> str:
-    """An artifact without what it depends on: `group:name:version`, perhaps with a classifier."""
+    """An artifact without dependencies: `group:name:version`, with an optional classifier."""
     group, name, version, *classifier = coordinates.split(":")
     artifact = (
         f'<artifact name="{name}" type="jar" ext="jar" m:classifier="{classifier[0]}"/>'
@@ -46,18 +46,18 @@ def alone(coordinates: str) -> str:
 
 
 def whole(coordinates: str) -> str:
-    """An artifact and what it depends on."""
+    """An artifact with its dependencies."""
     group, name, version = coordinates.split(":")
     return f'<dependency org="{group}" name="{name}" rev="{version}"/>'
 
 
 def without(group: str) -> str:
-    """Whatever depends on a group, Spark has it."""
+    """Excludes a group that Spark contains."""
     return f'<exclude org="{group}"/>'
 
 
 def jars(name: str, dependencies: Sequence[str]) -> list[Path]:
-    """The jars of some dependencies, in a folder that is there whole or not at all.
+    """Returns the jars of dependencies in a folder that is complete or does not exist.
 
     Args:
         name: Of the folder; other dependencies need another one.
@@ -96,7 +96,7 @@ def _ivy() -> list[str]:
 
 
 def java() -> str:
-    """The Java that Spark would take."""
+    """Returns the Java executable that Spark would use."""
     home = os.environ.get("JAVA_HOME")
     found = str(Path(home, "bin", "java")) if home else shutil.which("java")
     assert found is not None, "no `java` on the PATH"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HDFS on the loopback: Hadoop's mini cluster, in a JVM of its own.
+"""HDFS on the loopback interface: Hadoop's mini cluster in a separate JVM.
 
 One jar of 56 MB beside those of Spark, which have HDFS's client; it is up in 9 s, with 400 MB.
 """
@@ -23,7 +23,7 @@ SOURCE = Path(__file__).with_name("MiniHdfs.java")
 
 @contextmanager
 def mini_hdfs(home: Path) -> Iterator[str]:
-    """A cluster of the Hadoop that Spark has; its address, `hdfs://127.0.0.1:port`."""
+    """Starts a cluster of Spark's Hadoop version, and yields its address `hdfs://127.0.0.1:port`."""
     hadoop = hadoop_version()
     cluster = f"org.apache.hadoop:hadoop-client-minicluster:{hadoop}"
     (jar,) = jars(f"minicluster-{hadoop}", [alone(cluster)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands between Spark and an S3 server: counts requests, delays them, and harms those chosen.
+"""A proxy of an S3 server that counts requests, delays them, and lets chosen ones fail.
 
 Each connection has a thread, and each request a connection to the server: one that is kept might be
 over when the next comes. The request goes on as it came, with its `Host`, so that its signature
@@ -23,12 +23,12 @@ from urllib.parse import urlsplit
 from tests.object_stores.requests import CODES, Fault, Harm, Kind, Request, wanted
 
 PIECE = 256 << 10
-# Of one connection and not of the request, or made anew.
+# These headers belong to one connection, or are made anew.
 HOP = {"connection", "keep-alive", "transfer-encoding", "expect", "te", "upgrade"}
 
 
 class Proxy:
-    """One proxy on a port of its own; what it saw, and what it does to requests."""
+    """A proxy on its own port, with the requests that it has seen and the faults to apply."""
 
     def __init__(self, server: str, delay: float = 0) -> None:
         self.server = urlsplit(server).netloc
@@ -45,12 +45,12 @@ class Proxy:
 
     @property
     def requests(self) -> list[Request]:
-        """Those that are over, in order."""
+        """Returns the completed requests in order."""
         with self._lock:
             return list(self._requests)
 
     def counts(self, key: str = "*") -> Counter[Kind]:
-        """How many requests of each kind were for keys of a pattern."""
+        """Returns the number of requests of each kind for keys of a pattern."""
         matches = wanted(None, key, None, None)
         return Counter(request.kind for request in self.requests if matches(request))
 
@@ -63,7 +63,7 @@ class Proxy:
         return sum(request.received for request in self.requests)
 
     def forget(self) -> None:
-        """Counts from now on."""
+        """Forgets all requests so far."""
         with self._lock:
             self._requests.clear()
 
@@ -78,7 +78,7 @@ class Proxy:
         nth: int = 1,
         times: int | None = 1,
     ) -> Fault:
-        """Harms requests from now on; of several faults for a request the first one counts.
+        """Lets requests fail from now on. The first matching fault applies to a request.
 
         Args:
             harm: What becomes of them.
@@ -98,7 +98,7 @@ class Proxy:
         return fault
 
     def heal(self) -> None:
-        """No request comes to harm any more."""
+        """Removes all faults."""
         with self._lock:
             self._faults.clear()
 
@@ -190,7 +190,7 @@ class _Connection(BaseHTTPRequestHandler):
         return str(self.headers.get("transfer-encoding", "")).lower()
 
     def _body(self, request: Request) -> Iterator[bytes]:
-        """The client's body, counted as it comes."""
+        """Yields the client's body, and counts its bytes."""
         if "chunked" in self._encoding():
             while (size := int(self.rfile.readline().split(b";")[0], 16)) > 0:
                 yield from self._pieces(request, size)
@@ -219,7 +219,7 @@ class _Connection(BaseHTTPRequestHandler):
         return self._up.getresponse()
 
     def _send_half(self, request: Request) -> None:
-        """Half of the client's body, then nobody hears of the other any more."""
+        """Forwards half of the client's body, then closes both connections."""
         self._send_head(request)
         half = int(self.headers.get("content-length", "0")) // 2
         for piece in self._pieces(request, half):
@@ -287,7 +287,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _hang_up(self) -> None:
-        """Ends both connections at once, with no further word."""
+        """Closes both connections at once."""
         self.wfile.flush()
         self._up.close()
         self.close_connection = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests to an S3 server by their kind, and which of them come to harm."""
+"""Requests to an S3 server by kind, and the faults that apply to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 
 class Kind(Enum):
-    """The operations of S3 that matter here, a GET in two ways."""
+    """The S3 operations of these tests, with two kinds of GET."""
 
     GET = auto()
     GET_RANGE = auto()
@@ -34,7 +34,7 @@ class Kind(Enum):
 
 @dataclass
 class Request:
-    """One request, with what is known of it so far."""
+    """One request, as far as it has been processed."""
 
     method: str
     target: str
@@ -53,7 +53,7 @@ class Request:
 
     @property
     def key(self) -> str:
-        """Below the bucket; of a listing its prefix."""
+        """Returns the key below the bucket, or the prefix of a listing."""
         return self.path.lstrip("/").partition("/")[2] or self.query.get("prefix", "")
 
     @property
@@ -65,9 +65,9 @@ class Request:
         return _kind(self)
 
     def __str__(self) -> str:
-        told = f"{self.kind.name} {self.key}"
-        told += f" {self.range}" if self.range else ""
-        return f"{told}: {self.status}, {self.sent} up, {self.received} down"
+        line = f"{self.kind.name} {self.key}"
+        line += f" {self.range}" if self.range else ""
+        return f"{line}: {self.status}, {self.sent} up, {self.received} down"
 
 
 def _kind(request: Request) -> Kind:
@@ -88,7 +88,7 @@ def _kind(request: Request) -> Kind:
     return _PLAIN.get(request.method, Kind.OTHER) if has_key else Kind.OTHER
 
 
-# By the method, and whether all uploads are meant.
+# The kind depends on the method, and on whether the request is for all uploads.
 _UPLOADS = {
     ("POST", True): Kind.CREATE_UPLOAD,
     ("GET", True): Kind.LIST_UPLOADS,
@@ -100,7 +100,7 @@ _PLAIN = {"HEAD": Kind.HEAD, "DELETE": Kind.DELETE}
 
 
 class Harm(Enum):
-    """What becomes of a request that comes to harm; refusals by the status of their answer."""
+    """The fault of a request. Refusals are named by the status of the response."""
 
     ERROR_500 = 500  # refused: the server never sees it
     ERROR_403 = 403
@@ -115,7 +115,7 @@ CODES = {500: "InternalError", 403: "AccessDenied", 503: "SlowDown", 200: "Inter
 
 
 class Fault:
-    """Harms some of the requests that it is for: the nth and those after it, so many times."""
+    """Applies a fault to matching requests, from the nth on, a number of times."""
 
     def __init__(
         self, harm: Harm, matches: Callable[[Request], bool], nth: int, times: int | None
@@ -142,7 +142,7 @@ class Fault:
 def wanted(
     kind: Kind | None, key: str, method: str | None, also: Callable[[Request], bool] | None
 ) -> Callable[[Request], bool]:
-    """Whether a request is of this kind, key (a pattern of the shell) and method."""
+    """Returns whether a request has this kind, key (a shell pattern) and method."""
 
     def matches(request: Request) -> bool:
         return (

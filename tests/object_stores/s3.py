@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small S3 client of the standard library, which asks a server what is there.
+"""A small S3 client of the standard library, to read the state of a server.
 
 It shares nothing with hadoop-aws, with the AWS SDK or with us.
 """
@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 
 
 class S3Error(Exception):
-    """What the server refused."""
+    """A refusal of the server."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(f"{answer.status} {answer.body.decode(errors='replace')}")
@@ -39,7 +39,7 @@ class S3Error(Exception):
 
 @dataclass(frozen=True)
 class S3:
-    """One server, by its address `http://127.0.0.1:port`."""
+    """A server with the address `http://127.0.0.1:port`."""
 
     url: str
 
@@ -65,12 +65,12 @@ class S3:
         """
         split = urlsplit(self.url)
         target = quote(f"/{path}", safe="/-_.~")
-        told = "&".join(f"{_quoted(k)}={_quoted(v)}" for k, v in sorted((query or {}).items()))
+        encoded = "&".join(f"{_quoted(k)}={_quoted(v)}" for k, v in sorted((query or {}).items()))
         named = {name.replace("_", "-").lower(): value for name, value in headers.items()}
-        signed = _signed(method, target, told, {"host": split.netloc, **named})
+        signed = _signed(method, target, encoded, {"host": split.netloc, **named})
         connection = http.client.HTTPConnection(split.netloc, timeout=60)
         try:
-            connection.request(method, f"{target}?{told}", body=body, headers=signed)
+            connection.request(method, f"{target}?{encoded}", body=body, headers=signed)
             response = connection.getresponse()
             found = {name.lower(): value for name, value in response.getheaders()}
             answer = Answer(response.status, found, response.read())
@@ -84,7 +84,7 @@ class S3:
         self.ask("PUT", bucket)
 
     def new_bucket(self) -> str:
-        """The name of a bucket that nobody else uses."""
+        """Creates a bucket with a unique name, and returns the name."""
         bucket = f"b-{uuid.uuid4().hex[:12]}"
         self.create_bucket(bucket)
         return bucket
@@ -93,7 +93,7 @@ class S3:
         return self.ask("GET", f"{bucket}/{key}").body
 
     def put(self, bucket: str, key: str, body: bytes, **headers: str) -> str:
-        """The ETag of the new object."""
+        """Writes an object, and returns its ETag."""
         return self.ask("PUT", f"{bucket}/{key}", None, body, **headers).headers["etag"]
 
     def head(self, bucket: str, key: str) -> Mapping[str, str]:
@@ -103,7 +103,7 @@ class S3:
         self.ask("DELETE", f"{bucket}/{key}")
 
     def objects(self, bucket: str, prefix: str = "") -> dict[str, int]:
-        """The size of each object, by its key."""
+        """Returns the size of each object by key."""
         query = {"list-type": "2", "prefix": prefix}
         return {
             _text(item, "Key"): int(_text(item, "Size"))
@@ -112,7 +112,7 @@ class S3:
         }
 
     def pending_uploads(self, bucket: str) -> dict[str, str]:
-        """The key of each multipart upload that was neither completed nor aborted, by its id."""
+        """Returns the key of each pending multipart upload by id."""
         markers = {"NextKeyMarker": "key-marker", "NextUploadIdMarker": "upload-id-marker"}
         return {
             _text(item, "UploadId"): _text(item, "Key")
@@ -128,7 +128,7 @@ class S3:
             yield page
             if _text(page, "IsTruncated") != "true":
                 return
-            query = query | {told: _text(page, found) for found, told in markers.items()}
+            query = query | {parameter: _text(page, found) for found, parameter in markers.items()}
 
 
 def _text(element: ElementTree.Element, name: str) -> str:
@@ -140,7 +140,7 @@ def _quoted(text: str) -> str:
 
 
 def _signed(method: str, path: str, query: str, headers: dict[str, str]) -> dict[str, str]:
-    """The headers with a signature of version 4, which a server may look at."""
+    """Returns the headers with a signature of version 4, which a server may verify."""
     now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     scope = f"{now[:8]}/{REGION}/s3/aws4_request"
     headers = headers | {"x-amz-date": now, "x-amz-content-sha256": UNSIGNED}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The S3 servers of these tests: each a process of its own on a loopback port of its own.
+"""The S3 servers of these tests, each a process with its own loopback port.
 
 `make test` has S3Proxy, of Maven Central: one jar of 55 MB that is up in 2 s. Copies of ranges,
 their condition on the source's ETag, and errors are those of S3. Of 1 GB in 16 objects by 4
@@ -9,9 +9,9 @@ threads, on 2 cores:
 |---|---|---|---|---|---|
 | S3Proxy 4.1.0 on files | 6.7 s | 3.6 s | 8.7 s | 225 MB | encryption: 501 |
 | S3Proxy 4.1.0 in memory | | | | all objects | |
-| S3Mock 5.2.0, up in 10 s | 7.9 s | 3.1 s | 11.4 s | 298 MB | checked ranges, told checksums |
+| S3Mock 5.2.0, up in 10 s | 7.9 s | 3.1 s | 11.4 s | 298 MB | checked ranges, returned checksums |
 | moto 5.2.5 | 13.2 s | 4.1 s | 8.8 s | 1.2 GB | the ETag's condition; checked digests, ranges |
-| versitygw 1.8.0 | 5.9 s | 1.8 s | 6.5 s | 53 MB | encryption, storage classes: told nowhere |
+| versitygw 1.8.0 | 5.9 s | 1.8 s | 6.5 s | 53 MB | encryption, storage classes: returned nowhere |
 
 moto ignores `x-amz-copy-source-if-match`, and so copies a file that was changed meanwhile. S3Proxy
 and versitygw have no object `n` beside an object `n/m`, and no table has.
@@ -41,7 +41,7 @@ STARTED = re.compile(r"Started .*ServerConnector.*\{127\.0\.0\.1:(\d+)\}")
 
 @contextmanager
 def s3proxy(home: Path, *, in_memory: bool = False) -> Iterator[S3]:
-    """S3Proxy on a folder; in memory it knows encryption as well, and holds each object whole."""
+    """Starts S3Proxy on a folder, or in memory with support of encryption."""
     (home / "data").mkdir(parents=True)
     (home / "s3proxy.properties").write_text(
         "s3proxy.endpoint=http://127.0.0.1:0\n"
@@ -67,7 +67,7 @@ def s3proxy(home: Path, *, in_memory: bool = False) -> Iterator[S3]:
 
 @contextmanager
 def versitygw(home: Path) -> Iterator[S3]:
-    """A server that shares nothing with S3Proxy, and looks at each signature."""
+    """Starts a server that shares no code with S3Proxy and verifies each signature."""
     for folder in ("data", "metadata"):
         (home / folder).mkdir(parents=True)
     port = _free_port()
@@ -95,7 +95,7 @@ def _versitygw() -> Path:
 def _running(
     home: Path, command: list[str | Path], variables: Mapping[str, str] | None = None
 ) -> Iterator[Path]:
-    """A process and the file of its output; afterwards it is gone."""
+    """Starts a process with an output file, and ends the process afterwards."""
     output = home / "log"
     with output.open("w") as log:
         process = subprocess.Popen(

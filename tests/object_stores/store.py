@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bucket behind a proxy of its own, and what tests ask of it."""
+"""A bucket behind its own proxy, with methods for tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.object_stores.aws import add_to, finding
 from tests.object_stores.proxy import Proxy, running
 from tests.object_stores.s3 import ACCESS_KEY, REGION, S3, SECRET_KEY
 
-# A request that fails for ever does so in a second, and not in minutes.
+# A request that always fails gives up after a second instead of minutes.
 SHORT_PATIENCE = {
     "attempts.maximum": "2",
     "retry.limit": "2",
@@ -30,7 +30,7 @@ SHORT_PATIENCE = {
 
 @dataclass(frozen=True)
 class Store:
-    """A bucket: `uri` through the proxy, all else straight at the server.
+    """A bucket: `uri` leads through the proxy, and all methods call the server directly.
 
     Its settings name the bucket, so that many stores with different ones live in one session.
     """
@@ -45,7 +45,7 @@ class Store:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Of Hadoop; before a session starts, with `spark.hadoop.` before each."""
+        """Returns Hadoop's settings. A session's builder needs the prefix `spark.hadoop.`."""
         options = {
             **finding(self.proxy.url),
             **SHORT_PATIENCE,
@@ -54,15 +54,15 @@ class Store:
         return {f"fs.s3a.bucket.{self.bucket}.{name}": value for name, value in options.items()}
 
     def objects(self, prefix: str = "") -> dict[str, int]:
-        """The size of each object, by its key."""
+        """Returns the size of each object by key."""
         return self.server.objects(self.bucket, prefix)
 
     def pending_uploads(self) -> list[str]:
-        """The keys of uploads that nobody finished."""
+        """Returns the keys of pending uploads."""
         return sorted(self.server.pending_uploads(self.bucket).values())
 
     def mirror(self, path: str, folder: Path) -> Path:
-        """A copy of a table, for what reads folders; where the log names no place but its own."""
+        """Downloads a table for readers of folders, if the log contains no absolute paths."""
         for key in self.objects(f"{path}/"):
             file = folder / key.removeprefix(f"{path}/")
             if not key.endswith("/"):
@@ -71,7 +71,7 @@ class Store:
         return folder
 
     def rows(self, path: str) -> list[tuple[object, ...]]:
-        """A table's rows as deltalake reads them from the server, sorted."""
+        """Returns the sorted rows of a table that deltalake reads from the server."""
         storage = {
             "AWS_ENDPOINT_URL": self.server.url,
             "AWS_REGION": REGION,
@@ -89,7 +89,7 @@ class Store:
 def new_store(
     server: S3, *, delay: float = 0, options: Mapping[str, str] | None = None
 ) -> Iterator[Store]:
-    """A new bucket and its proxy.
+    """Creates a bucket and its proxy.
 
     Args:
         server: Where.
@@ -102,7 +102,7 @@ def new_store(
 
 @contextmanager
 def known(spark: SparkSession, store: Store) -> Iterator[None]:
-    """A local session that runs finds the store; afterwards it has forgotten it."""
+    """Configures a running local session for the store, and resets the session afterwards."""
     add_to(spark)
     jvm: Any = spark._jvm
     hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()

@@ -19,14 +19,14 @@ SMALL_ROWS = [(1, "x"), (2, "y"), (3, None)]
 
 
 def incompressible(mib: float) -> str:
-    """A query whose data file has about so many MiB: digests in hexadecimal, 2 KiB a row."""
+    """Returns a query whose data file has about this size: hexadecimal digests, 2 KiB a row."""
     text = "array_join(transform(sequence(1, 32), i -> sha2(concat(id, ' ', i), 256)), '')"
     return f"SELECT CAST(id AS INT) AS a, {text} AS b FROM range(0, {int(mib * 512)}, 1, 1)"
 
 
 @dataclass(frozen=True)
 class RenamedTable:
-    """The table `t` of a store: in its log and its data `a` is what is now called `c`."""
+    """The table `t` of a store, whose column `c` has the physical name `a`."""
 
     spark: SparkSession
     store: Store
@@ -36,7 +36,7 @@ class RenamedTable:
         return f"delta.`{self.store.uri('t')}`"
 
     def create(self, query: str = SMALL, *, files: int = 1, partitioned_by: str = "") -> None:
-        """Creates it, and writes as many files with the rows of a query of `a` and `b`."""
+        """Creates the table, and writes files with the rows of a query of `a` and `b`."""
         partitions = f"PARTITIONED BY ({partitioned_by})" if partitioned_by else ""
         self.spark.sql(
             f"CREATE TABLE {self.name} (a INT, b STRING) USING delta {partitions}"
@@ -48,17 +48,17 @@ class RenamedTable:
         self.spark.sql(f"ALTER TABLE {self.name} RENAME COLUMN a TO c")
 
     def remove_mapping(self) -> list[Request]:
-        """Switches column mapping off; the requests that this took."""
+        """Removes column mapping, and returns the requests."""
         self.store.proxy.forget()
         self.spark.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({NONE_MODE})")
         return self.store.proxy.requests
 
     def log(self, folder: Path) -> TableLog:
-        """Its log and files as they are now, in a new folder."""
+        """Downloads the log and the files to a new folder."""
         return TableLog(self.store.mirror("t", folder))
 
     def data_files(self) -> dict[str, int]:
-        """The size of each data file, live or not, by its key."""
+        """Returns the size of each data file, live or not, by key."""
         return {
             key: size for key, size in self.store.objects("t/").items() if key.endswith(".parquet")
         }

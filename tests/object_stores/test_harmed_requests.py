@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on S3 removes column mapping while requests come to harm, once or for ever."""
+"""A table on S3 removes column mapping while requests fail once or always."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ COMMIT = f"*/{VERSION + 1:020}.json"
 
 
 class Step(NamedTuple):
-    """Requests that a leaving sends, and what it may fail with where they come to harm."""
+    """Requests of a removal, and the conditions that the removal may fail with if they fail."""
 
     kind: Kind
     key: str
     conditions: set[str | None]
 
 
-# Of a file that the store copies, one that is written, and the log.
+# The requests for a file that the store copies, a file that the task writes, and the log.
 STEPS = {
     "footer": Step(Kind.GET_RANGE, "*-c000.parquet", {COPY_FAILED}),
     "small file": Step(Kind.GET_RANGE, "*-c000.snappy.parquet", {COPY_FAILED}),
@@ -53,7 +53,7 @@ STEPS = {
     "small copy listed": Step(Kind.LIST, "*.snappy.parquet/", {COPY_FAILED}),
     "small copy": Step(Kind.PUT, "*.snappy.parquet", {COPY_FAILED}),
     "copies listed": Step(Kind.LIST, TABLE, {STORAGE_FAILED}),
-    # Delta asks as well, before anything is ours.
+    # Delta lists the log as well, before our code runs.
     "log listed": Step(Kind.LIST, "*/_delta_log/", {STORAGE_FAILED, None}),
     "commit looked for": Step(Kind.HEAD, COMMIT, {COMMIT_STATUS_UNKNOWN}),
     "commit": Step(Kind.PUT, COMMIT, {COMMIT_STATUS_UNKNOWN, FAILED_AFTER_COMMIT}),
@@ -84,7 +84,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def local_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    """A large file and a small one, with a renamed column."""
+    """Makes a table of a large and a small file with a renamed column."""
     table = Table(spark, tmp_path_factory.mktemp("renamed") / "t")
     table.create_tracked("id BIGINT, a STRING, b STRING")
     insert_text(table, "a", "b", megabytes=6)
@@ -102,10 +102,10 @@ def uploaded(local_table: Table, store: Store, tmp_path: Path) -> Uploaded:
     return found
 
 
-def failure_of(leave: Callable[[], None]) -> tuple[bool, str | None]:
-    """Whether it failed, and with which condition."""
+def failure_of(remove: Callable[[], None]) -> tuple[bool, str | None]:
+    """Returns whether a removal failed, and its condition."""
     try:
-        leave()
+        remove()
     except PySparkException as refused:
         return True, refused.getCondition()
     except Py4JJavaError:
@@ -114,7 +114,7 @@ def failure_of(leave: Callable[[], None]) -> tuple[bool, str | None]:
 
 
 @pytest.mark.parametrize(("step", "harm", "times"), CASES)
-def test_the_table_is_right_and_nothing_is_left(
+def test_removal_leaves_a_valid_table_and_no_other_files_when_a_request_fails(
     uploaded: Uploaded, local_table: Table, step: str, harm: Harm, times: int | None
 ) -> None:
     store, version, before = uploaded.store, uploaded.log.version, uploaded.data()
@@ -148,8 +148,8 @@ def test_the_table_is_right_and_nothing_is_left(
     assert uploaded.rows() == local_table.rows()
 
 
-def test_without_an_answer_to_the_last_request_the_copy_counts(uploaded: Uploaded) -> None:
-    """The object is there, and nobody else has its name."""
+def test_copy_is_used_when_the_last_response_is_lost(uploaded: Uploaded) -> None:
+    """The object exists, and its name is unique."""
     fault = uploaded.store.proxy.harm(Harm.LOST, Kind.COMPLETE_UPLOAD, times=None)
 
     uploaded.remove_mapping()
@@ -160,10 +160,10 @@ def test_without_an_answer_to_the_last_request_the_copy_counts(uploaded: Uploade
 
 @EVERY
 @pytest.mark.parametrize("stream", ["default", "classic"])
-def test_a_connection_that_ends_is_not_the_end_of_the_file(
+def test_lost_connection_is_not_reported_as_a_truncated_file(
     local_table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], stream: str
 ) -> None:
-    """S3A calls both an EOFException: the file is whole, and nobody has to restore it."""
+    """S3A throws an EOFException for both, but the file is complete."""
     options = {} if stream == "default" else {"input.stream.type": stream}
     uploaded = upload(local_table, new_store_on(s3proxy_server, options=options))
     key = STEPS["small file"].key
@@ -176,7 +176,7 @@ def test_a_connection_that_ends_is_not_the_end_of_the_file(
     assert condition == COPY_FAILED
 
 
-def test_a_cancelled_statement_leaves_nothing(uploaded: Uploaded) -> None:
+def test_cancelled_removal_leaves_no_files(uploaded: Uploaded) -> None:
     context, store, before = uploaded.spark.sparkContext, uploaded.store, uploaded.data()
     store.proxy.slow = 3
     fault = store.proxy.harm(Harm.SLOW, Kind.COPY_PART, times=None)
@@ -199,7 +199,7 @@ def test_a_cancelled_statement_leaves_nothing(uploaded: Uploaded) -> None:
     assert uploaded.log.version == VERSION
 
 
-def test_the_store_is_told_not_to_overwrite(uploaded: Uploaded) -> None:
+def test_upload_asks_the_store_not_to_overwrite(uploaded: Uploaded) -> None:
     uploaded.remove_mapping()
 
     (end,) = [
@@ -208,8 +208,8 @@ def test_the_store_is_told_not_to_overwrite(uploaded: Uploaded) -> None:
     assert end.headers["if-none-match"] == "*"
 
 
-def test_the_store_writes_over_nothing(uploaded: Uploaded, local_table: Table) -> None:
-    """What has a copy's name can but be a copy: the task removes it, and writes its own."""
+def test_upload_does_not_overwrite_an_object(uploaded: Uploaded, local_table: Table) -> None:
+    """An object with the name of a copy must be a copy: the task replaces it."""
     store = uploaded.store
     taken: list[str] = []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that other writers laid out are copied by a store as by a local disk."""
+"""A store copies files of other layouts as a local disk does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.matrix
 
 
 def change_data(table: Table, change: Callable[[bytes], bytes]) -> None:
-    """The one data file is another, and the log has its size."""
+    """Replaces the only data file, and its size in the log."""
     for stale in table.path.rglob("*.crc"):
         stale.unlink()
     for commit in sorted((table.path / "_delta_log").glob("*.json")):
@@ -47,7 +47,7 @@ def laid_out(
     is_shuffled: bool = False,
     writer: int = 0,
 ) -> bytes:
-    """The chunks of a file elsewhere in it, and without the indexes.
+    """Writes a file with its chunks at other offsets and without indexes.
 
     Args:
         data: The file.
@@ -106,7 +106,9 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "change", ["RENAME COLUMN a TO d", "DROP COLUMNS (id, a)", "DROP COLUMN b"]
 )
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_chunks_are_elsewhere(table: Table, store: Store, layout: str, change: str) -> None:
+def test_store_copies_equal_local_copies_for_every_layout(
+    table: Table, store: Store, layout: str, change: str
+) -> None:
     text_table(table, megabytes=16, row_group=3 * MIB if change.endswith("b") else 16 * MIB)
     change_data(table, lambda data: laid_out(data, **LAYOUTS[layout]))
     rows = table.frame().count()
@@ -120,7 +122,9 @@ def test_chunks_are_elsewhere(table: Table, store: Store, layout: str, change: s
 
 @pytest.mark.parametrize("by", [-2, -1, 0, 1, 2])
 @pytest.mark.parametrize("change", ["RENAME COLUMN a TO d", "DROP COLUMN id"])
-def test_data_of_about_5_mib(table: Table, store: Store, change: str, by: int) -> None:
+def test_store_copies_equal_local_copies_for_about_5_mib(
+    table: Table, store: Store, change: str, by: int
+) -> None:
     text_table(table, megabytes=4.5)
 
     def lengthened(data: bytes) -> bytes:

@@ -33,7 +33,7 @@ def block(section: str, language: str) -> Block:
 def remove_in_turn(
     packages: str, settings: Mapping[str, str], statement: str, names: list[str], home: Path
 ) -> None:
-    """The first table as the session is, the second after the page's statement."""
+    """Removes mapping from a table in the session, and from another after the page's statement."""
     builder = small_session(SparkSession.builder, home / "warehouse")
     for line in packages.splitlines():
         builder.config(*line.split(maxsplit=1))
@@ -47,7 +47,7 @@ def remove_in_turn(
 
 
 @pytest.mark.skipif(hadoop_version() != "3.5.0", reason="the page's packages are of another Hadoop")
-def test_the_page_sets_a_session_up(table: Table, store: Store, tmp_path: Path) -> None:
+def test_settings_of_the_page_start_a_session(table: Table, store: Store, tmp_path: Path) -> None:
     table.create_tracked("id BIGINT, a STRING")
     insert_text(table, "a", megabytes=6)
     table.alter("RENAME COLUMN a TO d")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proxy counts what goes through it, and does to requests what a test asks for."""
+"""The proxy counts requests and applies the faults of a test."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def client(proxy: Proxy) -> S3:
     return S3(proxy.url)
 
 
-def test_requests_are_counted_by_kind(bucket: str, proxy: Proxy, client: S3) -> None:
+def test_proxy_counts_requests_by_kind(bucket: str, proxy: Proxy, client: S3) -> None:
     client.put(bucket, "a b/ü%20", BODY)
     client.get(bucket, "a b/ü%20")
     client.ask("GET", f"{bucket}/a b/ü%20", range="bytes=0-9")
@@ -66,7 +66,7 @@ def test_requests_are_counted_by_kind(bucket: str, proxy: Proxy, client: S3) -> 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("harm", REFUSALS)
-def test_a_refused_request_does_nothing(
+def test_refused_request_does_nothing(
     bucket: str, proxy: Proxy, client: S3, s3proxy_server: S3, harm: Harm
 ) -> None:
     fault = proxy.harm(harm, Kind.PUT, key="a*", nth=2, times=2)
@@ -84,7 +84,7 @@ def test_a_refused_request_does_nothing(
 
 
 @pytest.mark.parametrize("harm", [Harm.LOST, Harm.ERROR_IN_200])
-def test_a_lost_answer_is_of_a_request_that_was_done(
+def test_request_with_a_lost_response_was_executed(
     bucket: str, proxy: Proxy, client: S3, s3proxy_server: S3, harm: Harm
 ) -> None:
     proxy.harm(harm, Kind.COMPLETE_UPLOAD)
@@ -102,7 +102,7 @@ def test_a_lost_answer_is_of_a_request_that_was_done(
         upload.abort()
 
 
-def test_a_cut_body_does_not_arrive(
+def test_truncated_body_is_not_stored(
     bucket: str, proxy: Proxy, client: S3, s3proxy_server: S3
 ) -> None:
     client.put(bucket, "a", BODY)
@@ -125,7 +125,7 @@ def test_a_cut_body_does_not_arrive(
 
 
 @pytest.mark.parametrize("slow", [True, False])
-def test_requests_take_longer(bucket: str, proxy: Proxy, client: S3, slow: bool) -> None:
+def test_proxy_delays_requests(bucket: str, proxy: Proxy, client: S3, slow: bool) -> None:
     took = taken(lambda: client.put(bucket, "a", b""))
     if slow:
         proxy.slow = 1
@@ -142,7 +142,7 @@ def taken(call: Callable[[], object]) -> float:
     return time.monotonic() - start
 
 
-def test_large_parts_go_through(bucket: str, client: S3) -> None:
+def test_proxy_forwards_large_parts(bucket: str, client: S3) -> None:
     upload = Upload(client, bucket, "u")
     upload.send(BODY * 10)
     upload.send(BODY)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on HDFS goes from one stage to the next."""
+"""A table on HDFS reaches each removal stage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def uri(spark: SparkSession, hdfs: str) -> str:
-    """Of a table with a renamed column, partitioned."""
+    """Creates a partitioned table with a renamed column."""
     uri = f"{hdfs}/t"
     name = f"delta.`{uri}`"
     spark.sql(
@@ -52,7 +52,7 @@ def storage(spark: SparkSession, uri: str) -> tuple[Any, Any]:
 
 
 def mirror(spark: SparkSession, uri: str, folder: Path) -> Path:
-    """A copy of a table, by `FileSystem.copyToLocalFile`."""
+    """Downloads a table by `FileSystem.copyToLocalFile`."""
     jvm: Any = spark._jvm
     store, path = storage(spark, uri)
     store.copyToLocalFile(path, jvm.org.apache.hadoop.fs.Path(f"file:{folder}"))
@@ -60,7 +60,7 @@ def mirror(spark: SparkSession, uri: str, folder: Path) -> Path:
 
 
 def age_log(spark: SparkSession, uri: str) -> None:
-    """What Delta keeps goes by the files' times."""
+    """Makes files older, since Delta's retention depends on their times."""
     store, path = storage(spark, f"{uri}/_delta_log")
     for file in store.listStatus(path):
         store.setTimes(file.getPath(), int(time.time() * 1000) - THREE_DAYS, -1)
@@ -71,7 +71,9 @@ def rows(uri: str) -> list[dict[str, object]]:
     return sorted(found, key=lambda row: row["c"])
 
 
-def test_each_exit(spark: SparkSession, uri: str, tmp_path: Path) -> None:
+def test_table_on_hdfs_reaches_each_removal_stage(
+    spark: SparkSession, uri: str, tmp_path: Path
+) -> None:
     expected = [{"c": number, "p": partition} for number, partition in enumerate(PARTITIONS)]
     tracking = UsageTracking.forPath(spark, uri)
 

@@ -22,7 +22,7 @@ from tests.support.removal import counts
 
 
 @pytest.mark.parametrize("stream", ["default", "classic"])
-def test_a_renamed_column_is_copied(
+def test_removal_copies_files_with_a_renamed_column(
     spark: SparkSession,
     server: S3,
     new_store_on: Callable[..., Store],
@@ -45,7 +45,7 @@ def test_a_renamed_column_is_copied(
     assert table.store.pending_uploads() == []
 
 
-def test_a_file_of_several_parts_is_copied(spark: SparkSession, store: Store) -> None:
+def test_removal_copies_a_file_of_several_parts(spark: SparkSession, store: Store) -> None:
     table = RenamedTable(spark, store)
     table.create(incompressible(11), files=2)
     before = table.data_files()
@@ -59,13 +59,15 @@ def test_a_file_of_several_parts_is_copied(spark: SparkSession, store: Store) ->
     assert len(new) == len(before) == 2
     assert min(new.values()) > 2 * LEAST_PART
     assert store.pending_uploads() == []
-    # Of each file the footer, and what the store copies, sends and joins.
+    # The footer of each file, and the requests of its upload.
     assert len(of_data) <= 5 * len(new)
     assert sum(request.sent for request in of_data) < sum(new.values()) / 100
 
 
-def test_each_exit(spark: SparkSession, new_store_on: Callable[..., Store], tmp_path: Path) -> None:
-    """On a server whose files can be made older: what Delta keeps goes by the objects' times."""
+def test_table_on_s3_reaches_each_removal_stage(
+    spark: SparkSession, new_store_on: Callable[..., Store], tmp_path: Path
+) -> None:
+    """The server's objects can be made older, since Delta's retention depends on their times."""
     with s3proxy(tmp_path / "s3") as server:
         table = RenamedTable(spark, new_store_on(server))
         table.create()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The servers of these tests do what S3 does, where a copy of a data file asks for it."""
+"""The servers of these tests behave as S3 for the requests of a copy."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def bucket(server: S3) -> str:
 
 @pytest.fixture
 def source(server: S3, bucket: str) -> str:
-    """An object of 12 MiB; its ETag."""
+    """Writes an object of 12 MiB, and returns its ETag."""
     return server.put(bucket, "source", SOURCE)
 
 
-def test_ranges_are_copied_to_parts(server: S3, bucket: str, source: str) -> None:
+def test_server_copies_ranges_to_parts(server: S3, bucket: str, source: str) -> None:
     upload = Upload(server, bucket, "target")
     upload.copy("source", 0, LEAST_PART + 1, x_amz_copy_source_if_match=source)
     upload.copy("source", 7 * MIB, 12 * MIB)
@@ -45,7 +45,7 @@ def test_ranges_are_copied_to_parts(server: S3, bucket: str, source: str) -> Non
     assert server.pending_uploads(bucket) == {}
 
 
-def test_another_source_is_not_copied(server: S3, bucket: str, source: str) -> None:
+def test_server_refuses_a_replaced_source(server: S3, bucket: str, source: str) -> None:
     upload = Upload(server, bucket, "target")
 
     with pytest.raises(S3Error) as refused:
@@ -55,7 +55,7 @@ def test_another_source_is_not_copied(server: S3, bucket: str, source: str) -> N
 
 
 @pytest.mark.parametrize("copied", [False, True])
-def test_a_small_part_is_refused(server: S3, bucket: str, source: str, copied: bool) -> None:
+def test_server_refuses_a_small_part(server: S3, bucket: str, source: str, copied: bool) -> None:
     upload = Upload(server, bucket, "target")
     if copied:
         upload.copy("source", 0, LEAST_PART - 1)
@@ -70,7 +70,7 @@ def test_a_small_part_is_refused(server: S3, bucket: str, source: str, copied: b
     assert list(server.objects(bucket)) == ["source"]
 
 
-def test_a_range_beyond_the_end_is_refused(server: S3, bucket: str, source: str) -> None:
+def test_server_refuses_a_range_beyond_the_end(server: S3, bucket: str, source: str) -> None:
     upload = Upload(server, bucket, "target")
 
     with pytest.raises(S3Error) as refused:
@@ -79,7 +79,7 @@ def test_a_range_beyond_the_end_is_refused(server: S3, bucket: str, source: str)
     assert refused.value.status in (400, 416)
 
 
-def test_an_upload_is_pending_until_it_is_aborted(server: S3, bucket: str) -> None:
+def test_upload_is_listed_until_aborted(server: S3, bucket: str) -> None:
     upload = Upload(server, bucket, "a/target")
     upload.send(b"x")
     assert server.pending_uploads(bucket) == {upload.id: "a/target"}
@@ -90,7 +90,7 @@ def test_an_upload_is_pending_until_it_is_aborted(server: S3, bucket: str) -> No
     assert server.objects(bucket) == {}
 
 
-def test_what_is_there_is_not_overwritten(server: S3, bucket: str) -> None:
+def test_server_does_not_overwrite_when_asked(server: S3, bucket: str) -> None:
     server.put(bucket, "target", b"old")
     upload = Upload(server, bucket, "target")
     upload.send(b"new")
@@ -104,7 +104,7 @@ def test_what_is_there_is_not_overwritten(server: S3, bucket: str) -> None:
     assert server.get(bucket, "target") == b"old"
 
 
-def test_keys_are_as_they_are_written(server: S3, bucket: str) -> None:
+def test_server_keeps_keys_unchanged(server: S3, bucket: str) -> None:
     for key in ODD_KEYS:
         server.put(bucket, key, key.encode())
         upload = Upload(server, bucket, f"{key}.copy")
@@ -116,7 +116,7 @@ def test_keys_are_as_they_are_written(server: S3, bucket: str) -> None:
         assert server.get(bucket, f"{key}.copy") == key.encode()
 
 
-def test_a_long_listing_has_all(server: S3, bucket: str) -> None:
+def test_long_listing_is_complete(server: S3, bucket: str) -> None:
     keys = [f"k{number:04}" for number in range(1050)]
     for key in keys:
         server.put(bucket, key, b"")
@@ -124,7 +124,7 @@ def test_a_long_listing_has_all(server: S3, bucket: str) -> None:
     assert list(server.objects(bucket)) == keys
 
 
-def test_a_body_that_is_another_is_refused(server: S3, bucket: str) -> None:
+def test_server_refuses_a_body_with_another_checksum(server: S3, bucket: str) -> None:
     with pytest.raises(S3Error) as refused:
         server.put(bucket, "target", b"hello", x_amz_checksum_crc32="AAAAAA==")
 
@@ -132,10 +132,10 @@ def test_a_body_that_is_another_is_refused(server: S3, bucket: str) -> None:
     assert server.objects(bucket) == {}
 
 
-def test_encryption_is_told(s3proxy_in_memory: S3) -> None:
+def test_response_names_the_encryption(s3proxy_in_memory: S3) -> None:
     s3proxy_in_memory.create_bucket("encrypted")
     s3proxy_in_memory.put("encrypted", "a", b"x", x_amz_server_side_encryption="AES256")
 
-    told = s3proxy_in_memory.head("encrypted", "a")
+    response = s3proxy_in_memory.head("encrypted", "a")
 
-    assert told["x-amz-server-side-encryption"] == "AES256"
+    assert response["x-amz-server-side-encryption"] == "AES256"

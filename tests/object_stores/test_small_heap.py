@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session of a process of its own, started with hadoop-aws and little memory."""
+"""A session in a new process with hadoop-aws and little memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def remove_mapping(name: str, settings: Mapping[str, str], home: Path) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("stream", ["default", "classic"])
-def test_a_small_heap_copies_large_files(
+def test_session_with_a_small_heap_copies_large_files(
     spark: SparkSession, server: S3, new_store_on: Callable[..., Store], tmp_path: Path, stream: str
 ) -> None:
     options = {} if stream == "default" else {"input.stream.type": stream}

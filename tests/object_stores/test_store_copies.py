@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that an object store copies by itself are, byte by byte, those that a local disk gets."""
+"""Files that an object store copies equal the copies on a local disk byte by byte."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def renamed_table(table: Table, **how: float) -> None:
 
 
 def remove_both(table: Table, store: Store) -> Uploaded:
-    """Both tables remove column mapping, and have the same new files and rows then."""
+    """Removes column mapping from both tables, and compares their new files."""
     uploaded = upload(table, store)
     before, files = uploaded.data(), set(table.path.rglob("*.parquet"))
     store.proxy.forget()
@@ -54,11 +54,13 @@ def remove_both(table: Table, store: Store) -> Uploaded:
 
 
 def sent_by_us(requests: list[Request]) -> int:
-    """What went through the executor, of data files."""
+    """Returns the bytes of data files that the executor sent and received."""
     return sum(r.sent + r.received for r in requests if r.key.endswith(".parquet"))
 
 
-def test_a_renamed_column_moves_next_to_nothing(table: Table, store: Store) -> None:
+def test_removal_transfers_little_data_when_a_column_was_renamed(
+    table: Table, store: Store
+) -> None:
     renamed_table(table, megabytes=30)
 
     uploaded = remove_both(table, store)
@@ -71,13 +73,13 @@ def test_a_renamed_column_moves_next_to_nothing(table: Table, store: Store) -> N
         Kind.COMPLETE_UPLOAD: 1,
     }
     assert sent_by_us(store.proxy.requests) < 200_000
-    # deltalake's own column mapping is none: it sees what the files say.
+    # deltalake does not support column mapping, and so reads the physical names.
     assert len(store.rows(uploaded.key)) == table.frame().count()
 
 
 @EVERY
 @pytest.mark.parametrize(("megabytes", "is_copied"), [(1, False), (4.9, False), (5.2, True)])
-def test_the_smallest_file_that_is_copied(
+def test_store_copies_files_from_5_mib_on(
     table: Table, store: Store, megabytes: float, is_copied: bool
 ) -> None:
     renamed_table(table, megabytes=megabytes)
@@ -104,7 +106,7 @@ DROPS: dict[str, tuple[dict[str, float], list[str]]] = {
 
 @EVERY
 @pytest.mark.parametrize("layout", DROPS)
-def test_dropped_columns(table: Table, store: Store, layout: str) -> None:
+def test_store_copies_without_dropped_columns(table: Table, store: Store, layout: str) -> None:
     how, dropped = DROPS[layout]
     text_table(table, **how)
     table.alter(f"DROP COLUMNS ({', '.join(dropped)})")
@@ -116,7 +118,7 @@ def test_dropped_columns(table: Table, store: Store, layout: str) -> None:
     assert uploaded.counts()[Kind.CREATE_UPLOAD] == 1
 
 
-def test_nested_columns_and_bloom_filters(table: Table, store: Store) -> None:
+def test_store_copies_nested_columns_and_bloom_filters(table: Table, store: Store) -> None:
     table.create_tracked("id BIGINT, s STRUCT<x: STRING, y: STRING>, m MAP<STRING, STRING>")
     text = "repeat(sha2(CAST(id AS STRING), 256), 2)"
     frame = table.spark.range(30_000).selectExpr(
@@ -132,7 +134,7 @@ def test_nested_columns_and_bloom_filters(table: Table, store: Store) -> None:
 
 @EVERY
 @pytest.mark.parametrize("value", ["100%", "a b", "ä/ö=ü", "%20", "x:y", "日本"])
-def test_partitions_with_odd_names(table: Table, store: Store, value: str) -> None:
+def test_store_copies_to_partitions_with_odd_names(table: Table, store: Store, value: str) -> None:
     table.create_tracked("id BIGINT, a STRING, p STRING", partitioned_by="p")
     table.spark.sql(
         f"INSERT INTO {table.name} SELECT id, repeat(sha2(CAST(id AS STRING), 256), 4), '{value}'"
@@ -146,7 +148,7 @@ def test_partitions_with_odd_names(table: Table, store: Store, value: str) -> No
     assert {row[2] for row in store.rows(uploaded.key)} == {value}
 
 
-def test_deletion_vectors_stay(table: Table, store: Store) -> None:
+def test_copies_keep_deletion_vectors(table: Table, store: Store) -> None:
     vectors = "'delta.enableDeletionVectors' = 'true'"
     table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
     table.alter(f"SET TBLPROPERTIES ({vectors})")
@@ -162,7 +164,7 @@ def test_deletion_vectors_stay(table: Table, store: Store) -> None:
     assert all(row[0] % 3 for row in uploaded.rows())  # type: ignore[operator]
 
 
-def test_deletion_vectors_of_a_clones_source_are_copied(table: Table, store: Store) -> None:
+def test_removal_copies_deletion_vectors_of_a_clones_source(table: Table, store: Store) -> None:
     table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
     table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     insert_text(table, *TEXTS, megabytes=12)
@@ -184,10 +186,10 @@ def test_deletion_vectors_of_a_clones_source_are_copied(table: Table, store: Sto
     assert store.pending_uploads() == []
 
 
-# What the default stream of Hadoop 3.5 asks for besides: the file's tag, and 8 MiB at a time.
+# The default stream of Hadoop 3.5 also requests the file's tag, and pieces of 8 MiB.
 @EVERY
 @pytest.mark.parametrize(("stream", "asks_for_pieces"), [("classic", False), ("analytics", True)])
-def test_the_setting_has_the_executors_copy(
+def test_executors_copy_when_the_setting_is_false(
     table: Table,
     server: S3,
     new_store_on: Callable[..., Store],
@@ -208,7 +210,7 @@ def test_the_setting_has_the_executors_copy(
     assert sum(asked.values()) <= limit, asked
 
 
-def test_the_setting_is_refused_where_it_says_nothing(table: Table) -> None:
+def test_removal_fails_when_the_setting_is_invalid(table: Table) -> None:
     renamed_table(table, megabytes=1)
 
     with (
@@ -218,7 +220,7 @@ def test_the_setting_is_refused_where_it_says_nothing(table: Table) -> None:
         table.alter(REMOVE_MAPPING)
 
 
-def test_a_store_without_uploads_of_parts_is_not_asked(
+def test_executors_copy_when_multipart_uploads_are_disabled(
     table: Table, server: S3, new_store_on: Callable[..., Store]
 ) -> None:
     store = new_store_on(server, options={"multipart.uploads.enabled": "false"})
@@ -230,10 +232,10 @@ def test_a_store_without_uploads_of_parts_is_not_asked(
     assert uploaded.counts()[Kind.PUT] == 1
 
 
-def test_a_store_that_refuses_is_asked_once(
+def test_executors_copy_after_the_store_refuses_once(
     table: Table, server: S3, new_store_on: Callable[..., Store]
 ) -> None:
-    """No right to copy: all files go through the executor, in the same statement."""
+    """Without the right to copy, the executor copies all files in the same statement."""
     store = new_store_on(server)
     text_table(table)
     insert_text(table, *TEXTS, megabytes=12)
@@ -246,8 +248,8 @@ def test_a_store_that_refuses_is_asked_once(
     assert uploaded.counts()[Kind.ABORT_UPLOAD] == uploaded.counts()[Kind.COPY_PART]
 
 
-def test_an_upload_whose_begin_was_not_answered_is_ended(table: Table, store: Store) -> None:
-    """The client tries again, and the first one is known to the server alone."""
+def test_removal_aborts_an_upload_whose_first_response_is_lost(table: Table, store: Store) -> None:
+    """The client retries, and only the server knows the first upload."""
     renamed_table(table)
     lost = store.proxy.harm(Harm.LOST, Kind.CREATE_UPLOAD)
 
@@ -258,8 +260,8 @@ def test_an_upload_whose_begin_was_not_answered_is_ended(table: Table, store: St
     assert uploaded.counts()[Kind.ABORT_UPLOAD] == 1
 
 
-def test_one_upload_that_cannot_be_ended_leaves_no_other(table: Table, store: Store) -> None:
-    """Its own task may have ended it between the listing and this."""
+def test_removal_aborts_other_uploads_when_one_abort_fails(table: Table, store: Store) -> None:
+    """The task of the upload may have aborted it after the listing."""
     text_table(table, megabytes=6)
     insert_text(table, *TEXTS, megabytes=6)
     table.alter("RENAME COLUMN a TO d")
@@ -306,10 +308,10 @@ SETTINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 @EVERY
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_settings_of_the_file_system_are_carried_over(
+def test_requests_carry_the_settings_of_the_file_system(
     table: Table, s3proxy_server: S3, new_store_on: Callable[..., Store], setting: str
 ) -> None:
-    """Told to the server, whatever this one makes of it: S3Proxy refuses some."""
+    """The requests are checked even if the server refuses them, as S3Proxy refuses some."""
     options, headers = SETTINGS[setting]
     store = new_store_on(s3proxy_server, options=options)
     renamed_table(table)
@@ -319,14 +321,14 @@ def test_settings_of_the_file_system_are_carried_over(
     with contextlib.suppress(PySparkException):
         uploaded.remove_mapping()
 
-    assert_told(uploaded, Kind.CREATE_UPLOAD, headers)
+    assert_headers(uploaded, Kind.CREATE_UPLOAD, headers)
 
 
 @pytest.mark.matrix
-def test_the_key_of_the_customer_goes_with_each_request(
+def test_each_request_has_the_customers_key(
     table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
 ) -> None:
-    """This server keeps nothing of it, and S3Proxy refuses it."""
+    """This server ignores the key, and S3Proxy refuses the key."""
     key = base64.b64encode(bytes(32)).decode()
     store = new_store_on(
         versitygw_server, options={"encryption.algorithm": "SSE-C", "encryption.key": key}
@@ -336,46 +338,46 @@ def test_the_key_of_the_customer_goes_with_each_request(
     uploaded = remove_both(table, store)
 
     prefix = "server-side-encryption-customer"
-    told = {f"x-amz-{prefix}-algorithm": "AES256", f"x-amz-{prefix}-key": key}
+    sent = {f"x-amz-{prefix}-algorithm": "AES256", f"x-amz-{prefix}-key": key}
     source = {f"x-amz-copy-source-{prefix}-algorithm": "AES256"}
     for kind in (Kind.GET_RANGE, Kind.CREATE_UPLOAD, Kind.UPLOAD_PART):
-        assert_told(uploaded, kind, told)
-    assert_told(uploaded, Kind.COPY_PART, told | source)
+        assert_headers(uploaded, kind, sent)
+    assert_headers(uploaded, Kind.COPY_PART, sent | source)
 
 
 @pytest.mark.skipif(hadoop_version() == "3.4.1", reason="knows no such setting")
-def test_checksums_of_parts(table: Table, server: S3, new_store_on: Callable[..., Store]) -> None:
+def test_parts_have_checksums(table: Table, server: S3, new_store_on: Callable[..., Store]) -> None:
     store = new_store_on(server, options={"create.checksum.algorithm": "SHA256"})
     text_table(table)
     table.alter("DROP COLUMN b")
 
     uploaded = remove_both(table, store)
 
-    assert_told(uploaded, Kind.CREATE_UPLOAD, {"x-amz-checksum-algorithm": "SHA256"})
+    assert_headers(uploaded, Kind.CREATE_UPLOAD, {"x-amz-checksum-algorithm": "SHA256"})
     assert uploaded.counts()[Kind.COMPLETE_UPLOAD] == 1
 
 
 @pytest.mark.matrix
-def test_whoever_asks_pays(
+def test_requests_have_the_requester_pays_header(
     table: Table, versitygw_server: S3, new_store_on: Callable[..., Store]
 ) -> None:
-    """By a header of the client's own, for which S3Proxy refuses all requests."""
+    """The client sends its own header, for which S3Proxy refuses all requests."""
     store = new_store_on(versitygw_server, options={"requester.pays.enabled": "true"})
     renamed_table(table)
 
     uploaded = remove_both(table, store)
 
     for kind in (Kind.GET_RANGE, Kind.COPY_PART, Kind.COMPLETE_UPLOAD):
-        assert_told(uploaded, kind, {"x-amz-request-payer": "requester"})
+        assert_headers(uploaded, kind, {"x-amz-request-payer": "requester"})
 
 
-def assert_told(uploaded: Uploaded, kind: Kind, headers: dict[str, str]) -> None:
-    """All requests of this kind for the table's files had these headers."""
-    told = [
+def assert_headers(uploaded: Uploaded, kind: Kind, headers: dict[str, str]) -> None:
+    """Asserts that all requests of a kind for the table's files had these headers."""
+    sent = [
         request.headers
         for request in uploaded.store.proxy.requests
         if request.kind is kind and request.key.startswith(uploaded.key)
         if request.key.endswith(".parquet")
     ]
-    assert told
-    assert all(headers.items() <= each.items() for each in told)
+    assert sent
+    assert all(headers.items() <= each.items() for each in sent)

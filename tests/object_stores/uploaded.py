@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that were made on the local disk, file by file the same on an object store."""
+"""Copies of local tables on an object store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _numbers = itertools.count()
 
 
 class Uploaded(Table):
-    """A table below a key of a store's bucket; its path is where the log is looked at."""
+    """A table below a key of a bucket. Tests read its log in a local folder."""
 
     def __init__(self, spark: SparkSession, store: Store, key: str, path: Path) -> None:
         super().__init__(spark, path, f"delta.`{store.uri(key)}`")
@@ -41,26 +41,26 @@ class Uploaded(Table):
         self.alter(REMOVE_MAPPING)
 
     def objects(self, prefix: str = "") -> dict[str, int]:
-        """The size of each object of the table, by its key below the table's."""
+        """Returns the size of each object of the table, by its key below the table's key."""
         found = self.store.objects(f"{self.key}/{prefix}")
         return {key.removeprefix(f"{self.key}/"): size for key, size in found.items()}
 
     def contents(self, keys: Iterable[str]) -> Counter[str]:
-        """The digests of objects."""
+        """Returns the digests of objects."""
         server, bucket = self.store.server, self.store.bucket
         return Counter(digest(server.get(bucket, f"{self.key}/{key}")) for key in keys)
 
     def data(self) -> set[str]:
-        """The keys of what is no log."""
+        """Returns the keys of objects outside of the log."""
         return {key for key in self.objects() if not key.startswith("_delta_log/")}
 
     def counts(self, pattern: str = "*.parquet") -> Counter[Kind]:
-        """The requests for this table's objects since the last that were forgotten."""
+        """Returns the number of requests for objects by kind, since the last `forget`."""
         return self.store.proxy.counts(f"{self.key}/{pattern}")
 
 
 def upload(table: Table, store: Store) -> Uploaded:
-    """The same table, below a new key."""
+    """Uploads a table below a new key."""
     root = f"t{next(_numbers)}"
     for file in sorted(table.path.rglob("*")):
         if file.is_file() and not file.name.endswith(".crc"):
@@ -76,7 +76,7 @@ def digest(content: bytes) -> str:
 def insert_text(
     table: Table, *columns: str, megabytes: float, width: int = 64, row_group: int = 128 * MIB
 ) -> None:
-    """One file of about this size: uncompressed columns of text beside an `id BIGINT`.
+    """Inserts one file of about this size: uncompressed columns of text and an `id BIGINT`.
 
     Args:
         table: Has these columns.
@@ -95,7 +95,7 @@ def insert_text(
 
 
 def new_files(table: Table, before: set[Path]) -> Counter[str]:
-    """The digests of data files that a local table has beside those of before."""
+    """Returns the digests of a local table's new data files."""
     return Counter(
         digest(file.read_bytes()) for file in set(table.path.rglob("*.parquet")) - before
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A multipart upload by the small client, part after part."""
+"""A multipart upload by the small client."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEAST_PART = 5 * MIB  # of all but the last
 
 
 class Upload:
-    """One upload, which stays pending until it is completed or aborted."""
+    """One upload, pending until it is completed or aborted."""
 
     def __init__(self, server: S3, bucket: str, key: str) -> None:
         self.server = server
@@ -28,7 +28,7 @@ class Upload:
         self._etags.append(answer.headers["etag"])
 
     def copy(self, key: str, start: int, end: int, **headers: str) -> None:
-        """The bytes of an object of the bucket from `start` up to but not including `end`."""
+        """Copies the bytes of an object from `start` up to but not including `end`."""
         answer = self.server.ask(
             "PUT",
             self.target,

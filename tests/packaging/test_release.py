@@ -180,7 +180,7 @@ def test_wheel_works_in_an_empty_environment(release: Path, tmp_path: Path) -> N
     python = tmp_path / "venv" / "bin" / "python"
 
     run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
-    said = run(python, "-m", "spark_ext", "doctor", "--session", cwd=tmp_path)
+    said = run(python, "-m", "spark_ext", "doctor", cwd=tmp_path)
 
     assert str(tmp_path / "venv") in said
     assert list(tmp_path.glob("venv/lib/python*/site-packages/spark_ext/jars/spark-ext.jar")) != []

@@ -22,10 +22,10 @@ from tests.support.table_log import TableLog, is_uuid_name
 
 pytestmark = pytest.mark.matrix
 
-# Before releases were refused by the classes they have, and names in files were warned of.
+# The commit before sessions refused a release for its classes, and warned of names in files.
 OLDER = "e940ad4e658f"
 
-# Answers a line of JSON for each line of Python, in names that stay.
+# Runs each line of Python in one namespace, and prints a line of JSON with its result.
 SESSION = """
 import json
 import sys
@@ -64,7 +64,7 @@ class Session:
         self.package = Path(self._answer()["came from"])
 
     def run(self, code: str) -> Any:
-        """The value of an expression, or nothing of a statement."""
+        """Returns the value of an expression, None for a statement."""
         answer = self.ask(code)
         assert set(answer) == {"value"}, answer
         return answer["value"]
@@ -138,7 +138,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def create(session: Session, path: Path) -> str:
-    """A tracked table with a row; returns its name."""
+    """Creates a tracked table with a row; returns its name."""
     table = f"delta.`{path}`"
     session.sql(
         f"CREATE TABLE {table} (a INT, b STRING) USING delta TBLPROPERTIES ("
@@ -154,7 +154,7 @@ def assert_findings(new: Session, path: Path, *checks: str) -> None:
     assert new.run(found) == [*checks]
 
 
-def test_each_minds_the_names_and_the_flag_of_the_other(
+def test_both_versions_follow_the_names_and_the_flag_of_the_other(
     both: tuple[Session, Session], new: Session, path: Path
 ) -> None:
     first, second = both
@@ -179,7 +179,7 @@ def test_each_minds_the_names_and_the_flag_of_the_other(
     assert_findings(new, path, "misleading_name")
 
 
-def test_a_column_that_one_dropped_does_not_come_back_by_the_other(
+def test_dropped_column_is_not_restored_by_the_other_version(
     both: tuple[Session, Session], path: Path
 ) -> None:
     first, second = both
@@ -194,7 +194,7 @@ def test_a_column_that_one_dropped_does_not_come_back_by_the_other(
         assert session.sql(f"SELECT a, b FROM {table}") == [[1, None]]
 
 
-def test_a_table_that_one_leaves_is_left_for_the_other(
+def test_removal_of_column_mapping_holds_for_the_other_version(
     both: tuple[Session, Session], new: Session, path: Path
 ) -> None:
     first, second = both
@@ -209,7 +209,7 @@ def test_a_table_that_one_leaves_is_left_for_the_other(
     assert log.configuration.get("delta.columnMapping.mode", "none") == "none"
     for session in both:
         assert session.sql(f"SELECT d, b, a FROM {table}") == [[1, "x", None]]
-    # A DataFrame from before goes by names that no live file has.
+    # The DataFrame of before uses names that no live file has.
     refused = first.ask("list(map(list, held.select('d', 'b', 'a').collect()))")
     assert refused["condition"] == "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
     first.sql(f"INSERT INTO {table} VALUES (2, 'y', 3)")
@@ -217,7 +217,7 @@ def test_a_table_that_one_leaves_is_left_for_the_other(
     assert_findings(new, path)
 
 
-def test_names_that_the_new_one_aligned_are_read_and_written_by_the_old_one(
+def test_old_version_reads_and_writes_names_that_the_new_one_aligned(
     old: Session, new: Session, path: Path
 ) -> None:
     table = create(old, path)

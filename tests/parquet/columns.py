@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of any type with values, the plans that rename and drop them, and what comes of it."""
+"""Columns of any type with values, plans that rename and drop columns, and the expected rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Map:
 Type: TypeAlias = pa.DataType | Struct | Array | Map
 Columns = tuple[Column, ...]
 
-# All that Spark writes, besides intervals and variants, which Delta or pyarrow do not know.
+# All types of Spark except intervals and variants, which Delta or pyarrow do not support.
 LEAVES = [
     pa.string(),
     pa.int64(),
@@ -61,7 +61,7 @@ LEAVES = [
     pa.decimal128(38, 10),
 ]
 
-# In each table, so that queries have something to ask for. Neither is dropped or null.
+# These columns are in each table for queries. Neither is dropped or null.
 ROW = Column(1, "col-row", "row", pa.int64())
 KEY = Column(2, "col-key", "key", pa.string())
 
@@ -71,12 +71,12 @@ def row_key(row: int) -> str:
 
 
 def marker(column: int) -> str:
-    """What every string in a column begins with, and nothing else has."""
+    """Returns the prefix of every string in a column, which occurs nowhere else."""
     return f"<{column * 7_654_321}>"
 
 
 def random_columns(random: Random) -> Columns:
-    """Every type at the top, and some of them in structs, arrays and maps."""
+    """Returns columns of every type, and some types in structs, arrays and maps."""
     ids = iter(range(3, 1000))
 
     def column(kind: Type) -> Column:
@@ -105,7 +105,7 @@ def random_columns(random: Random) -> Columns:
 
 
 def inside(kind: Type) -> Iterator[Column]:
-    """The columns of a type, at every level."""
+    """Returns the columns of a type at every level."""
     if isinstance(kind, Struct):
         yield from every(kind.columns)
     elif isinstance(kind, Array):
@@ -122,7 +122,7 @@ def every(columns: Iterable[Column]) -> Iterator[Column]:
 
 
 def without(columns: Sequence[Column], dropped: Callable[[Column], bool]) -> Columns:
-    """The columns that stay; of a struct the first does in any case."""
+    """Returns the columns that are kept. The first field of a struct is always kept."""
 
     def stays(kind: Type) -> Type:
         if isinstance(kind, Struct):
@@ -148,7 +148,7 @@ def plan(
     kept: Sequence[str] = (),
     ignored: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """As `spark_ext/removal/copy_plan.py` makes it."""
+    """Returns a plan in the form of `spark_ext/removal/copy_plan.py`."""
 
     def entry(kind: Type) -> dict[str, Any] | None:
         if isinstance(kind, Struct):
@@ -239,14 +239,14 @@ def random_table(columns: Columns, rows: int, random: Random, *, ids: bool = Fal
 
 
 def _entries(value: Any) -> list[tuple[Any, Any]]:
-    """Of a map, as Spark, pyarrow or polars has it."""
+    """Returns the entries of a map of Spark, pyarrow or polars."""
     if isinstance(value, dict):
         return list(value.items())
     return [tuple(each.values()) if isinstance(each, dict) else each for each in value]
 
 
 def values(rows: Rows, columns: Columns, *, new: bool) -> Rows:
-    """The rows as these columns have them, under their new names, in the order of ROW."""
+    """Returns the rows of columns with their new names, ordered by ROW."""
 
     def name(column: Column) -> str:
         return column.new_name if new else column.name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Java room that gives data files other names, and a file that it copied."""
+"""The Java package `sparkext.parquet`, and a file that it copied."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def renamer(spark: SparkSession) -> Renamer:
 def copied(
     renamer: Renamer, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[ParquetFile, ParquetFile]:
-    """A file and its copy."""
+    """Returns a file and its copy."""
     return copied_file(renamer, tmp_path_factory.mktemp("copied"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of Spark's with all that a file may have, and its copy, for tests that break it."""
+"""A file of Spark with every feature of files, and its copy, for tests that break the copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAYING = (Column(2, NUMBER, "number", pa.int64()), Column(3, TEXT, "text", pa.s
 
 
 def copied_file(renamer: Renamer, folder: Path) -> tuple[ParquetFile, ParquetFile]:
-    """A file and its copy, whose first column went: every offset is another one."""
+    """Returns a file and a copy without the first column, so that every offset differs."""
     frame = renamer.spark.range(ROWS).coalesce(1)
     frame.selectExpr(
         f"concat('gone ', id) AS `{DROPPED}`",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a copy says all that its source says, but for names, places and what went.
+"""Compares a copy with its source, except for names, offsets and dropped columns.
 
 Whatever a footer has is compared, known here or not. Names must differ at every level, so that a
 name tells a column.
@@ -43,7 +43,7 @@ from tests.support.parquet_file import (
 
 SPARKS_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
 
-# Compared apart, or held by the validator: places and sums follow from the bytes.
+# The validator checks offsets and sums, or they are compared separately.
 OF_FILE = {SCHEMA, ROW_GROUPS, KEY_VALUES, COLUMN_ORDERS}
 OF_ELEMENT = {NAME, NUM_CHILDREN, FIELD_ID}
 OF_GROUP = {COLUMNS, TOTAL_BYTE_SIZE, GROUP_OFFSET, GROUP_COMPRESSED}
@@ -56,7 +56,7 @@ Staying = Callable[[tuple[str, ...]], tuple[str, ...] | None]
 def differences(
     source: ParquetFile, copy: ParquetFile, *, new_names: dict[str, str], gone: set[str]
 ) -> Iterator[str]:
-    """What a copy has lost or has otherwise, each in a line.
+    """Returns the differences of a copy, each as a line.
 
     Args:
         source: The file that was copied.
@@ -119,7 +119,7 @@ def _entries(file: ParquetFile) -> dict[str, Any]:
 def _renamed_entries(
     source: ParquetFile, new_names: dict[str, str], gone: set[str]
 ) -> dict[str, Any]:
-    """Spark's entries; what others say may name columns in ways of their own."""
+    """Returns Spark's entries. Entries of other writers may contain column names."""
 
     def renamed(kind: Any) -> Any:
         if not isinstance(kind, dict):
@@ -169,7 +169,7 @@ def _bloom(file: ParquetFile, column: Struct) -> bytes:
 
 
 def _pages(file: ParquetFile, chunk: Struct) -> Struct:
-    """The offset index as it would be if the column began at 0."""
+    """Returns an offset index with offsets relative to the column chunk."""
     index, _ = decoded(file.body, chunk[OFFSET_INDEX])
     for page in index[1].items:
         page.put(1, page.types[1], page[1] - start(chunk[METADATA]))

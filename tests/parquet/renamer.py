@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls the Java room that gives data files other names."""
+"""Calls the Java package that copies data files."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Outcome:
 
 
 class NotParquetError(Exception):
-    """Why nobody can read a file."""
+    """The reason why a file cannot be read."""
 
 
 class Renamer:
-    """Of `sparkext.parquet.DataFile`."""
+    """Calls `sparkext.parquet.DataFile`."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -38,12 +38,12 @@ class Renamer:
         self.never = jvm.java.lang.Thread()  # a Runnable that does nothing
         self.configurations = {by: jvm.org.apache.hadoop.conf.Configuration() for by in BY}
         stream = self.configurations[STREAM]
-        # Anything but the local file system that Hadoop has by default goes through its streams.
+        # Only Hadoop's default local file system is read without Hadoop's streams.
         stream.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem")
         stream.set("fs.file.impl.disable.cache", "true")
 
     def renaming(self, plan: Plan) -> Any:
-        """What a task has for all of its files; may stand for the plan itself."""
+        """Returns the Java object that a task reuses for all files, accepted instead of a plan."""
         parquet = self.jvm.sparkext.parquet
         return parquet.Renaming(self.jvm.sparkext.wire.PlanJson.parse(json.dumps(plan)))
 

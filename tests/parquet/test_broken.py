@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of copies rest on: the validator and the readers see what a bad copy would have.
+"""The validator and the readers find the defects that a bad copy would have.
 
 Each change is one that a copy without some step would show.
 """
@@ -51,11 +51,11 @@ pytestmark = pytest.mark.every_variant  # each takes well under a second
 
 @pytest.fixture
 def file(copied: tuple[ParquetFile, ParquetFile]) -> ParquetFile:
-    """A copy of its own to break."""
+    """Returns a copy that the test may break."""
     return ParquetFile.of(copied[1].bytes())
 
 
-def test_the_copy_is_sound_and_has_all_that_is_broken_here(file: ParquetFile) -> None:
+def test_copy_is_valid_and_has_everything_that_these_tests_break(file: ParquetFile) -> None:
     assert list(problems(file, whole=True)) == []
     assert len(file.row_groups) > 1
     number, text = file.chunks[:2]
@@ -70,7 +70,7 @@ Change = Callable[[ParquetFile], None]
 
 
 def add(where: Callable[[ParquetFile], Struct], field: int, by: int) -> Change:
-    """As an offset or a size is that was left as it was."""
+    """Adds to a number, as if an offset or a size were not updated."""
 
     def change(file: ParquetFile) -> None:
         found = where(file)
@@ -122,7 +122,7 @@ def replace_offset_index(file: ParquetFile, index: Struct) -> None:
 
 
 def another_column(file: ParquetFile) -> None:
-    """A column that the schema has not: the chunk was left."""
+    """Adds a chunk without a column in the schema."""
     group(file)[COLUMNS].items.append(text(file))
 
 
@@ -192,7 +192,7 @@ SEEN_BY_THE_VALIDATOR: dict[str, tuple[Change, str]] = {
     "column left": (another_column, "row group 1: its columns"),
     "old path": (another_path, "row group 1: its columns"),
     "sorted by what is gone": (sorted_by_what_is_gone, "it is sorted by a column that it has not"),
-    "order left": (one_order_more, "it has not one order for each column"),
+    "order left": (one_order_more, "its footer does not have one order for each column"),
     "pages of two columns": (same_pages, "row group 1, text lies in row group 1, number"),
     "bytes left": (unclaimed_bytes, "11 bytes between the offset index of row group"),
     "first magic number": (no_magic, "it does not begin with the magic number"),
@@ -203,13 +203,13 @@ SEEN_BY_THE_VALIDATOR: dict[str, tuple[Change, str]] = {
 @pytest.mark.parametrize(
     ("change", "problem"), SEEN_BY_THE_VALIDATOR.values(), ids=SEEN_BY_THE_VALIDATOR
 )
-def test_the_validator_sees(file: ParquetFile, change: Change, problem: str) -> None:
+def test_validator_finds(file: ParquetFile, change: Change, problem: str) -> None:
     change(file)
     found = list(problems(ParquetFile.of(file.bytes()), whole=True))
     assert any(problem in each for each in found), found
 
 
-# A reader sees what it uses.
+# A reader finds defects only in the parts that it uses.
 
 QUERIES = {
     "all": "true",
@@ -249,7 +249,7 @@ def each_group(change: Callable[[Struct], None]) -> Change:
 
 
 def old_statistics(chunk: Struct) -> None:
-    """Those of a column whose values are all larger."""
+    """Returns the statistics of a column with larger values."""
     statistics = chunk[METADATA][12]
     for field in (5, 6):
         statistics.put(field, 8, struct.pack("<q", 1 << 40))
@@ -263,7 +263,7 @@ def empty_filter(file: ParquetFile) -> None:
 
 
 def old_minima(file: ParquetFile) -> None:
-    """A column index of larger values."""
+    """Writes a column index of larger values."""
     for row_group in file.row_groups:
         chunk = row_group[COLUMNS].items[0]
         index, _ = decoded(file.body, chunk[COLUMN_INDEX])
@@ -304,7 +304,7 @@ def reader(request: pytest.FixtureRequest, conf: Any) -> Iterator[str]:
     return request.param
 
 
-def test_spark_reads_the_copy(
+def test_spark_reads_a_copy(
     file: ParquetFile, spark: SparkSession, reader: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file.parquet").write_bytes(file.bytes())
@@ -318,7 +318,7 @@ def test_spark_reads_the_copy(
 
 
 @pytest.mark.parametrize(("change", "query"), SEEN_BY_SPARK.values(), ids=SEEN_BY_SPARK)
-def test_spark_sees(
+def test_spark_finds(
     file: ParquetFile,
     spark: SparkSession,
     reader: str,
@@ -334,7 +334,7 @@ def test_spark_sees(
     assert by_spark(spark, tmp_path, QUERIES[query]) != right
 
 
-def test_pyarrow_sees_a_changed_byte(file: ParquetFile) -> None:
+def test_pyarrow_finds_a_changed_byte(file: ParquetFile) -> None:
     def read() -> pa.Table:
         return pq.ParquetFile(pa.BufferReader(file.bytes()), page_checksum_verification=True).read()
 

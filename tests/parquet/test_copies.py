@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of every writer under other names and without some columns, read by every reader.
+"""Every reader reads copies of every writer's files, with renamed and dropped columns.
 
 The oracle is the same reader on the file that was copied.
 """
@@ -68,7 +68,7 @@ SPARKS_ENTRIES = {
     "org.apache.spark.version",
     "org.apache.spark.sql.parquet.row.metadata",
 }
-# The first is in every run, and drops at every level.
+# The first runs always, and drops columns at every level.
 SHARES = {FEW_DROPPED: 0.3, MOST_DROPPED: 0.8, RENAMED: 0.0}
 
 
@@ -85,7 +85,7 @@ class Copies:
         return [column for column in every(self.columns) if column.id not in ids]
 
     def expected(self, rows: Rows) -> Rows:
-        """What a reader of a copy gets, by what it gets of the source."""
+        """Returns the rows that a reader must return for a copy, by its rows of the source."""
         return values(rows, self.staying, new=False)
 
     def got(self, rows: Rows) -> Rows:
@@ -127,7 +127,7 @@ def copies(
     return Copies(columns, staying, sources, targets)
 
 
-def test_the_sources_differ_in_all_that_files_do(sources: dict[str, Path]) -> None:
+def test_sources_cover_all_features_of_files(sources: dict[str, Path]) -> None:
     files = [ParquetFile.of(source) for source in sources.values()]
     columns = [(file, column) for file in files for column in file.columns]
     assert {column[CODEC] for _, column in columns} == set(range(8)) - {LZO}
@@ -139,13 +139,13 @@ def test_the_sources_differ_in_all_that_files_do(sources: dict[str, Path]) -> No
 
 
 @pytest.mark.every_variant
-def test_nothing_is_wrong_with_a_copy(copies: Copies) -> None:
+def test_copy_is_valid(copies: Copies) -> None:
     for name, file in copies.copies.items():
         assert list(problems(ParquetFile.of(file), whole=bool(copies.gone))) == [], name
 
 
 @pytest.mark.every_variant
-def test_a_copy_has_the_indexes_and_filters_of_its_source(copies: Copies) -> None:
+def test_copy_has_the_indexes_and_filters_of_its_source(copies: Copies) -> None:
     def have(file: Path) -> tuple[bool, ...]:
         parsed = ParquetFile.of(file)
         return (
@@ -163,7 +163,7 @@ def test_a_copy_has_the_indexes_and_filters_of_its_source(copies: Copies) -> Non
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("copies", [FEW_DROPPED, MOST_DROPPED], indirect=True)
-def test_nothing_of_a_dropped_column_is_in_a_copy(copies: Copies) -> None:
+def test_copy_contains_nothing_of_a_dropped_column(copies: Copies) -> None:
     names = [column.name.encode() for column in copies.gone]
     texts = [marker(column.id).encode() for column in copies.gone if is_text(column)]
     assert texts
@@ -184,7 +184,7 @@ def is_text(column: Column) -> bool:
 
 
 @pytest.mark.every_variant
-def test_no_old_name_is_in_a_footer(copies: Copies) -> None:
+def test_footer_of_a_copy_contains_no_old_name(copies: Copies) -> None:
     for name, copy in copies.copies.items():
         file = ParquetFile.of(copy)
         data = file.bytes()[len(file.body) :]
@@ -195,7 +195,7 @@ def test_no_old_name_is_in_a_footer(copies: Copies) -> None:
 
 
 @pytest.mark.every_variant
-def test_all_else_is_as_it_was(copies: Copies) -> None:
+def test_copy_keeps_everything_else(copies: Copies) -> None:
     new_names = {column.name: column.new_name for column in every(copies.staying)}
     gone = {column.name for column in copies.gone}
     for name, copy in copies.copies.items():
@@ -220,7 +220,7 @@ def source_rows(reader: Callable[[Path], Rows], file: Path) -> Rows:
     return reader(file)
 
 
-def test_a_reader_gets_the_same_rows(copies: Copies) -> None:
+def test_reader_returns_the_same_rows(copies: Copies) -> None:
     for reader in (by_pyarrow, by_polars, by_clickhouse):
         for name, copy in copies.copies.items():
             source = source_rows(reader, copies.sources[name])
@@ -229,7 +229,7 @@ def test_a_reader_gets_the_same_rows(copies: Copies) -> None:
 
 @pytest.fixture(scope="module")
 def sparks_sources() -> dict[tuple[str, str], dict[str, Rows]]:
-    """What Spark got of the sources, by its reader and what was asked."""
+    """Returns Spark's rows of the sources, by reader and query."""
     return {}
 
 
@@ -242,7 +242,7 @@ CONDITIONS = [
 ]
 
 
-def test_spark_gets_the_same_rows(
+def test_spark_returns_the_same_rows(
     copies: Copies,
     spark: SparkSession,
     sparks_sources: dict[tuple[str, str], dict[str, Rows]],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files by DuckDB, of which version 2 counts NaNs: Spark's Parquet does not know of such counts."""
+"""Files of DuckDB, whose version 2 writes counts of NaNs that Spark's Parquet does not know."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def written(rows: str, file: Path, options: str) -> Path:
         "PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE 2048",
     ],
 )
-def test_a_file_by_duckdb_is_copied(tmp_path: Path, renamer: Renamer, options: str) -> None:
+def test_file_of_duckdb_is_copied(tmp_path: Path, renamer: Renamer, options: str) -> None:
     source = written(ROWS, tmp_path / "source.parquet", options)
     target = tmp_path / "copy" / "t.parquet"
 
@@ -58,7 +58,7 @@ def test_a_file_by_duckdb_is_copied(tmp_path: Path, renamer: Renamer, options: s
     ]
 
 
-def test_a_file_with_counts_of_nan_is_to_be_rewritten(tmp_path: Path, renamer: Renamer) -> None:
+def test_file_with_counts_of_nan_is_rewritten(tmp_path: Path, renamer: Renamer) -> None:
     source = written(DOUBLES, tmp_path / "source.parquet", "PARQUET_VERSION v2")
     statistics = [column[STATISTICS] for column in ParquetFile.of(source).columns]
     counts = [NAN_COUNT in found for found in statistics]
@@ -67,7 +67,7 @@ def test_a_file_with_counts_of_nan_is_to_be_rewritten(tmp_path: Path, renamer: R
     outcome = renamer.copy(source, target, plan((A, D)))
 
     if any(counts):
-        reason = "its footer says what is not known"
+        reason = "its footer has unknown fields"
         assert outcome == Outcome("TO_REWRITE", source.stat().st_size, reason)
         assert not target.exists()
     else:  # DuckDB 1, or a Spark that knows them

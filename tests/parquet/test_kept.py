@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of a copy with its source sees what a copy would have lost."""
+"""The comparison of a copy with its source finds what the copy has lost."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def source(copied: tuple[ParquetFile, ParquetFile]) -> ParquetFile:
 
 @pytest.fixture
 def copy(copied: tuple[ParquetFile, ParquetFile]) -> ParquetFile:
-    """One of its own to break."""
+    """Returns a copy that the test may break."""
     return ParquetFile.of(copied[1].bytes())
 
 
-def test_a_copy_has_lost_nothing(source: ParquetFile, copy: ParquetFile) -> None:
+def test_copy_has_lost_nothing(source: ParquetFile, copy: ParquetFile) -> None:
     assert found(source, copy) == []
 
 
 def text(file: ParquetFile) -> Struct:
-    """The second column of a row group that is not the first."""
+    """Returns the second column of a row group after the first."""
     return file.row_groups[1][COLUMNS].items[1]
 
 
@@ -72,7 +72,7 @@ def column(file: ParquetFile) -> Struct:
 
 
 def number(file: ParquetFile) -> Struct:
-    """The first, which has no dictionary and therefore a bloom filter."""
+    """Returns the first column, which has a bloom filter, since it has no dictionary."""
     return file.row_groups[1][COLUMNS].items[0][METADATA]
 
 
@@ -101,7 +101,7 @@ def statistics(file: ParquetFile) -> Struct:
 
 
 def fewer(where: Callable[[ParquetFile], Struct], field: int) -> Change:
-    """A list without its last item."""
+    """Removes the last item of a list."""
 
     def change(file: ParquetFile) -> None:
         where(file)[field].items.pop()
@@ -110,7 +110,7 @@ def fewer(where: Callable[[ParquetFile], Struct], field: int) -> Change:
 
 
 def another_field(file: ParquetFile) -> None:
-    """Spark's schema with a field that is not null."""
+    """Makes a field of Spark's schema not nullable."""
     (entry,) = (e for e in file.footer[KEY_VALUES].items if e[1].decode() == SPARKS_SCHEMA)
     schema = json.loads(entry[2])
     schema["fields"][0]["nullable"] = not schema["fields"][0]["nullable"]
@@ -126,7 +126,7 @@ def overwritten(place: Callable[[ParquetFile], int]) -> Change:
 
 
 def later_rows(file: ParquetFile) -> None:
-    """An offset index whose pages begin one row later."""
+    """Writes an offset index whose pages begin one row later."""
     index, _ = decoded(file.body, text(file)[OFFSET_INDEX])
     for page in index[1].items:
         page.put(3, I64, page[3] + 1)
@@ -176,16 +176,14 @@ SEEN: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize(("change", "difference"), SEEN.values(), ids=SEEN)
-def test_the_comparison_sees(
+def test_comparison_finds(
     source: ParquetFile, copy: ParquetFile, change: Change, difference: str
 ) -> None:
     change(copy)
     assert any(difference in each for each in found(source, copy)), found(source, copy)
 
 
-def test_a_file_says_nothing_that_another_of_its_task_says(
-    renamer: Renamer, tmp_path: Path
-) -> None:
+def test_copy_has_no_metadata_of_another_file_of_its_task(renamer: Renamer, tmp_path: Path) -> None:
     columns = tuple(Column(n, f"col-{s}", s, pa.int64()) for n, s in enumerate("ab", start=1))
     of_task = renamer.renaming(plan(columns))
     for number, some in enumerate([columns[:1], columns, columns, columns[:1]]):

@@ -20,7 +20,7 @@ A, B = Column(1, "col-a", "a", pa.binary()), Column(2, "col-b", "b", pa.binary()
 
 
 def write(path: Path, mebibytes: int) -> None:
-    """One row group of two columns of bytes that do not compress."""
+    """Writes one row group of two columns of incompressible bytes."""
     bits = Random(1)
     values = [bits.randbytes(MIB // 2) for _ in range(mebibytes)]
     table = pa.table({"col-a": values, "col-b": values})
@@ -29,7 +29,7 @@ def write(path: Path, mebibytes: int) -> None:
 
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("columns", [(A, B), (A,)], ids=["renamed", "dropped"])
-def test_memory_is_flat_in_the_size_of_the_file(
+def test_memory_does_not_grow_with_the_file(
     renamer: Renamer, tmp_path: Path, columns: tuple[Column, ...], by: str
 ) -> None:
     threads = renamer.jvm.java.lang.management.ManagementFactory.getThreadMXBean()

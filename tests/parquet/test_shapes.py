@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of unusual shapes: copied where all of it is known, else left to be written row by row."""
+"""Files of unusual shapes are copied if every part of them is known, and else rewritten."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ TABLE = pa.Table.from_pylist(ROWS, schema=arrow_schema(ALL))
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """Of two row groups with indexes and filters."""
+    """Writes a file of two row groups with page indexes and bloom filters."""
     file = tmp_path / "source.parquet"
     pq.write_table(
         TABLE,
@@ -107,7 +107,7 @@ Copy = Callable[..., ParquetFile]
 
 @pytest.fixture
 def copy(renamer: Renamer, tmp_path: Path) -> Copy:
-    """Copies a file in which nothing is wrong afterwards."""
+    """Copies a file, and validates the copy."""
 
     def copied(source: Path, columns: Columns = WITHOUT_B, **options: Any) -> ParquetFile:
         target = tmp_path / "copy.parquet"
@@ -128,7 +128,7 @@ Refused = Callable[..., str]
 
 @pytest.fixture
 def refused(renamer: Renamer, tmp_path: Path) -> Refused:
-    """The reason why a file has to be rewritten; nothing was written of it."""
+    """Returns the reason why a file must be rewritten, and checks that no copy was written."""
 
     def reason(source: Path, columns: Columns = WITHOUT_B, **options: Any) -> str:
         target = tmp_path / "copies" / "copy.parquet"
@@ -154,7 +154,7 @@ def rows_of(file: ParquetFile) -> list[dict[str, Any]]:
 
 
 def renamed(rows: list[dict[str, Any]] = ROWS, *, with_b: bool = False) -> list[dict[str, Any]]:
-    """What readers get of the rows afterwards."""
+    """Returns the rows that readers must return for the copy."""
 
     def s(value: dict[str, Any] | None) -> dict[str, Any] | None:
         return None if value is None else {"x": value["col-x"], "y": value["y"]}
@@ -173,15 +173,15 @@ def renamed(rows: list[dict[str, Any]] = ROWS, *, with_b: bool = False) -> list[
 
 FULL = renamed(with_b=True)
 
-# What is copied
+# Copied files
 
 
-def test_a_copy_has_the_rows_under_their_new_names(source: Path, copy: Copy) -> None:
+def test_copy_has_the_rows_with_new_names(source: Path, copy: Copy) -> None:
     assert rows_of(copy(source)) == renamed()
 
 
 def relaid(file: ParquetFile) -> None:
-    """Lays the columns of each row group down from the last to the first, the last group first."""
+    """Writes the chunks of a file in reverse order."""
     body = file.body[:4]
     for group in reversed(file.row_groups):
         group.drop(5)
@@ -199,19 +199,19 @@ def relaid(file: ParquetFile) -> None:
     file.body = body
 
 
-def test_columns_may_lie_in_any_order(source: Path, copy: Copy) -> None:
+def test_column_chunks_in_any_order_are_copied(source: Path, copy: Copy) -> None:
     file = copy(changed(source, relaid))
     assert rows_of(file) == renamed()
 
 
-def test_row_groups_may_stand_in_any_order(source: Path, copy: Copy) -> None:
+def test_row_groups_in_any_order_are_copied(source: Path, copy: Copy) -> None:
     def reverse(file: ParquetFile) -> None:
         file.row_groups.reverse()
 
     assert rows_of(copy(changed(source, reverse))) == renamed(ROWS[35:] + ROWS[:35])
 
 
-def test_a_filter_without_a_length_is_copied(source: Path, copy: Copy) -> None:
+def test_bloom_filter_without_a_length_is_copied(source: Path, copy: Copy) -> None:
     def no_lengths(file: ParquetFile) -> None:
         for column in file.columns:
             column.drop(BLOOM_LENGTH)
@@ -225,7 +225,7 @@ def bloom_filters(file: ParquetFile) -> list[bytes]:
     return [file.body[column[BLOOM] :][:47] for column in file.columns if BLOOM in column]
 
 
-def test_a_dictionary_at_0_is_none(source: Path, copy: Copy) -> None:
+def test_dictionary_offset_of_0_stands_for_no_dictionary(source: Path, copy: Copy) -> None:
     def at_zero(file: ParquetFile) -> None:
         for column in file.columns:
             if DICTIONARY_PAGE not in column:
@@ -237,28 +237,28 @@ def test_a_dictionary_at_0_is_none(source: Path, copy: Copy) -> None:
 
 
 @pytest.mark.parametrize("columns", [(A,), (S,), (B,)], ids=["a", "s", "b"])
-def test_a_file_may_be_of_one_column(source: Path, copy: Copy, columns: Columns) -> None:
+def test_file_of_one_column_is_copied(source: Path, copy: Copy, columns: Columns) -> None:
     assert rows_of(copy(source, columns)) == [
         {column.new_name: row[column.new_name] for column in columns} for row in FULL
     ]
 
 
-def test_a_file_may_have_no_rows(source: Path, copy: Copy) -> None:
+def test_file_without_rows_is_copied(source: Path, copy: Copy) -> None:
     pq.write_table(TABLE.slice(0, 0), source)
-    # A dictionary without a page of data, which pyarrow puts at 0.
+    # A dictionary without data pages, for which pyarrow writes the offset 0.
     assert {column[DATA_PAGE] for column in ParquetFile.of(source).columns} == {0}
     file = copy(source)
     assert {column[DATA_PAGE] for column in file.columns} == {0}
     assert rows_of(file) == []
 
 
-def test_a_file_may_have_no_row_group(source: Path, copy: Copy) -> None:
+def test_file_without_row_groups_is_copied(source: Path, copy: Copy) -> None:
     polars.DataFrame(TABLE.select(["col-a", "col-b"]).slice(0, 0)).write_parquet(source)
     assert ParquetFile.of(source).row_groups == []
     assert rows_of(copy(source, (A,))) == []
 
 
-def test_field_ids_find_columns_whatever_their_names(source: Path, copy: Copy) -> None:
+def test_field_ids_identify_columns_with_other_names(source: Path, copy: Copy) -> None:
     ids = arrow_schema(ALL, ids=True)
     others = pa.schema([field.with_name(f"other {field.name}") for field in ids])
     pq.write_table(TABLE.rename_columns(others.names).cast(others), source)
@@ -266,7 +266,7 @@ def test_field_ids_find_columns_whatever_their_names(source: Path, copy: Copy) -
     assert rows_of(copy(source, by_id=True)) == renamed()
 
 
-def test_names_mean_nothing_where_ids_count(source: Path, copy: Copy) -> None:
+def test_names_are_ignored_in_mode_id(source: Path, copy: Copy) -> None:
     swapped = (Column(2, "col-a", "b", pa.string()), Column(1, "col-b", "a", pa.int64()))
     pq.write_table(TABLE.cast(arrow_schema(ALL, ids=True)), source)
     assert rows_of(copy(source, swapped, by_id=True)) == [
@@ -278,19 +278,19 @@ CHANGE_TYPE = pa.field("_change_type", pa.string())
 
 
 def with_change_type(field: pa.Field = CHANGE_TYPE) -> pa.Table:
-    """The table as a data file of an UPDATE with a change feed has it in mode `id`."""
+    """Returns the table of a data file that an UPDATE with a change feed writes in mode `id`."""
     nothing = pa.nulls(len(ROWS), pa.string())
     return TABLE.cast(arrow_schema(ALL, ids=True)).append_column(field, nothing)
 
 
-def test_the_change_feeds_column_needs_no_field_id(source: Path, copy: Copy) -> None:
+def test_column_of_the_change_feed_needs_no_field_id(source: Path, copy: Copy) -> None:
     pq.write_table(with_change_type(), source)
     file = copy(source, by_id=True, ignored=["_change_type"])
     assert rows_of(file) == renamed()
     assert b"_change_type" not in file.bytes()
 
 
-def test_a_column_of_the_table_needs_a_field_id_whatever_its_name(
+def test_column_of_the_table_needs_a_field_id_in_mode_id(
     source: Path, copy: Copy, refused: Refused
 ) -> None:
     without_id = "its column `_change_type` has no field id"
@@ -310,7 +310,7 @@ def with_id(name: str, kind: pa.DataType, number: int) -> pa.Field:
     return pa.field(name, kind, metadata={b"PARQUET:field_id": str(number).encode()})
 
 
-def test_columns_that_no_schema_names_are_kept(source: Path, copy: Copy) -> None:
+def test_columns_in_the_list_of_kept_columns_are_copied(source: Path, copy: Copy) -> None:
     pq.write_table(TABLE.append_column("_row-id-1", [range(60)]), source)
     rows = rows_of(copy(source, kept=["_row-id-1"]))
     assert [row.pop("_row-id-1") for row in rows] == list(range(60))
@@ -322,7 +322,7 @@ def test_columns_that_no_schema_names_are_kept(source: Path, copy: Copy) -> None
     [([0], [0]), ([0, 2, 1, 3], [0, 1]), ([2, 0], [1, 0]), ([1, 0], None)],
     ids=str,
 )
-def test_an_order_counts_as_far_as_its_columns_stay(
+def test_sort_order_ends_before_the_first_dropped_column(
     source: Path, copy: Copy, before: list[int], after: list[int] | None
 ) -> None:
     def sort(file: ParquetFile) -> None:
@@ -335,15 +335,13 @@ def test_an_order_counts_as_far_as_its_columns_stay(
         assert orders == after
 
 
-def test_a_column_may_have_the_name_of_one_that_was_dropped(source: Path, copy: Copy) -> None:
+def test_column_may_get_the_name_of_a_dropped_column(source: Path, copy: Copy) -> None:
     pq.write_table(TABLE.select(["col-a", "col-b"]).rename_columns(["b", "col-b"]), source)
     assert rows_of(copy(source, (B,))) == [{"b": row["col-b"]} for row in ROWS]
 
 
-def test_a_variant_is_copied_whole(
-    spark: SparkSession, tmp_path: Path, source: Path, copy: Copy
-) -> None:
-    """It is a group in the file, with names that are Parquet's."""
+def test_variant_is_copied(spark: SparkSession, tmp_path: Path, source: Path, copy: Copy) -> None:
+    """A variant is a group in the file, with Parquet's names."""
     documents = ['{"x": 1, "y": ["z"]}', "null", "3.5"]
     frame = spark.createDataFrame([(text,) for text in documents], "text STRING").coalesce(1)
     variant = frame.selectExpr("parse_json(text) AS `col-v`", "text AS `col-b`")
@@ -357,7 +355,7 @@ def test_a_variant_is_copied_whole(
     assert [json.loads(text) for text in texts] == [json.loads(text) for text in documents]
 
 
-# Entries
+# Key-value metadata
 
 
 def entries(**values: str | None) -> Callable[[ParquetFile], None]:
@@ -377,7 +375,7 @@ def entries(**values: str | None) -> Callable[[ParquetFile], None]:
 ROW_METADATA = "org__apache__spark__sql__parquet__row__metadata"
 
 
-def test_sparks_schema_gets_the_new_names(source: Path, copy: Copy) -> None:
+def test_spark_schema_gets_the_new_names(source: Path, copy: Copy) -> None:
     def field(name: str, kind: Any, number: int) -> dict[str, Any]:
         metadata = {
             "delta.columnMapping.id": number,
@@ -409,11 +407,11 @@ def test_sparks_schema_gets_the_new_names(source: Path, copy: Copy) -> None:
     "schema",
     [None, "", "no JSON", "[]", "{}", '"long"', '{"type":"struct","fields":[1]}', '{"fields":[]}'],
 )
-def test_a_schema_that_is_none_goes(source: Path, copy: Copy, schema: str | None) -> None:
+def test_invalid_spark_schema_is_dropped(source: Path, copy: Copy, schema: str | None) -> None:
     assert copy(changed(source, entries(**{ROW_METADATA: schema}))).key_values == {}
 
 
-def test_what_spark_says_of_values_stays_and_all_else_goes(source: Path, copy: Copy) -> None:
+def test_only_spark_keys_on_values_are_kept(source: Path, copy: Copy) -> None:
     of_values = {
         "org__apache__spark__version": "2.4.0",
         "org__apache__spark__legacyDateTime": "",
@@ -431,7 +429,7 @@ def test_what_spark_says_of_values_stays_and_all_else_goes(source: Path, copy: C
     assert file.key_values == {key.replace("__", "."): text for key, text in of_values.items()}
 
 
-def test_entries_of_a_column_go(source: Path, copy: Copy) -> None:
+def test_key_value_metadata_of_a_column_is_dropped(source: Path, copy: Copy) -> None:
     def put(file: ParquetFile) -> None:
         for column in file.columns:
             entry = Struct({1: b"from", 2: b"col-b"}, {1: BINARY, 2: BINARY})
@@ -442,15 +440,15 @@ def test_entries_of_a_column_go(source: Path, copy: Copy) -> None:
     assert not any(COLUMN_KEY_VALUES in column for column in copied.columns)
 
 
-def test_an_entry_of_a_later_spark_is_refused(source: Path, refused: Refused) -> None:
+def test_unknown_key_of_spark_is_refused(source: Path, refused: Refused) -> None:
     changed(source, entries(org__apache__spark__legacyNew=""))
-    assert refused(source) == "its footer has `org.apache.spark.legacyNew`, which is not known"
+    assert refused(source) == "its footer has the unknown key `org.apache.spark.legacyNew`"
 
 
-# What is kept
+# Kept files
 
 
-def test_a_clean_file_is_kept(source: Path, renamer: Renamer, tmp_path: Path) -> None:
+def test_file_without_changes_is_kept(source: Path, renamer: Renamer, tmp_path: Path) -> None:
     clean = (Column(1, "a", "a", pa.int64()), Column(2, "later", "later", pa.string()))
     pq.write_table(TABLE.select(["col-a"]).rename_columns(["a"]), source)
     kept = Outcome("KEPT", source.stat().st_size, None)
@@ -459,16 +457,16 @@ def test_a_clean_file_is_kept(source: Path, renamer: Renamer, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_a_file_of_other_ids_and_the_right_names_is_not_clean(source: Path, copy: Copy) -> None:
+def test_file_with_other_ids_and_equal_names_is_copied(source: Path, copy: Copy) -> None:
     swapped = (Column(2, "-", "col-a", pa.string()), Column(1, "-", "col-b", pa.int64()))
     pq.write_table(TABLE.cast(arrow_schema(ALL, ids=True)), source)
     assert list(rows_of(copy(source, swapped, by_id=True))[1].values()) == [1, "dropped 1"]
 
 
-# What is refused
+# Refused files
 
 
-def test_columns_that_cannot_be_told_apart_are_refused(source: Path, refused: Refused) -> None:
+def test_ambiguous_columns_are_refused(source: Path, refused: Refused) -> None:
     later = Column(9, "col-later", "later", pa.int64())
     nothing_left = Column(3, "col-s", "s", StructType((later,)))
     assert refused(source, (nothing_left,)) == "every field of `col-s` was dropped"
@@ -483,7 +481,7 @@ def test_columns_that_cannot_be_told_apart_are_refused(source: Path, refused: Re
 
 
 def names(old: bytes, new: bytes) -> Callable[[ParquetFile], None]:
-    """Gives a group another name, in the schema and in all paths."""
+    """Renames a group in the schema and in all paths."""
 
     def change(file: ParquetFile) -> None:
         for element in file.schema:
@@ -496,17 +494,17 @@ def names(old: bytes, new: bytes) -> Callable[[ParquetFile], None]:
 
 
 @pytest.mark.parametrize("name", [b"array", b"col-l_tuple", b"l_tuple"])
-def test_a_list_that_readers_take_for_one_of_two_levels_is_refused(
+def test_list_that_readers_read_with_two_levels_is_refused(
     source: Path, refused: Refused, name: bytes
 ) -> None:
     pq.write_table(TABLE, source)
     assert refused(changed(source, names(b"list", name))) == UNLIKE_SPARK.format("col-l")
 
 
-UNLIKE_SPARK = "its column `{}` is not written as Spark does"
+UNLIKE_SPARK = "its column `{}` is not written as Spark writes it"
 
 
-def test_lists_and_maps_may_be_named_as_hive_and_impala_do(source: Path, copy: Copy) -> None:
+def test_lists_and_maps_with_names_of_hive_and_impala_are_copied(source: Path, copy: Copy) -> None:
     changed(source, names(b"list", b"bag"))
     changed(source, names(b"element", b"array_element"))
     changed(source, names(b"key_value", b"map"))
@@ -534,7 +532,7 @@ def repetition(name: bytes, value: int) -> Callable[[ParquetFile], None]:
         (b"col-s", 2, "col-s"),
     ],
 )
-def test_what_repeats_where_sparks_does_not_is_refused(
+def test_repeated_field_in_another_place_than_sparks_is_refused(
     source: Path, refused: Refused, name: bytes, value: int, column: str
 ) -> None:
     assert refused(changed(source, repetition(name, value))) == UNLIKE_SPARK.format(column)
@@ -554,7 +552,7 @@ def extend(get: Callable[[ParquetFile], Struct]) -> Callable[[ParquetFile], None
 
 
 def index_with_extensions(file: ParquetFile) -> None:
-    """One in an offset index, and one in the first page of it, at the end of the body."""
+    """Adds an extension to an offset index and to its first page, at the end of the body."""
     index, _ = decoded(file.body, chunk(file)[OFFSET_INDEX])
     for each in (index, index[1].items[0]):
         each.put(EXTENSION, BINARY, SECRET)
@@ -586,7 +584,7 @@ EXTENSIONS: dict[str, Callable[[ParquetFile], None]] = {
 
 
 @pytest.mark.parametrize("change", EXTENSIONS.values(), ids=EXTENSIONS)
-def test_extensions_are_left_out(
+def test_copy_has_no_binary_extensions(
     source: Path, copy: Copy, change: Callable[[ParquetFile], None]
 ) -> None:
     without = ParquetFile.of(source)
@@ -603,7 +601,7 @@ def test_extensions_are_left_out(
     assert without.footer != ParquetFile.of(source).footer
 
 
-def test_a_file_with_an_extension_is_kept(source: Path, renamer: Renamer, tmp_path: Path) -> None:
+def test_file_with_an_extension_is_kept(source: Path, renamer: Renamer, tmp_path: Path) -> None:
     pq.write_table(TABLE.select(["col-a"]).rename_columns(["a"]), source)
     changed(source, EXTENSIONS["footer"])
     clean = plan((Column(1, "a", "a", pa.int64()),))
@@ -646,10 +644,10 @@ def signed(file: ParquetFile) -> bytes:
 
 
 @pytest.mark.parametrize("change", UNKNOWN.values(), ids=UNKNOWN)
-def test_a_footer_of_a_later_format_is_refused(
+def test_footer_of_a_later_format_is_refused(
     source: Path, refused: Refused, change: Callable[[ParquetFile], None]
 ) -> None:
-    assert refused(changed(source, change), ALL) == "its footer says what is not known"
+    assert refused(changed(source, change), ALL) == "its footer has unknown fields"
 
 
 def put(where: Callable[[ParquetFile], Struct], field: int, kind: int, value: Any) -> Any:
@@ -677,15 +675,15 @@ OTHERWISE = {
     "encrypted": (put(chunk, 9, BINARY, b"?"), "a column is encrypted"),
     "column less": (
         lambda file: file.row_groups[1][COLUMNS].items.pop(),
-        "a row group has not the columns of the schema",
+        "a row group does not have the columns of the schema",
     ),
     "order less": (
         lambda file: file.footer[COLUMN_ORDERS].items.pop(),
-        "it has not one order for each column",
+        "its footer does not have one order for each column",
     ),
     "other order": (
         lambda file: file.row_groups[1][COLUMNS].items.reverse(),
-        "its columns are not in the order of the schema",
+        "its column chunks are not in the order of the schema",
     ),
     "empty group": (no_columns, "its schema has a group without a column"),
     "leaf of leaves": (
@@ -694,29 +692,29 @@ OTHERWISE = {
     ),
     "schema too long": (
         lambda file: file.schema.append(file.schema[1]),
-        "its schema has more elements than it says",
+        "its schema has more elements than it declares",
     ),
     "schema too short": (
         lambda file: file.schema.pop(),
-        "its schema has fewer elements than it says",
+        "its schema has fewer elements than it declares",
     ),
 }
 
 
 @pytest.mark.parametrize(("change", "reason"), OTHERWISE.values(), ids=OTHERWISE)
 @pytest.mark.parametrize("columns", [ALL, WITHOUT_B], ids=["all", "without b"])
-def test_a_footer_that_is_not_as_it_should_be_is_refused(
+def test_inconsistent_footer_is_refused(
     source: Path, refused: Refused, change: Any, reason: str, columns: Columns
 ) -> None:
     assert refused(changed(source, change), columns) == reason
 
 
 OUTSIDE = "its footer points outside of the file"
-OVERLAP = "its columns lie in each other"
+OVERLAP = "its column chunks overlap"
 
 
 def into(target: int, field: int) -> Callable[[ParquetFile], None]:
-    """Lays a part of the column that goes into a column that stays."""
+    """Moves a part of the dropped column into a kept column."""
 
     def change(file: ParquetFile) -> None:
         holder = file.columns[target] if field in (DATA_PAGE, BLOOM) else file.chunks[target]
@@ -727,7 +725,7 @@ def into(target: int, field: int) -> Callable[[ParquetFile], None]:
 
 
 def longer(file: ParquetFile) -> None:
-    """A column that stays, over the one behind it that goes."""
+    """Extends a kept column over the dropped column behind it."""
     first(file).put(COMPRESSED, I64, first(file)[COMPRESSED] + 10)
 
 
@@ -740,7 +738,7 @@ def garbage(get: Callable[[ParquetFile], int]) -> Callable[[ParquetFile], None]:
 
 
 def page_elsewhere(file: ParquetFile) -> None:
-    """The second column's offset index in the place of the first's."""
+    """Uses the second column's offset index for the first column."""
     chunks = file.chunks
     chunks[0].put(OFFSET_INDEX, I64, chunks[1][OFFSET_INDEX])
     chunks[0].put(OFFSET_INDEX_LENGTH, I32, chunks[1][OFFSET_INDEX_LENGTH])
@@ -749,7 +747,7 @@ def page_elsewhere(file: ParquetFile) -> None:
 
 
 def later_index(file: ParquetFile) -> None:
-    """An offset index with a field that nobody knows, at the end of the body."""
+    """Writes an offset index with an unknown field at the end of the body."""
     place, length = chunk(file)[OFFSET_INDEX], chunk(file)[OFFSET_INDEX_LENGTH]
     index = file.body[place : place + length - 1] + b"\x55\x02\x00"  # a field of i32
     chunk(file).put(OFFSET_INDEX, I64, len(file.body))
@@ -777,24 +775,24 @@ LAYOUTS = {
     "filter in column": (into(1, BLOOM), OVERLAP),
     "column index in column": (into(1, COLUMN_INDEX), OVERLAP),
     "offset index in column": (into(1, OFFSET_INDEX), OVERLAP),
-    "page of another column": (page_elsewhere, "a page is outside of its column"),
+    "page of another column": (page_elsewhere, "a page is outside of its column chunk"),
     "broken offset index": (
         garbage(lambda file: chunk(file)[OFFSET_INDEX]),
         "an offset index cannot be read",
     ),
-    "later offset index": (later_index, "an offset index says what is not known"),
+    "later offset index": (later_index, "an offset index has unknown fields"),
     "broken filter": (short_filter, "a bloom filter cannot be read"),
 }
 
 
 @pytest.mark.parametrize(("change", "reason"), LAYOUTS.values(), ids=LAYOUTS)
-def test_a_file_that_is_not_in_order_is_refused_where_columns_go(
+def test_overlapping_parts_are_refused_when_a_column_was_dropped(
     source: Path, refused: Refused, change: Any, reason: str
 ) -> None:
     assert refused(changed(source, change)) == reason
 
 
-# As they stand in files.
+# The form of the files.
 KNOW_THEIR_SIZES = [
     "parquet-mr compatible Photon version 0.2 (build unknown)",
     "parquet-mr compatible Photon version 0.2 (build 16.4)",
@@ -831,7 +829,7 @@ KNOW_THEIR_SIZES = [
 
 
 @pytest.mark.parametrize("writer", KNOW_THEIR_SIZES)
-def test_a_writer_that_knows_how_long_its_columns_are(
+def test_writer_with_right_sizes_of_chunks_is_accepted(
     source: Path, copy: Copy, writer: str | None
 ) -> None:
     changed(source, written_by(writer))
@@ -862,15 +860,15 @@ def written_by(writer: str | None) -> Callable[[ParquetFile], None]:
         "parquet-mr",
     ],
 )
-def test_the_first_parquet_mr_did_not_know_how_long_its_columns_are(
+def test_old_parquet_mr_with_wrong_sizes_of_chunks_is_refused(
     source: Path, copy: Copy, refused: Refused, writer: str
 ) -> None:
     changed(source, written_by(writer))
-    assert refused(source) == f"`{writer}` did not know how long its columns are"
+    assert refused(source) == f"`{writer}` left page headers out of the sizes of column chunks"
     assert copy(source, ALL).footer[CREATED_BY] == writer.encode()
 
 
-def test_the_shapes_here_have_what_they_change(source: Path) -> None:
+def test_source_has_everything_that_these_tests_change(source: Path) -> None:
     file = ParquetFile.of(source)
     assert [len(group[COLUMNS].items) for group in file.row_groups] == [9, 9]
     assert all(OFFSET_INDEX in chunk and COLUMN_INDEX in chunk for chunk in file.chunks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that nobody can read, encrypted ones, and copies that do not come to their end."""
+"""Unreadable files, encrypted files, and copies that do not end."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def by(request: pytest.FixtureRequest) -> str:
 
 
 def reason(renamer: Renamer, source: Path, target: Path, **options: Any) -> str:
-    """Why nobody can read a file; looking and copying say the same."""
+    """Returns why a file is unreadable, which a look and a copy must report alike."""
     with pytest.raises(NotParquetError) as looked:
         renamer.look(source, RENAME, **options)
     with pytest.raises(NotParquetError) as copied:
@@ -66,15 +66,17 @@ def reason(renamer: Renamer, source: Path, target: Path, **options: Any) -> str:
     return str(copied.value)
 
 
-# Not to be read
+# Unreadable files
 
 
-def test_a_missing_file(renamer: Renamer, tmp_path: Path, target: Path, by: str) -> None:
+def test_missing_file_is_unreadable(
+    renamer: Renamer, tmp_path: Path, target: Path, by: str
+) -> None:
     assert reason(renamer, tmp_path / "none", target, by=by, size=99) == "it does not exist"
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1PAR1"], ids=len)
-def test_a_file_too_short(
+def test_file_shorter_than_a_footer_is_unreadable(
     renamer: Renamer, source: Path, target: Path, by: str, data: bytes
 ) -> None:
     source.write_bytes(data)
@@ -82,7 +84,7 @@ def test_a_file_too_short(
 
 
 @pytest.mark.parametrize("left", [0.02, 0.5, 0.999])
-def test_a_file_cut_short(
+def test_truncated_file_is_unreadable(
     renamer: Renamer, source: Path, target: Path, by: str, left: float
 ) -> None:
     size = source.stat().st_size
@@ -92,7 +94,7 @@ def test_a_file_cut_short(
     assert reason(renamer, source, target, by=by, size=size) == short
 
 
-def test_a_file_that_is_longer_than_the_log_says(
+def test_file_longer_than_the_log_says_is_unreadable(
     renamer: Renamer, source: Path, target: Path, by: str
 ) -> None:
     size = source.stat().st_size - 5
@@ -100,21 +102,23 @@ def test_a_file_that_is_longer_than_the_log_says(
 
 
 @pytest.mark.parametrize("length", [-1, -(1 << 31), (1 << 31) - 1, 10**6])
-def test_a_footer_of_no_length(renamer: Renamer, source: Path, target: Path, length: int) -> None:
+def test_footer_with_an_invalid_length_is_unreadable(
+    renamer: Renamer, source: Path, target: Path, length: int
+) -> None:
     data = source.read_bytes()
     source.write_bytes(data[:-8] + struct.pack("<i", length) + b"PAR1")
     assert reason(renamer, source, target) == "it does not end with a footer"
 
 
 @pytest.mark.parametrize("length", [0, 1, 20, 3000])
-def test_a_footer_that_is_none(renamer: Renamer, source: Path, target: Path, length: int) -> None:
+def test_invalid_footer_is_unreadable(
+    renamer: Renamer, source: Path, target: Path, length: int
+) -> None:
     source.write_bytes(b"PAR1" + b"\x9c" * length + struct.pack("<i", length) + b"PAR1")
     assert reason(renamer, source, target) == "its footer cannot be read"
 
 
-def test_no_damage_to_a_footer_breaks_more_than_the_file(
-    renamer: Renamer, source: Path, tmp_path: Path
-) -> None:
+def test_damaged_footer_fails_only_its_file(renamer: Renamer, source: Path, tmp_path: Path) -> None:
     random = Random(5)
     file = ParquetFile.of(source)
     data = file.bytes()
@@ -131,7 +135,7 @@ def test_no_damage_to_a_footer_breaks_more_than_the_file(
 
 
 def looked_and_copied(renamer: Renamer, source: Path, target: Path) -> str:
-    """What becomes of a file without its second column: looking and copying say the same."""
+    """Returns the outcome without the second column, which must be equal for a look and a copy."""
 
     def said(call: Callable[..., Outcome], *arguments: Any) -> tuple[str, str | None]:
         try:
@@ -145,7 +149,7 @@ def looked_and_copied(renamer: Renamer, source: Path, target: Path) -> str:
     return looked[0]
 
 
-def test_a_look_sees_all_that_a_copy_does(renamer: Renamer, source: Path, tmp_path: Path) -> None:
+def test_look_returns_the_same_as_a_copy(renamer: Renamer, source: Path, tmp_path: Path) -> None:
     random = Random(6)
     pq.write_table(
         TABLE,
@@ -172,11 +176,11 @@ def test_a_look_sees_all_that_a_copy_does(renamer: Renamer, source: Path, tmp_pa
     assert reasons == {"UNREADABLE", "TO_REWRITE", "COPIED"}
 
 
-# Encrypted
+# Encrypted files
 
 
 class Keys(pe.KmsClient):  # type: ignore[misc]  # which is Any: pyarrow has no types
-    """A key service that turns keys around."""
+    """A key service that reverses keys."""
 
     def __init__(self, config: pe.KmsConnectionConfig) -> None:
         super().__init__()
@@ -190,10 +194,10 @@ class Keys(pe.KmsClient):  # type: ignore[misc]  # which is Any: pyarrow has no 
 
 @pytest.mark.parametrize(
     ("plaintext_footer", "expected"),
-    [(False, "its footer is encrypted"), (True, "its footer says what is not known")],
+    [(False, "its footer is encrypted"), (True, "its footer has unknown fields")],
     ids=["footer", "columns"],
 )
-def test_an_encrypted_file_is_left_to_who_has_the_keys(
+def test_encrypted_file_is_rewritten(
     renamer: Renamer, source: Path, target: Path, plaintext_footer: bool, expected: str
 ) -> None:
     configuration = pe.EncryptionConfiguration(
@@ -210,12 +214,12 @@ def test_an_encrypted_file_is_left_to_who_has_the_keys(
     assert not target.exists()
 
 
-# Not to the end
+# Copies that do not end
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two columns of 18 MiB each."""
+    """Writes a file of two columns of 18 MiB each."""
     file = tmp_path_factory.mktemp("large") / "large.parquet"
     numbers = pa.array(range(18 * MIB // 8))
     table = pa.table({"col-a": numbers, "col-b": numbers})
@@ -224,7 +228,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def stopping_after(renamer: Renamer, calls: int) -> Any:
-    """A Runnable that throws NoSuchElementException when it has run so often."""
+    """Returns a Runnable that throws NoSuchElementException after a number of runs."""
     java = renamer.jvm.java
     handles = java.lang.invoke.MethodHandles.publicLookup()
     of = java.lang.invoke.MethodType.methodType
@@ -243,7 +247,7 @@ def stopping_after(renamer: Renamer, calls: int) -> Any:
 # The body is copied in pieces of 16 MiB by the kernel, and of 1 MiB by a buffer.
 @pytest.mark.parametrize("each", [RENAME, DROP], ids=["rename", "drop"])
 @pytest.mark.parametrize(("by", "calls"), [(DISK, 0), (DISK, 1), (STREAM, 0), (STREAM, 15)])
-def test_a_copy_that_is_stopped_leaves_nothing(
+def test_stopped_copy_leaves_no_file(
     renamer: Renamer, large: Path, target: Path, by: str, calls: int, each: Any
 ) -> None:
     stop = stopping_after(renamer, calls)
@@ -251,12 +255,12 @@ def test_a_copy_that_is_stopped_leaves_nothing(
         renamer.copy(large, target, each, by=by, checkpoint=stop)
     assert "NoSuchElementException" in str(stopped.value.java_exception)
     assert list(target.parent.iterdir()) == []
-    # All that it asked for was granted, and it asks again for each piece.
+    # Every checkpoint passed, and the copy runs one for each piece.
     with pytest.raises(Py4JJavaError, match="NoSuchElementException"):
         stop.run()
 
 
-def test_a_source_that_is_cut_short_meanwhile_is_not_waited_for(
+def test_copy_fails_when_its_source_is_truncated_meanwhile(
     renamer: Renamer, large: Path, source: Path, target: Path, by: str
 ) -> None:
     shutil.copy(large, source)
@@ -267,7 +271,7 @@ def test_a_source_that_is_cut_short_meanwhile_is_not_waited_for(
 
 
 def truncating(renamer: Renamer, file: Path) -> Any:
-    """A Runnable that leaves 5 MiB of a file."""
+    """Returns a Runnable that truncates a file to 5 MiB."""
     java = renamer.jvm.java
     channel = java.io.RandomAccessFile(str(file), "rw").getChannel()
     a_channel = java.lang.Class.forName("java.nio.channels.FileChannel")
@@ -285,11 +289,9 @@ def truncating(renamer: Renamer, file: Path) -> Any:
     )
 
 
-def test_a_thread_that_is_interrupted_leaves_nothing(
-    renamer: Renamer, source: Path, target: Path
-) -> None:
+def test_interrupted_thread_leaves_no_file(renamer: Renamer, source: Path, target: Path) -> None:
     thread = renamer.jvm.java.lang.Thread
-    # A task that is killed is interrupted while it copies.
+    # Spark interrupts a task that it kills.
     with pytest.raises(Py4JJavaError, match="ClosedByInterruptException"):
         renamer.copy(source, target, DROP, checkpoint=interrupting(renamer))
     assert thread.interrupted(), "the thread does not know any more"
@@ -297,7 +299,7 @@ def test_a_thread_that_is_interrupted_leaves_nothing(
 
 
 def interrupting(renamer: Renamer) -> Any:
-    """A Runnable that interrupts the thread that calls it."""
+    """Returns a Runnable that interrupts its thread."""
     java = renamer.jvm.java
     handles = java.lang.invoke.MethodHandles.publicLookup()
     of = java.lang.invoke.MethodType.methodType
@@ -310,7 +312,7 @@ def interrupting(renamer: Renamer) -> Any:
     )
 
 
-def test_a_file_that_is_there_stays_as_it_is(
+def test_copy_does_not_overwrite_an_existing_file(
     renamer: Renamer, source: Path, target: Path, by: str
 ) -> None:
     target.parent.mkdir(parents=True)
@@ -323,7 +325,7 @@ def test_a_file_that_is_there_stays_as_it_is(
     assert pq.read_table(source) == TABLE
 
 
-def test_a_folder_that_cannot_be_made_is_no_unreadable_file(
+def test_copy_fails_when_its_folder_cannot_be_created(
     renamer: Renamer, source: Path, tmp_path: Path, by: str
 ) -> None:
     (tmp_path / "file").touch()
@@ -331,13 +333,13 @@ def test_a_folder_that_cannot_be_made_is_no_unreadable_file(
         renamer.copy(source, tmp_path / "file" / "copy.parquet", DROP, by=by)
 
 
-# On a disk
+# Copies on a local disk
 
 
-def test_the_kernel_copies_on_a_disk(
+def test_copy_on_a_local_disk_has_no_checksum_file(
     renamer: Renamer, source: Path, target: Path, spark: SparkSession
 ) -> None:
-    """Hadoop's file system would leave a file of checksums beside the copy."""
+    """Hadoop's file system would write a checksum file beside the copy."""
     assert renamer.copy(source, target, DROP, by=DISK).way == "COPIED"
     assert list(target.parent.iterdir()) == [target]
     through_hadoop = target.with_name("hadoop.parquet")
@@ -347,9 +349,9 @@ def test_the_kernel_copies_on_a_disk(
     assert target.stat().st_mode == through_hadoop.stat().st_mode
 
 
-# The second allows what the JVM's own umask leaves out.
+# The second value allows permissions that the JVM's umask removes.
 @pytest.mark.parametrize(("umask", "mode"), [("027", 0o640), ("000", 0o666)])
-def test_umask_is_hadoops(
+def test_copy_has_the_permissions_of_hadoop(
     renamer: Renamer, source: Path, target: Path, umask: str, mode: int
 ) -> None:
     configuration = renamer.configurations[DISK]
@@ -361,7 +363,7 @@ def test_umask_is_hadoops(
     assert target.stat().st_mode & 0o777 == mode
 
 
-def test_a_name_may_have_any_character(renamer: Renamer, source: Path, tmp_path: Path) -> None:
+def test_file_names_may_have_any_character(renamer: Renamer, source: Path, tmp_path: Path) -> None:
     odd = source.rename(tmp_path / "100%25 ä{'b'}=c.parquet")
     copy = tmp_path / "col=100%25 ä" / "x y.parquet"
     for by in BY:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The writers whose files are given other names, each with what only its files have."""
+"""The writers whose files are copied, each with features that only its files have."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ PYARROW: dict[str, dict[str, Any]] = {
 
 
 def write_all(spark: SparkSession, table: pa.Table, folder: Path) -> dict[str, Path]:
-    """The same table by every writer."""
+    """Writes the same table by every writer."""
     files = {}
     for name, options in PYARROW.items():
         files[name] = folder / f"{name}.parquet"

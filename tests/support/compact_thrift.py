@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thrift's compact protocol, as much as Parquet has of it, for structures of any shape.
+"""Reads and writes Thrift's compact protocol, as far as Parquet uses it.
 
 Source: Thrift, thrift-compact-protocol.md.
 """
@@ -16,7 +16,7 @@ WHOLE = {I16, I32, I64}
 
 @dataclass
 class Struct:
-    """Fields by their ids: `fields[4]` is a value, `types[4]` how it is written."""
+    """A structure with fields by id: `fields[4]` is a value, and `types[4]` is its type."""
 
     fields: dict[int, Any] = field(default_factory=dict)
     types: dict[int, int] = field(default_factory=dict)
@@ -167,7 +167,7 @@ class Writer:
 
 
 def decoded(data: bytes, position: int = 0) -> tuple[Struct, int]:
-    """The structure that begins at a place, and where it ends."""
+    """Returns the structure at a position, and the position of its end."""
     reader = Reader(data, position)
     return reader.struct(), reader.position
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The local disk as another storage, `odd:`, which streams, waits and fails as a test tells it."""
+"""The local disk as a storage `odd:`, which streams, waits and fails as a test wants."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def odd_jar(home: Path) -> Path:
 
 
 def with_odd_disk(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """A session that has the storage's jar finds it."""
+    """Configures a session that has the storage's jar."""
     return builder.config(*LOG_STORE).config("spark.hadoop.fs.odd.impl", CLASS)
 
 
 class OddDisk:
-    """What the storage does wrong, told by files in a folder of its own."""
+    """Controls the faults of the storage by files in a folder."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         jvm: Any = spark._jvm
@@ -43,13 +43,13 @@ class OddDisk:
         self._system.setProperty("odd.folder", str(folder))
 
     def fail(self, times: int = 1, *, after: int = 0) -> None:
-        """The next data files that are written break off, but for some at first."""
+        """Lets the writes of the next data files fail, after some that succeed."""
         for kind, files in {"spare": after, "fail": times}.items():
             for number in range(files):
                 (self._folder / f"{kind}-{number}").touch()
 
     def hold(self) -> None:
-        """The next data file is not closed until released; others are."""
+        """Delays closing the next data file until `release`."""
         (self._folder / "gate").touch()
 
     def release(self) -> None:
@@ -57,7 +57,7 @@ class OddDisk:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a data file waits, or has waited, to be closed."""
+        """Returns whether a data file waits, or has waited, to be closed."""
         return (self._folder / "waiting").exists()
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class OddDisk:
 
 
 def make_known(spark: SparkSession, jar: Path) -> None:
-    """Gives a session that runs the storage, on the driver and on its executors in one JVM."""
+    """Adds the storage to a running session with driver and executors in one JVM."""
     jvm: Any = spark._jvm
     spark.sql(f"ADD JAR '{jar}'")
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Parquet file by its bytes: where everything lies, and what is wrong with it.
+"""Reads and validates Parquet files by their bytes.
 
 Shares nothing with what writes footers here: the numbers of fields are parquet.thrift's.
 """
@@ -36,7 +36,7 @@ DATA_PAGE_V1, DICTIONARY, DATA_PAGE_V2 = 0, 2, 3
 
 @dataclass
 class ParquetFile:
-    """A file in memory. What is changed in `footer` is in `bytes()`."""
+    """A file in memory. `bytes()` contains the changes of `footer`."""
 
     body: bytes
     footer: Struct
@@ -66,7 +66,7 @@ class ParquetFile:
 
     @property
     def columns(self) -> list[Struct]:
-        """The metadata of each chunk."""
+        """Returns the metadata of each column chunk."""
         return [chunk[METADATA] for chunk in self.chunks]
 
     @property
@@ -79,7 +79,7 @@ class ParquetFile:
         return {entry[1].decode(): entry[2].decode() if 2 in entry else None for entry in entries}
 
     def elements(self) -> Iterator[tuple[tuple[str, ...], Struct]]:
-        """Every element of the schema below its root, with its path."""
+        """Returns every element of the schema below the root, with its path."""
         elements = iter(self.schema)
 
         def walk(parents: tuple[str, ...], count: int) -> Iterator[tuple[tuple[str, ...], Struct]]:
@@ -90,10 +90,10 @@ class ParquetFile:
                 yield from walk(path, element.get(NUM_CHILDREN, 0))
 
         yield from walk((), next(elements)[NUM_CHILDREN])
-        assert not list(elements), "the schema has more elements than it says"
+        assert not list(elements), "the schema has more elements than it declares"
 
     def leaves(self) -> dict[tuple[str, ...], bool]:
-        """The paths of the columns by the schema, and whether a row may have many values."""
+        """Returns the paths of the columns, and whether a row may have many values."""
         repeated = set()
         found = {}
         for path, element in self.elements():
@@ -110,7 +110,7 @@ def start(column: Struct) -> int:
 
 
 def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
-    """All that is wrong with a file that we wrote, each in a line.
+    """Returns the problems of a file that we wrote, each as a line.
 
     Args:
         file: The file.
@@ -122,7 +122,7 @@ def problems(file: ParquetFile, *, whole: bool = False) -> Iterator[str]:
     if any(FIELD_ID in element for element in file.schema):
         yield "its schema has field ids"
     if COLUMN_ORDERS in file.footer and len(file.footer[COLUMN_ORDERS].items) != len(leaves):
-        yield "it has not one order for each column"
+        yield "its footer does not have one order for each column"
     if file.footer[NUM_ROWS] != sum(group[GROUP_ROWS] for group in file.row_groups):
         yield "the rows of its row groups do not add up"
     ranges: list[tuple[int, int, str]] = [(0, 4, "the magic number")]
@@ -262,7 +262,7 @@ def _index_problems(
 
 
 def _rows(page: Struct, *, flat: bool) -> int | None:
-    """Of a data page; the first version does not say where a row may have many values."""
+    """Returns the rows of a data page; None in version 1 if a row may have many values."""
     if PAGE_V2 in page:
         return page[PAGE_V2][3]
     return page[PAGE_V1][1] if flat else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deletion vectors of a local table, read by code that shares nothing with Delta or spark_ext.
+"""Reads deletion vectors of a local table without any code of Delta or spark_ext.
 
 Source:
     Protocol, "Deletion Vectors".
@@ -20,7 +20,7 @@ Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&
 
 @dataclass(frozen=True)
 class Vector:
-    """What lies where a descriptor points to."""
+    """The vector at the place that a descriptor names."""
 
     size: int
     bitmap: bytes
@@ -28,7 +28,7 @@ class Vector:
 
 
 def to_z85(data: bytes) -> str:
-    """Five signs for each four bytes."""
+    """Encodes four bytes as five characters."""
     padded = data + bytes(-len(data) % 4)
     signs = ""
     for (number,) in struct.iter_unpack(">I", padded):
@@ -43,7 +43,7 @@ def from_z85(signs: str) -> bytes:
 
 
 def path_of(descriptor: dict[str, Any]) -> str:
-    """Below the table's folder, or a URI."""
+    """Returns the path below the table's folder, or a URI."""
     text: str = descriptor["pathOrInlineDv"]
     if descriptor["storageType"] == "p":
         return text
@@ -52,12 +52,12 @@ def path_of(descriptor: dict[str, Any]) -> str:
 
 
 def file_of(table: Path, descriptor: dict[str, Any]) -> Path:
-    """The local file with a vector."""
+    """Returns the local file of a vector."""
     return table / unquote(path_of(descriptor)).removeprefix("file://").removeprefix("file:")
 
 
 def read(file: Path, offset: int) -> Vector:
-    """The vector at an offset of a file, whatever its checksum is."""
+    """Reads the vector at an offset of a file, and ignores its checksum."""
     content = file.read_bytes()
     (size,) = struct.unpack_from(">i", content, offset)
     bitmap = content[offset + 4 : offset + 4 + size]
@@ -66,7 +66,7 @@ def read(file: Path, offset: int) -> Vector:
 
 
 def problem(table: Path, descriptor: dict[str, Any] | None) -> str | None:
-    """What is wrong with a vector: `missing`, or anything else; None if a query can read it."""
+    """Returns `missing` or another problem of a vector; None if a query can read the vector."""
     if not descriptor or descriptor["storageType"] == "i":
         return None
     file = file_of(table, descriptor)

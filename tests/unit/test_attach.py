@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `attach` makes of class loaders that no session of our tests has; without a JVM."""
+"""`attach` with class loaders that no session of the tests has; without a JVM."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def _jar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attach, "jar", lambda: Path("spark-ext.jar"))
 
 
-def test_a_class_path_that_takes_no_jar_is_refused() -> None:
+def test_class_path_that_takes_no_jar_is_refused() -> None:
     with pytest.raises(SessionNotAttachableError) as refused:
         attach.add_jar(session(Loader("java.lang.ClassNotFoundException")))
 
     assert refused.value.params == {"reason": "its driver's class path takes no further jar"}
 
 
-def test_a_class_that_is_there_and_cannot_be_loaded_is_not_taken_for_missing() -> None:
+def test_class_that_cannot_be_loaded_is_not_reported_as_missing() -> None:
     name = "java.lang.UnsupportedClassVersionError"
 
     with pytest.raises(Py4JJavaError) as failed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each check of `python -m spark_ext doctor` where something is wrong, made wrong for real."""
+"""The checks of `python -m spark_ext doctor`, without the JVM of a trial session."""
 
 from __future__ import annotations
 
@@ -7,50 +7,29 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
 
-import spark_ext
-from spark_ext.doctor import installation, settings, trial
+from spark_ext.doctor import examination, installation, sessions
 from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, as_text, is_sound
 from spark_ext.doctor.examination import examine
-from spark_ext.doctor.rule_process import rule_process
-from spark_ext.doctor.trial import fault
-from spark_ext.launch import session, spark_defaults
-from spark_ext.launch.class_path import DRIVER_CLASS_PATH, JARS, PACKAGES, class_path
-from spark_ext.launch.releases import RELEASES, UNKNOWN_VERSION
+from spark_ext.doctor.sessions import diagnosis
+from spark_ext.doctor.trial import CONFIGURE, DEFAULTS, Trial, fault
+from spark_ext.launch import session
+from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
+from spark_ext.launch.session import JARS, PACKAGES
 
-PACKAGE = Path(spark_ext.__file__).parent
-START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
-DELTA = "io.delta.sql.DeltaSparkSessionExtension"
-OURS = "sparkext.UsageTrackingExtension"
-DELTAS_ENTRY = "io/delta/sql/DeltaSparkSessionExtension.class"
-NO_CLASSES = ("-sources", "-javadoc", "-tests")
-CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 ENVIRON = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
-
-
-def make_jar(path: Path, version: str | None) -> Path:
-    """What Python sees of a jar of ours."""
-    with zipfile.ZipFile(path, "w") as jar:
-        jar.write(START, "__main__.py")
-        for file in (*PACKAGE.rglob("*.py"), *PACKAGE.glob("*.json")):
-            jar.write(file, Path("spark_ext") / file.relative_to(PACKAGE))
-        if version is not None:
-            jar.writestr("sparkext/UsageTrackingExtension.class", "")
-            description = f"version={version}\n"
-            jar.writestr("META-INF/maven/io.sparkext/spark-ext/pom.properties", description)
-    return path
 
 
 @pytest.fixture
 def jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The package's jar."""
-    path = make_jar(tmp_path / "spark-ext.jar", spark_ext.__version__)
+    path = tmp_path / "spark-ext.jar"
     monkeypatch.setattr(session, "jar", lambda: path)
     return path
 
@@ -63,25 +42,17 @@ def program(path: Path, script: str) -> Path:
 
 
 def a_spark(home: Path, *jars: str) -> dict[str, str]:
-    """An environment with a Spark of these jars."""
-    for name in jars or ("spark-core.jar",):
-        delta_jar(home / "jars" / name)
+    """Returns an environment with a Spark of these jars."""
+    (home / "jars").mkdir(parents=True)
+    for name in jars:
+        (home / "jars" / name).touch()
     return {**ENVIRON, "SPARK_HOME": str(home)}
-
-
-def delta_jar(path: Path) -> Path:
-    """By its name one of Delta's own, or of something else."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_deltas = path.stem.startswith("delta-spark") and not path.stem.endswith(NO_CLASSES)
-    with zipfile.ZipFile(path, "w") as jar:
-        jar.writestr(DELTAS_ENTRY if is_deltas else "org/example/A.class", "")
-    return path
 
 
 # Python.
 
 
-def test_an_old_python_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_is_a_problem_when_it_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     assert installation.python().status == OK
     monkeypatch.setattr(installation, "OLDEST_PYTHON", (sys.version_info[0], 99))
 
@@ -95,13 +66,13 @@ def a_java(path: Path, version: str) -> Path:
     return program(path, f"""echo 'openjdk version "{version}" 2024-01-01' >&2""")
 
 
-def test_a_path_without_java_is_found(tmp_path: Path) -> None:
+def test_java_is_a_problem_when_path_has_none(tmp_path: Path) -> None:
     finding = installation.java({"PATH": str(tmp_path)})
 
     assert (finding.status, finding.found) == (PROBLEM, "none")
 
 
-def test_a_java_home_without_java_is_found(tmp_path: Path) -> None:
+def test_java_is_a_problem_when_java_home_has_none(tmp_path: Path) -> None:
     a_java(tmp_path / "java", "17.0.1")
 
     finding = installation.java({"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)})
@@ -109,17 +80,29 @@ def test_a_java_home_without_java_is_found(tmp_path: Path) -> None:
     assert finding.status == PROBLEM
 
 
-@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.21", "16"])
-def test_an_old_java_is_found(tmp_path: Path, version: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "status"),
+    [
+        ("1.8.0_392", PROBLEM),
+        ("11.0.21", PROBLEM),
+        ("16", PROBLEM),
+        ("17", OK),
+        ("21.0.2", OK),
+        ("25-ea", OK),
+    ],
+)
+def test_java_is_sound_from_its_oldest_version_on(
+    tmp_path: Path, version: str, status: str
+) -> None:
     a_java(tmp_path / "java", version)
 
     finding = installation.java({"PATH": str(tmp_path)})
 
-    assert finding.status == PROBLEM
+    assert finding.status == status
     assert version in finding.found
 
 
-def test_the_java_of_java_home_counts(tmp_path: Path) -> None:
+def test_java_home_is_preferred_to_path(tmp_path: Path) -> None:
     a_java(tmp_path / "path" / "java", "17.0.1")
     a_java(tmp_path / "home" / "bin" / "java", "21.0.2")
 
@@ -127,644 +110,245 @@ def test_the_java_of_java_home_counts(tmp_path: Path) -> None:
         {"PATH": str(tmp_path / "path"), "JAVA_HOME": str(tmp_path / "home")}
     )
 
-    assert finding.status == NOTE
+    assert finding.status == OK
     assert "21.0.2" in finding.found
-    assert "17.0.1" in str(finding.problem)
+    assert "(JAVA_HOME)" in finding.found
 
 
-def test_what_is_no_java_is_found(tmp_path: Path) -> None:
+def test_java_is_a_problem_when_it_is_another_program(tmp_path: Path) -> None:
     program(tmp_path / "java", "echo no java")
 
     assert installation.java({"PATH": str(tmp_path)}).status == PROBLEM
 
 
-@pytest.mark.parametrize("version", ["17", "21.0.2", "25-ea"])
-def test_a_new_java_is_sound(tmp_path: Path, version: str) -> None:
-    a_java(tmp_path / "java", version)
-
-    assert installation.java({"PATH": str(tmp_path)}).status == OK
+# Spark, Delta's package and our jar.
 
 
-# Spark and Delta.
-
-
-def test_another_spark_in_spark_home_is_found(tmp_path: Path, jar: Path) -> None:
-    environ = a_spark(tmp_path / "spark", "spark-core_2.12-3.5.8.jar")
-
-    found = installation.spark(environ)
+def test_spark_home_is_a_problem_when_pyspark_is_of_another_line(tmp_path: Path) -> None:
+    found = installation.spark(a_spark(tmp_path / "spark", "spark-core_2.12-3.5.8.jar"))
 
     assert found.status == PROBLEM
     assert "3.5.8 of Scala 2.12" in found.found
     assert pyspark.__version__ in found.found
-    assert installation.pair(environ, None, {}).status == PROBLEM
 
 
-OTHER_LINE = "4.1" if pyspark.__version__.startswith("4.2") else "4.2"
+def test_spark_home_is_a_problem_without_jars(tmp_path: Path) -> None:
+    assert installation.spark({**ENVIRON, "SPARK_HOME": str(tmp_path)}).status == PROBLEM
 
 
-@pytest.mark.parametrize(
-    "package",
-    [f"io.delta:delta-spark_{OTHER_LINE}_2.13:4.4.0", "io.delta:delta-spark_2.12:3.3.2"],
-)
-def test_another_delta_in_the_defaults_is_found(jar: Path, package: str) -> None:
-    file = Path("conf", "spark-defaults.conf")
-    packages = f"org.apache.commons:commons-csv:1.14.0, {package}"
-
-    finding = installation.pair(ENVIRON, file, {PACKAGES: packages})
-
-    assert finding.status == PROBLEM
-    assert f"{package} (spark.jars.packages in {file})" in finding.found
-    assert RELEASES["supported"] in str(finding.advice)
-
-
-def test_the_same_delta_in_the_defaults_is_sound(jar: Path) -> None:
-    packages = f"a:b:1,{session.submit_options()[PACKAGES]}"
-
-    assert installation.pair(ENVIRON, None, {PACKAGES: packages}).status == OK
-
-
-def test_a_spark_home_without_jars_is_found(tmp_path: Path) -> None:
-    environ = {**ENVIRON, "SPARK_HOME": str(tmp_path)}
-
-    assert installation.spark(environ).status == PROBLEM
-
-
-def test_an_empty_spark_home_is_found() -> None:
+def test_spark_home_is_a_problem_when_it_is_empty() -> None:
     assert installation.spark({**ENVIRON, "SPARK_HOME": ""}).status == PROBLEM
-
-
-def test_another_delta_in_sparks_jars_is_found(tmp_path: Path, jar: Path) -> None:
-    spark = f"spark-core_2.13-{pyspark.__version__}.jar"
-    environ = a_spark(tmp_path / "spark", spark, "delta-spark_4.1_2.13-4.1.0.jar")
-
-    finding = installation.delta(environ, {})
-
-    assert finding.status == PROBLEM
-    assert "delta-spark_4.1_2.13-4.1.0.jar" in finding.found
-
-
-@pytest.mark.parametrize(
-    ("jar_name", "status"),
-    [
-        ("delta-spark_{line}_2.13-{delta}.jar", OK),
-        # Of vendors.
-        ("delta-spark_{line}_2.13-{delta}.dataproc-1.jar", NOTE),
-        ("delta-spark_{line}_2.13-{delta}-amzn-1.jar", NOTE),
-        ("delta-spark_2.13-{delta}.5.2.jar", NOTE),
-        ("delta-spark_2.13-{delta}+amzn.jar", NOTE),
-        ("delta-spark.jar", NOTE),
-        # Of another Spark, Scala or Delta.
-        ("delta-spark_9.9_2.13-{delta}.dataproc-1.jar", PROBLEM),
-        ("delta-spark_{line}_2.12-{delta}-amzn-1.jar", PROBLEM),
-        ("delta-spark_{line}_2.13-{delta}-SNAPSHOT.jar", PROBLEM),
-        ("delta-spark_{line}_2.13-{delta}1.jar", PROBLEM),
-        ("delta-spark_{line}_2.13-3.3.2-amzn-1.jar", PROBLEM),
-    ],
-)
-@pytest.mark.every_variant
-def test_a_delta_on_sparks_class_path_is_the_one_that_runs(
-    tmp_path: Path, jar: Path, jar_name: str, status: str
-) -> None:
-    line = ".".join(pyspark.__version__.split(".")[:2])
-    _, name, version = session.submit_options()[PACKAGES].split(":")
-    named = jar_name.format(line=line, delta=version)
-    if status == OK:
-        named = f"{name}-{version}.jar"
-    core = f"spark-core_2.13-{pyspark.__version__}.jar"
-
-    finding = installation.delta(a_spark(tmp_path / "spark", core, named), {})
-
-    assert finding.status == status
-    assert finding.found.endswith(named)
-
-
-@pytest.mark.parametrize("classifier", NO_CLASSES)
-def test_a_jar_without_deltas_classes_is_none(tmp_path: Path, jar: Path, classifier: str) -> None:
-    _, name, version = session.submit_options()[PACKAGES].split(":")
-    environ = a_spark(tmp_path / "spark", f"{name}-{version}{classifier}.jar")
-
-    assert classifier not in installation.delta(environ, {}).found
-
-
-@pytest.mark.parametrize("key", [DRIVER_CLASS_PATH, JARS])
-def test_a_delta_that_is_not_there_is_none(tmp_path: Path, jar: Path, key: str) -> None:
-    """Nor is one of the `spark.jars` that `configure` replaces."""
-    _, name, version = session.submit_options()[PACKAGES].split(":")
-    path = tmp_path / f"{name}-{version}-amzn-1.jar"
-    if key == JARS:
-        delta_jar(path)
-
-    finding = installation.delta(a_spark(tmp_path / "spark"), {key: str(path)})
-
-    assert str(path) not in finding.found
-
-
-@pytest.mark.parametrize(
-    ("tail", "is_told"),
-    [("-amzn-1", True), (None, True), ("", False)],
-    ids=["emr", "no-version", "same"],
-)
-def test_a_delta_that_configure_would_replace_is_told(
-    tmp_path: Path, jar: Path, tail: str | None, is_told: bool
-) -> None:
-    """As EMR has it, beside Spark's jars; of the same version it makes no difference."""
-    _, name, version = session.submit_options()[PACKAGES].split(":")
-    file = "delta-spark.jar" if tail is None else f"{name}-{version}{tail}.jar"
-    vendors = delta_jar(tmp_path / "aws" / file)
-    jars = f"local://{vendors},local://{tmp_path}/aws/delta-storage.jar"
-
-    finding = installation.delta(a_spark(tmp_path / "spark"), {JARS: jars})
-
-    assert (str(vendors) in str(finding.problem)) is is_told
-    assert ("`configure`" in str(finding.advice)) is is_told
-    assert not is_told or finding.status == NOTE
-
-
-def test_two_deltas_are_found_wherever_they_are(tmp_path: Path, jar: Path) -> None:
-    _, name, version = session.submit_options()[PACKAGES].split(":")
-    environ = a_spark(tmp_path / "spark", f"{name}-{version}.jar")
-    vendors = delta_jar(tmp_path / "opt" / f"{name}-{version}-amzn-1.jar")
-
-    finding = installation.delta(environ, {DRIVER_CLASS_PATH: str(vendors)})
-
-    assert finding.status == PROBLEM
-    assert str(vendors) in finding.found
-
-
-def test_one_delta_by_several_links_is_one(tmp_path: Path, jar: Path) -> None:
-    _, name, version = session.submit_options()[PACKAGES].split(":")
-    vendors = f"{name}-{version}-amzn-1.jar"
-    environ = a_spark(tmp_path / "spark", vendors)
-    (tmp_path / "spark" / "jars" / "delta-spark.jar").symlink_to(vendors)
-
-    finding = installation.delta(environ, {DRIVER_CLASS_PATH: f"{tmp_path}/spark/jars/*"})
-
-    assert finding.status == NOTE
-
-
-# Of a Spark without a class that the ALTER TABLE of Delta 4.2.0 needs.
-OF_DELTA_4_2 = {PACKAGES: "io.delta:delta-spark_4.1_2.13:4.2.0"}
-
-
-def finding_on_4_1_2(folder: Path, jars: tuple[str, ...], settings: dict[str, str]) -> Diagnosis:
-    environ = a_spark(folder / "spark", "spark-core_2.13-4.1.2.jar", *jars)
-    (folder / "spark" / "conf").mkdir()
-    return installation.pair(environ, None, settings)
-
-
-@pytest.fixture
-def delta_4_2(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "submit_options", lambda: OF_DELTA_4_2)
-
-
-def test_a_class_that_nothing_has_is_a_problem(tmp_path: Path, delta_4_2: None) -> None:
-    assert finding_on_4_1_2(tmp_path, (), {}).status == PROBLEM
-
-
-@pytest.mark.parametrize("jar_name", ["delta-spark_4.1_2.13-4.2.0.jar", "delta-spark.jar"])
-def test_a_delta_that_may_be_mended_is_not_called_sound(
-    tmp_path: Path, delta_4_2: None, jar_name: str
-) -> None:
-    finding = finding_on_4_1_2(tmp_path, (jar_name,), {})
-
-    assert finding.status == (NOTE if "4.2.0" in jar_name else OK)
-
-
-def test_what_is_not_seen_is_not_called_sound(tmp_path: Path, delta_4_2: None) -> None:
-    finding = finding_on_4_1_2(tmp_path, (), {"spark.jars.repositories": "https://example.org"})
-
-    assert finding.status == NOTE
-    assert "IgnoreCachedData" in str(finding.problem)
-
-
-def test_a_delta_of_another_spark_on_the_class_path_is_found(tmp_path: Path, jar: Path) -> None:
-    environ = a_spark(tmp_path / "spark", f"spark-core_2.13-{pyspark.__version__}.jar")
-    other = delta_jar(tmp_path / f"delta-spark_{OTHER_LINE}_2.13-4.4.0.jar")
-
-    finding = installation.pair(environ, None, {JARS: str(other)})
-
-    assert finding.status == PROBLEM
-    assert str(other) in finding.found
-
-
-@pytest.mark.parametrize(("has_jars", "status"), [(True, NOTE), (False, PROBLEM)])
-def test_a_missing_package_is_no_problem_where_spark_has_deltas_jars(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_jars: bool, status: str
-) -> None:
-    environ = a_spark(tmp_path / "spark", *(["delta-spark.jar"] if has_jars else []))
-    monkeypatch.setattr(installation, "module", lambda name: f"no {name}")
-
-    finding = installation.delta(environ, {})
-
-    assert finding.status == status
-    assert "no delta" in str(finding.problem)
-
-
-@pytest.mark.parametrize(("cached", "status"), [(True, OK), (False, NOTE)])
-def test_whether_delta_is_to_be_fetched_is_told(
-    tmp_path: Path, jar: Path, cached: bool, status: str
-) -> None:
-    _, name, version = session.submit_options()[PACKAGES].split(":")
-    (tmp_path / "jars").mkdir()
-    if cached:
-        (tmp_path / "jars" / f"io.delta_{name}-{version}.jar").touch()
-
-    finding = installation.delta(ENVIRON, {"spark.jars.ivy": str(tmp_path)})
-
-    assert finding.status == status
 
 
 def test_this_installation_is_sound(jar: Path) -> None:
     findings = [
         installation.python(),
         installation.spark(ENVIRON),
-        installation.pair(ENVIRON, None, {}),
-        installation.extension_jar(),
+        installation.jar(),
+        installation.delta(has_jars=False),
     ]
 
     assert {finding.status for finding in findings} == {OK}
 
 
-def run_with(modules: Path, *arguments: str, **environ: str) -> tuple[int, dict[str, Diagnosis]]:
-    """The exit code and the findings where these modules come first."""
+@pytest.mark.parametrize(("has_jars", "status"), [(True, NOTE), (False, PROBLEM)])
+def test_delta_package_is_missing_without_a_problem_when_sessions_have_its_jars(
+    monkeypatch: pytest.MonkeyPatch, has_jars: bool, status: str
+) -> None:
+    monkeypatch.setattr(installation, "module", lambda name: f"no {name}")
+
+    finding = installation.delta(has_jars=has_jars)
+
+    assert finding.status == status
+    assert "no delta" in str(finding.problem)
+
+
+def test_jar_is_a_problem_when_it_is_missing_and_no_session_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "files", lambda package: tmp_path)
+    monkeypatch.setattr(sessions, "try_session", pytest.fail)
+
+    found = {finding.check: finding.status for finding in examine(ENVIRON)}
+
+    assert found["jar"] == PROBLEM
+    assert [found[check] for check in (DEFAULTS, "delta", CONFIGURE)] == [SKIPPED] * 3
+
+
+def run_with(modules: Path, **environ: str) -> tuple[int, dict[str, Diagnosis]]:
+    """Returns the exit code and the findings of a Python that imports these modules first."""
     done = subprocess.run(
-        [sys.executable, "-m", "spark_ext", "doctor", "--json", *arguments],
+        [sys.executable, "-m", "spark_ext", "doctor", "--json"],
         capture_output=True,
         text=True,
         env={**ENVIRON, "PYTHONPATH": str(modules), **environ},
         cwd=modules,
     )
     assert done.stderr == ""
-    told = json.loads(done.stdout)
-    findings = [Diagnosis(**finding) for finding in told["findings"]]
-    assert told["sound"] == is_sound(findings) == (done.returncode == 0)
+    printed = json.loads(done.stdout)
+    findings = [Diagnosis(**finding) for finding in printed["findings"]]
+    assert printed["sound"] == is_sound(findings) == (done.returncode == 0)
     return done.returncode, {finding.check: finding for finding in findings}
 
 
 @pytest.mark.parametrize(
-    ("module", "check", "broken"),
-    [
-        ("pyspark", "spark", "raise ModuleNotFoundError('no pyspark')"),
-        ("pyspark", "spark", "raise RuntimeError('of pyspark')"),
-        ("delta", "delta", "import nothing_like_delta"),
-    ],
+    "broken", ["raise ModuleNotFoundError('no pyspark')", "raise RuntimeError('of pyspark')"]
 )
-def test_a_broken_package_is_a_finding(
-    tmp_path: Path, module: str, check: str, broken: str
-) -> None:
-    (tmp_path / f"{module}.py").write_text(broken)
+def test_pyspark_is_a_problem_when_its_import_fails(tmp_path: Path, broken: str) -> None:
+    (tmp_path / "pyspark.py").write_text(broken)
 
     code, findings = run_with(tmp_path)
 
     assert code == 1
-    assert findings[check].status == PROBLEM
-    assert module in str(findings[check].problem)
-    assert findings["pair"].status == SKIPPED
-    assert list(findings)[-1] == "rule process"
-
-
-def test_a_client_is_asked_for_no_java(tmp_path: Path) -> None:
-    (tmp_path / "pyspark").mkdir()
-    (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
-
-    _, findings = run_with(tmp_path, "--session")
-
-    assert list(findings) == ["python", "spark", "jar"]
-    assert findings["spark"].status == NOTE
+    assert findings["spark"].status == PROBLEM
+    assert "pyspark" in str(findings["spark"].problem)
+    assert list(findings) == ["python", "java", "spark", "jar", DEFAULTS, "delta", CONFIGURE]
+    assert findings[CONFIGURE].status == SKIPPED
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
-    ("util", "is_client"),
-    [("def is_remote_only(): return True", True), ("", False), ("1 / 0", False)],
-    ids=["client", "older", "broken"],
+    ("util", "has_spark", "is_client"),
+    [
+        (None, False, True),
+        ("def is_remote_only(): return True", True, True),
+        ("", True, False),
+        ("1 / 0", True, False),
+    ],
+    ids=["without Spark", "beside a Spark", "older", "broken"],
 )
-def test_a_client_beside_a_spark_is_a_client(tmp_path: Path, util: str, is_client: bool) -> None:
+def test_client_of_spark_connect_needs_no_java_and_no_session(
+    tmp_path: Path, util: str | None, has_spark: bool, is_client: bool
+) -> None:
     (tmp_path / "pyspark").mkdir()
     (tmp_path / "pyspark" / "__init__.py").write_text("__version__ = '4.2.0'")
-    (tmp_path / "pyspark" / "util.py").write_text(util)
-    home = a_spark(tmp_path / "spark")["SPARK_HOME"]
+    if util is not None:
+        (tmp_path / "pyspark" / "util.py").write_text(util)
+    # Another Spark than the package: if it is no client, no session is tried.
+    environ = a_spark(tmp_path / "spark", "spark-core_2.13-4.1.0.jar") if has_spark else {}
 
-    _, findings = run_with(tmp_path, SPARK_HOME=home)
+    _, findings = run_with(tmp_path, **environ)
 
     assert (list(findings) == ["python", "spark", "jar"]) is is_client
-    assert (findings["spark"].status == NOTE) is is_client
+    assert findings["spark"].status == (NOTE if is_client else PROBLEM)
 
 
-# Our jar.
+# A trial session.
+
+EXTENSIONS = [DELTA_EXTENSION, USAGE_TRACKING_EXTENSION]
+JAR = "delta-spark_4.2_2.13-4.4.0.jar"
 
 
-def test_a_missing_jar_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "files", lambda package: tmp_path)
-
-    assert installation.extension_jar().status == PROBLEM
-    for finding in (
-        installation.delta(ENVIRON, {}),
-        installation.pair(ENVIRON, None, {}),
-        settings.class_path(class_path(None, {}, {}), {}),
-        rule_process(ENVIRON, {}),
-    ):
-        assert finding.status == SKIPPED
+def place_of(jar: str) -> str:
+    return f"jar:file:{jar}!/io/delta/sql/DeltaSparkSessionExtension.class"
 
 
-@pytest.mark.parametrize("version", ["0.0.9", "99.0.0"])
-def test_a_jar_of_another_version_is_found(jar: Path, version: str) -> None:
-    make_jar(jar, version)
-
-    finding = installation.extension_jar()
-
-    assert finding.status == PROBLEM
-    assert version in finding.found
+def a_trial(*deltas: str, **changed: Any) -> Trial:
+    """Returns a trial that tracked its table, with these jars of Delta."""
+    places = [place_of(jar) for jar in deltas or (f"/spark/{JAR}",)]
+    sound = {"spark": "4.2.0", "delta": "4.4.0", "extensions": EXTENSIONS, "our_places": ["x"]}
+    return Trial(**{**sound, "delta_places": places, **changed})
 
 
-def test_a_jar_that_does_not_tell_its_version_is_found(jar: Path) -> None:
-    with zipfile.ZipFile(jar, "w") as written:
-        written.writestr("sparkext/UsageTrackingExtension.class", "")
-
-    finding = installation.extension_jar()
-
-    assert finding.status == PROBLEM
-    assert UNKNOWN_VERSION in finding.found
-
-
-@pytest.mark.parametrize("content", [b"", b"half a jar"])
-def test_a_damaged_jar_is_found(jar: Path, content: bytes) -> None:
-    jar.write_bytes(content)
-
-    assert installation.extension_jar().status == PROBLEM
-
-
-def finding_of_class_path(
-    home: Path | None, defaults: Mapping[str, str], **environ: str
-) -> Diagnosis:
-    return settings.class_path(class_path(home, defaults, environ), defaults)
-
-
-@pytest.mark.parametrize("place", ["jars", "spark.jars", "spark.driver.extraClassPath"])
-def test_a_second_jar_that_differs_is_found(tmp_path: Path, jar: Path, place: str) -> None:
-    home = tmp_path / "spark"
-    (home / "jars").mkdir(parents=True)
-    folder = home / "jars" if place == "jars" else tmp_path
-    other = make_jar(folder / "tracking.jar", "0.0.9")
-    entry = f"/x.jar:{folder}/*" if place.endswith("Path") else f"/x.jar, file:{other}"
-
-    finding = finding_of_class_path(home, {place: entry})
-
-    assert finding.status == PROBLEM
-    assert str(other) in str(finding.problem)
-
-
-def test_a_copy_of_the_jar_is_sound(tmp_path: Path, jar: Path) -> None:
-    home = tmp_path / "spark"
-    (home / "jars").mkdir(parents=True)
-    (home / "jars" / "copy.jar").write_bytes(jar.read_bytes())
-
-    finding = finding_of_class_path(home, {JARS: str(jar)})
+def test_trial_is_sound_when_it_tracked_its_table() -> None:
+    finding = diagnosis(DEFAULTS, a_trial())
 
     assert finding.status == OK
-    assert "copy.jar (Spark's jars)" in finding.found
-    assert f"{jar} (spark.jars)" in finding.found
+    assert finding.found.endswith(f"Spark 4.2.0 with delta-spark 4.4.0 at /spark/{JAR}")
 
 
-def test_an_extension_without_its_jar_is_found(jar: Path) -> None:
-    finding = finding_of_class_path(None, {session.EXTENSIONS: f"{DELTA},{OURS}"})
-
-    assert finding.status == PROBLEM
-
-
-def test_an_extension_whose_jar_is_elsewhere_is_not_judged(jar: Path) -> None:
-    defaults = {session.EXTENSIONS: f"{DELTA},{OURS}", JARS: "s3a://jars/spark-ext.jar"}
-
-    finding = finding_of_class_path(None, defaults)
+@pytest.mark.parametrize("extensions", [[], [DELTA_EXTENSION], [f"{USAGE_TRACKING_EXTENSION}2"]])
+def test_trial_of_the_defaults_is_a_note_when_they_do_not_name_the_extension(
+    extensions: list[str],
+) -> None:
+    finding = diagnosis(DEFAULTS, a_trial(extensions=extensions))
 
     assert finding.status == NOTE
-    assert "s3a://jars/spark-ext.jar" in finding.found
+    assert "spark_ext.configure" in str(finding.advice)
 
 
-def test_an_extension_of_delta_without_its_jar_is_found(tmp_path: Path, jar: Path) -> None:
-    defaults = {session.EXTENSIONS: f"{DELTA},{OURS}", JARS: str(jar)}
+@pytest.mark.parametrize("missing", ["delta_places", "our_places"])
+def test_trial_is_a_problem_when_an_extension_has_no_jar(jar: Path, missing: str) -> None:
+    finding = diagnosis(DEFAULTS, a_trial(**{missing: []}))
 
-    finding = finding_of_class_path(None, defaults)
+    name = dict(zip(["delta_places", "our_places"], EXTENSIONS, strict=True))[missing]
+    package = f"Set {PACKAGES} to {session.submit_options()[PACKAGES]}."
+    assert finding.status == PROBLEM
+    assert f"names {name}, and" in str(finding.problem)
+    assert finding.advice == (package if name == DELTA_EXTENSION else f"Set {JARS} to {jar}.")
+
+
+def test_trial_is_a_problem_when_it_failed_and_no_password_is_shown() -> None:
+    failure = "[SOME_CONDITION] no https://user:secret@example.org/spark-ext.jar"
+
+    finding = diagnosis(DEFAULTS, a_trial(failure=failure))
 
     assert finding.status == PROBLEM
-    assert finding_of_class_path(None, {**defaults, **OF_DELTA_4_2}).status == OK
-    assert session.submit_options()[PACKAGES] in str(finding.advice)
-
-
-def test_a_password_is_not_shown(jar: Path) -> None:
-    defaults = {
-        session.EXTENSIONS: f"{DELTA},{OURS}",
-        JARS: "https://user:secret@example.org/spark-ext.jar",
-    }
-
-    assert "secret" not in finding_of_class_path(None, defaults).found
-
-
-@pytest.mark.parametrize("content", [b"no archive", b"PK\5\6" + b"\xff" * 18])
-def test_a_damaged_jar_on_the_class_path_is_none_of_ours(
-    tmp_path: Path, jar: Path, content: bytes
-) -> None:
-    home = tmp_path / "spark"
-    (home / "jars").mkdir(parents=True)
-    (home / "jars" / "damaged.jar").write_bytes(content)
-
-    assert finding_of_class_path(home, {}).status == OK
-
-
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path, jar: Path) -> None:
-    home = tmp_path / "spark"
-    (home / "jars").mkdir(parents=True)
-    os.mkfifo(home / "jars" / "pipe.jar")
-
-    assert finding_of_class_path(home, {}).status == OK
-
-
-# Settings.
-
-
-def read_defaults(folder: Path, text: str) -> tuple[Path, Mapping[str, str]]:
-    (folder / "spark-defaults.conf").write_text(text)
-    file = spark_defaults.defaults_file({"SPARK_CONF_DIR": str(folder)}, None)
-    assert file is not None
-    return file, spark_defaults.defaults(file)
-
-
-@pytest.mark.parametrize("between", [" ", "   ", "\t", "=", " = ", ": "])
-def test_the_defaults_are_read_as_spark_reads_them(tmp_path: Path, between: str) -> None:
-    _, found = read_defaults(tmp_path, f"# a\n\n  spark.a{between}b=c d  \n#spark.e f\n")
-
-    assert found == {"spark.a": "b=c d"}
-
-
-@pytest.mark.parametrize(("encoding", "read"), [("utf-8", "ü"), ("latin-1", "\ufffd")])
-def test_the_defaults_are_utf_8_whatever_is_in_them(
-    tmp_path: Path, encoding: str, read: str
-) -> None:
-    file = tmp_path / "spark-defaults.conf"
-    file.write_bytes("spark.a ü\nspark.b c\n".encode(encoding))
-
-    assert spark_defaults.defaults(file) == {"spark.a": read, "spark.b": "c"}
+    assert "[SOME_CONDITION] no https://example.org/" in str(finding.problem)
 
 
 @pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("spark.a x,\\\n  y\nspark.b z", {"spark.a": "x,y", "spark.b": "z"}),
-        ("spark.a x\\\\\nspark.b z", {"spark.a": "x\\", "spark.b": "z"}),
-        ("spark.a x\\\n# y", {"spark.a": "x# y"}),
-        ("spark.a C:\\\\x\\ty\\u00fc\\q", {"spark.a": "C:\\x\tyüq"}),
-        ("spark\\=a\\:\\ b c", {"spark=a: b": "c"}),
-        ("spark.a", {"spark.a": ""}),
-        ("spark.a = = x", {"spark.a": "= x"}),
-        ("! x\nspark.a x\rspark.b y\\", {"spark.a": "x", "spark.b": "y"}),
-        ("spark.a x\nspark.a y", {"spark.a": "y"}),
-    ],
+    ("other", "status"),
+    [(f"/ivy/io.delta_{JAR}", OK), ("/opt/delta-spark_2.13-4.4.0-amzn-1.jar", NOTE)],
 )
-def test_the_defaults_are_properties_of_java(
-    tmp_path: Path, text: str, read: dict[str, str]
-) -> None:
-    assert read_defaults(tmp_path, text)[1] == read
-
-
-def test_a_folder_is_no_defaults_file(tmp_path: Path) -> None:
-    assert spark_defaults.defaults(tmp_path) == {}
-
-
-def test_defaults_that_cannot_be_read_are_a_problem_and_the_others_go_on(
-    tmp_path: Path, jar: Path
-) -> None:
-    file = tmp_path / "spark-defaults.conf"
-    file.symlink_to("/proc/self/mem")  # which not even root reads from its start
-
-    environ = {**ENVIRON, "SPARK_CONF_DIR": str(tmp_path)}
-    findings = {finding.check: finding for finding in examine(environ, with_session=False)}
-
-    assert findings["defaults"].status == PROBLEM
-    assert findings["defaults"].found == str(file)
-    assert str(file) in str(findings["defaults"].advice)
-    assert [name for name, found in findings.items() if "Traceback" in str(found.problem)] == []
-    assert findings["extensions"].status == NOTE
-    assert findings["rule process"].status == OK
-
-
-def test_no_value_of_the_defaults_is_told(tmp_path: Path, jar: Path) -> None:
-    (tmp_path / "spark-defaults.conf").write_text("spark.hadoop.fs.s3a.secret.key hush\n")
-
-    environ = {**ENVIRON, "SPARK_CONF_DIR": str(tmp_path)}
-    text = as_text(examine(environ, with_session=False))
-
-    assert "1 settings in " in text
-    assert "hush" not in text
-
-
-def test_without_spark_conf_dir_sparks_own_folder_counts(tmp_path: Path) -> None:
-    assert spark_defaults.defaults_file({}, tmp_path) == tmp_path / "conf" / "spark-defaults.conf"
-
-
-@pytest.mark.parametrize(
-    ("extensions", "status"),
-    [(f"{OURS}, {DELTA}", OK), (OURS, PROBLEM), (DELTA, NOTE), (f"{OURS}2", NOTE)],
-)
-def test_the_extensions_of_the_defaults(tmp_path: Path, extensions: str, status: str) -> None:
-    finding = settings.extensions(*read_defaults(tmp_path, f"spark.sql.extensions {extensions}"))
+def test_second_delta_is_a_note_when_it_is_another_artifact(other: str, status: str) -> None:
+    finding = diagnosis(CONFIGURE, a_trial(f"/spark/{JAR}", other), Trial())
 
     assert finding.status == status
+    assert (f"loads Delta from /spark/{JAR}; " in str(finding.problem)) is (status == NOTE)
+    assert (other in str(finding.problem)) is (status == NOTE)
+
+
+def test_delta_with_several_links_is_one(tmp_path: Path) -> None:
+    (tmp_path / JAR).touch()
+    (tmp_path / "delta-spark.jar").symlink_to(JAR)
+
+    trial = a_trial(str(tmp_path / "delta-spark.jar"), str(tmp_path / JAR))
+
+    assert diagnosis(DEFAULTS, trial).status == OK
 
 
 @pytest.mark.parametrize(
-    ("lines", "status"),
+    ("of_defaults", "status"),
+    [(JAR, OK), ("delta-spark.jar", NOTE), ("delta-spark_2.13-4.4.0-amzn-1.jar", NOTE)],
+    ids=["same", "no-version", "emr"],
+)
+def test_delta_of_the_defaults_is_a_note_when_configure_replaces_it(
+    of_defaults: str, status: str
+) -> None:
+    """EMR has its Delta in the `spark.jars` of `spark-defaults.conf`."""
+    other = a_trial(f"/aws/{of_defaults}")
+
+    finding = diagnosis(CONFIGURE, a_trial(f"/ivy/io.delta_{JAR}"), other)
+
+    assert finding.status == status
+    assert (f"/aws/{of_defaults}" in str(finding.problem)) is (status == NOTE)
+    assert ("`configure`" in str(finding.advice)) is (status == NOTE)
+
+
+@pytest.mark.parametrize(
+    ("script", "failure"),
     [
-        (f"spark.sql.catalog.spark_catalog {CATALOG}", OK),
-        ("spark.sql.catalog.spark_catalog org.apache.iceberg.spark.SparkSessionCatalog", PROBLEM),
-        (f"spark.sql.catalog.spark_catalog {CATALOG}2", PROBLEM),
-        ("spark.sql.catalog.spark_catalog com.example.Front", NOTE),
-        (f"spark.sql.extensions {DELTA},{OURS}", PROBLEM),
-        ("", OK),
-        (f"spark.sql.catalog.spark_catalog {CATALOG}\nspark.sql.catalogImplementation hive", OK),
-        (
-            f"spark.sql.catalog.spark_catalog {CATALOG}\nspark.sql.catalogImplementation glue",
-            PROBLEM,
-        ),
+        ("exec sleep 60", "The session did not end"),
+        ("echo no session here >&2; exit 3", "no session here"),
+        ("exit 0", "The session did not start."),
     ],
 )
-def test_the_catalogs_of_the_defaults(tmp_path: Path, lines: str, status: str) -> None:
-    assert settings.catalogs(*read_defaults(tmp_path, lines)).status == status
-
-
-# The rule process.
-
-
-def test_the_rule_process_answers(jar: Path) -> None:
-    finding = rule_process(ENVIRON, {})
-
-    assert finding.status == OK, finding
-    assert f"{sys.executable} -E {jar} " in finding.found
-
-
-def test_a_rule_process_that_refuses_is_a_problem(
-    monkeypatch: pytest.MonkeyPatch, jar: Path
+def test_trial_fails_when_its_process_reports_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, failure: str
 ) -> None:
-    monkeypatch.setattr("spark_ext.doctor.rule_process._QUESTION", "no such question")
+    python = program(tmp_path / "python", script)
+    monkeypatch.setattr(sys, "executable", str(python))
+    monkeypatch.setattr(sessions, "_SECONDS", 2)
 
-    finding = rule_process(ENVIRON, {})
-
-    assert finding.status == PROBLEM
-    assert "no such question" in str(finding.problem)
-
-
-OLD = """exec "{python}" -c '
-import runpy, sys
-sys.version_info = (3, 9, 18, "final", 0)
-runpy.run_path(sys.argv[2])' "$@" """
-
-REFUSING = """exec "{python}" -c '
-import socket
-server = socket.create_server(("127.0.0.1", 0))
-print(server.getsockname()[1], flush=True)
-connection = server.accept()[0]
-connection.sendall(b"!xno\\n")
-connection.recv(1000)' """
-
-
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        (OLD, "3.9.18"),
-        ("echo no Python here >&2; exit 3", "no Python here"),
-        ("echo 70000x", "70000x"),
-        ("exec cat", "as its port"),
-        (REFUSING, "it replied `!xno`"),
-    ],
-)
-@pytest.mark.parametrize(
-    "name", ["spark.sparkext.worker.python", "spark.pyspark.python", "PYSPARK_PYTHON"]
-)
-def test_an_interpreter_that_serves_no_rules_is_found(
-    tmp_path: Path, jar: Path, script: str, said: str, name: str
-) -> None:
-    python = program(tmp_path / "python", script.replace("{python}", sys.executable))
-
-    environ = {**ENVIRON, name: str(python)}
-    finding = rule_process(environ, {name: str(python)})
+    finding = diagnosis(DEFAULTS, sessions.try_session(DEFAULTS, ENVIRON))
 
     assert finding.status == PROBLEM
-    assert said in str(finding.problem)
-    assert f"({name})" in finding.found
+    assert failure in str(finding.problem)
+    assert finding.advice
 
 
-def test_a_missing_interpreter_is_found(tmp_path: Path, jar: Path) -> None:
-    finding = rule_process(ENVIRON, {"spark.pyspark.driver.python": str(tmp_path / "python")})
-
-    assert finding.status == PROBLEM
-
-
-def test_a_notebook_front_end_is_no_interpreter(jar: Path) -> None:
-    finding = rule_process({**ENVIRON, "PYSPARK_DRIVER_PYTHON": "/opt/jupyter"}, {})
-
-    assert finding.status == OK, finding
-
-
-# The table of the trial session.
+# The table of a trial session.
 
 
 def write_log(table: Path, *metadata: tuple[str, str], feature: str) -> Path:
@@ -801,7 +385,7 @@ SOUND = [("false", "a=a b=b"), ("false", "a=a b=b c=c"), ("true", "d=a b=b c=c")
         (("true", "d=a b=b c=col-1"), "columnMappingUsageTracking", False),
     ],
 )
-def test_a_table_that_was_not_tracked_is_a_problem(
+def test_table_of_a_trial_has_a_fault_when_it_was_not_tracked(
     tmp_path: Path, last: tuple[str, str], feature: str, is_sound: bool
 ) -> None:
     table = write_log(tmp_path / "t", *SOUND[:-1], last, feature=feature)
@@ -809,51 +393,47 @@ def test_a_table_that_was_not_tracked_is_a_problem(
     assert (fault(table) is None) == is_sound
 
 
-def test_a_table_without_a_log_is_a_problem(tmp_path: Path) -> None:
+def test_table_of_a_trial_has_a_fault_without_a_log(tmp_path: Path) -> None:
     assert fault(tmp_path) is not None
-
-
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("exec sleep 60", "It did not end"),
-        ("echo no session here >&2; exit 3", "It failed: no session here"),
-        ("exit 0", "The protocol lacks columnMappingUsageTracking"),
-    ],
-)
-def test_a_trial_that_tracks_no_table_is_a_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
-) -> None:
-    python = program(tmp_path / "python", script)
-    monkeypatch.setattr(sys, "executable", str(python))
-    monkeypatch.setattr(trial, "_SECONDS", 2)
-
-    finding = trial.session(ENVIRON)
-
-    assert finding.status == PROBLEM
-    assert str(finding.problem).startswith(said)
-    assert finding.advice
 
 
 # All together.
 
 
-def test_a_check_that_fails_is_a_problem_and_the_others_go_on(
-    monkeypatch: pytest.MonkeyPatch,
+def test_other_checks_go_on_when_one_fails(jar: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(way: str, environ: Mapping[str, str]) -> Trial:
+        raise ZeroDivisionError(f"of {way}")
+
+    jar.touch()
+    monkeypatch.setattr(sessions, "try_session", failing)
+
+    findings = {finding.check: finding for finding in examine(ENVIRON)}
+
+    assert [findings[check].status for check in ("python", "spark", "jar")] == [OK] * 3
+    assert findings[CONFIGURE].status == PROBLEM
+    assert "ZeroDivisionError: of configure" in str(findings[CONFIGURE].problem)
+
+
+@pytest.mark.parametrize("has_package", [True, False])
+def test_session_of_configure_is_skipped_without_the_package_of_delta(
+    jar: Path, monkeypatch: pytest.MonkeyPatch, has_package: bool
 ) -> None:
-    def failing(environ: Mapping[str, str]) -> Diagnosis:
-        raise ZeroDivisionError("of the check")
+    monkeypatch.setattr(sessions, "try_session", lambda way, environ: a_trial())
+    if not has_package:
+        for module in (examination, installation):
+            monkeypatch.setattr(module, "module", missing_delta)
 
-    monkeypatch.setattr(installation, "java", failing)
+    findings = {finding.check: finding.status for finding in examine(ENVIRON)}
 
-    findings = {finding.check: finding for finding in examine(ENVIRON, with_session=False)}
-
-    assert findings["java"].status == PROBLEM
-    assert "ZeroDivisionError" in str(findings["java"].problem)
-    assert findings["python"].status == OK
+    assert findings["delta"] == (OK if has_package else NOTE)
+    assert findings[CONFIGURE] == (OK if has_package else SKIPPED)
 
 
-def test_the_text_has_what_the_findings_have() -> None:
+def missing_delta(name: str) -> Any:
+    return "no delta" if name == "delta" else pyspark
+
+
+def test_text_has_what_the_findings_have() -> None:
     findings = [Diagnosis("a", OK, "x"), Diagnosis("b", PROBLEM, "y", "wrong", "do this")]
 
     text = as_text(findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages as dataclasses, and that the records of Java are called as these."""
+"""Tests that messages become dataclasses, and that records of Java have the same names."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class TestShape:
         assert refusal.value.params == {"path": path, "problem": problem}
 
 
-# The records of Java that Jackson writes, and who reads them.
+# The records of Java that Jackson writes, and their readers.
 RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "MetadataChange"): messages.METADATA_CHANGE,
     ("wire/Question.java", "CommitContext"): messages.COMMIT_CONTEXT,
@@ -143,7 +143,7 @@ class TestBothHalves:
 
 
 def records_of(file: str) -> dict[str, dict[str, str]]:
-    """The types of the components of each record in a file of Java, by their names."""
+    """Returns the types of the components of each record in a Java file by their names."""
     text = (JAVA / file).read_text()
     while (bare := re.sub(r"<[^<>]*>", "", text)) != text:
         text = bare

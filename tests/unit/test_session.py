@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`configure` where a context runs already, which is a stand-in here, and `submit-args`."""
+"""`configure`, `submit-args` and `spark-defaults.conf` without a JVM; contexts are stand-ins."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from spark_ext.errors import (
     UnquotableArgumentError,
 )
 from spark_ext.launch import session
-from spark_ext.launch.class_path import JARS, PACKAGES
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION
-from spark_ext.launch.session import EXTENSIONS
+from spark_ext.launch.session import EXTENSIONS, JARS, PACKAGES
+from spark_ext.launch.spark_defaults import defaults, defaults_file
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def running_with(monkeypatch: pytest.MonkeyPatch, extensions: str) -> None:
 
 
 @pytest.mark.parametrize("extensions", ["", DELTA_EXTENSION, f"{USAGE_TRACKING_EXTENSION}2"])
-def test_a_context_without_the_extension_is_refused(
+def test_running_context_without_the_extension_is_refused(
     monkeypatch: pytest.MonkeyPatch, extensions: str
 ) -> None:
     running_with(monkeypatch, extensions)
@@ -52,7 +52,7 @@ def test_a_context_without_the_extension_is_refused(
 
 
 @pytest.mark.parametrize("between", [",", ", ", " ,\n"])
-def test_a_context_with_the_extension_is_accepted(
+def test_running_context_with_the_extension_is_accepted(
     monkeypatch: pytest.MonkeyPatch, between: str
 ) -> None:
     running_with(monkeypatch, between.join([DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, ""]))
@@ -61,8 +61,8 @@ def test_a_context_with_the_extension_is_accepted(
 
 
 @pytest.mark.parametrize("how", ["builder", "environment", "Spark Connect's own builder"])
-def test_a_session_of_a_server_is_refused(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """Where both are installed; the server would take none of the settings."""
+def test_session_of_a_running_server_is_refused(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """The server takes none of the settings."""
     running_with(monkeypatch, "")
     builder: Any = SparkSession.Builder()
     if how == "builder":
@@ -82,7 +82,7 @@ def test_a_session_of_a_server_is_refused(monkeypatch: pytest.MonkeyPatch, how: 
 
 
 @pytest.mark.parametrize("address", ["local", "local[2]", "local-cluster[1,1,1024]"])
-def test_a_server_that_pyspark_starts_itself_is_configured(
+def test_server_that_pyspark_starts_is_configured(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setattr(
@@ -103,7 +103,7 @@ def submit_args(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str
 
 
 @pytest.mark.parametrize("arguments", [[], ["--deploy-mode", "client"]])
-def test_a_driver_of_this_machine_gets_this_python(
+def test_driver_on_this_machine_gets_this_python(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     printed = submit_args(capsys, *arguments)
@@ -112,7 +112,7 @@ def test_a_driver_of_this_machine_gets_this_python(
     assert "--deploy-mode" not in printed
 
 
-def test_a_driver_of_another_machine_gets_its_own_python(
+def test_driver_on_another_machine_gets_its_own_python(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     here = submit_args(capsys)
@@ -123,18 +123,15 @@ def test_a_driver_of_another_machine_gets_its_own_python(
     assert [*printed[2:], *pinned] == here
 
 
-def test_another_deploy_mode_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_deploy_mode_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["submit-args", "--deploy-mode", "elsewhere"])
 
     assert "'client', 'cluster'" in capsys.readouterr().err
 
 
-# A path that Spark or a shell would read as two.
-
-
 @pytest.mark.parametrize("folder", ["a,b", "a b"])
-def test_a_path_that_would_be_split_is_refused(
+def test_path_that_a_shell_or_spark_splits_is_refused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
     monkeypatch.undo()  # the real options
@@ -144,9 +141,54 @@ def test_a_path_that_would_be_split_is_refused(
     assert "[USAGE_TRACKING_UNQUOTABLE_ARGUMENT]" in capsys.readouterr().err
 
 
-def test_a_builder_gets_no_jar_that_spark_would_split(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configure_refuses_a_jar_path_that_spark_splits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(session, "jar", lambda: Path("/opt/a,b/spark-ext.jar"))
 
     with pytest.raises(UnquotableArgumentError):
         spark_ext.configure(SparkSession.Builder())
+
+
+# spark-defaults.conf, to whose values the command line adds.
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        *[
+            (f"# a\n\n  spark.a{between}b=c d  \n#spark.e f\n", {"spark.a": "b=c d"})
+            for between in (" ", "   ", "\t", "=", " = ", ": ")
+        ],
+        ("spark.a x,\\\n  y\nspark.b z", {"spark.a": "x,y", "spark.b": "z"}),
+        ("spark.a x\\\\\nspark.b z", {"spark.a": "x\\", "spark.b": "z"}),
+        ("spark.a x\\\n# y", {"spark.a": "x# y"}),
+        ("spark.a C:\\\\x\\ty\\u00fc\\q", {"spark.a": "C:\\x\tyüq"}),
+        ("spark\\=a\\:\\ b c", {"spark=a: b": "c"}),
+        ("spark.a", {"spark.a": ""}),
+        ("spark.a = = x", {"spark.a": "= x"}),
+        ("! x\nspark.a x\rspark.b y\\", {"spark.a": "x", "spark.b": "y"}),
+        ("spark.a x\nspark.a y", {"spark.a": "y"}),
+        ("spark.a ü", {"spark.a": "ü"}),
+    ],
+)
+def test_defaults_are_read_as_properties_of_java(
+    tmp_path: Path, text: str, read: dict[str, str]
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(text, encoding="utf-8")
+
+    assert defaults(defaults_file({"SPARK_CONF_DIR": str(tmp_path)}, None)) == read
+
+
+def test_defaults_are_read_when_they_are_not_utf_8(tmp_path: Path) -> None:
+    file = tmp_path / "spark-defaults.conf"
+    file.write_bytes("spark.a ü\nspark.b c\n".encode("latin-1"))
+
+    assert defaults(file) == {"spark.a": "\ufffd", "spark.b": "c"}
+
+
+def test_defaults_are_empty_when_the_file_is_a_folder(tmp_path: Path) -> None:
+    assert defaults(tmp_path) == {}
+
+
+def test_defaults_are_those_of_spark_without_spark_conf_dir(tmp_path: Path) -> None:
+    assert defaults_file({}, tmp_path) == tmp_path / "conf" / "spark-defaults.conf"

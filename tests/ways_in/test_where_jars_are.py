@@ -19,7 +19,7 @@ SECTION = "Jars in Spark's own folder"
 @pytest.mark.matrix
 @pytest.mark.parametrize("order", [f"{DELTA},{OURS}", f"{OURS},{DELTA}"], ids=["after", "before"])
 @pytest.mark.parametrize("ours", ["in the folder", "by --jars"])
-def test_jars_in_the_folder_of_spark(
+def test_session_tracks_with_jars_in_sparks_folder_and_any_order_of_extensions(
     place: Place, spark_home: Callable[..., str], delta_jars: list[Path], ours: str, order: str
 ) -> None:
     command = block(SECTION, "sh")

@@ -19,8 +19,8 @@ import net.bytebuddy.implementation.FixedValue;
 import org.junit.jupiter.api.Test;
 
 /**
- * The extension on a class path that tells of Spark 3.5 with Scala 2.12 and has no other class of
- * Spark or Delta: a refusal that named one would end with an error of the JVM.
+ * The extension on a class path with the versions of Spark 3.5 and Scala 2.12, and no other class
+ * of Spark or Delta. A refusal that named such a class would end with an error of the JVM.
  */
 class UnsupportedSparkTest {
   private static final String SPARK = "org.apache.spark.package$";
@@ -55,7 +55,7 @@ class UnsupportedSparkTest {
   }
 
   @Test
-  void aSparkOfAnotherScalaIsRefusedByName() throws Exception {
+  void sparkOfAnotherScalaIsRefusedByItsVersion() throws Exception {
     URL[] classPath =
         Stream.of(
                 UsageTrackingExtension.class,

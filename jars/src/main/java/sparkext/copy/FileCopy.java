@@ -52,8 +52,8 @@ record FileCopy(FileRequest request, TaskContext task, Storages storages, Renami
           request,
           target,
           target == null
-              ? file.look(request.mayStay())
-              : file.copyTo(path(target), request.mayStay(), task::killTaskIfInterrupted));
+              ? file.look(request.mayBeKept())
+              : file.copyTo(path(target), request.mayBeKept(), task::killTaskIfInterrupted));
     } catch (TaskKilledException killed) {
       throw killed;
     } catch (IOException | RuntimeException failure) {

@@ -14,7 +14,7 @@ import sparkext.parquet.StoredVector;
  * @param size of the file according to the log
  * @param target the URI of the copy, without the task attempt and the ending of its name; null if
  *     nothing is written
- * @param mayStay whether a file without renamed and dropped columns is kept
+ * @param mayBeKept whether a file without renamed and dropped columns is kept
  * @param reason why the file must be rewritten, so that only its deletion vector is read; or null
  * @param vector the deletion vector, if it is stored in a file; or null
  */
@@ -23,7 +23,7 @@ public record FileRequest(
     String source,
     long size,
     String target,
-    boolean mayStay,
+    boolean mayBeKept,
     String reason,
     Vector vector)
     implements Serializable {

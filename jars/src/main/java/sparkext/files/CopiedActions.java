@@ -11,9 +11,9 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.FileResult;
 
-/** What the log says of a file once it is copied. */
+/** Makes the actions that replace a file by its copy. */
 public final class CopiedActions {
-  /** A release adds fields to an {@code add}, and gives {@code copy} more arguments with them. */
+  /** Delta releases add fields to {@code AddFile}, so that {@code copy} has other arguments. */
   private static final Constructor<?> ADD =
       Arrays.stream(AddFile.class.getConstructors())
           .max((one, other) -> one.getParameterCount() - other.getParameterCount())
@@ -21,30 +21,30 @@ public final class CopiedActions {
 
   private CopiedActions() {}
 
-  /** That its rows are elsewhere. */
+  /** Returns the action that removes a copied file, whose rows are in the copy. */
   public static Action removed(AddFile file) {
     return with(file, Map.of())
         .removeWithTimestamp(System.currentTimeMillis(), /* dataChange= */ false);
   }
 
-  /** Adds a file's rows under new names. All else that the log says of it stays. */
-  public static AddFile added(FilePlan.FileDecision looked, FileResult copy, FilePlaces places) {
-    String vector = copy.vector() == null ? null : places.relative(copy.vector());
-    AddFile file = looked.file();
+  /** Returns the action that adds a copy. Other values of the file are unchanged. */
+  public static AddFile added(FilePlan.FileDecision decision, FileResult copy, TablePaths paths) {
+    String vector = copy.vector() == null ? null : paths.relative(copy.vector());
+    AddFile file = decision.file();
     Map<String, Object> changes = new HashMap<>();
-    changes.put("path", places.relative(copy.target()));
+    changes.put("path", paths.relative(copy.target()));
     changes.put("size", copy.size());
     changes.put("modificationTime", System.currentTimeMillis());
     changes.put("dataChange", false);
     changes.put(
         "partitionValues",
-        Map$.MODULE$.from(CollectionConverters.asScala(looked.partitionValues())));
-    changes.put("stats", looked.statistics());
+        Map$.MODULE$.from(CollectionConverters.asScala(decision.partitionValues())));
+    changes.put("stats", decision.statistics());
     changes.put("deletionVector", CopiedVectors.added(file.deletionVector(), vector));
     return with(file, changes);
   }
 
-  /** A file without tags has an empty map of them once it is read as JSON, which is not written. */
+  /** Writes no tags for an empty map, which a file without tags has once it was read as JSON. */
   private static AddFile with(AddFile file, Map<String, Object> changes) {
     Object[] values = new Object[file.productArity()];
     for (int i = 0; i < values.length; i++) {

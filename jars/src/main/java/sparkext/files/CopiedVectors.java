@@ -10,11 +10,10 @@ import scala.Some;
 import sparkext.parquet.StoredVector;
 
 /**
- * The deletion vectors of files that are copied.
+ * Describes the deletion vectors of copied files.
  *
- * <p>A vector in the table's own folder stays where it is. One with an absolute path is copied with
- * its file, since it is in the folder of a shallow clone's source, and VACUUM there or here removes
- * it.
+ * <p>A vector in the table's own folder is kept. A vector with an absolute path is copied with its
+ * file: it is in the folder of a shallow clone's source, and VACUUM of either table removes it.
  *
  * <p>Source: Protocol, "Deletion Vector Descriptor Schema"; Delta 4.4.0, VacuumCommand.scala,
  * {@code getDeletionVectorRelativePathAndSize}.
@@ -25,18 +24,18 @@ public final class CopiedVectors {
 
   private CopiedVectors() {}
 
-  /** Whether a query reads a file's vector from an absolute path. */
+  /** Returns whether queries read the vector of a file from an absolute path. */
   public static boolean isForeign(AddFile file) {
     DeletionVectorDescriptor vector = file.deletionVector();
     return isStored(vector) && vector.storageType().equals("p");
   }
 
-  /** Delta reads no vector without rows. */
+  /** Returns whether queries read a vector from a file. Delta reads no vector without rows. */
   private static boolean isStored(DeletionVectorDescriptor vector) {
     return vector != null && !vector.storageType().equals("i") && vector.cardinality() != 0;
   }
 
-  /** Returns what a query reads from a file of its own; null if there is nothing. */
+  /** Returns the vector that queries read from a file; null if there is none. */
   static StoredVector stored(AddFile file, Path table) {
     DeletionVectorDescriptor vector = file.deletionVector();
     if (!isStored(vector)) {
@@ -46,7 +45,7 @@ public final class CopiedVectors {
     return new StoredVector(uri(vector, table), offset, vector.sizeInBytes());
   }
 
-  /** As it stands in the log, if that is no path: then the task says so. */
+  /** Returns the text of the log if it is not a path: the task reports that. */
   private static String uri(DeletionVectorDescriptor vector, Path table) {
     try {
       return vector.absolutePath(table).toUri().toString();
@@ -55,15 +54,15 @@ public final class CopiedVectors {
     }
   }
 
-  /** Where Delta looks for a vector. */
+  /** Returns the path where Delta reads a vector. */
   static Path path(Path folder, UUID id) {
     return DeletionVectorDescriptor.assembleDeletionVectorPath(folder, id, "");
   }
 
   /**
-   * Returns what the log says of a copied file's vector.
+   * Returns the descriptor of a copied file's vector.
    *
-   * @param path of the vector's copy in the log; null if the vector was not copied
+   * @param path in the log of the vector's copy; null if the vector was not copied
    */
   static DeletionVectorDescriptor added(DeletionVectorDescriptor vector, String path) {
     if (path == null) {
@@ -80,7 +79,7 @@ public final class CopiedVectors {
         Option.empty());
   }
 
-  /** The length of the file with a vector's copy. */
+  /** Returns the length of a copy of a file's vector. */
   public static long length(AddFile file) {
     return stored(file, new Path("/")).lengthAlone();
   }

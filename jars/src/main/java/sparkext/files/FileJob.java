@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
+import java.util.function.BiFunction;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.CopyJob;
@@ -18,71 +18,82 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.jobs.JobNames;
 
-/** Looks at the footers of files in a Spark job, and copies those that need it. */
-public final class FileJob {
-  private final SparkSession session;
-  private final Configuration configuration;
-  private final FilePlan files;
-  private final Path table;
-
-  /** What the log and the footer say of a file, and what became of it. */
-  public record TaskResult(FilePlan.FileDecision looked, FileResult result) {
-    /** The error for a file that nobody can read. */
-    public UsageTrackingException refusal() {
+/**
+ * Reads the footers of files in a Spark job, and copies the files that need a new footer.
+ *
+ * @param plan of the table's files
+ */
+public record FileJob(SparkSession session, FilePlan plan) {
+  /** The decision by the log, and the result by the footer. */
+  public record TaskResult(FilePlan.FileDecision decision, FileResult result) {
+    /** Returns the error for a file that cannot be read. */
+    public UsageTrackingException unreadable() {
       return UsageTrackingErrors.unreadableDataFile(result.unreadable(), result.reason());
     }
   }
 
-  /** Where the copies go, if there are to be any. */
-  public interface Target {
-    /**
-     * As a URI.
-     *
-     * @param number of the file in this job
-     */
-    String of(int number, Map<String, String> partitionValues);
-  }
-
-  public FileJob(SparkSession session, Configuration configuration, FilePlan files, Path table) {
-    this.session = session;
-    this.configuration = configuration;
-    this.files = files;
-    this.table = table;
+  /**
+   * Reads footers, and returns which files would be copied.
+   *
+   * @param description for Spark's pages
+   */
+  public List<TaskResult> look(List<AddFile> files, String description) {
+    return run(files, (number, values) -> null, description, CopyProgress.in(context()));
   }
 
   /**
-   * @param doing for those who look at Spark's jobs
-   * @param progress is kept up to date
+   * Copies files.
+   *
+   * @param firstNumber the number in the name of the first copy
+   * @param description for Spark's pages
+   * @param progress is updated as tasks end
    */
-  public List<TaskResult> run(
-      List<AddFile> some, Target target, String doing, CopyProgress progress) {
-    List<TaskResult> done = new ArrayList<>();
+  public List<TaskResult> copy(
+      List<AddFile> files, int firstNumber, String description, CopyProgress progress) {
+    return run(
+        files,
+        (number, values) -> plan.places().target(firstNumber + number, values),
+        description,
+        progress);
+  }
+
+  private List<TaskResult> run(
+      List<AddFile> files,
+      BiFunction<Integer, Map<String, String>, String> target,
+      String description,
+      CopyProgress progress) {
+    List<TaskResult> results = new ArrayList<>();
     List<FileRequest> requests = new ArrayList<>();
-    Map<Integer, FilePlan.FileDecision> ordered = new HashMap<>();
-    for (int number = 0; number < some.size(); number++) {
-      FilePlan.FileDecision looked = files.look(some.get(number));
-      boolean isCopied = looked.reason() == null;
+    Map<Integer, FilePlan.FileDecision> decisions = new HashMap<>();
+    for (int number = 0; number < files.size(); number++) {
+      FilePlan.FileDecision decision = plan.decide(files.get(number));
+      boolean isCopied = decision.reason() == null;
       FileRequest request =
-          files.request(
-              number, looked, isCopied ? target.of(number, looked.partitionValues()) : null);
+          plan.request(
+              number, decision, isCopied ? target.apply(number, decision.partitionValues()) : null);
       if (request == null) {
-        done.add(new TaskResult(looked, FileResult.toRewrite(number, looked.reason())));
+        results.add(new TaskResult(decision, FileResult.toRewrite(number, decision.reason())));
       } else {
         requests.add(request);
-        ordered.put(number, looked);
+        decisions.put(number, decision);
       }
     }
     CopyJob job =
         new CopyJob(
-            session.sparkContext(),
-            configuration,
-            files.columns(),
+            context(),
+            plan.places().configuration(),
+            plan.columns(),
             Setting.STORE_COPY.isTrue(session),
             progress);
     for (FileResult result :
-        JobNames.described(session.sparkContext(), table, doing, () -> job.run(requests))) {
-      done.add(new TaskResult(ordered.get(result.number()), result));
+        JobNames.described(
+            context(), plan.places().paths().table(), description, () -> job.run(requests))) {
+      results.add(new TaskResult(decisions.get(result.number()), result));
     }
-    return done;
+    return results;
+  }
+
+  private SparkContext context() {
+    return session.sparkContext();
   }
 }

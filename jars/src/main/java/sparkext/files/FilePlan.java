@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.delta.RowId$;
 import org.apache.spark.sql.delta.RowTracking$;
-import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
@@ -15,7 +15,7 @@ import sparkext.copy.FileRequest;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.StoredVector;
 
-/** What becomes of each file of a table's version that is copied, as far as the log says. */
+/** Decides by the log which files of a table's version are kept, copied or rewritten. */
 public final class FilePlan {
   private static final String ICEBERG_COMPAT = "delta.enableIcebergCompat";
   private static final String MAX_COLUMN_ID = "delta.columnMapping.maxColumnId";
@@ -23,39 +23,47 @@ public final class FilePlan {
   private final ColumnPlan columns;
   private final Protocol protocol;
   private final Metadata metadata;
-  private final FilePlaces places;
+  private final CopyPlaces places;
   private final RenamedKeys keys;
   private final boolean haveRowIds;
   private final boolean isIcebergCompatible;
   private final boolean isPurge;
 
   /**
-   * What becomes of a file.
+   * The decision for a file.
    *
-   * @param statistics under the new names; null where it has none
-   * @param partitionValues under the new names
-   * @param mayStay whether nothing new has to be said of it, where its names are right
-   * @param reason why it has to be rewritten, whatever is in it; else null
+   * @param statistics with the new names; null if the file has none
+   * @param partitionValues with the new names
+   * @param mayBeKept whether the file is kept if its footer needs no change
+   * @param reason why the file must be rewritten; null if the footer decides
    */
   public record FileDecision(
       AddFile file,
       String statistics,
       Map<String, String> partitionValues,
-      boolean mayStay,
+      boolean mayBeKept,
       String reason) {}
 
+  /** Plans the removal of column mapping. */
+  public static FilePlan ofRemoval(ColumnPlan columns, Snapshot table, CopyPlaces places) {
+    List<String> partitions = CollectionConverters.asJava(table.metadata().partitionColumns());
+    return new FilePlan(columns, table, partitions, places, /* isPurge= */ false);
+  }
+
   /**
-   * The files of a table, with column mapping or without it already.
-   *
-   * @param partitionColumns as the log will have them
-   * @param isPurge whether files are written anew for their own sake: one with a deletion vector is
-   *     rewritten without the rows, and files of other tables may stay
+   * Plans a purge of dropped columns. A file with a deletion vector is rewritten without the
+   * deleted rows, and files of other tables may be kept.
    */
-  public FilePlan(
+  public static FilePlan ofPurge(ColumnPlan columns, Snapshot table, CopyPlaces places) {
+    List<String> partitions = List.of(table.metadata().physicalPartitionSchema().fieldNames());
+    return new FilePlan(columns, table, partitions, places, /* isPurge= */ true);
+  }
+
+  private FilePlan(
       ColumnPlan columns,
-      SnapshotDescriptor table,
+      Snapshot table,
       List<String> partitionColumns,
-      FilePlaces places,
+      CopyPlaces places,
       boolean isPurge) {
     this.columns = columns;
     this.protocol = table.protocol();
@@ -71,12 +79,16 @@ public final class FilePlan {
     return columns;
   }
 
-  /** Whether what an earlier plan made of a file is what this one would make of it. */
+  CopyPlaces places() {
+    return places;
+  }
+
+  /** Returns whether copies by an earlier plan equal copies by this plan. */
   public boolean continues(FilePlan earlier) {
     return columns.continues(earlier.columns, earlier.maxColumnId());
   }
 
-  /** The highest id that a column had; without the property no column is known to be a new one. */
+  /** Returns the highest column id so far. If the table lacks the property, no column is newer. */
   public long maxColumnId() {
     return metadata
         .configuration()
@@ -85,54 +97,54 @@ public final class FilePlan {
         .getOrElse(() -> Long.MAX_VALUE);
   }
 
-  /** Whether rows keep their ids where Delta writes them anew. */
+  /** Returns whether rows keep their ids if Delta rewrites them. */
   public boolean tracksRows() {
     return RowTracking$.MODULE$.isEnabled(protocol, metadata);
   }
 
-  /** The keys of the log by which they are known. */
+  /** Returns the new names of the keys in the log. */
   public RenamedKeys keys() {
     return keys;
   }
 
-  public FileDecision look(AddFile file) {
+  public FileDecision decide(AddFile file) {
     if (isPurge && file.deletionVector() != null) {
       return toRewrite(file, "it has a deletion vector");
     }
     if (file.deletionVector() != null && file.numPhysicalRecords().isEmpty()) {
       // Delta commits no deletion vector of a file whose rows are not counted.
-      return toRewrite(file, "nobody counted the rows of its deletion vector");
+      return toRewrite(file, "the log lacks its number of rows, which its deletion vector needs");
     }
     if (haveRowIds && file.baseRowId().isEmpty() && file.numPhysicalRecords().isEmpty()) {
-      return toRewrite(file, "nobody counted its rows, which get ids");
+      return toRewrite(file, "the log lacks its number of rows, which row ids need");
     }
     if (isIcebergCompatible && file.numPhysicalRecords().isEmpty()) {
-      return toRewrite(file, "nobody counted its rows, as Iceberg wants");
+      return toRewrite(file, "the log lacks its number of rows, which Iceberg needs");
     }
     RenamedKeys.Statistics statistics;
     try {
       statistics = keys.statistics(file.stats());
     } catch (UncheckedIOException broken) {
-      return toRewrite(file, "its statistics are no JSON object");
+      return toRewrite(file, "its statistics are not a JSON object");
     }
     Map<String, String> oldValues = CollectionConverters.asJava(file.partitionValues());
     Map<String, String> values = keys.partitionValues(oldValues);
-    // Of a file that stays nothing can be said anew: Delta's checksum (Checksum.scala,
-    // `computeNewChecksum`) would count it twice.
-    boolean mayStay =
+    // A commit cannot add a file of the table again with other values: Delta's checksum
+    // (Checksum.scala, `computeNewChecksum`) would count the file twice.
+    boolean mayBeKept =
         !statistics.isRenamed()
             && values.equals(oldValues)
             && (isPurge || !isForeign(file))
-            && !places.isMisleading(file.path(), oldValues, values);
-    return new FileDecision(file, statistics.json(), values, mayStay, null);
+            && !places.paths().isMisleading(file.path(), oldValues, values);
+    return new FileDecision(file, statistics.json(), values, mayBeKept, null);
   }
 
-  /** Whether a shallow clone has it, or its deletion vector, from its source, which may go. */
+  /** Returns whether a shallow clone has the file or its vector from a source table. */
   private boolean isForeign(AddFile file) {
-    return CopiedVectors.isForeign(file) || places.isOutside(file.path());
+    return CopiedVectors.isForeign(file) || places.paths().isOutside(file.path());
   }
 
-  /** By any of {@code delta.enableIcebergCompatV1} and those that came after it. */
+  /** Returns whether {@code delta.enableIcebergCompatV1} or a later version of it is true. */
   private static boolean isIcebergCompatible(Metadata metadata) {
     return CollectionConverters.asJava(metadata.configuration()).entrySet().stream()
         .anyMatch(
@@ -146,23 +158,23 @@ public final class FilePlan {
   }
 
   /**
-   * The order to look at a file's footer and deletion vector, and to copy it if it has a target;
-   * null where there is nothing to look at.
+   * Returns the request to read a file's footer and deletion vector, and to copy the file if there
+   * is a target; null if nothing must be read.
    */
-  FileRequest request(int number, FileDecision looked, String target) {
-    AddFile file = looked.file();
-    StoredVector stored = CopiedVectors.stored(file, places.table());
-    if (looked.reason() != null && stored == null) {
+  FileRequest request(int number, FileDecision decision, String target) {
+    AddFile file = decision.file();
+    StoredVector stored = CopiedVectors.stored(file, places.paths().table());
+    if (decision.reason() != null && stored == null) {
       return null;
     }
     boolean isCopied = stored != null && target != null && CopiedVectors.isForeign(file);
     return new FileRequest(
         number,
-        places.uri(file.path()),
+        places.paths().uri(file.path()),
         file.size(),
         target,
-        looked.mayStay(),
-        looked.reason(),
+        decision.mayBeKept(),
+        decision.reason(),
         stored == null
             ? null
             : new FileRequest.Vector(stored, isCopied ? places.vectorTarget(target) : null));

@@ -26,22 +26,21 @@ import sparkext.shim.DeltaShims;
 import sparkext.wire.CountedFiles;
 
 /**
- * The data files of a table's version, without a Spark job where that can be.
- *
- * <p>Delta itself replays every log in jobs, which take longer than all else where a log is short.
+ * Lists the data files of a table's version. A short log without a checkpoint is replayed without a
+ * Spark job: Delta's jobs take longer than the rest of a removal then.
  *
  * <p>Source: Delta 4.4.0, Snapshot.scala, {@code stateReconstruction}, whose replay this is.
  */
 public final class LiveFiles {
-  /** Of more, the executors together are quicker. */
-  private static final long MAX_BYTES = 16 << 20;
+  /** Above this size of the log a Spark job is faster. */
+  public static final long MAX_BYTES = 16 << 20;
 
-  /** Of a table with such a feature, the log may say of its files only where they are listed. */
+  /** Tables with such a feature may list their files outside of the commits. */
   private static final String ADAPTIVE_METADATA = "adaptiveMetadata";
 
   private LiveFiles() {}
 
-  /** How many, and their size: as the checksum has them, which Delta goes by too, or the log. */
+  /** Returns the number and size of files by the checksum, as Delta does, or else by the log. */
   public static CountedFiles.Count count(Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
     if (checksum.isDefined()) {
@@ -56,16 +55,16 @@ public final class LiveFiles {
                     () -> new CountedFiles.Count(snapshot.numOfFiles(), snapshot.sizeInBytes())));
   }
 
-  /** Each with its statistics, which Delta's own way to ask for files leaves out. */
+  /** Returns the files with their statistics, which Delta's {@code filesForScan} leaves out. */
   public static List<AddFile> of(Snapshot snapshot) {
     Optional<List<AddFile>> replayed =
         snapshot.checksumOpt().isDefined() ? replayed(snapshot) : Optional.empty();
     return replayed
-        .filter(files -> areAll(files, snapshot))
+        .filter(files -> matchChecksum(files, snapshot))
         .orElseGet(() -> byDelta(snapshot, () -> snapshot.allFiles().collectAsList()));
   }
 
-  /** Asks Delta, and says of a log that it cannot read which line is at fault. */
+  /** Calls Delta, and reports the line at fault if Delta cannot read the log. */
   private static <T> T byDelta(Snapshot snapshot, Supplier<T> answer) {
     try {
       return answer.get();
@@ -75,8 +74,8 @@ public final class LiveFiles {
     }
   }
 
-  /** Whether they are as many and as large as the checksum says, if there is one. */
-  public static boolean areAll(Collection<AddFile> files, Snapshot snapshot) {
+  /** Returns whether number and size of files equal those in the checksum, if there is one. */
+  public static boolean matchChecksum(Collection<AddFile> files, Snapshot snapshot) {
     Option<VersionChecksum> checksum = snapshot.checksumOpt();
     return checksum.isEmpty()
         || count(files)
@@ -88,7 +87,7 @@ public final class LiveFiles {
     return new CountedFiles.Count(files.size(), files.stream().mapToLong(AddFile::size).sum());
   }
 
-  /** What the commits alone say; nothing where there is more, or too much of them. */
+  /** Replays the commits; empty if the log has other files, or is too large. */
   private static Optional<List<AddFile>> replayed(Snapshot snapshot) {
     LogSegment log = snapshot.logSegment();
     List<FileStatus> commits = CollectionConverters.asJava(log.deltas());
@@ -102,7 +101,7 @@ public final class LiveFiles {
     List<Action> actions = new ArrayList<>();
     for (FileStatus commit : commits) {
       CommitActions read = CommitActions.of(commit.getPath(), configuration);
-      if (!read.areAll() || !read.actions().stream().allMatch(LiveFiles::isPlain)) {
+      if (!read.areAll() || !read.actions().stream().allMatch(LiveFiles::hasPlainPath)) {
         return Optional.empty();
       }
       actions.addAll(read.actions());
@@ -113,10 +112,10 @@ public final class LiveFiles {
   }
 
   /**
-   * Whether the path of a file, if the action is of one, is below the table's and written in one
-   * way only. Delta compares those that are written otherwise.
+   * Returns whether an action is of no file, or its path is relative and normalized. Only Delta
+   * compares paths in other forms.
    */
-  public static boolean isPlain(Action action) {
+  public static boolean hasPlainPath(Action action) {
     if (!(action instanceof FileAction file)) {
       return true;
     }

@@ -21,20 +21,20 @@ import sparkext.parquet.Columns.Column;
 import sparkext.parquet.Columns.Struct;
 
 /**
- * What a table's log has under the names of columns in files, under their new names.
+ * Renames the columns in statistics, partition values and clustering columns of the log.
  *
  * <p>Source: Protocol, "Per-file Statistics", "Clustered Table", "Column Mapping".
  */
 public final class RenamedKeys {
   private static final JsonFactory FACTORY = new JsonFactory();
 
-  /** Statistics that are objects of columns; those of the file itself stay. */
+  /** The statistics that are objects with a field for each column. */
   private static final Set<String> BY_COLUMN =
       Set.of(DeltaStatistics.MIN(), DeltaStatistics.MAX(), DeltaStatistics.NULL_COUNT());
 
   private final Columns columns;
 
-  /** What partition columns are called in files, by their new names. */
+  /** The names of partition columns in files, by their new names. */
   private final Map<String, String> partitionColumns;
 
   private RenamedKeys(Columns columns, Map<String, String> partitionColumns) {
@@ -43,9 +43,9 @@ public final class RenamedKeys {
   }
 
   /**
-   * The keys of a table.
+   * Renames by a plan.
    *
-   * @param partitionColumns under their new names
+   * @param partitionColumns the new names
    */
   static RenamedKeys of(ColumnPlan plan, List<String> partitionColumns) {
     Map<String, String> byNewName = new LinkedHashMap<>();
@@ -56,17 +56,18 @@ public final class RenamedKeys {
   }
 
   /**
-   * Statistics under the new names.
+   * Statistics with the new names.
    *
-   * @param json null where there are none
-   * @param isRenamed whether they say anything else than under the old names
+   * @param json null if the file has none
+   * @param isRenamed whether a column was renamed or dropped
    */
   public record Statistics(String json, boolean isRenamed) {}
 
   /**
-   * A file's statistics, numbers as they are written, without those of dropped columns.
+   * Renames columns in the statistics of a file, and drops those of dropped columns. Numbers are
+   * copied as text.
    *
-   * @throws UncheckedIOException they are not a JSON object
+   * @throws UncheckedIOException if the statistics are not a JSON object
    */
   Statistics statistics(String json) {
     if (json == null || json.isBlank()) {
@@ -77,7 +78,7 @@ public final class RenamedKeys {
     try (JsonParser parser = FACTORY.createParser(json);
         JsonGenerator generator = FACTORY.createGenerator(renamed)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
-        throw new IOException("The statistics of a file are no JSON object: " + json);
+        throw new IOException("The statistics of a file are not a JSON object: " + json);
       }
       generator.writeStartObject();
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
@@ -97,8 +98,8 @@ public final class RenamedKeys {
   }
 
   /**
-   * A file's partition values, in the order of the table's partition columns, null where Delta
-   * finds none. Under other keys it looks for none.
+   * Renames partition values, in the order of the table's partition columns. A value is null if
+   * Delta finds none; Delta ignores all other keys.
    */
   Map<String, String> partitionValues(Map<String, String> values) {
     Map<String, String> renamed = new LinkedHashMap<>();
@@ -106,7 +107,7 @@ public final class RenamedKeys {
     return renamed;
   }
 
-  /** The path of a column that the table has. */
+  /** Renames the path of a column. */
   public List<String> path(List<String> names) {
     List<String> renamed = new ArrayList<>();
     Columns level = columns;
@@ -121,7 +122,7 @@ public final class RenamedKeys {
     return renamed;
   }
 
-  /** Whether a name became another one, or went. */
+  /** Copies an object of columns, and returns whether a column was renamed or dropped. */
   private boolean copyColumns(JsonParser parser, JsonGenerator generator, Columns level)
       throws IOException {
     boolean isRenamed = false;
@@ -146,7 +147,7 @@ public final class RenamedKeys {
     return isRenamed;
   }
 
-  /** The value that the parser is at. A number's text would change on its way through a double. */
+  /** Copies the current value. Numbers are copied as text, which a double would change. */
   private static void copy(JsonParser parser, JsonGenerator generator) throws IOException {
     JsonToken token = parser.currentToken();
     if (token.isNumeric()) {

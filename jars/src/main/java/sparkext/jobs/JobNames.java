@@ -8,10 +8,10 @@ import scala.Function1;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Names and describes, for Spark's pages, the jobs that are started below our code.
+ * Names and describes the Spark jobs that our code starts, for Spark's pages.
  *
- * <p>Spark names a job for the last method of Spark and the first class outside of it, by the
- * thread's stack. Delta's classes count as Spark's; ours would count as the user's.
+ * <p>Spark names a job by the thread's stack: the last method of Spark, and the first class outside
+ * of Spark. Delta's classes count as Spark's, and ours would count as the user's.
  *
  * <p>Source: Spark 4.2, Utils.scala, {@code getCallSite}; SparkContext.scala, {@code getCallSite}
  * and {@code SPARK_JOB_DESCRIPTION}.
@@ -24,21 +24,21 @@ public final class JobNames {
 
   private JobNames() {}
 
-  /** What starts jobs. */
+  /** Code that starts jobs. */
   public interface Jobs<T, E extends Exception> {
     T run() throws E;
   }
 
   /**
-   * Names jobs for the statement of the user, as if no class of ours stood in the stack. A name
-   * that the user gave, or a caller of this, is kept.
+   * Names jobs for the statement of the user, as if the stack contained no class of ours. A name
+   * that the user or a caller has set is kept.
    */
   public static <T, E extends Exception> T ofStatement(SparkContext context, Jobs<T, E> jobs)
       throws E {
     if (context.getLocalProperty(SHORT_FORM) != null) {
       return jobs.run();
     }
-    CallSite statement = Utils.getCallSite(new OfSparkOrOurs());
+    CallSite statement = Utils.getCallSite(new ExcludedClasses());
     String before = context.getLocalProperty(LONG_FORM);
     context.setLocalProperty(SHORT_FORM, statement.shortForm());
     context.setLocalProperty(LONG_FORM, statement.longForm());
@@ -51,9 +51,9 @@ public final class JobNames {
   }
 
   /**
-   * Describes jobs.
+   * Describes jobs on a table.
    *
-   * @param doing what they do to the table, or with it
+   * @param doing completes the sentence on the table
    */
   public static <T, E extends Exception> T described(
       SparkContext context, Object table, String doing, Jobs<T, E> jobs) throws E {
@@ -66,8 +66,8 @@ public final class JobNames {
     }
   }
 
-  /** The classes that a job is not named for. */
-  private static final class OfSparkOrOurs extends AbstractFunction1<String, Object> {
+  /** Excludes Spark's classes and ours from the names of jobs. */
+  private static final class ExcludedClasses extends AbstractFunction1<String, Object> {
     private final Function1<String, Object> ofSpark = Utils.getCallSite$default$1();
 
     @Override

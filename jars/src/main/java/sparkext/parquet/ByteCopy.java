@@ -145,11 +145,11 @@ final class ByteCopy {
     }
     keyValues.requireKnown(metadata);
     if (metadata.isSetColumn_orders() && metadata.getColumn_orders().size() != oldPaths.size()) {
-      throw new NotCopyableException("it has not one order for each column");
+      throw new NotCopyableException("its footer does not have one order for each column");
     }
     for (RowGroup group : metadata.getRow_groups()) {
       if (group.getColumns().size() != oldPaths.size()) {
-        throw new NotCopyableException("a row group has not the columns of the schema");
+        throw new NotCopyableException("a row group does not have the columns of the schema");
       }
       for (int number = 0; number < oldPaths.size(); number++) {
         requireCopyable(group.getColumns().get(number), oldPaths.get(number));
@@ -169,7 +169,7 @@ final class ByteCopy {
       throw new NotCopyableException("a column is in another file");
     }
     if (!metadata.getPath_in_schema().equals(path)) {
-      throw new NotCopyableException("its columns are not in the order of the schema");
+      throw new NotCopyableException("its column chunks are not in the order of the schema");
     }
   }
 }

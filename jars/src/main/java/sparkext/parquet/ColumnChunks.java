@@ -86,7 +86,7 @@ final class ColumnChunks {
     all.sort(Comparator.comparingLong(ByteRange::start));
     for (int i = 1; i < all.size(); i++) {
       if (all.get(i - 1).start() + all.get(i - 1).length() > all.get(i).start()) {
-        throw new NotCopyableException("its columns lie in each other");
+        throw new NotCopyableException("its column chunks overlap");
       }
     }
   }
@@ -101,7 +101,8 @@ final class ColumnChunks {
    */
   private static void requireWholeSizes(String writer) throws NotCopyableException {
     if (writer != null && mayLackHeaders(writer)) {
-      throw new NotCopyableException("`" + writer + "` did not know how long its columns are");
+      throw new NotCopyableException(
+          "`" + writer + "` left page headers out of the sizes of column chunks");
     }
   }
 
@@ -180,12 +181,12 @@ final class ColumnChunks {
       throw new NotCopyableException("an offset index cannot be read", broken);
     }
     if (!Extensions.isAllElseKnown(bytes, again.toByteArray())) {
-      throw new NotCopyableException("an offset index says what is not known");
+      throw new NotCopyableException("an offset index has unknown fields");
     }
     ByteRange pages = pages(chunk.getMeta_data());
     for (PageLocation page : index.getPage_locations()) {
       if (!pages.contains(page.getOffset(), page.getCompressed_page_size())) {
-        throw new NotCopyableException("a page is outside of its column");
+        throw new NotCopyableException("a page is outside of its column chunk");
       }
     }
     return index;

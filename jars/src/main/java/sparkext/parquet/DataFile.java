@@ -15,7 +15,7 @@ import sparkext.s3.StoreRefusedException;
 
 /** Decides whether a data file is kept, copied or rewritten, and copies the file. */
 public final class DataFile {
-  /** What happens to a file. */
+  /** The possible outcomes for a file. */
   public enum Way {
     /** The file is kept unchanged. */
     KEPT,
@@ -53,12 +53,12 @@ public final class DataFile {
   /**
    * Returns the outcome that {@link #copyTo} would have, with the size of the source for a copy.
    */
-  public Outcome look(boolean mayStay) throws IOException {
+  public Outcome look(boolean mayBeKept) throws IOException {
     return onKnownStorage(
         () ->
             read(
                 () -> storages.open(path, size),
-                mayStay,
+                mayBeKept,
                 file -> new Outcome(Way.COPIED, size, null)));
   }
 
@@ -76,20 +76,20 @@ public final class DataFile {
    * Writes a byte copy of the file if one is needed and possible. An incomplete copy is removed.
    *
    * @param target of the copy; its folders are created
-   * @param mayStay whether a file without renamed and dropped columns is kept
+   * @param mayBeKept whether a file without renamed and dropped columns is kept
    * @param checkpoint runs before each piece of at most 16 MiB that is read, and before each part
    *     that a store copies, and ends the copy by an exception
    * @throws FileAlreadyExistsException if the target exists; it is unchanged
    */
-  public Outcome copyTo(Path target, boolean mayStay, Runnable checkpoint) throws IOException {
-    return onKnownStorage(() -> copy(target, mayStay, checkpoint));
+  public Outcome copyTo(Path target, boolean mayBeKept, Runnable checkpoint) throws IOException {
+    return onKnownStorage(() -> copy(target, mayBeKept, checkpoint));
   }
 
-  private Outcome copy(Path target, boolean mayStay, Runnable checkpoint) throws IOException {
+  private Outcome copy(Path target, boolean mayBeKept, Runnable checkpoint) throws IOException {
     Optional<S3Bucket> bucket = storages.bucketOf(path, size, target);
     if (bucket.isPresent()) {
       try {
-        return copyIn(bucket.get(), target, mayStay, checkpoint);
+        return copyIn(bucket.get(), target, mayBeKept, checkpoint);
       } catch (StoreRefusedException refused) {
         storages.refused(target, refused);
       }
@@ -100,12 +100,12 @@ public final class DataFile {
                 () -> storages.openWhole(path, size),
                 () -> storages.create(target),
                 target,
-                mayStay,
+                mayBeKept,
                 checkpoint);
-    return storages.isReadAtOnce(path, size) ? copy.apply() : storages.buffers().run(copy);
+    return storages.isReadAtOnce(path, size) ? copy.apply() : storages.bufferLock().run(copy);
   }
 
-  private Outcome copyIn(S3Bucket bucket, Path target, boolean mayStay, Runnable checkpoint)
+  private Outcome copyIn(S3Bucket bucket, Path target, boolean mayBeKept, Runnable checkpoint)
       throws IOException {
     S3Object object = new S3Object(bucket, path, size);
     try {
@@ -113,7 +113,7 @@ public final class DataFile {
           () -> new S3File(object),
           () -> new S3Upload(bucket, object, target, checkpoint),
           target,
-          mayStay,
+          mayBeKept,
           checkpoint);
     } catch (LinkageError unfit) {
       throw StoreRefusedException.of(unfit);
@@ -124,12 +124,12 @@ public final class DataFile {
       CallableRaisingIOE<InputFile> opening,
       CallableRaisingIOE<OutputStream> creation,
       Path target,
-      boolean mayStay,
+      boolean mayBeKept,
       Runnable checkpoint)
       throws IOException {
     return read(
         opening,
-        mayStay,
+        mayBeKept,
         copy -> new Outcome(Way.COPIED, write(copy, target, creation.apply(), checkpoint), null));
   }
 
@@ -138,11 +138,11 @@ public final class DataFile {
     Outcome of(ByteCopy copy) throws IOException;
   }
 
-  private Outcome read(CallableRaisingIOE<InputFile> opening, boolean mayStay, Use use)
+  private Outcome read(CallableRaisingIOE<InputFile> opening, boolean mayBeKept, Use use)
       throws IOException {
     try (InputFile source = opening.apply()) {
       ByteCopy copy = new ByteCopy(source, size, renaming);
-      return mayStay && copy.isUnchanged() ? new Outcome(Way.KEPT, size, null) : use.of(copy);
+      return mayBeKept && copy.isUnchanged() ? new Outcome(Way.KEPT, size, null) : use.of(copy);
     } catch (NotCopyableException notCopyable) {
       return new Outcome(Way.TO_REWRITE, size, notCopyable.getMessage());
     } catch (UnreadableFileException unreadable) {

@@ -81,10 +81,10 @@ record Footer(FileMetaData metadata, long start) {
     try {
       Util.writeFileMetaData(metadata, again);
     } catch (IOException unknown) {
-      throw new NotCopyableException("its footer says what is not known", unknown);
+      throw new NotCopyableException("its footer has unknown fields", unknown);
     }
     if (!Extensions.isAllElseKnown(written, again.toByteArray())) {
-      throw new NotCopyableException("its footer says what is not known");
+      throw new NotCopyableException("its footer has unknown fields");
     }
   }
 

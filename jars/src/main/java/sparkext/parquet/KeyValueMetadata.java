@@ -72,7 +72,7 @@ final class KeyValueMetadata {
       String key = entry.getKey();
       boolean isSchema = key.equals(SPARK_SCHEMA) || key.equals(OLD_SCHEMA);
       if (key.startsWith(SPARK) && !isSchema && !VALUE_KEYS.contains(key)) {
-        throw new NotCopyableException("its footer has `" + key + "`, which is not known");
+        throw new NotCopyableException("its footer has the unknown key `" + key + "`");
       }
     }
   }

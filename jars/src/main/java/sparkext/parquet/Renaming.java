@@ -102,7 +102,8 @@ public final class Renaming {
       SchemaTree value = column(entries.children().get(1), map.value());
       return node.as(name, List.of(repeated(entries, key, value)));
     }
-    throw new NotCopyableException("its column `" + node.name() + "` is not written as Spark does");
+    throw new NotCopyableException(
+        "its column `" + node.name() + "` is not written as Spark writes it");
   }
 
   private SchemaTree column(SchemaTree node, Type type) throws NotCopyableException {

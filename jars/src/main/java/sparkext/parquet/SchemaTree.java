@@ -25,7 +25,7 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
     int[] leaves = {0};
     SchemaTree root = read(rest, leaves);
     if (rest.hasNext()) {
-      throw new NotCopyableException("its schema has more elements than it says");
+      throw new NotCopyableException("its schema has more elements than it declares");
     }
     return root;
   }
@@ -33,7 +33,7 @@ record SchemaTree(SchemaElement element, List<SchemaTree> children, int leaf) {
   private static SchemaTree read(Iterator<SchemaElement> rest, int[] leaves)
       throws NotCopyableException {
     if (!rest.hasNext()) {
-      throw new NotCopyableException("its schema has fewer elements than it says");
+      throw new NotCopyableException("its schema has fewer elements than it declares");
     }
     SchemaElement element = rest.next();
     boolean isGroup = element.getNum_children() > 0;

@@ -23,8 +23,8 @@ import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import sparkext.s3.BufferLock;
 import sparkext.s3.ObjectStores;
-import sparkext.s3.OneByOne;
 import sparkext.s3.S3Bucket;
 import sparkext.s3.S3Upload;
 import sparkext.s3.StoreRefusedException;
@@ -48,7 +48,7 @@ public final class Storages {
   private final Map<String, FileSystem> found = new ConcurrentHashMap<>();
   private final Map<FileSystem, Optional<S3Bucket>> buckets = new ConcurrentHashMap<>();
   private final Set<Path> folders = ConcurrentHashMap.newKeySet();
-  private final OneByOne buffers = new OneByOne();
+  private final BufferLock bufferLock = new BufferLock();
   private volatile Set<PosixFilePermission> permissions;
   private final boolean copy;
 
@@ -166,17 +166,17 @@ public final class Storages {
   }
 
   /** Lets one thread at a time copy a large file through buffers. */
-  OneByOne buffers() {
-    return buffers;
+  BufferLock bufferLock() {
+    return bufferLock;
   }
 
-  /** Logs that a store refused a copy, and asks the store for no other if it will refuse them. */
+  /** Logs that a store refused a copy. If the store refuses all, no other copy is requested. */
   void refused(Path target, StoreRefusedException by) throws IOException {
     if (by.isForAll()) {
-      LOG.warn("Files are read and written, for their store does not copy them", by);
+      LOG.warn("Executors copy files, since the store refuses to copy them", by);
       buckets.put(of(target), Optional.empty());
     } else {
-      LOG.warn("{} is written, for its store did not copy it", target, by);
+      LOG.warn("An executor copies {}, since the store refused", target, by);
     }
   }
 

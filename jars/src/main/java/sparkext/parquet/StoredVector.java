@@ -78,7 +78,7 @@ public record StoredVector(String file, int offset, int size) implements Seriali
         offset += FRAME + (long) size;
       }
       if (offset != length) {
-        throw new UnreadableFileException("it is no file of deletion vectors");
+        throw new UnreadableFileException("it is not a file of deletion vectors");
       }
     }
   }
@@ -87,7 +87,7 @@ public record StoredVector(String file, int offset, int size) implements Seriali
     byte[] vector = new byte[size];
     source.read(offset + Integer.BYTES, vector);
     if (readInt(source, offset + Integer.BYTES + size) != checksum(vector)) {
-      throw new UnreadableFileException("its checksum is not that of its bytes");
+      throw new UnreadableFileException("its checksum does not match its bytes");
     }
     return vector;
   }

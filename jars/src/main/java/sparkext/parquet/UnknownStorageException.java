@@ -8,6 +8,6 @@ final class UnknownStorageException extends IOException {
   private static final long serialVersionUID = 1L;
 
   UnknownStorageException(Throwable cause) {
-    super("its storage is not known: " + cause, cause);
+    super("its storage is unknown: " + cause, cause);
   }
 }

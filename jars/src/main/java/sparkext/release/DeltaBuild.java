@@ -16,18 +16,18 @@ import net.bytebuddy.utility.OpenedClassReader;
 import sparkext.error.UsageTrackingErrors;
 
 /**
- * Whether the Delta on the class path was built for this Spark.
+ * Refuses a Delta on the class path that was built for another Spark.
  *
- * <p>Each release of Delta has a jar for every Spark that it supports, with the same classes. One
- * for another Spark starts and dies inside Delta, at some statement, with a NoSuchMethodError. They
- * differ in what {@code Relocated.createIncrementalExecution} takes: Spark moved or replaced that
- * class in 4.1 and in 4.2.
+ * <p>Each release of Delta has a jar for every Spark that it supports, with the same classes. A
+ * session with the jar for another Spark starts, and some statement fails with a NoSuchMethodError.
+ * The jars differ in a parameter of {@code Relocated.createIncrementalExecution}, whose type Spark
+ * moved in 4.1 and replaced in 4.2.
  *
  * <p>Source: Delta 4.1.0 to 4.4.0, spark/src/main/scala-shims, {@code
  * RelocatedStreamingClassesShims.scala}; Delta 4.0, {@code Relocated.scala}, is for Spark 4.0
  * alone.
  *
- * <p>Spark 4.1.2 took away what the ALTER commands of Delta 4.1 and 4.2 extend.
+ * <p>Spark 4.1.2 removed an interface that the ALTER commands of Delta 4.1 and 4.2 implement.
  */
 public final class DeltaBuild {
   private static final String RELOCATED = "org/apache/spark/sql/delta/Relocated$.class";
@@ -52,8 +52,8 @@ public final class DeltaBuild {
   private DeltaBuild() {}
 
   /**
-   * Refuses a Delta that was built for another Spark. One without a mark known here, as of a later
-   * release, is left to the hooks.
+   * Refuses a Delta that was built for another Spark. The hooks decide on a Delta without a known
+   * mark, such as a later release.
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION
    */
@@ -78,7 +78,7 @@ public final class DeltaBuild {
         .sneakyThrow();
   }
 
-  /** What a class file implements and a class loader has not. */
+  /** Returns the interfaces of a class file that a class loader lacks. */
   static List<String> missing(InputStream classFile, ClassLoader loader) throws IOException {
     return Stream.of(OpenedClassReader.of(classFile.readAllBytes()).getInterfaces())
         .filter(type -> loader.getResource(type + ".class") == null)
@@ -86,12 +86,12 @@ public final class DeltaBuild {
         .toList();
   }
 
-  /** Whether a version such as {@code 4.2.0-amzn-1} is one of the line {@code 4.2}. */
+  /** Returns whether a version such as {@code 4.2.0-amzn-1} belongs to the line {@code 4.2}. */
   static boolean isOfLine(String version, String line) {
     return version.matches(Pattern.quote(line) + "(\\D.*)?");
   }
 
-  /** The Spark that this class file of Delta's {@code Relocated} was compiled for. */
+  /** Returns the line of Spark for which a class file of Delta's {@code Relocated} was compiled. */
   static Optional<String> spark(InputStream relocated) throws IOException {
     Marks marks = new Marks();
     ClassReader reader = OpenedClassReader.of(relocated.readAllBytes());

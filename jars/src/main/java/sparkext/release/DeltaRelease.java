@@ -9,7 +9,7 @@ import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.jar.asm.ClassReader;
 import sparkext.error.Releases;
 
-/** What the Delta on the class path is, beyond whether the hooks match: read, never loaded. */
+/** Reads facts from the class files of the Delta on the class path, without loading them. */
 public final class DeltaRelease {
   private static final String FEATURES = "org.apache.spark.sql.delta.TableFeature$";
   private static final String DELTA = "org/apache/spark/sql/delta/";
@@ -18,16 +18,16 @@ public final class DeltaRelease {
 
   private DeltaRelease() {}
 
-  /** Whether the hooks were tried on this release; where they match, they are woven anyway. */
+  /** Returns whether a release was tested. Hooks that match are woven into any release. */
   public static boolean isTested(String version) {
     return Releases.DELTAS.contains(version);
   }
 
   /**
-   * The class by which a Delta brings a table feature itself, if it does.
+   * Returns the class of a table feature that this Delta has itself, if it has the feature.
    *
-   * <p>It is among the classes that {@code TableFeature$} names, since that lists all features of a
-   * Delta, and passes the feature's name to its constructor.
+   * <p>{@code TableFeature$} lists all features of a Delta, so it names the class; the class passes
+   * the feature's name to its constructor.
    *
    * <p>Source: Delta 4.4.0, TableFeature.scala, {@code allSupportedFeaturesMap}.
    */
@@ -35,7 +35,7 @@ public final class DeltaRelease {
       throws IOException {
     ClassFileLocator.Resolution features = delta.locate(FEATURES);
     if (!features.isResolved()) {
-      return Optional.empty(); // the hook says that it matches nothing
+      return Optional.empty(); // the hook reports that it matches nothing
     }
     List<String> named = constants(features.resolve(), CLASS_CONSTANT);
     for (String type : named.stream().filter(name -> name.startsWith(DELTA)).sorted().toList()) {
@@ -48,7 +48,7 @@ public final class DeltaRelease {
     return Optional.empty();
   }
 
-  /** The texts of all constants of a kind in a class file. */
+  /** Returns the texts of all constants of a kind in a class file. */
   private static List<String> constants(byte[] classFile, int tag) {
     ClassReader reader = new ClassReader(classFile);
     char[] buffer = new char[reader.getMaxStringLength()];

@@ -16,11 +16,12 @@ import java.util.zip.ZipEntry;
 import sparkext.error.UsageTrackingErrors;
 
 /**
- * Refuses two jars of ours with other content on one class path: some classes would be of one, and
- * those that it lacks of the other. Copies of the same jar are one.
+ * Refuses two different jars of ours on one class path: the JVM would load some classes from the
+ * first and the others from the second. Copies of the same jar are accepted.
  *
- * <p>{@code spark.jars} are in a child of the loader that has {@code spark.driver.extraClassPath}
- * and Spark's own jars. What both have is loaded by the parent, which does not see the child's.
+ * <p>{@code spark.jars} are in a child of the class loader that has {@code
+ * spark.driver.extraClassPath} and Spark's own jars. The parent loads a class that both have, and
+ * finds no class of the child.
  */
 public final class JarCopies {
   private static final String OURS = "sparkext/UsageTrackingExtension.class";
@@ -28,12 +29,12 @@ public final class JarCopies {
   private JarCopies() {}
 
   /**
-   * Returns where all copies are alike.
+   * Returns normally if all copies are alike.
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_SEVERAL_JARS
    */
   public static void requireAlike() throws IOException {
-    // By their text: a URL's own equality asks name servers.
+    // Texts, because the equality of URLs queries name servers.
     Set<String> places = new LinkedHashSet<>();
     addPlaces(JarCopies.class.getClassLoader(), places);
     addPlaces(Thread.currentThread().getContextClassLoader(), places);

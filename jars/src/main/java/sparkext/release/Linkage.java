@@ -28,22 +28,23 @@ import net.bytebuddy.jar.asm.ClassReader;
 import net.bytebuddy.pool.TypePool;
 
 /**
- * Whether our classes find in other jars than those they were compiled against what their code
- * names. The JVM asks late, at the first call: at some statement, of a table that it leaves half
- * done.
+ * Looks up the types and members that our classes name, in the jars of this class path.
+ *
+ * <p>The JVM links a member at its first call. Without this check a missing member would fail some
+ * statement half way.
  */
 public final class Linkage {
   private static final String OURS = "sparkext/UsageTrackingExtension.class";
 
-  /** Of ours that adapt to Delta 4.0, and name what it does not have. */
+  /** Our classes that adapt to a release, and name members that other releases lack. */
   private static final List<String> ADAPTING =
       List.of("sparkext/shim/", "sparkext/feature/NothingToPrepare");
 
-  /** Of ours whose supertypes Spark does not bring. */
+  /** Our classes whose supertypes Spark does not contain. */
   private static final List<String> OPTIONAL = List.of("sparkext/s3/");
 
-  /** What our jar and the JVM bring, what is Delta's own affair, and what Spark does not bring. */
-  private static final List<String> BROUGHT =
+  /** Types of our jar and the JVM, Delta's own dependencies, and types that Spark lacks. */
+  private static final List<String> UNCHECKED =
       List.of(
           "java.",
           "javax.",
@@ -58,8 +59,8 @@ public final class Linkage {
   private final Predicate<String> isChecked;
 
   /**
-   * @param classFiles where all is looked up, the classes of ours too
-   * @param isChecked says of the binary name of a type whether what it declares is looked up
+   * @param classFiles finds the class files of all types, ours too
+   * @param isChecked returns for the binary name of a type whether its members are looked up
    */
   Linkage(ClassFileLocator classFiles, Predicate<String> isChecked) {
     this.types = TypePool.Default.of(classFiles);
@@ -67,9 +68,9 @@ public final class Linkage {
   }
 
   /**
-   * What our classes name and is not there, a sentence for each.
+   * Returns a sentence for each type or member that our classes name and the class path lacks.
    *
-   * @param classFiles finds those of ours, Delta's and Spark's
+   * @param classFiles finds the class files of our jar, Delta and Spark
    */
   public static List<String> misfits(ClassFileLocator classFiles) throws IOException {
     Linkage linkage = new Linkage(classFiles, Linkage::isOfOthers);
@@ -81,12 +82,12 @@ public final class Linkage {
         .toList();
   }
 
-  /** Whether Spark or Delta brings a type. */
+  /** Returns whether Spark or Delta contains a type. */
   static boolean isOfOthers(String type) {
-    return BROUGHT.stream().noneMatch(type::startsWith);
+    return UNCHECKED.stream().noneMatch(type::startsWith);
   }
 
-  /** Whether what a class file of ours names may be missing in some release. */
+  /** Returns whether a class file of ours may name members that some release lacks. */
   static boolean adapts(byte[] classFile) {
     return isOneOf(ADAPTING, classFile);
   }
@@ -96,7 +97,7 @@ public final class Linkage {
     return names.stream().anyMatch(name::startsWith);
   }
 
-  /** Our class files, from where this one is: a jar or, in tests, a folder. */
+  /** Returns our class files from the place of this class: a jar or, in tests, a folder. */
   private static List<byte[]> ours() throws IOException {
     URL place = Linkage.class.getClassLoader().getResource(OURS);
     if (place.openConnection() instanceof JarURLConnection connection) {
@@ -119,7 +120,7 @@ public final class Linkage {
     return found;
   }
 
-  /** The class files under a folder. */
+  /** Returns the class files under a folder. */
   static List<byte[]> classFiles(Path folder) {
     try (Stream<Path> files = Files.walk(folder)) {
       List<byte[]> found = new ArrayList<>();
@@ -132,7 +133,7 @@ public final class Linkage {
     }
   }
 
-  /** How many members of other jars the classes name. */
+  /** Returns how many members of other jars the classes name. */
   long checkedMembers(List<byte[]> ours) {
     return ours.stream()
         .flatMap(file -> References.of(file).members().stream())
@@ -141,12 +142,12 @@ public final class Linkage {
         .count();
   }
 
-  /** A line for each type and member that is not there, or is another kind of thing. */
+  /** Returns a line for each type and member that is missing, or is of another kind. */
   List<String> broken(List<byte[]> ours) {
     return ours.stream().flatMap(this::broken).distinct().sorted().toList();
   }
 
-  /** The types that are not there. */
+  /** Returns the missing types. */
   List<String> missing(List<byte[]> files) {
     return files.stream().map(References::of).flatMap(this::missing).distinct().sorted().toList();
   }
@@ -167,7 +168,9 @@ public final class Linkage {
     return Stream.concat(missing(references), members);
   }
 
-  /** A line for each abstract method of a class of ours, which a newer supertype may have added. */
+  /**
+   * Returns a line for each abstract method that a supertype has and our class does not implement.
+   */
   List<String> unimplemented(List<byte[]> ours) {
     return ours.stream()
         .map(file -> new ClassReader(file).getClassName().replace('/', '.'))
@@ -202,7 +205,7 @@ public final class Linkage {
             .filter(one -> one.getInternalName().equals(member.name()))) {
       return method.isStatic() == member.isStatic() && !method.isPrivate();
     }
-    // What a constructor or a private method of a supertype is, no subtype has.
+    // A subtype does not inherit constructors or private methods.
     return !member.name().equals(MethodDescription.CONSTRUCTOR_INTERNAL_NAME)
         && supertypes(type).anyMatch(parent -> isMethodOf(parent, member));
   }

@@ -13,12 +13,12 @@ import net.bytebuddy.jar.asm.MethodVisitor;
 import net.bytebuddy.jar.asm.Opcodes;
 import net.bytebuddy.jar.asm.Type;
 
-/** What the code of a class file names: the JVM looks each up when it first gets there. */
+/** The types and members that the code of a class file names, which the JVM links at first use. */
 final class References extends ClassVisitor {
   private final Set<String> types = new TreeSet<>();
   private final Set<Member> members = new TreeSet<>();
 
-  /** A field or method, as an instruction names it: by owner, name and descriptor, exactly. */
+  /** A field or method as an instruction names it, by owner, name and descriptor. */
   record Member(String owner, String name, String descriptor, boolean isStatic, boolean ofInterface)
       implements Comparable<Member> {
     boolean isMethod() {
@@ -46,14 +46,14 @@ final class References extends ClassVisitor {
     super(Opcodes.ASM9);
   }
 
-  /** The references of a class file. */
+  /** Returns the references of a class file. */
   static References of(byte[] classFile) {
     References references = new References();
     new ClassReader(classFile).accept(references, ClassReader.SKIP_DEBUG);
     return references;
   }
 
-  /** The binary names of the types. */
+  /** Returns the binary names of the types. */
   Set<String> types() {
     return types;
   }

@@ -5,16 +5,16 @@ import sparkext.error.Releases;
 import sparkext.error.UnsupportedSparkException;
 
 /**
- * Refuses a Spark whose classes differ from those that ours are compiled against.
+ * Refuses a Spark that is too old, or of another Scala.
  *
- * <p>Neither this class nor what it calls names a class of Spark or Scala: with Scala 2.12 our
- * other classes end with errors of the JVM, some of which Spark makes a warning of.
+ * <p>Neither this class nor the classes that it calls name a class of Spark or Scala. With Scala
+ * 2.12 the JVM cannot load our other classes, and Spark logs some of these errors as warnings.
  */
 public final class SparkRelease {
   private SparkRelease() {}
 
   /**
-   * Returns where Spark is 4.0 or later, of Scala 2.13.
+   * Returns normally if Spark is 4.0 or later, of Scala 2.13.
    *
    * @throws UnsupportedSparkException USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION
    */

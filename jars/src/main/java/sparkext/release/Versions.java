@@ -6,33 +6,33 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Properties;
 
-/** The versions of what is on the class path, read by JDK means alone: nothing need fit. */
+/** Reads the versions of Spark, Scala, Delta and our jar by reflection, so that none need fit. */
 public final class Versions {
   static final String UNKNOWN = "(unknown version)";
 
-  /** Maven writes it into every jar. */
+  /** The file with the version that Maven writes into every jar. */
   static final String DESCRIPTION = "META-INF/maven/io.sparkext/spark-ext/pom.properties";
 
   private static final ClassLoader LOADER = Versions.class.getClassLoader();
 
   private Versions() {}
 
-  /** Spark's, such as 4.2.0. */
+  /** Returns the version of Spark, such as 4.2.0. */
   public static String spark() {
     return read("org.apache.spark.package$", "SPARK_VERSION");
   }
 
-  /** The Scala library's, such as 2.13.18. */
+  /** Returns the version of the Scala library, such as 2.13.18. */
   public static String scala() {
     return read("scala.util.Properties$", "versionNumberString");
   }
 
-  /** Delta's, as far as it has one. */
+  /** Returns the version of Delta, if it has one. */
   public static String delta() {
     return read("io.delta.package$", "VERSION");
   }
 
-  /** The one of the jar with this class; `spark_ext.__version__` is the Python package's. */
+  /** Returns the version of our jar; `spark_ext.__version__` is the Python package's. */
   public static String ours() {
     try (InputStream description = Versions.class.getResourceAsStream("/" + DESCRIPTION)) {
       return version(description);

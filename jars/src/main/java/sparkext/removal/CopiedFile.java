@@ -8,69 +8,74 @@ import org.apache.spark.sql.delta.actions.AddFile;
 import sparkext.copy.FileResult;
 import sparkext.files.CopiedActions;
 import sparkext.files.CopiedVectors;
-import sparkext.files.FilePlaces;
+import sparkext.files.CopyPlaces;
 import sparkext.files.FilePlan;
+import sparkext.files.TablePaths;
 import sparkext.parquet.DataFile;
 
 /**
- * What was made of a file.
+ * A file that was copied, rewritten, or is kept.
  *
- * @param looked what the log said of it
- * @param added what it will say of the copy; null without one
- * @param rewrite with which its rows were written anew; null otherwise
- * @param files what was written for it: by the paths in the log, with their sizes
+ * @param decision by the log
+ * @param added the action that adds the copy; null without a copy
+ * @param rewrite the rewrite of the file's rows; null if the file was not rewritten
+ * @param files the sizes of the files that were written, by their paths in the log
  */
 record CopiedFile(
-    FilePlan.FileDecision looked,
+    FilePlan.FileDecision decision,
     FileResult result,
     AddFile added,
     Rewrites.Rewrite rewrite,
     Map<String, Long> files) {
-  /** A file that stays, or its copy. */
-  static CopiedFile of(FilePlan.FileDecision looked, FileResult result, FilePlaces places) {
+  /** Makes the record of a file that was copied or is kept. */
+  static CopiedFile of(FilePlan.FileDecision decision, FileResult result, TablePaths paths) {
     if (result.way() != DataFile.Way.COPIED) {
-      return new CopiedFile(looked, result, null, null, Map.of());
+      return new CopiedFile(decision, result, null, null, Map.of());
     }
-    AddFile added = CopiedActions.added(looked, result, places);
+    AddFile added = CopiedActions.added(decision, result, paths);
     Map<String, Long> files = new HashMap<>(Map.of(added.path(), added.size()));
     if (result.vector() != null) {
-      files.put(places.relative(result.vector()), CopiedVectors.length(looked.file()));
+      files.put(paths.relative(result.vector()), CopiedVectors.length(decision.file()));
     }
-    return new CopiedFile(looked, result, added, null, files);
+    return new CopiedFile(decision, result, added, null, files);
   }
 
-  static CopiedFile rewritten(FilePlan.FileDecision looked, Rewrites.Rewrite rewrite) {
+  static CopiedFile rewritten(FilePlan.FileDecision decision, Rewrites.Rewrite rewrite) {
     return new CopiedFile(
-        looked, FileResult.toRewrite(0, looked.reason()), null, rewrite, rewrite.files());
+        decision, FileResult.toRewrite(0, decision.reason()), null, rewrite, rewrite.files());
   }
 
-  /** The same of what the log says of the file by now, for which it is right. */
-  CopiedFile updated(FilePlan.FileDecision now, FilePlaces places) {
-    return of(now, hasVectorOf(now.file()) ? result : result.withVector(null), places);
+  /** Returns the record with a new decision, for which {@link #isValidFor} is true. */
+  CopiedFile updated(FilePlan.FileDecision now, TablePaths paths) {
+    return of(now, hasVectorOf(now.file()) ? result : result.withVector(null), paths);
   }
 
   private boolean hasVectorOf(AddFile now) {
-    return Objects.equals(looked.file().deletionVector(), now.deletionVector());
+    return Objects.equals(decision.file().deletionVector(), now.deletionVector());
   }
 
-  /** Whether a file is on the storage, and its deletion vector, as copies are by their names. */
+  /**
+   * Returns whether the copy and the copy of its deletion vector are complete on the storage.
+   *
+   * @param copies the sizes of all copies on the storage, by name
+   */
   boolean isStored(Map<String, Long> copies) {
     return added == null
-        || Objects.equals(copies.get(FilePlaces.nameOf(result.target())), result.size())
+        || Objects.equals(copies.get(CopyPlaces.nameOf(result.target())), result.size())
             && (result.vector() == null
                 || Objects.equals(
-                    copies.get(FilePlaces.nameOf(result.vector())),
-                    CopiedVectors.length(looked.file())));
+                    copies.get(CopyPlaces.nameOf(result.vector())),
+                    CopiedVectors.length(decision.file())));
   }
 
   boolean isOf(AddFile file) {
-    return looked.file() == file || looked.file().equals(file);
+    return decision.file() == file || decision.file().equals(file);
   }
 
-  /** Whether it is right also where the log says something else of the file by now. */
-  boolean isRightFor(FilePlan.FileDecision now) {
+  /** Returns whether the record is valid although the log describes the file otherwise now. */
+  boolean isValidFor(FilePlan.FileDecision now) {
     return switch (result.way()) {
-      case KEPT -> now.mayStay();
+      case KEPT -> now.mayBeKept();
       case COPIED ->
           now.reason() == null && (hasVectorOf(now.file()) || !CopiedVectors.isForeign(now.file()));
       default -> false;

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
@@ -19,22 +18,20 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.FileResult;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.CopiedActions;
+import sparkext.files.CopyPlaces;
 import sparkext.files.FileJob;
-import sparkext.files.FilePlaces;
 import sparkext.files.FilePlan;
 import sparkext.parquet.ColumnPlan;
 
 /**
- * The files of a table under their new names, as far as they have been made: what is right stays
- * from one version of the table to the next.
+ * The copies and rewritten files made so far. Later rounds reuse those that are still valid.
  *
- * <p>A copy has the rows of its source in their order, so whatever the log says of the source by
- * then, such as a deletion vector, is right for the copy. What Delta has rewritten is right for the
- * very rows that it read.
+ * <p>A byte copy has the rows of its source in the same order. If another writer adds a deletion
+ * vector to the source, the vector is valid for the copy as well. A rewritten file is valid only
+ * for the rows that Delta read.
  */
 final class Copies {
   private static final Logger LOG = LoggerFactory.getLogger(Copies.class);
@@ -42,60 +39,43 @@ final class Copies {
   private static final String CANCELLED = "SPARK_JOB_CANCELLED";
 
   private final SparkSession session;
-  private final Configuration configuration;
-  private final FilePlaces places;
+  private final CopyPlaces places;
   private final Rewrites rewrites;
   private final RemovalProgress progress;
 
-  /** By the path of the source, also of files that are live no more: RESTORE brings some back. */
+  /** Files by the path of the source. Removed sources are kept, as RESTORE may bring them back. */
   private final Map<String, CopiedFile> made = new HashMap<>();
 
-  /** What was made for nothing, by its path in the log, with its size. */
+  /** The sizes of written files that no commit will contain, by their paths in the log. */
   private final Map<String, Long> discarded = new LinkedHashMap<>();
 
   private FilePlan plan;
   private int numFiles;
 
-  Copies(
-      SparkSession session,
-      Configuration configuration,
-      FilePlaces places,
-      Rewrites rewrites,
-      RemovalProgress progress) {
+  Copies(SparkSession session, CopyPlaces places, Rewrites rewrites, RemovalProgress progress) {
     this.session = session;
-    this.configuration = configuration;
     this.places = places;
     this.rewrites = rewrites;
     this.progress = progress;
   }
 
-  /** Goes by this plan from now on. What was made by another one stays, if it is right by this. */
-  void follow(ColumnPlan columns, Snapshot snapshot) {
-    FilePlan next = files(columns, snapshot, places);
+  /** Uses a new plan, and discards the copies by the previous plan that are not valid by it. */
+  void use(ColumnPlan columns, Snapshot snapshot) {
+    FilePlan next = FilePlan.ofRemoval(columns, snapshot, places);
     if (plan != null && !next.continues(plan)) {
-      forgetIf(known -> true);
+      discardIf(known -> true);
     } else if (plan != null && next.tracksRows() != plan.tracksRows()) {
-      forgetIf(known -> known.rewrite() != null); // has the rows without their ids
+      discardIf(known -> known.rewrite() != null); // these rows have no ids
     }
     plan = next;
   }
 
-  /** What becomes of a table's files without column mapping. */
-  static FilePlan files(ColumnPlan columns, Snapshot snapshot, FilePlaces places) {
-    return new FilePlan(
-        columns,
-        snapshot,
-        CollectionConverters.asJava(snapshot.metadata().partitionColumns()),
-        places,
-        /* isPurge= */ false);
-  }
-
-  /** The live files that nothing is made of yet, or nothing that is right for them by now. */
+  /** Returns the live files that have no valid copy yet. */
   List<AddFile> missing(Collection<AddFile> live) {
     List<AddFile> missing = new ArrayList<>();
     for (AddFile file : live) {
       CopiedFile known = made.get(file.path());
-      if (known == null || !(known.isOf(file) || isUpdated(known, file))) {
+      if (known == null || !(known.isOf(file) || update(known, file))) {
         missing.add(file);
       }
     }
@@ -103,10 +83,10 @@ final class Copies {
     return missing;
   }
 
-  /** Whether what was made of a file is right, by all that the log says of it now. */
-  private boolean isUpdated(CopiedFile known, AddFile file) {
-    FilePlan.FileDecision looked = plan.look(file);
-    CopiedFile updated = known.isRightFor(looked) ? known.updated(looked, places) : null;
+  /** Updates a file's copy to what the log says now, and returns whether the copy is valid. */
+  private boolean update(CopiedFile known, AddFile file) {
+    FilePlan.FileDecision now = plan.decide(file);
+    CopiedFile updated = known.isValidFor(now) ? known.updated(now, places.paths()) : null;
     if (updated == null) {
       made.remove(file.path());
     } else {
@@ -123,7 +103,7 @@ final class Copies {
     return updated != null;
   }
 
-  /** Live files whose rows were written together with those of files that are so no more. */
+  /** Returns live files whose rows were rewritten together with rows of removed files. */
   private List<AddFile> brokenRewrites(Collection<AddFile> live) {
     Map<Rewrites.Rewrite, List<AddFile>> found = new LinkedHashMap<>();
     for (AddFile file : live) {
@@ -145,60 +125,42 @@ final class Copies {
   }
 
   /**
-   * What could not be made.
+   * Copies or rewrites files.
    *
-   * @param unreadable files, by their paths in the log
-   * @param notRewritten the files of which Delta failed to write the rows; by their paths
-   * @param failure with which it did; null otherwise
+   * @param round the number of the round
    */
-  record Troubles(
-      Map<String, FileJob.TaskResult> unreadable, Set<String> notRewritten, Exception failure) {
-    boolean areNone() {
-      return unreadable.isEmpty() && failure == null;
-    }
-  }
-
-  /**
-   * Makes what is missing.
-   *
-   * @param round how often there was something to do, with this
-   */
-  Troubles make(List<AddFile> missing, Snapshot snapshot, int round) {
+  RoundFailures make(List<AddFile> missing, Snapshot snapshot, int round) {
     int first = numFiles;
     numFiles += missing.size();
     long size = missing.stream().mapToLong(AddFile::size).sum();
-    String doing =
+    String description =
         "round " + round + ", copies up to " + missing.size() + " files, " + size + " bytes";
     Map<String, FileJob.TaskResult> unreadable = new LinkedHashMap<>();
     List<FilePlan.FileDecision> toRewrite = new ArrayList<>();
     for (FileJob.TaskResult done :
-        job()
-            .run(
-                missing,
-                (number, values) -> places.target(first + number, values),
-                doing,
-                progress.begin(round, missing.size(), size))) {
-      AddFile file = done.looked().file();
+        new FileJob(session, plan)
+            .copy(missing, first, description, progress.begin(round, missing.size(), size))) {
+      AddFile file = done.decision().file();
       FileResult result = done.result();
       switch (result.way()) {
         case UNREADABLE -> unreadable.put(file.path(), done);
         case TO_REWRITE -> {
-          LOG.info("{} is rewritten: {}", file.path(), result.reason());
-          toRewrite.add(done.looked());
+          LOG.info("Delta rewrites {}: {}", file.path(), result.reason());
+          toRewrite.add(done.decision());
         }
-        default -> made.put(file.path(), CopiedFile.of(done.looked(), result, places));
+        default -> made.put(file.path(), CopiedFile.of(done.decision(), result, places.paths()));
       }
     }
     try {
       rewrite(toRewrite, snapshot);
-      return new Troubles(unreadable, Set.of(), null);
-    } catch (Exception failure) { // Scala declares none: Spark's own is a checked one
+      return new RoundFailures(unreadable, Set.of(), null);
+    } catch (Exception failure) { // Scala declares no checked exception, and Spark throws one
       if (isCancelled(failure)) {
         throw UsageTrackingException.sneakyThrow(failure);
       }
       Set<String> paths = new HashSet<>();
-      toRewrite.forEach(looked -> paths.add(looked.file().path()));
-      return new Troubles(unreadable, paths, failure);
+      toRewrite.forEach(decision -> paths.add(decision.file().path()));
+      return new RoundFailures(unreadable, paths, failure);
     }
   }
 
@@ -213,36 +175,36 @@ final class Copies {
     }
     Rewrites.Rewrite rewrite =
         rewrites.write(toRewrite.stream().map(FilePlan.FileDecision::file).toList(), snapshot);
-    for (FilePlan.FileDecision looked : toRewrite) {
-      made.put(looked.file().path(), CopiedFile.rewritten(looked, rewrite));
+    for (FilePlan.FileDecision decision : toRewrite) {
+      made.put(decision.file().path(), CopiedFile.rewritten(decision, rewrite));
     }
   }
 
-  /** Forgets what is gone from the storage, such as by VACUUM. */
-  void forgetLost() {
-    Map<String, Long> stored = places.copies(configuration);
+  /** Discards copies that were deleted from the storage, as VACUUM does. */
+  void discardDeleted() {
+    Map<String, Long> stored = places.copies();
     Map<Rewrites.Rewrite, Boolean> rewritten = new HashMap<>();
-    forgetIf(
+    discardIf(
         known ->
             known.rewrite() != null
                 ? !rewritten.computeIfAbsent(
-                    known.rewrite(), it -> places.haveAll(it.written(), configuration))
+                    known.rewrite(), rewrite -> places.haveAll(rewrite.written()))
                 : !known.isStored(stored));
   }
 
-  private void forgetIf(Predicate<CopiedFile> isWrong) {
+  private void discardIf(Predicate<CopiedFile> isInvalid) {
     made.values()
         .removeIf(
             known -> {
-              boolean goes = isWrong.test(known);
-              if (goes) {
+              boolean isDiscarded = isInvalid.test(known);
+              if (isDiscarded) {
                 discarded.putAll(known.files());
               }
-              return goes;
+              return isDiscarded;
             });
   }
 
-  /** What a commit says of these files, for all of which something was made. */
+  /** Returns the actions of a commit for the live files, each of which has a valid copy. */
   List<Action> actions(IncrementalSnapshot table, RemovalMetrics counts) {
     List<Action> actions = new ArrayList<>();
     Set<Rewrites.Rewrite> written = new LinkedHashSet<>();
@@ -271,7 +233,7 @@ final class Copies {
     return actions;
   }
 
-  /** What was made for nothing, as it is now: RESTORE may bring a file back that was removed. */
+  /** Returns written files that no commit of these live files contains. */
   private Map<String, Long> unused(Collection<AddFile> live) {
     Map<String, Long> unused = new LinkedHashMap<>(discarded);
     Set<String> sources = new HashSet<>();
@@ -285,29 +247,25 @@ final class Copies {
     return unused;
   }
 
-  /** Returns whether anything was made; if not, nobody needs to list the live files. */
-  boolean areAny() {
-    return !made.isEmpty() || !discarded.isEmpty();
+  /** Returns whether there are no copies; then nothing must be swept. */
+  boolean isEmpty() {
+    return made.isEmpty() && discarded.isEmpty();
   }
 
-  /** Removes what was made for nothing, once these files are left. */
+  /** Removes written files that the commit of these live files does not contain. */
   void sweep(Collection<AddFile> live) {
-    places.remove(unused(live).keySet(), configuration);
+    places.remove(unused(live).keySet());
   }
 
-  /** Removes all that was made. */
+  /** Removes all written files. */
   void removeAll() {
-    places.removeAll(rewrites.paths(), configuration);
+    places.removeAll(rewrites.paths());
   }
 
-  /** Ends what tasks began to upload and could not end themselves. */
+  /** Aborts uploads that tasks began and could not abort themselves. */
   void abortUploads() {
     if (numFiles > 0) {
-      places.abortUploads(configuration);
+      places.abortUploads();
     }
-  }
-
-  private FileJob job() {
-    return new FileJob(session, configuration, plan, places.table());
   }
 }

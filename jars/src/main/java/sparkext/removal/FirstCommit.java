@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.sql.delta.actions.Action$;
 
 /**
- * Prepares the first commit of a JVM while files are copied. The schema of Delta's actions, which
- * every commit needs for its checksum, takes Delta up to half a second, once.
+ * Prepares the first commit of a JVM while files are copied. Every commit needs the schema of
+ * Delta's actions for its checksum, and Delta takes up to half a second to make the schema once.
  *
  * <p>Source: Delta 4.4.0, actions.scala, {@code Action.logSchema}; Checksum.scala, {@code
  * incrementallyDeriveChecksum}.
@@ -16,7 +16,7 @@ final class FirstCommit {
 
   private FirstCommit() {}
 
-  /** Starts the preparation, at the first call. A failure meets the commit as well, and is its. */
+  /** Starts the preparation at the first call. The commit reports any failure of it. */
   static void prepare() {
     if (IS_PREPARED.compareAndSet(false, true)) {
       Thread thread = new Thread(Action$.MODULE$::logSchema, "spark-ext-first-commit");

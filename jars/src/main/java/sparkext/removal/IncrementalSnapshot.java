@@ -27,15 +27,12 @@ import sparkext.files.LiveFiles;
 import sparkext.shim.DeltaShims;
 
 /**
- * What a table's newest version has, kept up to date from one version to the next by the commits in
- * between: to read it anew takes as long as others need to make the next version.
+ * The newest version of a table, updated by the commits since the version that was read before.
+ * Reading a version anew may take longer than other writers take for the next version.
  *
  * <p>Source: Delta 4.4.0, InMemoryLogReplay.scala.
  */
 final class IncrementalSnapshot {
-  /** Of more, the executors together are quicker. */
-  private static final long MAX_BYTES = 16 << 20;
-
   private static final String VACUUM = "VACUUM";
 
   private final DeltaLog log;
@@ -47,7 +44,7 @@ final class IncrementalSnapshot {
   private boolean wasVacuumed;
   private boolean hasNewMetadata;
 
-  /** What Delta tells files apart by. */
+  /** The key that Delta identifies files by. */
   private record Key(String path, String vector) {
     static Key of(AddFile file) {
       return new Key(file.path(), file.getDeletionVectorUniqueId().getOrElse(() -> ""));
@@ -61,7 +58,7 @@ final class IncrementalSnapshot {
   /**
    * A commit of another writer.
    *
-   * @param operation as the commit calls itself
+   * @param operation in the commit's {@code commitInfo}
    */
   record Commit(long version, String operation) {}
 
@@ -72,45 +69,45 @@ final class IncrementalSnapshot {
     this.last = new Commit(snapshot.version(), "");
   }
 
-  /** Where the table is. */
+  /** Returns the path of the table. */
   String path() {
     return log.dataPath().toString();
   }
 
-  /** The version that all else is of. */
+  /** Returns the version that was read last. */
   Snapshot snapshot() {
     return snapshot;
   }
 
-  /** Its live files, each the same object as long as the log says nothing new of it. */
+  /** Returns the live files. A file is the same object until a commit changes the file. */
   Collection<AddFile> files() {
     return state().values();
   }
 
-  /** What the log has under a name beside the metadata, if it has it. */
+  /** Returns the domain metadata with a name. */
   Optional<DomainMetadata> domain(String name) {
     state();
     return Optional.ofNullable(domains.get(name)).filter(domain -> !domain.removed());
   }
 
-  /** The newest commit that was followed. */
+  /** Returns the last commit that was read. */
   Commit last() {
     return last;
   }
 
-  /** Whether somebody removed unused files since this was asked last. */
+  /** Returns whether a VACUUM was committed since the last call. */
   boolean wasVacuumed() {
     boolean was = wasVacuumed;
     wasVacuumed = false;
     return was;
   }
 
-  /** Whether a commit that was followed last had metadata, so that it conflicts with any other. */
+  /** Returns whether a commit that {@link #follow} read last contains metadata. */
   boolean hasNewMetadata() {
     return hasNewMetadata;
   }
 
-  /** Goes on to the newest version. Where a storage lists an older one, the table is as it was. */
+  /** Reads the newest version. If the storage lists only an older one, the state is unchanged. */
   void follow() {
     Snapshot newest = newest();
     hasNewMetadata = false;
@@ -120,14 +117,15 @@ final class IncrementalSnapshot {
     List<Tuple2<Object, FileStatus>> commits = commitsUntil(newest.version());
     boolean isFollowed =
         files != null
-            && isWhole(commits, newest.version())
-            && commits.stream().mapToLong(commit -> commit._2().getLen()).sum() <= MAX_BYTES;
+            && isComplete(commits, newest.version())
+            && commits.stream().mapToLong(commit -> commit._2().getLen()).sum()
+                <= LiveFiles.MAX_BYTES;
     snapshot = newest;
     for (Tuple2<Object, FileStatus> commit : commits) {
-      // Where the files are read anew, only who changed them is of interest.
+      // If the files are read anew, only the operations of commits are needed.
       isFollowed = apply((long) commit._1(), commit._2(), isFollowed) && isFollowed;
     }
-    if (!isFollowed || !LiveFiles.areAll(files.values(), snapshot)) {
+    if (!isFollowed || !LiveFiles.matchChecksum(files.values(), snapshot)) {
       files = null;
     }
   }
@@ -136,8 +134,8 @@ final class IncrementalSnapshot {
     return newest.metadata().id().equals(snapshot.metadata().id());
   }
 
-  /** Whether a listing has each version up to the newest, and once. */
-  private boolean isWhole(List<Tuple2<Object, FileStatus>> commits, long newest) {
+  /** Returns whether a listing contains each version up to the newest exactly once. */
+  private boolean isComplete(List<Tuple2<Object, FileStatus>> commits, long newest) {
     long version = snapshot.version();
     for (Tuple2<Object, FileStatus> commit : commits) {
       version++;
@@ -155,7 +153,7 @@ final class IncrementalSnapshot {
         files.put(Key.of(file), file);
       }
       domains = new LinkedHashMap<>();
-      // Else Delta computes the state of the table, in a job.
+      // Without the feature, Delta would compute the state of the table in a Spark job.
       if (snapshot.protocol().isFeatureSupported(DomainMetadataTableFeature$.MODULE$)) {
         for (DomainMetadata domain : CollectionConverters.asJava(snapshot.domainMetadata())) {
           domains.put(domain.domain(), domain);
@@ -179,7 +177,7 @@ final class IncrementalSnapshot {
     return commits;
   }
 
-  /** Whether the files are known after a commit, which they are before. */
+  /** Applies a commit, and returns whether the files are known afterwards. */
   private boolean apply(long version, FileStatus commit, boolean areFilesWanted) {
     CommitActions read =
         CommitActions.of(
@@ -197,7 +195,7 @@ final class IncrementalSnapshot {
         hasNewMetadata = true;
       } else if (!areFilesWanted) {
         continue;
-      } else if (!LiveFiles.isPlain(action)) {
+      } else if (!LiveFiles.hasPlainPath(action)) {
         areKnown = false;
       } else if (action instanceof RemoveFile file) {
         areKnown &= files.remove(Key.of(file)) != null;

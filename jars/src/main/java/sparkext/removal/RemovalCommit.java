@@ -32,10 +32,10 @@ import sparkext.parquet.Uninterrupted;
 import sparkext.shim.DeltaShims;
 
 /**
- * The one commit of leaving, tried as often as it takes.
+ * The commit that removes column mapping, tried until it succeeds or the removal gives up.
  *
- * <p>Its transaction has read the whole table, as Delta's has, and conflicts with every concurrent
- * change of a file: without that, an append would count as seen that nobody has copied.
+ * <p>With copies, the transaction reads the whole table, as Delta's does, so that it conflicts with
+ * every concurrent change of a file. Otherwise an appended file would have no copy.
  */
 final class RemovalCommit {
   private final SparkSession session;
@@ -43,12 +43,12 @@ final class RemovalCommit {
   private final boolean removesProperty;
   private final Set<String> tried = new HashSet<>();
   private long firstTried = Long.MAX_VALUE;
-  private boolean mayStand;
-  private boolean isEarlier;
+  private boolean mayBeInLog;
+  private boolean isEarlierAttempt;
   private OptionalLong version = OptionalLong.empty();
 
   /**
-   * @param removesProperty whether the mode's property goes, instead of being {@code none}
+   * @param removesProperty whether the property of the mode is removed, or set to {@code none}
    */
   RemovalCommit(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
     this.session = session;
@@ -60,7 +60,7 @@ final class RemovalCommit {
     return command;
   }
 
-  /** A transaction on a version that has switched column mapping off. */
+  /** Starts a transaction on a version with metadata without column mapping. */
   OptimisticTransaction begin(Snapshot snapshot) {
     OptimisticTransaction transaction =
         log().startTransaction(command.catalogOpt(), new Some<>(snapshot));
@@ -70,20 +70,21 @@ final class RemovalCommit {
     return transaction;
   }
 
-  /** Throws what Delta would refuse of the commit, before any file is written for it. */
+  /** Throws if Delta would refuse the commit, before any file is written. */
   void refuseEarly(Snapshot snapshot) {
     begin(snapshot).prepareCommit(scalaList(List.of()), new RemovalOperation());
   }
 
-  /** Tries it on this version, where metadata alone suffices: what others append stays right. */
+  /** Tries a metadata-only commit on a version: concurrent appends need no copies. */
   Optional<ConcurrentModificationException> attempt(Snapshot snapshot) {
     return attempt(begin(snapshot), List.of(), RemovalMetrics.none());
   }
 
   /**
-   * Tries it on this version, of which these actions have every file.
+   * Tries a commit on a version.
    *
-   * @return the conflict by which it was overtaken; nothing where it was committed
+   * @param actions replace every file of the version that needs a copy
+   * @return the conflict; empty if the commit succeeded
    */
   Optional<ConcurrentModificationException> attempt(
       Snapshot snapshot, List<Action> actions, RemovalMetrics counts) {
@@ -113,20 +114,19 @@ final class RemovalCommit {
             }
           });
       return Optional.empty();
-    } catch (ConcurrentModificationException overtaken) {
-      return isInLog(transaction, overtaken) ? Optional.empty() : Optional.of(overtaken);
+    } catch (ConcurrentModificationException conflict) {
+      return isInLog(transaction, conflict) ? Optional.empty() : Optional.of(conflict);
     } catch (Throwable failure) {
       if (transaction.commitInfo() == null) {
-        throw failure; // Delta sets it once all is prepared, just before it writes
+        throw failure; // Delta sets commitInfo just before it writes the commit
       }
-      boolean stands = isInLog(transaction, failure);
-      if (!stands && CommitActions.isUnread(failure)) {
-        // Delta cannot tell of a winner whether it conflicts. The next try is based on it.
+      boolean isInLog = isInLog(transaction, failure);
+      if (!isInLog && CommitActions.isUnread(failure)) {
+        // Delta cannot read the winning commit. The next attempt is based on that version.
         return Optional.of(unread(failure));
       }
-      // Who is interrupted while Delta waits has written before, or never will; a storage that
-      // fails may write later.
-      mayStand = stands || !isInterrupt(failure);
+      // An interrupted wait of Delta writes nothing later. A storage that fails may write later.
+      mayBeInLog = isInLog || !isInterrupt(failure);
       throw failure;
     }
   }
@@ -137,22 +137,22 @@ final class RemovalCommit {
     return conflict;
   }
 
-  /** Whether a try that failed may have written its log entry nevertheless. */
-  boolean mayStand() {
-    return mayStand;
+  /** Returns whether an attempt that failed may have written its commit. */
+  boolean mayBeInLog() {
+    return mayBeInLog;
   }
 
-  /** Returns the version that a try that failed has in the log. */
+  /** Returns the version of an attempt that failed although the log contains its commit. */
   OptionalLong version() {
     return version;
   }
 
-  /** Whether what was found in the log is not the last try, but one before it. */
-  boolean isEarlier() {
-    return isEarlier;
+  /** Returns whether the log contains an earlier attempt instead of the last one. */
+  boolean isEarlierAttempt() {
+    return isEarlierAttempt;
   }
 
-  /** Whether a winner is this very commit, or a try before it, of which the answer was lost. */
+  /** Returns whether the log contains this attempt or an earlier one, although Delta failed. */
   private boolean isInLog(OptimisticTransaction transaction, Throwable failure) {
     boolean[] found = {false};
     Uninterrupted.run(() -> found[0] = findInLog(transaction, failure));
@@ -168,15 +168,15 @@ final class RemovalCommit {
         Tuple2<Object, FileStatus> commit = commits.next();
         for (Action action : informationOf(commit._2())) {
           if (action instanceof CommitInfo info && info.txnId().exists(tried::contains)) {
-            isEarlier = !info.txnId().contains(transaction.txnId());
+            isEarlierAttempt = !info.txnId().contains(transaction.txnId());
             version = OptionalLong.of((long) commit._1());
             return true;
           }
         }
       }
       return false;
-    } catch (Exception unknown) { // Scala declares no checked exception: the storage's are some
-      mayStand = true;
+    } catch (Exception unknown) { // Scala declares no checked exception
+      mayBeInLog = true;
       failure.addSuppressed(unknown);
       throw UsageTrackingException.sneakyThrow(failure);
     }
@@ -188,7 +188,7 @@ final class RemovalCommit {
         .actions();
   }
 
-  /** By Java's own exception: a storage that is interrupted has others. */
+  /** Returns false for a storage's own exceptions, since the storage may write later. */
   private static boolean isInterrupt(Throwable failure) {
     return failure.getClass() == InterruptedException.class;
   }

@@ -12,8 +12,8 @@ import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * How many files of what size leaving kept, copied and rewrote, the size of new ones, and what it
- * made for nothing, since others changed the table meanwhile.
+ * Counts the files and bytes that a removal kept, copied, rewrote and wrote, and the copies that it
+ * discarded because other writers changed the table.
  */
 record RemovalMetrics(Map<String, Long> metrics) {
   private static final String KEPT = "numKeptFiles";
@@ -79,7 +79,7 @@ record RemovalMetrics(Map<String, Long> metrics) {
     add(DISCARDED_BYTES, size);
   }
 
-  /** For DESCRIBE HISTORY, in the place of what Delta's writer counted. */
+  /** Registers the metrics for DESCRIBE HISTORY, instead of those of Delta's writer. */
   void register(SparkSession session, OptimisticTransaction transaction) {
     Map<String, SQLMetric> registered = new LinkedHashMap<>();
     metrics.forEach(

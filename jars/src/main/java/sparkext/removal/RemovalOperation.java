@@ -9,7 +9,7 @@ import scala.collection.immutable.Set$;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Delta's operation, with metrics of copied files, and deletion vectors that stay.
+ * Delta's operation with metrics of copied files, for commits of files with deletion vectors.
  *
  * <p>Source: Delta 4.4.0, DeltaOperations.scala, {@code RemoveColumnMapping}.
  */
@@ -25,13 +25,13 @@ final class RemovalOperation extends DeltaOperations.RemoveColumnMapping {
     return Set$.MODULE$.from(CollectionConverters.asScala(RemovalMetrics.METRICS));
   }
 
-  /** A file keeps its deletion vector, where the table takes no new ones any more. */
+  /** Allows deletion vectors of copies even if the table allows no new deletion vectors. */
   @Override
   public Option<Object> isInPlaceFileMetadataUpdate() {
     return new Some<>(true);
   }
 
-  /** And its statistics, which another writer may have called tight. */
+  /** Allows statistics of copies that another writer marked as tight. */
   @Override
   public boolean checkAddFileWithDeletionVectorStatsAreNotTightBounds() {
     return false;

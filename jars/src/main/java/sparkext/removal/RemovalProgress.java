@@ -9,24 +9,25 @@ import org.apache.spark.sql.SparkSession;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.copy.CopyProgress;
 
-/** How far the tables are that leave in this driver, for those who wait for them. */
+/** The progress of the removals in this driver, for users who wait for them. */
 public final class RemovalProgress implements AutoCloseable {
   private static final Map<String, Round> RUNNING = new ConcurrentHashMap<>();
 
   private final SparkContext context;
   private final Set<String> tags;
 
-  /** What a round has to copy, and what it has copied. */
+  /** The files that a round copies, and the files that are copied. */
   private record Round(int number, long numFiles, long sizeInBytes, CopyProgress copied) {}
 
-  /** That of the table that leaves in this thread, known by the tags of its Spark jobs. */
+  /** Makes the progress of the removal in this thread, found by the tags of its Spark jobs. */
   RemovalProgress(SparkSession session) {
     this.context = session.sparkContext();
     this.tags = CollectionConverters.asJava(context.getJobTags());
   }
 
   /**
-   * The round, and how many files and bytes it has still to copy; empty where no copies are made.
+   * Returns the number of the round, and how many files and bytes the round has still to copy;
+   * empty if no files are being copied.
    *
    * @param tag of the Spark jobs of a statement
    */

@@ -4,11 +4,8 @@ package sparkext.removal;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaErrors;
@@ -23,16 +20,15 @@ import org.slf4j.LoggerFactory;
 import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
+import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
-import sparkext.files.FileJob;
-import sparkext.files.FilePlaces;
 import sparkext.wire.AllowedRemoval;
 import sparkext.wire.MetadataRules;
 
 /**
- * Leaves column mapping beside other writers: it copies what the newest version has, looks again,
- * copies what has come since, and commits when nothing is left. Overtaken, it goes on with what it
- * has.
+ * Removes column mapping beside other writers. Each round copies the files of the newest version
+ * that have no copy yet. If no file is missing, the removal commits. After a conflict the next
+ * round reuses the copies.
  */
 final class RemovalRounds {
   private static final Logger LOG = LoggerFactory.getLogger(RemovalRounds.class);
@@ -47,7 +43,7 @@ final class RemovalRounds {
   private boolean isCommitted;
   private int numRounds;
   private int numAttempts;
-  private long lookedAt = System.nanoTime();
+  private long followedAt = System.nanoTime();
 
   RemovalRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
     this.setting = CopySetting.of(session, Setting.REMOVAL);
@@ -57,17 +53,13 @@ final class RemovalRounds {
     this.progress = new RemovalProgress(session);
     this.copies =
         new Copies(
-            session,
-            command.deltaLog().newDeltaHadoopConf(),
-            new FilePlaces(command.deltaLog().dataPath(), table.snapshot().metadata()),
-            new Rewrites(session, commit),
-            progress);
+            session, new CopyPlaces(table.snapshot()), new Rewrites(session, commit), progress);
   }
 
   /**
-   * Removes column mapping in one commit. Where that fails, what was written is removed.
+   * Removes column mapping in one commit. If that fails, all written files are removed.
    *
-   * @return whether it was committed; if not, nothing was written and Delta's rewrite has to do it
+   * @return whether the removal was committed; if not, nothing was written, and Delta must rewrite
    * @throws UsageTrackingException USAGE_TRACKING_REMOVAL_CONFLICT;
    *     USAGE_TRACKING_UNREADABLE_DATA_FILE; USAGE_TRACKING_COPY_FAILED;
    *     USAGE_TRACKING_STORAGE_FAILED; USAGE_TRACKING_COMMIT_STATUS_UNKNOWN;
@@ -75,17 +67,17 @@ final class RemovalRounds {
    */
   boolean run() {
     try (progress) {
-      ask();
+      plan();
       while (allowed.isPresent() && !isCommitted) {
-        if (isComplete()) {
+        if (complete()) {
           tryCommit();
         }
       }
     } catch (Throwable failure) {
       if (commit.version().isPresent()) {
-        LOG.warn("Committed, and failed afterwards: copies of no use stay until VACUUM");
-      } else if (commit.mayStand()) {
-        LOG.warn("New files stay until VACUUM, for their commit may stand in the log");
+        LOG.warn("Failed after the commit: unused copies remain until VACUUM");
+      } else if (commit.mayBeInLog()) {
+        LOG.warn("New files remain until VACUUM, since a commit in the log may contain them");
       } else {
         copies.removeAll();
       }
@@ -95,13 +87,13 @@ final class RemovalRounds {
     }
     if (!isCommitted) {
       copies.removeAll();
-    } else if (!commit.isEarlier() && copies.areAny()) {
+    } else if (!commit.isEarlierAttempt() && !copies.isEmpty()) {
       copies.sweep(table.files());
     }
     return isCommitted;
   }
 
-  /** With a condition, if it has none. */
+  /** Returns an error with a condition for a failure without one. */
   private Throwable described(Throwable failure) {
     if (commit.version().isPresent()) {
       return UsageTrackingErrors.failedAfterCommit(
@@ -110,7 +102,7 @@ final class RemovalRounds {
     if (failure instanceof SparkThrowable known && known.getCondition() != null) {
       return failure;
     }
-    if (commit.mayStand()) {
+    if (commit.mayBeInLog()) {
       return UsageTrackingErrors.commitUnknown(
           table.path(), table.snapshot().version() + 1, failure);
     }
@@ -119,7 +111,7 @@ final class RemovalRounds {
         : failure;
   }
 
-  /** Returns how a table may remove column mapping; empty if Delta has to rewrite its files. */
+  /** Returns how a table may remove column mapping; empty if Delta must rewrite the files. */
   static Optional<AllowedRemoval> allowed(CopySetting setting, Snapshot snapshot) {
     if (!setting.copies(snapshot.protocol())) {
       return Optional.empty();
@@ -128,13 +120,13 @@ final class RemovalRounds {
     return Optional.of(removal).filter(found -> found.isFree() || found.plan().isPresent());
   }
 
-  /** How column mapping may be removed from the version that was followed. */
-  private void ask() {
+  /** Decides by the rules how column mapping may be removed from the current version. */
+  private void plan() {
     Snapshot snapshot = table.snapshot();
     allowed = allowed(setting, snapshot);
     if (needsCopies()) {
       commit.refuseEarly(snapshot);
-      copies.follow(allowed.get().plan().get(), snapshot);
+      copies.use(allowed.get().plan().get(), snapshot);
     }
   }
 
@@ -142,8 +134,10 @@ final class RemovalRounds {
     return allowed.isPresent() && !allowed.get().isFree();
   }
 
-  /** Whether every file of the followed version has its copy; if not, some were made. */
-  private boolean isComplete() {
+  /**
+   * Returns whether every live file has a copy. If not, makes copies and reads the next version.
+   */
+  private boolean complete() {
     if (!needsCopies()) {
       return true;
     }
@@ -153,55 +147,33 @@ final class RemovalRounds {
     }
     numRounds++;
     FirstCommit.prepare();
-    Copies.Troubles troubles = copies.make(missing, table.snapshot(), numRounds);
+    RoundFailures failures = copies.make(missing, table.snapshot(), numRounds);
     timeout.run();
     follow();
     if (isCommitted) {
       return false;
     }
-    refuse(troubles);
+    failures.throwIfLive(table.files());
     if (timeout.isOver() && needsCopies() && !copies.missing(table.files()).isEmpty()) {
-      throw overtaken(null);
+      throw conflict(null);
     }
     return false;
   }
 
-  /**
-   * Throws what was wrong with a file, unless it is live no more or has another deletion vector:
-   * then it, or its vector of before, may be gone.
-   */
-  private void refuse(Copies.Troubles troubles) {
-    if (troubles.areNone()) {
-      return;
-    }
-    Set<String> live = new HashSet<>();
-    for (AddFile file : table.files()) {
-      live.add(file.path());
-      FileJob.TaskResult unreadable = troubles.unreadable().get(file.path());
-      if (unreadable != null
-          && Objects.equals(unreadable.looked().file().deletionVector(), file.deletionVector())) {
-        throw unreadable.refusal().sneakyThrow();
-      }
-    }
-    if (troubles.failure() != null && live.containsAll(troubles.notRewritten())) {
-      throw UsageTrackingException.sneakyThrow(troubles.failure());
-    }
-  }
-
   private void tryCommit() {
     numAttempts++;
-    Optional<ConcurrentModificationException> overtaken = attempt();
-    if (overtaken.isEmpty()) {
-      long milliseconds = Duration.ofNanos(System.nanoTime() - lookedAt).toMillis();
-      LOG.info("Committed {} ms after the last look at the table", milliseconds);
+    Optional<ConcurrentModificationException> conflict = attempt();
+    if (conflict.isEmpty()) {
+      long milliseconds = Duration.ofNanos(System.nanoTime() - followedAt).toMillis();
+      LOG.info("Committed {} ms after reading the newest version", milliseconds);
       isCommitted = true;
       return;
     }
     timeout.run();
-    LOG.info("Overtaken in round {}: {}", numRounds, overtaken.get().getMessage());
+    LOG.info("Conflict in round {}: {}", numRounds, conflict.get().getMessage());
     follow();
     if (timeout.isOver() && !isCommitted) {
-      throw overtaken(overtaken.get());
+      throw conflict(conflict.get());
     }
   }
 
@@ -215,14 +187,14 @@ final class RemovalRounds {
     return commit.attempt(table.snapshot(), actions, counts);
   }
 
-  /** Goes on to the newest version, if it is one of the same table that still has mapping on. */
+  /** Reads the newest version, which must be of the same table with column mapping. */
   private void follow() {
     Snapshot before = table.snapshot();
     if (needsCopies()) {
-      // Before the look, since it takes its time; not every storage has VACUUM in the log.
-      copies.forgetLost();
+      // This takes time, so it is done before reading the version. VACUUM may not be in the log.
+      copies.discardDeleted();
     }
-    lookedAt = System.nanoTime();
+    followedAt = System.nanoTime();
     table.follow();
     Metadata metadata = table.snapshot().metadata();
     if (!metadata.id().equals(before.metadata().id())
@@ -231,15 +203,15 @@ final class RemovalRounds {
       return;
     }
     if (needsCopies() && table.wasVacuumed()) {
-      copies.forgetLost();
+      copies.discardDeleted();
     }
     if (!metadata.equals(before.metadata())
         || !table.snapshot().protocol().equals(before.protocol())) {
-      ask();
+      plan();
     }
   }
 
-  /** Where the table is another one now, or was left: by somebody else, or by an earlier try. */
+  /** Handles a replaced table, and a removal by another writer or an earlier attempt. */
   private void end(Snapshot before) {
     Snapshot now = table.snapshot();
     if (now.version() <= before.version() || !table.hasNewMetadata()) {
@@ -247,7 +219,7 @@ final class RemovalRounds {
           DeltaErrors.schemaChangedSinceAnalysis(
               before.schema(), now.schema(), /* mentionLegacyFlag= */ false));
     }
-    // Delta has the words for it, and cannot but say them: metadata conflicts with all.
+    // Delta always reports a conflict here, since a change of metadata conflicts with any commit.
     commit
         .attempt(before)
         .ifPresent(
@@ -257,7 +229,7 @@ final class RemovalRounds {
     isCommitted = true;
   }
 
-  private RuntimeException overtaken(Throwable cause) {
+  private RuntimeException conflict(Throwable cause) {
     IncrementalSnapshot.Commit last = table.last();
     return UsageTrackingErrors.removalConflict(
             timeout.toString(), numRounds, numAttempts, last.version(), last.operation(), cause)

@@ -15,7 +15,7 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.DomainMetadata;
 import sparkext.files.RenamedKeys;
 
-/** What the log says of a table's clustering, under the new names of its columns. */
+/** Renames the clustering columns of a table in its log. */
 final class RenamedClustering {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
@@ -28,9 +28,9 @@ final class RenamedClustering {
   private RenamedClustering() {}
 
   /**
-   * The table's clustering columns, which the log has by their names in files; where the table may
-   * be clustered and is not, that it is not: else a statement that clusters it meanwhile by the old
-   * names would not conflict.
+   * Returns the domain metadata with the new names. If a table supports clustering and has no
+   * clustering columns, the domain metadata is empty: without it, a concurrent statement that
+   * clusters the table by old names would not conflict.
    */
   static Optional<Action> of(IncrementalSnapshot table, RenamedKeys keys) {
     if (!table.snapshot().protocol().isFeatureSupported(ClusteringTableFeature$.MODULE$)) {

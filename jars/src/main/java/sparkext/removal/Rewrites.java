@@ -12,15 +12,15 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Files whose bytes cannot be copied, and which Delta reads and writes row by row instead. */
+/** Has Delta rewrite the rows of files that cannot be copied. */
 final class Rewrites {
   private final SparkSession session;
   private final RemovalCommit commit;
 
-  /** All that Delta has written, as its actions name it. */
+  /** The paths in the log of all files that Delta has written. */
   private final Set<String> paths = new HashSet<>();
 
-  /** Files whose rows were written together. */
+  /** A rewrite of files. Two rewrites are never equal, so that maps tell them apart. */
   static final class Rewrite {
     private final int numSources;
     private final List<AddFile> written;
@@ -34,12 +34,12 @@ final class Rewrites {
       return numSources;
     }
 
-    /** The paths in the log, with the sizes. */
+    /** Returns the sizes of the written files, by their paths in the log. */
     Map<String, Long> files() {
       return written.stream().collect(Collectors.toMap(AddFile::path, AddFile::size));
     }
 
-    /** With the rows of all. */
+    /** Returns the actions that add the written files. */
     List<AddFile> written() {
       return written;
     }
@@ -50,24 +50,24 @@ final class Rewrites {
     this.commit = commit;
   }
 
-  /** Delta's way, for these files of a version alone, in a transaction that is never committed. */
+  /** Rewrites files of a version as Delta's command does, in a transaction without a commit. */
   Rewrite write(List<AddFile> sources, Snapshot snapshot) {
-    OptimisticTransaction never = commit.begin(snapshot);
+    OptimisticTransaction draft = commit.begin(snapshot);
     List<AddFile> written =
         CollectionConverters.asJava(
             commit
                 .command()
                 .writeData(
-                    never,
+                    draft,
                     commit
                         .command()
-                        .buildDataFrame(never, CollectionConverters.asScala(sources).toList()),
+                        .buildDataFrame(draft, CollectionConverters.asScala(sources).toList()),
                     commit.command().getDeltaOptionsForWrite(session)));
     written.forEach(file -> paths.add(file.path()));
     return new Rewrite(sources.size(), List.copyOf(written));
   }
 
-  /** Everything that was written, also what is of no use any more. */
+  /** Returns the paths of all written files, with those that are not needed any more. */
   Set<String> paths() {
     return paths;
   }

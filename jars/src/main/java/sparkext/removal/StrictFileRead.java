@@ -14,8 +14,8 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * The rows of files that are rewritten, and none less: where a session has Spark pass over what it
- * cannot read, the rows would be gone.
+ * Makes Spark fail for unreadable files that are rewritten. With a session's settings to ignore
+ * missing or corrupt files, their rows would be lost.
  *
  * <p>Source: Spark 4.0 to 4.2, FileSourceOptions.scala: a relation's options come before the
  * session's.
@@ -27,10 +27,9 @@ public final class StrictFileRead {
   private StrictFileRead() {}
 
   /**
-   * The same rows.
+   * Returns a Dataset whose job fails if a file is missing or cannot be read.
    *
    * @param rows a Dataset of files, as Delta makes it
-   * @return one whose job fails where a file is not there or cannot be read
    */
   public static Object of(Object rows) {
     Dataset<?> given = (Dataset<?>) rows;
@@ -54,7 +53,7 @@ public final class StrictFileRead {
       LogicalRelation relation = (LogicalRelation) node;
       HadoopFsRelation files = (HadoopFsRelation) relation.relation();
       Map<String, String> options = new HashMap<>(CollectionConverters.asJava(files.options()));
-      // In any letter case: a name of these that is there already would be another key.
+      // Options have any letter case: an existing key in another case would be a second key.
       options.keySet().removeIf(key -> OPTIONS.keySet().stream().anyMatch(key::equalsIgnoreCase));
       options.putAll(OPTIONS);
       return relation.copy(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Removes column mapping inside Delta's own command: copies files, and commits once.
+ * Removes column mapping and purges dropped columns inside Delta's own commands, by byte copies of
+ * files.
  *
- * <p>Java, because it runs in Delta's call and its transaction. What becomes of a column is decided
- * in Python.
+ * <p>Java, because it runs in Delta's calls and transactions. Python decides which columns are
+ * kept.
  */
 package sparkext.removal;

@@ -6,19 +6,19 @@ import org.apache.hadoop.fs.FileSystem;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The storages that copy by themselves: S3A's, where Hadoop's classes for it are there and fit. */
+/** Finds the stores that copy ranges of objects without a download: those of S3A. */
 public final class ObjectStores {
   private static final Logger LOG = LoggerFactory.getLogger(ObjectStores.class);
 
-  /** Not what is derived from it: that may do more than read and write. */
+  /** Subclasses are left out: they may do more than read and write. */
   private static final String S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem";
 
-  /** Shorter ranges are not copied into an object that has other bytes behind them. */
+  /** Shorter ranges are not copied, since they would be too short for a part of an upload. */
   public static final long LEAST_COPIED = PartPlan.MIN_PART;
 
   private ObjectStores() {}
 
-  /** The bucket behind a file system, if it has one that can be asked for copies. */
+  /** Returns the bucket of a file system, if the file system is S3A's and fits our classes. */
   public static Optional<S3Bucket> bucketOf(FileSystem storage) {
     if (!storage.getClass().getName().equals(S3A)) {
       return Optional.empty();
@@ -26,7 +26,7 @@ public final class ObjectStores {
     try {
       return S3Bucket.of(storage);
     } catch (LinkageError unfit) {
-      LOG.warn("This Hadoop's S3A cannot be asked for copies: {}", unfit.toString());
+      LOG.warn("Executors copy files, since the classes of S3A do not fit: {}", unfit.toString());
       return Optional.empty();
     }
   }

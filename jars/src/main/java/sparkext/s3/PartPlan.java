@@ -5,22 +5,22 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The parts of a multipart upload whose object has bytes of another one: long ranges are copied by
- * the store, short ones are sent with what is new.
+ * Plans the parts of a multipart upload whose object has bytes of a source object. The store copies
+ * long ranges of the source. The task sends short ranges and new bytes.
  *
  * <p>Source: Amazon S3 User Guide, "Amazon S3 multipart upload limits".
  */
 final class PartPlan {
-  /** Of every part but the last. */
+  /** The minimum length of every part except the last. */
   static final long MIN_PART = 5L << 20;
 
   static final long MAX_PART = 5L << 30;
   static final int MAX_PARTS = 10_000;
 
-  /** A copy of this length is over before the store, or what stands before it, loses patience. */
+  /** The length of a copied part, so that neither the store nor a proxy times out. */
   private static final long COPIED_PART = 256L << 20;
 
-  /** The least length of a part may grow to this: so much, and half of it, a task holds. */
+  /** The largest minimum length. A task holds 1.5 times as many bytes in memory. */
   private static final long MAX_MIN_PART = 16 * MIN_PART;
 
   private final long min;
@@ -29,12 +29,12 @@ final class PartPlan {
   private List<Piece> pending = new ArrayList<>();
   private long pendingLength;
 
-  /** What an object consists of, in its order. */
+  /** A piece of the object. */
   sealed interface Piece {
     long length();
   }
 
-  /** Bytes of the source. */
+  /** A range of bytes of the source. */
   record Range(long start, long length) implements Piece {
     Range first(long bytes) {
       return new Range(start, bytes);
@@ -53,12 +53,13 @@ final class PartPlan {
     }
   }
 
+  /** A part of the upload. */
   sealed interface Part {}
 
-  /** By the store. */
+  /** A part that the store copies. */
   record Copied(Range range) implements Part {}
 
-  /** By this task. */
+  /** A part that the task sends. */
   record Sent(List<Piece> pieces) implements Part {
     long length() {
       return pieces.stream().mapToLong(Piece::length).sum();
@@ -71,9 +72,9 @@ final class PartPlan {
   }
 
   /**
-   * The parts of an object; none where it would take too many.
+   * Returns the parts of an object; empty if the object would have too many.
    *
-   * @param pieces that have bytes, of which no two ranges could be one
+   * @param pieces each with bytes; adjacent ranges are joined
    */
   static List<Part> of(List<? extends Piece> pieces) {
     for (long min = MIN_PART, max = COPIED_PART; min <= MAX_MIN_PART; min *= 2, max *= 2) {
@@ -97,7 +98,7 @@ final class PartPlan {
     return parts;
   }
 
-  /** What is pending is made a whole part with the first bytes of the range. */
+  /** Fills the pending part with the first bytes of a range, and copies the rest. */
   private void add(Range range) {
     long lacking = pendingLength == 0 ? 0 : Math.max(0, min - pendingLength);
     if (range.length() - lacking < min) {
@@ -127,7 +128,7 @@ final class PartPlan {
     }
   }
 
-  /** In parts of about the same length, so that none is too short. */
+  /** Copies a range in parts of similar length, so that none is too short. */
   private void copy(Range range) {
     long count = (range.length() + max - 1) / max;
     Range left = range;

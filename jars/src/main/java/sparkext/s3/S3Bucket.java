@@ -21,22 +21,21 @@ import software.amazon.awssdk.services.s3.model.ListMultipartUploadsRequest;
 import software.amazon.awssdk.services.s3.model.MultipartUpload;
 
 /**
- * A bucket, by the client of its file system. Requests are those that S3A would send, with its
- * encryption, storage class, ACL and checksums: they are made by its factory, or take from what
- * that made.
+ * A bucket, called by the client of its file system. Requests have S3A's encryption, storage class,
+ * ACL and checksums: S3A's factory makes them, or they copy values of a request of that factory.
  *
  * <p>Source: Hadoop 3.4.1 to 3.5.0, S3AFileSystem.java, S3AInternals.java, RequestFactory.java.
  */
 public final class S3Bucket {
-  /** No such request, no right, no such method, not implemented. */
-  private static final Set<Integer> FOR_ALL = Set.of(400, 403, 405, 501);
+  /** Bad request, forbidden, method not allowed, not implemented. */
+  private static final Set<Integer> REFUSED_FOR_ALL = Set.of(400, 403, 405, 501);
 
-  /** It comes with the status of a request that nobody understands. */
+  /** A timeout has the status 400 as well. */
   private static final String TIMEOUT = "RequestTimeout";
 
   private final S3AFileSystem storage;
   private final S3Client client;
-  private final OneByOne buffers = new OneByOne();
+  private final BufferLock bufferLock = new BufferLock();
 
   private S3Bucket(S3AFileSystem storage) {
     this.storage = storage;
@@ -44,7 +43,8 @@ public final class S3Bucket {
   }
 
   /**
-   * Nothing where copies would not be what S3A writes: encrypted by the client, or in one piece.
+   * Returns empty if S3A encrypts files itself or uploads each in one piece, as copies would not
+   * be.
    */
   static Optional<S3Bucket> of(FileSystem storage) {
     S3AFileSystem files = (S3AFileSystem) storage;
@@ -54,9 +54,9 @@ public final class S3Bucket {
   }
 
   /**
-   * Ends the uploads below a folder that somebody left, of objects with this in their names.
+   * Aborts the uploads of objects below a folder whose names contain a text.
    *
-   * @throws IOException if one cannot be ended; all others are
+   * @throws IOException if an upload cannot be aborted; all others are aborted
    */
   public void abortUploads(Path folder, String inName) throws IOException {
     String below = key(folder).isEmpty() ? "" : key(folder) + "/";
@@ -92,9 +92,9 @@ public final class S3Bucket {
     call(path, () -> client.abortMultipartUpload(request));
   }
 
-  /** Large parts are read and sent one by one. */
-  OneByOne buffers() {
-    return buffers;
+  /** Lets one thread at a time read and send a large part. */
+  BufferLock bufferLock() {
+    return bufferLock;
   }
 
   S3Client client() {
@@ -110,10 +110,10 @@ public final class S3Bucket {
   }
 
   /**
-   * What the store answers.
+   * Sends a request, with S3A's retries, and returns the response.
    *
-   * @throws InterruptedIOException if this thread is to end
-   * @throws StoreRefusedException if it refuses or fails, after all the retries that S3A wants
+   * @throws InterruptedIOException if this thread was interrupted
+   * @throws StoreRefusedException if the store refuses the request, or fails
    */
   <T> T call(Path path, Supplier<T> request) throws IOException {
     try (AuditSpan span = storage.createSpan("spark_ext_copy", path.toString(), null)) {
@@ -131,7 +131,7 @@ public final class S3Bucket {
 
   private static boolean isForAll(SdkException failed) {
     return failed instanceof AwsServiceException answer
-        && FOR_ALL.contains(answer.statusCode())
+        && REFUSED_FOR_ALL.contains(answer.statusCode())
         && (answer.awsErrorDetails() == null
             || !TIMEOUT.equals(answer.awsErrorDetails().errorCode()));
   }

@@ -7,7 +7,7 @@ import software.amazon.awssdk.core.ResponseBytes;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 
-/** An object that stays the one that it was when it was read first. */
+/** A version of an object: after the first read, other versions are refused. */
 public final class S3Object {
   private final S3Bucket bucket;
   private final Path path;
@@ -15,9 +15,7 @@ public final class S3Object {
   private String etag;
 
   /**
-   * An object, of which nothing is read yet.
-   *
-   * @param size as the table's log has it
+   * @param size of the object according to the log
    */
   public S3Object(S3Bucket bucket, Path path, long size) {
     this.bucket = bucket;
@@ -26,10 +24,10 @@ public final class S3Object {
   }
 
   /**
-   * Fills an array from a place in it, by one request.
+   * Fills an array with the bytes at a position, by one request.
    *
-   * @throws StoreRefusedException if there is no such object, or it cannot be read, or is another
-   *     one by now, or of another size
+   * @throws StoreRefusedException if the object does not exist, cannot be read, was replaced since
+   *     the first read, or has another size
    */
   public void read(long start, byte[] bytes) throws IOException {
     String range = "bytes=" + start + "-" + (start + bytes.length - 1);
@@ -52,7 +50,6 @@ public final class S3Object {
     etag = answer.response().eTag();
   }
 
-  /** As the table's log has it. */
   public long size() {
     return size;
   }
@@ -61,7 +58,6 @@ public final class S3Object {
     return bucket.key(path);
   }
 
-  /** The tag by which the store knows whether the object is still the one that was read. */
   String etag() {
     return etag;
   }

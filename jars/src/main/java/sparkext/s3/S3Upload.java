@@ -28,21 +28,21 @@ import sparkext.s3.PartPlan.Range;
 import sparkext.s3.PartPlan.Sent;
 
 /**
- * A new object that has bytes of another one, which the store copies. It is made when this is
- * closed, whole or not at all.
+ * Creates an object from ranges of a source object, which the store copies, and new bytes. The
+ * requests are sent when the stream is closed; until the last one the object does not exist.
  *
  * <p>Source: Amazon S3 API Reference, UploadPartCopy, CompleteMultipartUpload.
  */
 public final class S3Upload extends OutputStream {
-  /** For a request that has the store copy: as S3A has it for one that uploads a part. */
-  private static final Duration PATIENCE = Duration.ofMinutes(15);
+  /** The timeout of a request that copies or sends a part, as S3A's for a part. */
+  private static final Duration TIMEOUT = Duration.ofMinutes(15);
 
-  /** Bytes that nobody wants are read where that saves a request. */
-  private static final long GAP = 1 << 20;
+  /** Ranges with a gap up to this are read by one request. */
+  private static final long MAX_GAP = 1 << 20;
 
   private static final long READ_AT_ONCE = 16 << 20;
 
-  /** A part that all threads of a task may have in memory at once. */
+  /** The length of a part that all threads of a task may have in memory at once. */
   private static final long SMALL = 1 << 20;
 
   private final S3Bucket bucket;
@@ -56,8 +56,6 @@ public final class S3Upload extends OutputStream {
   private boolean isEnded;
 
   /**
-   * A new object of a bucket, made of another one.
-   *
    * @param checkpoint runs before each part, and ends the upload by an exception
    */
   public S3Upload(S3Bucket bucket, S3Object source, Path target, Runnable checkpoint) {
@@ -95,7 +93,7 @@ public final class S3Upload extends OutputStream {
     }
   }
 
-  /** Makes nothing of what was appended, and has the store forget what it was told. */
+  /** Creates no object, and aborts the upload at the store. */
   public void abort() throws IOException {
     isEnded = true;
     if (id != null) {
@@ -104,9 +102,9 @@ public final class S3Upload extends OutputStream {
   }
 
   /**
-   * Makes the object.
+   * Creates the object.
    *
-   * @throws StoreRefusedException if the store does not; it is then to be aborted
+   * @throws StoreRefusedException if the store refuses; the caller must then abort the upload
    */
   @Override
   public void close() throws IOException {
@@ -137,7 +135,7 @@ public final class S3Upload extends OutputStream {
     }
     Sent sent = (Sent) part;
     CallableRaisingIOE<CompletedPart> work = () -> send(content(sent), number);
-    return sent.length() <= SMALL ? work.apply() : bucket.buffers().run(work);
+    return sent.length() <= SMALL ? work.apply() : bucket.bufferLock().run(work);
   }
 
   private CompletedPart copy(Range range, int number) throws IOException {
@@ -157,7 +155,7 @@ public final class S3Upload extends OutputStream {
             .sseCustomerAlgorithm(begin.sseCustomerAlgorithm())
             .sseCustomerKey(begin.sseCustomerKey())
             .sseCustomerKeyMD5(begin.sseCustomerKeyMD5())
-            .overrideConfiguration(S3Upload::bePatient)
+            .overrideConfiguration(S3Upload::setTimeout)
             .build();
     CopyPartResult made =
         bucket.call(target, () -> bucket.client().uploadPartCopy(request)).copyPartResult();
@@ -183,7 +181,7 @@ public final class S3Upload extends OutputStream {
             .sseCustomerAlgorithm(begin.sseCustomerAlgorithm())
             .sseCustomerKey(begin.sseCustomerKey())
             .sseCustomerKeyMD5(begin.sseCustomerKeyMD5())
-            .overrideConfiguration(S3Upload::bePatient)
+            .overrideConfiguration(S3Upload::setTimeout)
             .build();
     UploadPartResponse made =
         bucket.call(
@@ -198,7 +196,7 @@ public final class S3Upload extends OutputStream {
         .build();
   }
 
-  /** The bytes of a part, for which ranges that are close together are read by one request. */
+  /** Reads the bytes of a part. Ranges that are close together are read by one request. */
   private byte[] content(Sent part) throws IOException {
     ByteArrayOutputStream content = new ByteArrayOutputStream();
     List<Piece> pieces = part.pieces();
@@ -212,7 +210,7 @@ public final class S3Upload extends OutputStream {
       while (next < pieces.size()
           && pieces.get(next) instanceof Range another
           && another.start() >= end
-          && another.start() - end <= GAP
+          && another.start() - end <= MAX_GAP
           && another.start() + another.length() - range.start() <= READ_AT_ONCE) {
         end = another.start() + another.length();
         next++;
@@ -227,8 +225,8 @@ public final class S3Upload extends OutputStream {
     return content.toByteArray();
   }
 
-  private static void bePatient(AwsRequestOverrideConfiguration.Builder request) {
-    request.apiCallTimeout(PATIENCE).apiCallAttemptTimeout(PATIENCE);
+  private static void setTimeout(AwsRequestOverrideConfiguration.Builder request) {
+    request.apiCallTimeout(TIMEOUT).apiCallAttemptTimeout(TIMEOUT);
   }
 
   private void complete(List<CompletedPart> parts) throws IOException {
@@ -238,8 +236,8 @@ public final class S3Upload extends OutputStream {
             .key(key)
             .uploadId(id)
             .multipartUpload(upload -> upload.parts(parts))
-            .overrideConfiguration(never -> never.putHeader("If-None-Match", "*"));
-    if (begin.checksumAlgorithm() != null) { // S3 wants the key for the checksums' sake
+            .overrideConfiguration(headers -> headers.putHeader("If-None-Match", "*"));
+    if (begin.checksumAlgorithm() != null) { // S3 needs the key to compare checksums
       request
           .sseCustomerAlgorithm(begin.sseCustomerAlgorithm())
           .sseCustomerKey(begin.sseCustomerKey())
@@ -248,24 +246,24 @@ public final class S3Upload extends OutputStream {
     try {
       bucket.call(target, () -> bucket.client().completeMultipartUpload(request.build()));
     } catch (StoreRefusedException refused) {
-      if (!isThere(refused)) {
+      if (!exists(refused)) {
         throw refused;
       }
     }
   }
 
-  /** Whether the object was made though it was not answered so: nobody else has its name. */
-  private boolean isThere(StoreRefusedException refused) {
+  /** Returns whether the object was created although its response was lost: its name is unique. */
+  private boolean exists(StoreRefusedException refused) {
     long length = pieces.stream().mapToLong(Piece::length).sum();
     try {
-      HeadObjectResponse there =
+      HeadObjectResponse head =
           bucket.call(
               target,
               () ->
                   bucket
                       .client()
                       .headObject(bucket.requests().newHeadObjectRequestBuilder(key).build()));
-      return there.contentLength() == length;
+      return head.contentLength() == length;
     } catch (IOException unknown) {
       refused.addSuppressed(unknown);
       return false;

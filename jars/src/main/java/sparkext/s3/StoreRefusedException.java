@@ -3,7 +3,7 @@ package sparkext.s3;
 
 import java.io.IOException;
 
-/** The store does not do what was asked of it; another way may lead there. */
+/** Thrown if a store refuses or fails to copy: the file is then read and written. */
 public final class StoreRefusedException extends IOException {
   private static final long serialVersionUID = 1L;
 
@@ -14,12 +14,12 @@ public final class StoreRefusedException extends IOException {
     this.isForAll = isForAll;
   }
 
-  /** A store that cannot be asked: its classes are others than ours were made for. */
+  /** Returns the exception for a store whose classes differ from those that ours were built for. */
   public static StoreRefusedException of(LinkageError unfit) {
     return new StoreRefusedException(unfit.toString(), unfit, /* isForAll= */ true);
   }
 
-  /** Whether it will refuse the same of every other file. */
+  /** Returns whether the store will refuse every other file as well. */
   public boolean isForAll() {
     return isForAll;
   }

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What a Delta was built for, read from its class file. */
+/** Reading from class files for which Spark a Delta was built. */
 class DeltaBuildTest {
   private static final String RELOCATED = "org.apache.spark.sql.delta.Relocated$";
   private static final String ALTER =
@@ -32,7 +32,7 @@ class DeltaBuildTest {
   }
 
   @Test
-  void thePinnedDeltaWasBuiltForThePinnedSpark() throws IOException {
+  void pinnedDeltaWasBuiltForThePinnedSpark() throws IOException {
     try (InputStream relocated =
         getClass().getResourceAsStream("/org/apache/spark/sql/delta/Relocated$.class")) {
       String spark = DeltaBuild.spark(relocated).orElseThrow();
@@ -42,16 +42,17 @@ class DeltaBuildTest {
 
   @ParameterizedTest
   @MethodSource("sparkext.release.DeltaJar#all")
-  void theMarkTellsTheSparkOfTheJarsName(DeltaJar delta) throws IOException {
+  void markAgreesWithTheNameOfTheJar(DeltaJar delta) throws IOException {
     byte[] relocated = delta.classFiles().locate(RELOCATED).resolve();
 
     assertThat(DeltaBuild.spark(new ByteArrayInputStream(relocated))).contains(delta.spark());
   }
 
-  /** The class path's Spark is older. */
+  /** The Spark on the class path is older. */
   @ParameterizedTest
   @MethodSource("sparkext.release.DeltaJar#all")
-  void theAlterCommandsOfSomeReleasesNeedWhatALaterSparkRemoved(DeltaJar delta) throws IOException {
+  void alterCommandsOfSomeReleasesNeedAClassThatALaterSparkRemoved(DeltaJar delta)
+      throws IOException {
     byte[] alter = delta.classFiles().locate(ALTER).resolve();
     List<RemovedClass> removed = removedClasses();
     ClassLoader newer =
@@ -87,7 +88,7 @@ class DeltaBuildTest {
     "checkpointing/OffsetSeqMetadata, 4.1",
     "checkpointing/OffsetSeqMetadataBase, 4.2"
   })
-  void theNinthArgumentTells(String type, String spark) throws IOException {
+  void ninthParameterIsTheMark(String type, String spark) throws IOException {
     String descriptor =
         "(IILjava/lang/String;IIIJLscala/Option;" + STREAMING + type + ";Ljava/lang/Object;Z)V";
 
@@ -95,12 +96,12 @@ class DeltaBuildTest {
   }
 
   @Test
-  void delta40HasAnotherMethod() throws IOException {
+  void otherMethodIsTheMarkOfDelta40() throws IOException {
     assertThat(spark("setActiveSession", "(Ljava/lang/Object;)V")).contains("4.0");
   }
 
   @Test
-  void aDeltaWithoutAKnownMarkIsNotJudged() throws IOException {
+  void deltaWithoutAKnownMarkIsAccepted() throws IOException {
     assertThat(spark("createIncrementalExecution", "()V")).isEmpty();
     assertThat(spark("createIncrementalExecution", "(IIIIIIIILnew/Metadata;)V")).isEmpty();
     assertThat(spark("other", "()V")).isEmpty();
@@ -116,7 +117,7 @@ class DeltaBuildTest {
     "4.1.2, false",
     "14.2.0, false"
   })
-  void aVersionIsOfItsLine(String version, boolean isOfLine) {
+  void versionBelongsToItsLine(String version, boolean isOfLine) {
     assertThat(DeltaBuild.isOfLine(version, "4.2")).isEqualTo(isOfLine);
   }
 

@@ -18,11 +18,11 @@ import net.bytebuddy.dynamic.ClassFileLocator;
 import org.apache.spark.sql.delta.UsageTrackingBridge;
 
 /**
- * One of the jars of Delta that Maven copied, among the class path's other classes: those of the
- * Delta that ours are compiled against are hidden.
+ * A jar of Delta that Maven copied, with the other classes of the class path. The Delta of the
+ * class path is hidden.
  *
- * @param spark the minor release of Spark that it is for
- * @param version of Delta
+ * @param spark the minor release of Spark for which the jar was built
+ * @param version the version of Delta
  */
 public record DeltaJar(String spark, String version, Path file) {
   private static final Path FOLDER = Path.of("target", "delta");
@@ -31,7 +31,7 @@ public record DeltaJar(String spark, String version, Path file) {
   private static final String BRIDGE = UsageTrackingBridge.class.getName();
   private static final ClassLoader CLASS_PATH = DeltaJar.class.getClassLoader();
 
-  /** All that `pom.xml` lists. */
+  /** Returns all jars that {@code pom.xml} lists. */
   public static List<DeltaJar> all() {
     try (Stream<Path> files = Files.list(FOLDER)) {
       return files.map(DeltaJar::of).sorted(comparing(DeltaJar::toString)).toList();
@@ -48,13 +48,13 @@ public record DeltaJar(String spark, String version, Path file) {
     return new DeltaJar(name.group(1), name.group(2), file);
   }
 
-  /** Whether Delta's jar holds the type, not ours and not delta-storage's. */
+  /** Returns whether Delta's jar contains a type, rather than our jar or delta-storage's. */
   public static boolean holds(String type) {
     return type.startsWith("org.apache.spark.sql.delta.") && !type.startsWith(BRIDGE)
         || type.startsWith("io.delta.") && !type.startsWith("io.delta.storage.");
   }
 
-  /** Its class files, and those of the class path. */
+  /** Returns the class files of the jar and of the class path. */
   public ClassFileLocator classFiles() {
     try {
       return new ClassFileLocator.Compound(
@@ -64,7 +64,7 @@ public record DeltaJar(String spark, String version, Path file) {
     }
   }
 
-  /** Loads its classes, but one from the given bytes. */
+  /** Returns a loader of the jar's classes, one of them from the given bytes. */
   public ClassLoader loaderWith(String type, byte[] classFile) {
     try {
       return new Loader(new URL[] {file.toUri().toURL()}, type, classFile);

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import sparkext.feature.UsageTrackingFeature;
 
-/** What is decided by the release of Delta alone. */
+/** The facts that are read from a Delta alone. */
 class DeltaReleaseTest {
   static List<DeltaJar> jars() {
     return DeltaJar.all();
@@ -21,13 +21,13 @@ class DeltaReleaseTest {
 
   @ParameterizedTest
   @MethodSource("jars")
-  void aReleaseWithAJarHereIsTested(DeltaJar jar) {
+  void releaseIsTestedIfItsJarIsHere(DeltaJar jar) {
     assertThat(DeltaRelease.isTested(jar.version())).isTrue();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"4.0.2", "4.4.1", "4.4.0-SNAPSHOT", "4.4", "5.0.0", "(unknown version)"})
-  void anyOtherReleaseIsNot(String version) {
+  void otherReleaseIsNotTested(String version) {
     assertThat(DeltaRelease.isTested(version)).isFalse();
   }
 
@@ -37,16 +37,16 @@ class DeltaReleaseTest {
     assertThat(DeltaRelease.ownFeature(jar.classFiles(), UsageTrackingFeature.NAME)).isEmpty();
   }
 
-  /** Else the test before would hold of any Delta. */
+  /** Without this test the one before would pass on any Delta. */
   @ParameterizedTest
   @MethodSource("jars")
-  void aFeatureOfDeltaIsFoundInEveryRelease(DeltaJar jar) throws IOException {
+  void featureOfDeltaIsFoundInEveryRelease(DeltaJar jar) throws IOException {
     assertThat(DeltaRelease.ownFeature(jar.classFiles(), "columnMapping"))
         .contains("org.apache.spark.sql.delta.ColumnMappingTableFeature$");
   }
 
   @Test
-  void aDeltaWithTheFeatureIsRecognized() throws IOException {
+  void featureOfALaterDeltaIsFound() throws IOException {
     ClassFileLocator delta = jars().get(0).classFiles();
     String type = "org.apache.spark.sql.delta.AllowColumnDefaultsTableFeature$";
     byte[] renamed =
@@ -58,11 +58,11 @@ class DeltaReleaseTest {
   }
 
   @Test
-  void aDeltaWithoutAListOfFeaturesHasNone() throws IOException {
+  void deltaWithoutAListOfFeaturesHasNone() throws IOException {
     assertThat(DeltaRelease.ownFeature(ClassFileLocator.NoOp.INSTANCE, "any")).isEmpty();
   }
 
-  /** A class file in which one constant has another text; its length may be another. */
+  /** Returns a class file in which one constant has another text, perhaps of another length. */
   private static byte[] renamed(byte[] classFile, String from, String to) {
     String text = new String(classFile, StandardCharsets.ISO_8859_1);
     return text.replace(constant(from), constant(to)).getBytes(StandardCharsets.ISO_8859_1);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Whether what our classes name of Delta is in the jar of every supported release. */
+/** The types and members that our classes name, in the jar of every supported Delta. */
 class LinkageTest {
   private static final List<byte[]> OURS = Shims.others();
 
@@ -23,7 +23,7 @@ class LinkageTest {
 
   @ParameterizedTest
   @MethodSource("jars")
-  void allThatOurClassesNameOfDeltaIsThere(DeltaJar jar) {
+  void everyDeltaHasTheMembersThatOurClassesName(DeltaJar jar) {
     Linkage linkage = new Linkage(jar.classFiles(), DeltaJar::holds);
 
     assertThat(linkage.broken(OURS)).isEmpty();
@@ -32,14 +32,14 @@ class LinkageTest {
 
   @ParameterizedTest
   @MethodSource("jars")
-  void theShimsAdaptToWhatIsNotThere(DeltaJar jar) {
+  void shimsNameTheMembersThatSomeReleasesLack(DeltaJar jar) {
     Linkage linkage = new Linkage(jar.classFiles(), DeltaJar::holds);
 
     assertThat(linkage.broken(Shims.adapting())).isEqualTo(Shims.missingIn(jar.version()));
   }
 
   @Test
-  void aMethodThatIsGoneIsNamed() {
+  void missingMethodIsNamed() {
     DeltaJar jar = jars().get(jars().size() - 1);
     String type = "org.apache.spark.sql.delta.DeltaErrors";
     byte[] changed =
@@ -62,7 +62,7 @@ class LinkageTest {
   }
 
   @Test
-  void aTypeThatIsGoneIsNamed() {
+  void missingTypeIsNamed() {
     ClassFileLocator none = ClassFileLocator.NoOp.INSTANCE;
 
     assertThat(new Linkage(none, DeltaJar::holds).broken(OURS))

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Whether our classes fit a whole installation: {@code make test-matrix} names its jars, Spark's
- * and one Delta's, in the system property {@code sparkext.pair}.
+ * The types and members that our classes name, in a whole installation. {@code make test-matrix}
+ * names the jars of Spark and of one Delta in the system property {@code sparkext.pair}.
  */
 @EnabledIfSystemProperty(named = PairLinkageTest.PAIR, matches = ".+")
 class PairLinkageTest {
@@ -29,7 +29,7 @@ class PairLinkageTest {
           name.startsWith("org.apache.spark.") && !name.startsWith("org.apache.spark.sql.delta.");
 
   @Test
-  void allThatOurClassesNameIsThere() throws IOException {
+  void pairHasTheMembersThatOurClassesName() throws IOException {
     Linkage linkage = linkage(Linkage::isOfOthers);
 
     assertThat(linkage.broken(Shims.others())).isEmpty();
@@ -37,9 +37,9 @@ class PairLinkageTest {
     assertThat(linkage.checkedMembers(Shims.others())).isGreaterThan(200);
   }
 
-  /** As it does not where a later patch of Spark took something away. */
+  /** A later patch of Spark may have removed a type. */
   @Test
-  void deltaFindsAllTypesOfSparkThatItNames() throws IOException {
+  void sparkHasTheTypesThatDeltaNames() throws IOException {
     Path delta = pair().get(pair().size() - 1);
 
     assertThat(delta.getFileName().toString()).startsWith("delta-spark_");
@@ -47,7 +47,7 @@ class PairLinkageTest {
   }
 
   @Test
-  void ourClassesImplementAllThatIsAbstract() throws IOException {
+  void ourClassesImplementAllAbstractMethods() throws IOException {
     assertThat(linkage(Linkage::isOfOthers).unimplemented(Shims.others())).isEmpty();
   }
 
@@ -57,13 +57,13 @@ class PairLinkageTest {
     }
   }
 
-  /** The version in the name of Delta's jar. */
+  /** Returns the version in the name of Delta's jar. */
   private static String delta() {
     String name = pair().get(pair().size() - 1).getFileName().toString();
     return name.substring(name.lastIndexOf('-') + 1, name.length() - ".jar".length());
   }
 
-  /** Spark's jars, and Delta's as the last. */
+  /** Returns Spark's jars, and Delta's as the last. */
   private static List<Path> pair() {
     return Stream.of(System.getProperty(PAIR).split(File.pathSeparator)).map(Path::of).toList();
   }

@@ -13,14 +13,14 @@ import net.bytebuddy.dynamic.ClassFileLocator;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whether what our classes name of S3A and of its SDK is in every release of Hadoop. */
+/** The members of S3A and its SDK that our classes name, in every release of Hadoop. */
 class S3ALinkageTest {
   private static final List<byte[]> OURS =
       Linkage.classFiles(Path.of("target", "classes", "sparkext", "s3"));
 
   @ParameterizedTest
   @ValueSource(strings = {"3.4.1", "3.4.2", "3.5.0"})
-  void allThatOurClassesNameOfItIsThere(String hadoop) throws IOException {
+  void hadoopHasTheMembersThatOurClassesName(String hadoop) throws IOException {
     Linkage linkage = new Linkage(classFiles(hadoop), S3ALinkageTest::isChecked);
 
     assertThat(linkage.broken(OURS)).isEmpty();

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Our classes that adapt to Delta 4.0, and what they name that it does not have. */
+/** Our classes that adapt to Delta 4.0, and the members they name that Delta 4.0 lacks. */
 final class Shims {
   private static final String DELTA = "org.apache.spark.sql.delta.";
 
@@ -34,17 +34,17 @@ final class Shims {
 
   private Shims() {}
 
-  /** The class files that adapt. */
+  /** Returns the class files that adapt. */
   static List<byte[]> adapting() {
     return OURS.get(true);
   }
 
-  /** All others. */
+  /** Returns all other class files. */
   static List<byte[]> others() {
     return OURS.get(false);
   }
 
-  /** What those that adapt name and a release of Delta does not have. */
+  /** Returns the members that the adapting classes name and a release of Delta lacks. */
   static List<String> missingIn(String delta) {
     return delta.startsWith("4.0.") ? OF_DELTA_4_0 : List.of();
   }

@@ -10,11 +10,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import sparkext.error.UnsupportedSparkException;
 
-/** Which Spark is refused before any class that it may not fit. */
+/** The releases of Spark that are refused by their version. */
 class SparkReleaseTest {
   @ParameterizedTest
   @CsvSource({"3.5.8, 2.12.18", "3.5.8, 2.13.8", "4.2.0, 2.12.20", "(unknown version), 2.13.18"})
-  void anOldSparkIsRefused(String spark, String scala) {
+  void oldSparkIsRefused(String spark, String scala) {
     UnsupportedSparkException refused =
         catchThrowableOfType(
             UnsupportedSparkException.class, () -> SparkRelease.require(spark, scala));
@@ -28,7 +28,7 @@ class SparkReleaseTest {
 
   @ParameterizedTest
   @CsvSource({"4.0.0, 2.13.16", "4.2.0-SNAPSHOT, 2.13.18", "5.0.0, 2.13.20", "10.1, 2.13.1"})
-  void aNewerOneIsLeftToTheHooks(String spark, String scala) {
+  void newerSparkIsAccepted(String spark, String scala) {
     assertThatCode(() -> SparkRelease.require(spark, scala)).doesNotThrowAnyException();
   }
 

@@ -16,7 +16,7 @@ import sparkext.s3.PartPlan.Piece;
 import sparkext.s3.PartPlan.Range;
 import sparkext.s3.PartPlan.Sent;
 
-/** Plans of objects that nobody could make here; S3's limits are written down anew. */
+/** Plans uploads of objects too large for a test, and checks them against S3's limits. */
 class PartPlanTest {
   private static final long MIB = 1L << 20;
   private static final long GIB = 1L << 30;
@@ -24,13 +24,13 @@ class PartPlanTest {
   private static final New FOOTER = new New(new byte[1000]);
 
   @Test
-  void aRenamedFileIsOneCopyAndItsFooter() {
+  void renamedFileIsOneCopiedPartAndItsFooter() {
     assertThat(PartPlan.of(List.of(new Range(0, 71 * MIB), FOOTER)))
         .containsExactly(new Copied(new Range(0, 71 * MIB)), new Sent(List.of(FOOTER)));
   }
 
   @Test
-  void whatIsTooShortToBeCopiedIsSent() {
+  void shortRangeIsSent() {
     Range range = new Range(0, 5 * MIB - 1);
 
     assertThat(PartPlan.of(List.of(range, FOOTER)))
@@ -38,7 +38,7 @@ class PartPlanTest {
   }
 
   @Test
-  void whatIsJustLongEnoughIsCopied() {
+  void rangeOfMinimumLengthIsCopied() {
     Range range = new Range(0, 5 * MIB);
 
     assertThat(PartPlan.of(List.of(range, FOOTER)))
@@ -46,7 +46,7 @@ class PartPlanTest {
   }
 
   @Test
-  void newBytesAtTheBeginTakeTheFirstOfARangeWithThem() {
+  void newBytesAtTheBeginningAreSentWithTheFirstBytesOfARange() {
     List<Part> parts = PartPlan.of(List.of(FOOTER, new Range(4, 100 * MIB)));
 
     assertThat(parts)
@@ -58,38 +58,38 @@ class PartPlanTest {
   @ParameterizedTest
   @ValueSource(longs = {5 * GIB - 1, 5 * GIB, 5 * GIB + 1, 100 * GIB, TIB, 5 * TIB, 39 * TIB})
   void partsOfLongRangesAreWithinTheLimits(long length) {
-    requireRight(List.of(new Range(0, length), FOOTER));
+    requireWithinLimits(List.of(new Range(0, length), FOOTER));
   }
 
   @Test
-  void manyShortRanges() {
+  void partsOfManyShortRangesAreWithinTheLimits() {
     List<Piece> pieces = new ArrayList<>();
     for (int i = 0; i < 60_000; i++) {
-      pieces.add(new Range(i * 2 * MIB, MIB)); // 12,000 parts of the least length
+      pieces.add(new Range(i * 2 * MIB, MIB)); // 12,000 parts of the minimum length
     }
     pieces.add(FOOTER);
 
-    requireRight(pieces);
+    requireWithinLimits(pieces);
   }
 
   @Test
-  void manyLongRangesWithGaps() {
+  void partsOfManyLongRangesAreWithinTheLimits() {
     List<Piece> pieces = new ArrayList<>();
     for (int i = 0; i < 12_000; i++) {
-      pieces.add(new Range(i * 8 * MIB, 6 * MIB)); // each were a part of its own
+      pieces.add(new Range(i * 8 * MIB, 6 * MIB)); // each could be a part
     }
 
-    requireRight(pieces);
+    requireWithinLimits(pieces);
   }
 
   @Test
-  void whatFitsNoUploadHasNoPlan() {
+  void objectThatIsTooLargeHasNoPlan() {
     assertThat(PartPlan.of(List.of(new Range(0, 50_000 * GIB)))).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
-  void anything(int seed) {
+  void partsOfRandomPiecesAreWithinTheLimits(int seed) {
     Random random = new Random(seed);
     for (int run = 0; run < 500; run++) {
       List<Piece> pieces = new ArrayList<>();
@@ -100,19 +100,19 @@ class PartPlanTest {
         pieces.add(random.nextInt(4) == 0 ? new New(new byte[100]) : new Range(start, length));
         start += length;
       }
-      requireRight(pieces);
+      requireWithinLimits(pieces);
     }
   }
 
-  private static void requireRight(List<Piece> pieces) {
+  private static void requireWithinLimits(List<Piece> pieces) {
     List<Part> parts = PartPlan.of(pieces);
 
     assertThat(parts).hasSizeBetween(1, 10_000);
-    List<Piece> made = new ArrayList<>();
+    List<Piece> planned = new ArrayList<>();
     for (Part part : parts) {
-      List<Piece> inIt =
+      List<Piece> inPart =
           part instanceof Copied copied ? List.of(copied.range()) : ((Sent) part).pieces();
-      long length = inIt.stream().mapToLong(Piece::length).sum();
+      long length = inPart.stream().mapToLong(Piece::length).sum();
       assertThat(length).isPositive().isLessThanOrEqualTo(5 * GIB);
       if (part != parts.get(parts.size() - 1)) {
         assertThat(length).isGreaterThanOrEqualTo(5 * MIB);
@@ -120,12 +120,12 @@ class PartPlanTest {
       if (part instanceof Sent) {
         assertThat(length).isLessThan(3 * 80 * MIB);
       }
-      made.addAll(inIt);
+      planned.addAll(inPart);
     }
-    assertThat(joined(made)).isEqualTo(joined(pieces));
+    assertThat(joined(planned)).isEqualTo(joined(pieces));
   }
 
-  /** Ranges that follow each other as one. */
+  /** Joins adjacent ranges. */
   private static List<Piece> joined(List<Piece> pieces) {
     List<Piece> joined = new ArrayList<>();
     for (Piece piece : pieces) {

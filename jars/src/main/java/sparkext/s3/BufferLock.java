@@ -6,14 +6,14 @@ import java.io.InterruptedIOException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.util.functional.CallableRaisingIOE;
 
-/** What the threads of a task do one after the other: each time may take the memory of a task. */
-public final class OneByOne {
+/** Lets one thread of a task at a time use large buffers, so that the task's memory suffices. */
+public final class BufferLock {
   private final ReentrantLock turn = new ReentrantLock();
 
   /**
-   * Does it when nobody else does.
+   * Does work when no other thread holds the lock.
    *
-   * @throws InterruptedIOException if the thread is to end
+   * @throws InterruptedIOException if the thread was interrupted
    */
   public <T> T run(CallableRaisingIOE<T> work) throws IOException {
     try {

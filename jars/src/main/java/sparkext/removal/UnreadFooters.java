@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.purge;
+package sparkext.removal;
 
 import java.io.IOException;
 import java.util.HashSet;
-import java.util.Optional;
 import java.util.Set;
-import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
-import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingException;
-import sparkext.parquet.ColumnPlan;
 
 /**
- * Names the file at fault if Delta fails to read the footers of a purge. Delta reads them in a job
- * before it asks for anything to be written, and its error may name no file.
+ * Names the file at fault if Delta fails to read footers for a purge. Delta reads footers in a
+ * Spark job before it calls any hook of the purge, and its error may not name the file.
  *
  * <p>Source: Delta 4.4.0, ReorgTableHelper.scala, {@code filterParquetFilesOnExecutors}.
  */
@@ -28,18 +23,23 @@ final class UnreadFooters {
   private UnreadFooters() {}
 
   /**
-   * Reads the footers again if a storage failed, and throws if one cannot be read.
+   * Reads the footers again after a failure of the storage, and throws if one cannot be read.
    *
    * @param executor as for {@link PurgeCommand#end}
    * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE
    */
-  static void refuse(Object[] executor, Throwable failure) {
+  @SuppressWarnings("unchecked")
+  static void requireReadable(Object[] executor, Throwable failure) {
     if (!isOfStorage(failure)) {
       return;
     }
     try {
-      refuse(executor);
-    } catch (Exception found) { // Scala declares none: Spark's own is a checked one
+      Purge.of(executor)
+          .ifPresent(
+              purge ->
+                  purge.requireReadable(
+                      paths((Snapshot) executor[2], (Seq<Expression>) executor[5])));
+    } catch (Exception found) { // Scala declares no checked exception, and Spark throws one
       if (found instanceof UsageTrackingException refusal
           && UNREADABLE.equals(refusal.getCondition())) {
         refusal.addSuppressed(failure);
@@ -49,22 +49,14 @@ final class UnreadFooters {
     }
   }
 
-  @SuppressWarnings("unchecked")
-  private static void refuse(Object[] executor) {
-    SparkSession session = (SparkSession) executor[1];
-    Snapshot snapshot = (Snapshot) executor[2];
-    Optional<ColumnPlan> plan = Purge.plan(session, snapshot);
-    if (plan.isEmpty()) {
-      return;
-    }
+  private static Set<String> paths(Snapshot snapshot, Seq<Expression> partitionPredicate) {
     Set<String> paths = new HashSet<>();
     for (AddFile file :
         CollectionConverters.asJava(
-            snapshot.filesForScan((Seq<Expression>) executor[5], false).files())) {
+            snapshot.filesForScan(partitionPredicate, /* keepNumRecords= */ false).files())) {
       paths.add(file.path());
     }
-    new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get())
-        .refuseUnreadable(paths);
+    return paths;
   }
 
   private static boolean isOfStorage(Throwable failure) {

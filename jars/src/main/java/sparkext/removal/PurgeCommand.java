@@ -1,56 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.purge;
+package sparkext.removal;
 
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.catalog.CatalogTable;
-import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.OptimisticTransaction;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.commands.Bin;
 import org.apache.spark.sql.delta.commands.DeltaOptimizeContext;
 import org.apache.spark.sql.delta.commands.DeltaPurgeOperation;
 import scala.Function1;
-import scala.Option;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import sparkext.error.UsageTrackingException;
 import sparkext.jobs.JobNames;
-import sparkext.parquet.ColumnPlan;
 
 /**
- * Delta's REORG TABLE .. APPLY (PURGE) without decoding a file that has dropped columns alone: what
- * is found to have them, how that is committed and counted, and files with deletion vectors stay
- * Delta's.
+ * Has Delta's REORG TABLE .. APPLY (PURGE) commit byte copies of files that contain dropped
+ * columns. Delta still finds the files, commits them, counts them, and rewrites files with deletion
+ * vectors.
  *
- * <p>What becomes of the columns is decided by {@code spark_ext/removal/copy_plan.py}.
+ * <p>{@code spark_ext/removal/copy_plan.py} decides which columns are kept.
  *
  * <p>Source: Delta 4.4.0, OptimizeTableCommand.scala, {@code OptimizeExecutor}.
  */
 public final class PurgeCommand {
-  /** By Delta's executor of the statement. */
+  /** The running purges, by Delta's executor of the statement. */
   private static final Map<Object, Purge> RUNNING =
       Collections.synchronizedMap(new IdentityHashMap<>());
 
   private PurgeCommand() {}
 
   /**
-   * Copies what can be copied of the files that are to be written anew, and reads the deletion
-   * vectors of the others.
+   * Copies the files that can be copied, and reads the deletion vectors of the others.
    *
    * @param executor an {@code OptimizeExecutor}, its session, snapshot, catalog table and context
-   * @param partitions the files, by their partition values
-   * @return those that are left to Delta, in the same shape
+   * @param partitions the files to rewrite, by their partition values
+   * @return the files that Delta must rewrite, in the same form
    * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE; USAGE_TRACKING_COPY_FAILED;
    *     USAGE_TRACKING_INVALID_SETTING; a failure of the rules; the statement fails with it
    */
@@ -60,32 +54,33 @@ public final class PurgeCommand {
       return partitions;
     }
     Seq<Tuple2<Object, Seq<AddFile>>> all = (Seq<Tuple2<Object, Seq<AddFile>>>) partitions;
-    Set<String> paths = paths(all);
-    SparkSession session = (SparkSession) executor[1];
-    Snapshot snapshot = (Snapshot) executor[2];
-    Optional<ColumnPlan> plan = paths.isEmpty() ? Optional.empty() : Purge.plan(session, snapshot);
-    if (plan.isEmpty()) {
+    Set<String> paths =
+        CollectionConverters.asJava(all).stream()
+            .flatMap(partition -> CollectionConverters.asJava(partition._2()).stream())
+            .map(AddFile::path)
+            .collect(Collectors.toSet());
+    Optional<Purge> purge = paths.isEmpty() ? Optional.empty() : Purge.of(executor);
+    if (purge.isEmpty()) {
       return partitions;
     }
-    Purge purge = new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan.get());
     JobNames.ofStatement(
-        session.sparkContext(),
+        ((SparkSession) executor[1]).sparkContext(),
         () -> {
-          purge.copy(paths);
+          purge.get().copy(paths);
           return null;
         });
-    if (purge.areNone()) {
+    if (purge.get().hasNoCopies()) {
       return partitions;
     }
-    RUNNING.put(executor[0], purge);
-    return split(all, purge, /* copied= */ false);
+    RUNNING.put(executor[0], purge.get());
+    return split(all, purge.get(), /* copied= */ false);
   }
 
   /**
-   * Delta's groups of files that are written together, and each that is copied by itself.
+   * Adds a group for each copied file to Delta's groups of files that are rewritten together.
    *
-   * @param executor with the files as they were given to {@link #begin}
-   * @param bins of what was left to Delta
+   * @param executor with the files that {@link #begin} received
+   * @param bins Delta's groups of the files that {@link #begin} returned
    */
   @SuppressWarnings("unchecked")
   public static Object group(Object[] executor, Object bins) {
@@ -108,9 +103,9 @@ public final class PurgeCommand {
   }
 
   /**
-   * What a commit says of a group.
+   * Returns the actions that replace a group of files by copies.
    *
-   * @return null where it is left to Delta
+   * @return null if Delta must rewrite the group
    */
   @SuppressWarnings("unchecked")
   public static Object actions(Object executor, Object files) {
@@ -121,7 +116,7 @@ public final class PurgeCommand {
         : CollectionConverters.asScala(purge.actions(sources)).toList();
   }
 
-  /** Delta could not write a group, and so commits none of its batch. */
+  /** Records that Delta failed to rewrite a group, so that Delta commits no file of the batch. */
   public static void fail(Object executor) {
     Purge purge = RUNNING.get(executor);
     if (purge != null) {
@@ -130,10 +125,10 @@ public final class PurgeCommand {
   }
 
   /**
-   * Refuses to commit on a later version that has a column which the copies lack, or other row ids.
+   * Refuses a commit on a later version with a column that the copies lack, or with other row ids.
    *
-   * @param retries Delta's function, from a new transaction to whether it may be tried
-   * @return such a function
+   * @param retries Delta's function of a new transaction, which returns whether to commit it
+   * @return a function that checks the version first
    */
   @SuppressWarnings("unchecked")
   public static Object commit(Object executor, Object retries) {
@@ -147,33 +142,18 @@ public final class PurgeCommand {
     return new AbstractFunction1<OptimisticTransaction, Object>() {
       @Override
       public Object apply(OptimisticTransaction transaction) {
-        return mayBeTried(purge, transaction.snapshot()) ? byDelta.apply(transaction) : false;
+        return purge.mayBeTriedOn(transaction.snapshot()) ? byDelta.apply(transaction) : false;
       }
     };
   }
 
-  /** False gives way, as Delta does where a file is gone. */
-  private static boolean mayBeTried(Purge purge, Snapshot now) {
-    try {
-      if (!purge.hasColumnsOf(now)) {
-        throw UsageTrackingException.sneakyThrow(
-            DeltaErrors.schemaChangedSinceAnalysis(
-                purge.schema(), now.schema(), /* mentionLegacyFlag= */ false));
-      }
-      return purge.hasRowIdsOf(now);
-    } catch (Throwable refusal) {
-      purge.fail();
-      throw refusal;
-    }
-  }
-
   /**
-   * Forgets the statement.
+   * Ends the purge of a statement.
    *
    * @param executor as for {@link #begin}, and the predicate of its partitions
-   * @param failure with which it ended, or null
-   * @throws UsageTrackingException USAGE_TRACKING_FAILED_AFTER_COMMIT;
-   *     USAGE_TRACKING_UNREADABLE_DATA_FILE; in the place of the failure
+   * @param failure of the statement; null if it succeeded
+   * @throws UsageTrackingException USAGE_TRACKING_FAILED_AFTER_COMMIT or
+   *     USAGE_TRACKING_UNREADABLE_DATA_FILE instead of the failure
    */
   public static void end(Object[] executor, Object failure) {
     Purge purge = RUNNING.remove(executor[0]);
@@ -184,7 +164,7 @@ public final class PurgeCommand {
     if (purge != null) {
       described = purge.end(described);
     } else if (isPurge((DeltaOptimizeContext) executor[4])) {
-      UnreadFooters.refuse(executor, described);
+      UnreadFooters.requireReadable(executor, described);
     }
     if (described != failure) {
       throw UsageTrackingException.sneakyThrow(described);
@@ -195,27 +175,15 @@ public final class PurgeCommand {
     return context.reorg().exists(operation -> operation.getClass() == DeltaPurgeOperation.class);
   }
 
-  private static Set<String> paths(Seq<Tuple2<Object, Seq<AddFile>>> partitions) {
-    Set<String> found = new HashSet<>();
-    for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(partitions)) {
-      for (AddFile file : CollectionConverters.asJava(partition._2())) {
-        found.add(file.path());
-      }
-    }
-    return found;
-  }
-
-  /** The files that were copied, or all others. */
+  /** Returns the files that were copied, or all other files. */
   private static Seq<Tuple2<Object, Seq<AddFile>>> split(
       Seq<Tuple2<Object, Seq<AddFile>>> partitions, Purge purge, boolean copied) {
     List<Tuple2<Object, Seq<AddFile>>> split = new ArrayList<>();
     for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(partitions)) {
-      List<AddFile> files = new ArrayList<>();
-      for (AddFile file : CollectionConverters.asJava(partition._2())) {
-        if (purge.isCopied(file) == copied) {
-          files.add(file);
-        }
-      }
+      List<AddFile> files =
+          CollectionConverters.asJava(partition._2()).stream()
+              .filter(file -> purge.isCopied(file) == copied)
+              .toList();
       if (!files.isEmpty()) {
         split.add(new Tuple2<>(partition._1(), CollectionConverters.asScala(files).toList()));
       }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.purge;
+package sparkext.removal;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
@@ -16,13 +15,13 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.RowId$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
-import org.apache.spark.sql.types.StructType;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
@@ -34,9 +33,9 @@ import sparkext.error.Setting;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 import sparkext.files.CopiedActions;
+import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
 import sparkext.files.FileJob;
-import sparkext.files.FilePlaces;
 import sparkext.files.FilePlan;
 import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
@@ -45,7 +44,10 @@ import sparkext.parquet.Uninterrupted;
 import sparkext.shim.DeltaShims;
 import sparkext.wire.MetadataRules;
 
-/** The copies of one REORG TABLE: files of a version without the bytes of dropped columns. */
+/**
+ * The byte copies of one REORG TABLE .. APPLY (PURGE): files of a version without the column chunks
+ * of dropped columns. Delta commits the copies, with other files, in one transaction or several.
+ */
 final class Purge {
   private static final Logger LOG = LoggerFactory.getLogger(Purge.class);
 
@@ -53,36 +55,22 @@ final class Purge {
   private final Snapshot snapshot;
   private final Option<CatalogTable> catalogTable;
   private final ColumnPlan columns;
-  private final Configuration configuration;
-  private final FilePlaces places;
+  private final CopyPlaces places;
   private final FilePlan plan;
 
-  /** What the log will say of the copies, by the paths of their sources. */
+  /** The actions that add copies, by the paths of their sources. */
   private final Map<String, AddFile> copies = new HashMap<>();
 
-  /** The paths of copies that a transaction was given. */
+  /** The paths of copies that Delta has received for a commit. */
   private final Set<String> given = ConcurrentHashMap.newKeySet();
 
-  /** Whether nothing more is committed. */
+  /** True if Delta commits no further copies. */
   private volatile boolean hasFailed;
 
-  /** Whether a transaction was given copies to commit. */
+  /** True if Delta may have committed copies. */
   private volatile boolean mayBeCommitted;
 
-  /**
-   * Returns what becomes of the columns in a table's files; empty if Delta has to rewrite the
-   * files.
-   *
-   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING; a failure of the rules
-   */
-  static Optional<ColumnPlan> plan(SparkSession session, Snapshot table) {
-    return CopySetting.of(session, Setting.PURGE).copies(table.protocol())
-        ? MetadataRules.purge(table.metadata())
-        : Optional.empty();
-  }
-
-  /** Of a version of a table, by a plan for it. */
-  Purge(
+  private Purge(
       SparkSession session,
       Snapshot snapshot,
       Option<CatalogTable> catalogTable,
@@ -91,69 +79,84 @@ final class Purge {
     this.snapshot = snapshot;
     this.catalogTable = catalogTable;
     this.columns = columns;
-    this.configuration = snapshot.deltaLog().newDeltaHadoopConf();
-    this.places = new FilePlaces(snapshot.deltaLog().dataPath(), snapshot.metadata());
-    this.plan =
-        new FilePlan(
-            columns,
-            snapshot,
-            Arrays.asList(snapshot.metadata().physicalPartitionSchema().fieldNames()),
-            places,
-            /* isPurge= */ true);
+    this.places = new CopyPlaces(snapshot);
+    this.plan = FilePlan.ofPurge(columns, snapshot, places);
   }
 
   /**
-   * Throws if one of some files cannot be read.
+   * Plans the purge of a table; empty if Delta must rewrite the files.
+   *
+   * @param executor as for {@link PurgeCommand#begin}
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING; a failure of the rules
+   */
+  @SuppressWarnings("unchecked")
+  static Optional<Purge> of(Object[] executor) {
+    SparkSession session = (SparkSession) executor[1];
+    Snapshot snapshot = (Snapshot) executor[2];
+    if (!CopySetting.of(session, Setting.PURGE).copies(snapshot.protocol())) {
+      return Optional.empty();
+    }
+    return MetadataRules.purge(snapshot.metadata())
+        .map(plan -> new Purge(session, snapshot, (Option<CatalogTable>) executor[3], plan));
+  }
+
+  /**
+   * Throws if a file cannot be read.
    *
    * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE
    */
-  void refuseUnreadable(Set<String> paths) {
-    run(paths, (number, values) -> null, "reads up to " + paths.size() + " footers");
+  void requireReadable(Set<String> paths) {
+    requireReadable(job().look(files(paths), "reads up to " + paths.size() + " footers"));
   }
 
-  private List<FileJob.TaskResult> run(Set<String> paths, FileJob.Target target, String doing) {
-    // Those that Delta works with have no statistics.
-    List<AddFile> files =
-        LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
-    FileJob job = new FileJob(session, configuration, plan, places.table());
-    List<FileJob.TaskResult> done =
-        job.run(files, target, doing, CopyProgress.in(session.sparkContext()));
-    for (FileJob.TaskResult one : done) {
-      if (one.result().way() == DataFile.Way.UNREADABLE) {
-        throw one.refusal().sneakyThrow();
+  private static void requireReadable(List<FileJob.TaskResult> results) {
+    for (FileJob.TaskResult result : results) {
+      if (result.result().way() == DataFile.Way.UNREADABLE) {
+        throw result.unreadable().sneakyThrow();
       }
     }
-    return done;
+  }
+
+  /** Returns files with statistics, which the files that Delta passes lack. */
+  private List<AddFile> files(Set<String> paths) {
+    return LiveFiles.of(snapshot).stream().filter(file -> paths.contains(file.path())).toList();
+  }
+
+  private FileJob job() {
+    return new FileJob(session, plan);
   }
 
   /**
-   * Copies those of some files that can be copied, or none if that fails.
+   * Copies the files that can be copied. If that fails, all copies are removed.
    *
    * @throws UsageTrackingException USAGE_TRACKING_UNREADABLE_DATA_FILE, also for a deletion vector
-   *     of a file that is not copied: Delta could not read that either, once it has committed
-   *     others
+   *     of a file that is not copied: Delta might commit other files before it fails to read that
    */
   void copy(Set<String> paths) {
     try {
-      for (FileJob.TaskResult done :
-          run(paths, places::target, "purges up to " + paths.size() + " files")) {
+      List<FileJob.TaskResult> results =
+          job()
+              .copy(
+                  files(paths),
+                  /* firstNumber= */ 0,
+                  "purges up to " + paths.size() + " files",
+                  CopyProgress.in(session.sparkContext()));
+      requireReadable(results);
+      for (FileJob.TaskResult done : results) {
+        AddFile file = done.decision().file();
         if (done.result().way() == DataFile.Way.COPIED) {
           copies.put(
-              done.looked().file().path(),
-              CopiedActions.added(done.looked(), done.result(), places));
+              file.path(), CopiedActions.added(done.decision(), done.result(), places.paths()));
         } else {
           LOG.info(
-              "{} is left to Delta: {} {}",
-              done.looked().file().path(),
-              done.result().way(),
-              done.result().reason());
+              "Delta rewrites {}: {} {}", file.path(), done.result().way(), done.result().reason());
         }
       }
     } catch (Throwable failure) {
       removeAll();
       throw UsageTrackingException.sneakyThrow(failure);
     } finally {
-      places.abortUploads(configuration);
+      places.abortUploads();
     }
   }
 
@@ -161,11 +164,11 @@ final class Purge {
     return copies.containsKey(file.path());
   }
 
-  boolean areNone() {
+  boolean hasNoCopies() {
     return copies.isEmpty();
   }
 
-  /** What a commit says of copied files. */
+  /** Returns the actions that replace files by their copies. */
   List<Action> actions(List<AddFile> files) {
     List<Action> actions = new ArrayList<>();
     for (AddFile file : files) {
@@ -177,10 +180,6 @@ final class Purge {
     return actions;
   }
 
-  StructType schema() {
-    return snapshot.schema();
-  }
-
   void fail() {
     hasFailed = true;
   }
@@ -190,10 +189,28 @@ final class Purge {
   }
 
   /**
-   * Whether files without the columns that this version has not are right for another one too: not
-   * where RESTORE has brought such a column back, whose values they lack.
+   * Returns whether a commit may be tried on a later version. If the row ids differ, returns false,
+   * so that Delta gives up as for a file that was removed.
+   *
+   * @throws org.apache.spark.sql.delta.DeltaAnalysisException if the version has a column that the
+   *     copies lack
    */
-  boolean hasColumnsOf(Snapshot other) {
+  boolean mayBeTriedOn(Snapshot now) {
+    try {
+      if (!hasColumnsOf(now)) {
+        throw UsageTrackingException.sneakyThrow(
+            DeltaErrors.schemaChangedSinceAnalysis(
+                snapshot.schema(), now.schema(), /* mentionLegacyFlag= */ false));
+      }
+      return hasRowIdsOf(now);
+    } catch (Throwable refusal) {
+      fail();
+      throw refusal;
+    }
+  }
+
+  /** Returns false if RESTORE has brought back a column, since the copies lack its values. */
+  private boolean hasColumnsOf(Snapshot other) {
     Metadata now = other.metadata();
     if (now.equals(snapshot.metadata())) {
       return true;
@@ -203,10 +220,10 @@ final class Purge {
   }
 
   /**
-   * Whether another version has the row ids that the copies say: not where the feature was dropped
-   * meanwhile, after which rows get new ones.
+   * Returns whether the sources have the row ids that the copies have. They have others if the
+   * feature was dropped and added again.
    */
-  boolean hasRowIdsOf(Snapshot other) {
+  private boolean hasRowIdsOf(Snapshot other) {
     if (!RowId$.MODULE$.isSupported(snapshot.protocol())
         && !RowId$.MODULE$.isSupported(other.protocol())) {
       return true;
@@ -223,7 +240,7 @@ final class Purge {
   }
 
   /**
-   * Removes what no commit has, once the statement has failed.
+   * Removes copies that no commit contains, after the statement has failed.
    *
    * @return the failure, or USAGE_TRACKING_FAILED_AFTER_COMMIT with it if all copies are committed
    */
@@ -233,9 +250,9 @@ final class Purge {
         () -> {
           try {
             described[0] = endAfter(failure);
-          } catch (Exception unknown) { // Scala declares none: a storage's own are some
+          } catch (Exception unknown) { // Scala declares no checked exception
             failure.addSuppressed(unknown);
-            LOG.warn("Copies stay until VACUUM, for their commit may stand in the log");
+            warnOfKeptCopies();
           }
         });
     return described[0];
@@ -246,31 +263,36 @@ final class Purge {
       removeAll();
       return failure;
     }
-    // A storage that failed may write its log entry yet; who was overtaken never will, but for an
-    // entry of which the answer was lost.
+    // A storage that failed may write its log entry later. After a conflict no entry is written,
+    // but an entry whose response was lost may exist.
     boolean isOver = hasFailed || failure instanceof ConcurrentModificationException;
     Map<String, Long> committed = committed();
     if (!isOver && !committed.isEmpty() && committed.keySet().containsAll(given)) {
       return UsageTrackingErrors.failedAfterCommit(
           DeltaOperations.REORG_OPERATION_NAME(),
-          places.table().toString(),
+          places.paths().table().toString(),
           Collections.max(committed.values()),
           failure);
     }
     if (!isOver) {
-      LOG.warn("Copies stay until VACUUM, for their commit may stand in the log");
+      warnOfKeptCopies();
       return failure;
     }
     Set<String> unused = new HashSet<>();
     copies.values().forEach(copy -> unused.add(copy.path()));
     unused.removeAll(committed.keySet());
-    places.remove(unused, configuration);
+    places.remove(unused);
     return failure;
   }
 
-  /** The versions since this one that added copies: with a batch size, there may be several. */
+  private static void warnOfKeptCopies() {
+    LOG.warn("Copies remain until VACUUM, since a commit in the log may contain them");
+  }
+
+  /** Returns the versions that added copies. There may be several if Delta commits in batches. */
   private Map<String, Long> committed() {
     Map<String, Long> committed = new HashMap<>();
+    Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
     Iterator<Tuple2<Object, FileStatus>> commits =
         DeltaShims.getChangeLogFiles(
             snapshot.deltaLog(), snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true);
@@ -286,6 +308,6 @@ final class Purge {
   }
 
   private void removeAll() {
-    places.removeAll(Set.of(), configuration);
+    places.removeAll(Set.of());
   }
 }

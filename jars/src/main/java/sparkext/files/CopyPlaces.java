@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.files;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.NoSuchFileException;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.AddFile;
+import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.util.Utils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import sparkext.error.UsageTrackingException;
+import sparkext.parquet.Storages;
+import sparkext.parquet.Uninterrupted;
+
+/**
+ * Names the copies of one statement, lists them on the storage, and removes those that no commit
+ * needs. Copies are in folders {@code column=value}, as files of a table without column mapping, or
+ * in random folders if the table has random prefixes.
+ *
+ * <p>Source: Delta 4.4.0, DelayedCommitProtocol.scala, {@code newTaskTempFile}.
+ */
+public final class CopyPlaces {
+  private static final Logger LOG = LoggerFactory.getLogger(CopyPlaces.class);
+
+  /** The longest name of a folder on usual file systems, in bytes. */
+  private static final int MAX_NAME_LENGTH = 255;
+
+  /** The longest path of a folder, in bytes: object stores limit keys to 1,024 bytes. */
+  private static final int MAX_FOLDER_LENGTH = 900;
+
+  /** The minimum number of digits of the number in a name. */
+  private static final int DIGITS = 5;
+
+  /** The length of the first three parts of a UUID with their hyphens. */
+  private static final int MARK_LENGTH = 19;
+
+  /** The length of Delta's own random prefixes. */
+  private static final int SHORT_PREFIX_LENGTH = 2;
+
+  private final TablePaths paths;
+  private final Metadata metadata;
+  private final Configuration configuration;
+  private final int randomPrefixLength;
+
+  private final UUID run = UUID.randomUUID();
+
+  /** The part of the UUID that is in the name of every copy of this statement, and of no other. */
+  private final String mark = run.toString().substring(0, MARK_LENGTH);
+
+  /** The folders of copies, with the URI of a name's beginning. */
+  private final Map<Path, String> used = new LinkedHashMap<>();
+
+  public CopyPlaces(Snapshot table) {
+    this.paths = new TablePaths(table.deltaLog().dataPath());
+    this.metadata = table.metadata();
+    this.configuration = table.deltaLog().newDeltaHadoopConf();
+    this.randomPrefixLength = Utils.getRandomPrefixLength(metadata);
+  }
+
+  public TablePaths paths() {
+    return paths;
+  }
+
+  Configuration configuration() {
+    return configuration;
+  }
+
+  /**
+   * Returns the URI of a copy. The task adds its attempt and an ending to the name.
+   *
+   * @param partitionValues in the order of the table's partition columns
+   */
+  String target(int number, Map<String, String> partitionValues) {
+    Path folder =
+        randomPrefixLength > 0
+            ? randomFolder(randomPrefixLength)
+            : partitionFolder(partitionValues);
+    String uri = used.computeIfAbsent(folder, first -> TablePaths.uri(first, "part-"));
+    String digits = Integer.toString(number);
+    return uri + "0".repeat(Math.max(0, DIGITS - digits.length())) + digits + "-" + run;
+  }
+
+  /**
+   * Returns the URI of the copy of a deletion vector, without the last two parts of the UUID in its
+   * name, which a task adds. The vector is in the random folder of the data file's copy, or in the
+   * table's folder.
+   */
+  String vectorTarget(String copy) {
+    Path folder = randomPrefixLength > 0 ? new Path(URI.create(copy)).getParent() : paths.table();
+    used.computeIfAbsent(folder, first -> TablePaths.uri(first, "part-"));
+    String uri = CopiedVectors.path(folder, run).toUri().toString();
+    return uri.substring(0, uri.lastIndexOf(mark) + MARK_LENGTH);
+  }
+
+  /** Returns the name of a copy with a URI. The name has no encoded characters. */
+  public static String nameOf(String copy) {
+    return copy.substring(copy.lastIndexOf('/') + 1);
+  }
+
+  /** Returns the sizes of this statement's copies on the storage, by name. */
+  public Map<String, Long> copies() {
+    Map<String, Long> found = new HashMap<>();
+    try {
+      for (Path folder : used.keySet()) {
+        found.putAll(copiesIn(folder));
+      }
+    } catch (IOException unreachable) {
+      throw UsageTrackingException.sneakyThrow(unreachable);
+    }
+    return found;
+  }
+
+  /** Returns whether all files exist on the storage. */
+  public boolean haveAll(List<AddFile> files) {
+    for (AddFile file : files) {
+      Path path = paths.absolute(file.path());
+      try {
+        if (!path.getFileSystem(configuration).exists(path)) {
+          return false;
+        }
+      } catch (IOException unreachable) {
+        throw UsageTrackingException.sneakyThrow(unreachable);
+      }
+    }
+    return true;
+  }
+
+  private Map<String, Long> copiesIn(Path folder) throws IOException {
+    try {
+      return Storages.lengths(folder.getFileSystem(configuration), folder, mark);
+    } catch (FileNotFoundException | NoSuchFileException none) {
+      return Map.of();
+    }
+  }
+
+  /**
+   * Removes every copy of this statement, and other files. Files that cannot be removed remain
+   * until VACUUM.
+   *
+   * @param others paths in the log
+   */
+  public void removeAll(Set<String> others) {
+    Uninterrupted.run(
+        () -> {
+          used.keySet().forEach(this::removeCopies);
+          remove(others);
+          used.keySet().forEach(this::removeIfEmpty);
+        });
+  }
+
+  /** Aborts uploads of copies that tasks did not end. The store may expire the others. */
+  public void abortUploads() {
+    Uninterrupted.run(
+        () -> {
+          try {
+            Path table = paths.table();
+            Storages.abortUploads(table.getFileSystem(configuration), table, mark);
+          } catch (IOException | RuntimeException notListed) {
+            LOG.info("Unfinished uploads, if any, are not aborted: {}", notListed.toString());
+          }
+        });
+  }
+
+  /**
+   * Removes an empty folder of an object store, which keeps an object for the folder once a file in
+   * the folder is removed. On other storages another writer may be about to use the folder.
+   */
+  private void removeIfEmpty(Path folder) {
+    try {
+      FileSystem storage = folder.getFileSystem(configuration);
+      Path empty = folder;
+      while (Storages.isObjectStore(storage)
+          && !empty.equals(paths.table())
+          && storage.delete(empty, false)) {
+        empty = empty.getParent();
+      }
+    } catch (IOException | RuntimeException notEmpty) {
+      LOG.debug("{} is kept: {}", folder, notEmpty.toString());
+    }
+  }
+
+  /** Removes files by their paths in the log. Files that cannot be removed remain until VACUUM. */
+  public void remove(Set<String> files) {
+    Uninterrupted.run(() -> files.forEach(path -> remove(paths.absolute(path))));
+  }
+
+  private void remove(Path file) {
+    try {
+      file.getFileSystem(configuration).delete(file, /* recursive= */ false);
+    } catch (IOException | RuntimeException notRemoved) {
+      LOG.warn("{} remains until VACUUM: {}", file, notRemoved.toString());
+    }
+  }
+
+  private void removeCopies(Path folder) {
+    try {
+      for (String name : copiesIn(folder).keySet()) {
+        remove(new Path(folder, name));
+      }
+    } catch (IOException | RuntimeException notListed) {
+      LOG.warn("Copies in {} remain until VACUUM: {}", folder, notListed.toString());
+    }
+  }
+
+  private Path partitionFolder(Map<String, String> values) {
+    Path folder = paths.table();
+    for (Map.Entry<String, String> value : values.entrySet()) {
+      String name = ExternalCatalogUtils.getPartitionPathString(value.getKey(), value.getValue());
+      if (name.getBytes(UTF_8).length > MAX_NAME_LENGTH
+          || name.indexOf('\0') >= 0
+          || isHidden(value.getKey())) {
+        return randomFolder(SHORT_PREFIX_LENGTH);
+      }
+      folder = new Path(folder, name);
+    }
+    return folder.toString().getBytes(UTF_8).length > MAX_FOLDER_LENGTH
+        ? randomFolder(SHORT_PREFIX_LENGTH)
+        : folder;
+  }
+
+  /**
+   * Returns whether VACUUM ignores folders of a column: their names begin with an underscore or a
+   * dot, and the table has no such partition column yet.
+   *
+   * <p>Source: Delta 4.4.0, DeltaTableUtils, {@code isHiddenDirectory}.
+   */
+  private boolean isHidden(String column) {
+    return (column.startsWith("_") || column.startsWith("."))
+        && !metadata.partitionColumns().contains(column);
+  }
+
+  private Path randomFolder(int length) {
+    return new Path(paths.table(), Utils.getRandomPrefix(length));
+  }
+}
