@@ -207,7 +207,7 @@ def _versions_added(states: tuple[State, ...]) -> Mapping[Path, int]:
 
 def _unknown_names(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, str]]:
     for column in group.columns or ():
-        if not known.is_accounted_for(column.path):
+        if not known.allows(column.path):
             yield column.path, "this column, which the table neither has nor had"
 
 
@@ -219,7 +219,7 @@ def _unknown_ids(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, st
             continue
         if id is None:
             yield path, "this column without a field id, by which mode id finds columns"
-        elif not known.is_id_accounted_for(id):
+        elif not known.allows_id(id):
             yield path, f"this column with the field id {id}, which no column has or had"
         elif known.has_no_columns_below(id):
             without_columns.add(path)

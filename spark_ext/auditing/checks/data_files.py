@@ -235,7 +235,7 @@ def _unknown_statistics(group: FileGroup, known: KnownNames) -> set[Path]:
     unknown = set()
     for path in group.statistics:
         parts = (path[:length] for length in range(1, len(path) + 1))
-        part = next((part for part in parts if not known.is_accounted_for(part)), None)
+        part = next((part for part in parts if not known.allows(part)), None)
         if part is not None and lower(part) not in held:
             unknown.add(part)
     return unknown

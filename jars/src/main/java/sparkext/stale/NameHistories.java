@@ -25,7 +25,7 @@ import scala.collection.Iterator;
 import sparkext.commit.CommitActions;
 import sparkext.error.UsageTrackingException;
 import sparkext.jobs.JobNames;
-import sparkext.log.LogLines;
+import sparkext.log.LogJson;
 import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
@@ -205,7 +205,7 @@ final class NameHistories {
         JavaSparkContext.fromSparkContext(SparkSession.active().sparkContext());
     List<Change> changes = new ArrayList<>();
     long version = first;
-    for (List<String> lines :
+    for (LogJson commit :
         JobNames.ofStatement(
             context.sc(),
             () ->
@@ -213,9 +213,14 @@ final class NameHistories {
                     context.sc(),
                     log.dataPath(),
                     "reads the log",
-                    () -> LogLines.of(context, log.newDeltaHadoopConf(), commits)))) {
-      CommitActions read =
-          CommitActions.of(lines.stream().filter(line -> !line.equals(LogLines.TORN)).toList());
+                    () ->
+                        LogJson.of(
+                                context,
+                                log.newDeltaHadoopConf(),
+                                commits,
+                                /* withMentions= */ false)
+                            .values()))) {
+      CommitActions read = CommitActions.of(commit.lines());
       (read.areAll() ? Change.of(version, read.actions()) : Optional.of(byDelta(log, version)))
           .ifPresent(changes::add);
       version++;
