@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def leave_variants_to_the_matrix(items: list[pytest.Item]) -> None:
-    """Of the variants of a test on a session, marks all but the first."""
+    """Marks all variants of a test on a session but the first."""
     seen: set[str] = set()
     for item in items:
         kept_whole = any(map(item.get_closest_marker, ("matrix", "every_variant")))

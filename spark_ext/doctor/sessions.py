@@ -80,7 +80,7 @@ def diagnosis(way: str, trial: Trial, other: Trial | None = None) -> Diagnosis:
             return _replaced(found, of_defaults)
     if any(_artifact(jar) != _artifact(loaded) for jar in others):
         problem = f"The driver loads Delta from {loaded}; it does not load {', '.join(others)}."
-        advice = "Leave one of them on the class path, unless this is the one that you want."
+        advice = f"Nothing to do if you want {loaded}; otherwise remove it from the class path."
         return Diagnosis(way, NOTE, found, problem, advice)
     return Diagnosis(way, OK, found)
 
@@ -102,19 +102,18 @@ def _advice(missing: str) -> str:
 
 def _replaced(found: str, jar: str) -> Diagnosis:
     """Describes a Delta of the defaults, as of EMR, that a builder or a command line replaces."""
-    problem = (
-        f"Sessions of `configure` and `submit-args` do not have the Delta of the defaults, {jar}."
-    )
+    problem = f"`configure` and `submit-args` replace the Delta of the defaults, {jar}."
     advice = (
-        f"Nothing to do without these two. Before `configure`, which adds to it, set the builder's "
-        f"{JARS} to that of the defaults; in place of `submit-args` add to that of the defaults "
-        "what `python -m spark_ext jars` prints, and set the extensions and the catalog there."
+        f"Nothing to do if you use neither. To keep that Delta with `configure`, first set {JARS} "
+        "of the builder to its value in spark-defaults.conf. Instead of `submit-args`, add the "
+        f"path that `python -m spark_ext jars` prints to {JARS} there, and set the "
+        "extensions and the catalog, too."
     )
     return Diagnosis(CONFIGURE, NOTE, found, problem, advice)
 
 
 def _jars(trial: Trial) -> list[str]:
-    """Returns the paths of Delta's jars or folders, each once by whatever links lead there."""
+    """Returns the paths of Delta's jars or folders; several links to one jar count once."""
     entry = "/" + DELTA_EXTENSION.replace(".", "/") + ".class"
     paths = [
         unquote(url.removeprefix("jar:").removeprefix("file:"))
@@ -126,5 +125,5 @@ def _jars(trial: Trial) -> list[str]:
 
 
 def _artifact(jar: str) -> str:
-    """Returns the name of a jar as its artifact's; Ivy adds the group."""
+    """Returns the name of a jar without the group that Ivy adds."""
     return Path(os.path.realpath(jar)).name.removeprefix("io.delta_")

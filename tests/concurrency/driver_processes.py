@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drivers in processes of their own do; tests start these functions with `multiprocessing`."""
+"""Functions for drivers in separate processes; tests start them with `multiprocessing`."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _make_rules_stand_still(spark: SparkSession, home: Path) -> Path:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Who sees the file sees all of it."""
+    """Writes a file at once: a reader sees nothing or all."""
     part = file.with_suffix(".part")
     part.write_text(text)
     part.rename(file)
@@ -107,13 +107,13 @@ def write_whole(file: Path, text: str) -> None:
 
 @dataclass
 class Written:
-    """What a writer was told has succeeded."""
+    """The statements of a writer that reported success."""
 
     rows: list[Row] = field(default_factory=list)
     columns: set[str] = field(default_factory=set)
     commits: int = 0
     lost: int = 0
-    """How often another writer's commit came first and the statement had to be run again."""
+    """The number of conflicts after which the writer repeated a statement."""
 
 
 def write_along(home: Path, jars: list[str], path: Path, writer: int, writers: int) -> Written:

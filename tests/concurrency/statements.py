@@ -63,13 +63,13 @@ class State:
 
 @dataclass(frozen=True)
 class Kind:
-    """How a table is at the start of a race."""
+    """The state of a table at the start of a race."""
 
     is_tracked: bool = True
     is_mapped: bool = True
     is_empty: bool = False
     is_used: bool = False
-    """Whether a column was renamed: the flag is true, and a name in the files another."""
+    """A column was renamed: the flag is true, and a name in the files differs."""
 
     @property
     def state(self) -> State:
@@ -141,7 +141,7 @@ def create_as_select(table: Table, verb: str = "CREATE") -> None:
 
 
 def _clone_over(table: Table, is_mapped: bool) -> None:
-    # Of itself, but of a version that has rows: only an empty table may be cloned over.
+    # The source is the same table at a version with rows: only an empty table may be cloned over.
     source = table.path.with_name(f"{table.path.name}-source")
     table.spark.sql(
         f"CREATE OR REPLACE TABLE {table.name} "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where statements stand still when their driver is killed."""
+"""The points at which a driver is killed in a statement."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Stop:
 
     @property
     def has_written_files(self) -> bool:
-        """Whether data files are on disk that no log entry names yet."""
+        """Returns whether the disk has data files that no log entry names."""
         copies = self.statement is DISABLE_MAPPING and self.kind.is_used
         writes = copies or self.statement in (APPEND_WITH_NEW_COLUMN, REPLACE, CREATE_AS_SELECT)
         return writes and self.step in (Step.PREPARE, Step.COMMIT)

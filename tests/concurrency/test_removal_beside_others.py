@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others do to a table that is being left, and copies must not outlive.
+"""Changes of a table during removal that copies must respect.
 
 Found by a review of the rounds: each took values, or a table, without an error.
 """

@@ -106,7 +106,7 @@ def purge(table: Table) -> None:
 
 
 def assert_left(table: Table, rows: Rows) -> None:
-    """What is true of every table that left; nothing lies about that nobody needs."""
+    """Asserts what holds for every table after removal; no copy remains that no commit names."""
     log = table.log
     assert log.operation == OPERATION
     assert set(log.physical_names.values()) == {None}
@@ -118,7 +118,7 @@ def assert_left(table: Table, rows: Rows) -> None:
 
 
 def assert_other_metadata_stays(log: TableLog) -> None:
-    """What came just before leaving has no part of it taken back."""
+    """Asserts that removal kept the rest of the metadata of the version before."""
 
     def other(found: dict[str, Any]) -> dict[str, Any]:
         return {key: told for key, told in found.items() if "columnMapping" not in key}
@@ -339,11 +339,11 @@ def test_values_written_after_a_type_change_during_removal_have_the_wider_type(
     assert table.frame().where("d = 0").count() == 8
 
 
-# What the log says of a file by then.
+# The newest actions of files.
 
 
 def test_copies_have_the_newest_statistics_row_ids_and_tags_of_their_sources(table: Table) -> None:
-    """Of each file it has another statistic, another row id and another tag than when copied."""
+    """Each file gets another statistic, row id and tag after its copy was made."""
     used(table, NO_VECTORS, "'delta.dataSkippingNumIndexedCols' = '0'")
     early = live(table.log)
 
@@ -389,7 +389,7 @@ def test_rows_keep_the_row_ids_of_the_newest_version(table: Table, writer: str) 
 
 
 def recompute_statistics(table: Table) -> None:
-    """By the function that Delta has for it, and no statement."""
+    """Recomputes statistics by Delta's function; no statement does so."""
     table.alter("SET TBLPROPERTIES ('delta.dataSkippingNumIndexedCols' = '9')")
     jvm: Any = table.spark._jvm
     delta = jvm.org.apache.spark.sql.delta
@@ -655,12 +655,12 @@ def test_removal_without_other_writers_takes_one_round(table: Table, conf: SetCo
     assert_left(table, table.rows())
 
 
-# What is written anew, row by row.
+# Files that are rewritten row by row.
 
 
 @made_once
 def with_rewrites(table: Table, *properties: str) -> Table:
-    """Of two files Delta has to write the rows: of their struct nothing is left but a name."""
+    """Creates two files that Delta must rewrite: all fields of their struct were dropped."""
     table.create("a INT, s STRUCT<x: INT>", TRACKED, NAME_MODE, VECTORS, *properties)
     for number in range(2):
         table.spark.sql(
@@ -688,7 +688,7 @@ def test_rewritten_rows_are_the_rows_of_the_newest_version(table: Table, writer:
     assert_left(table, table.rows())
 
 
-# What others remove from the storage.
+# Files that others delete from the storage.
 
 
 def test_copies_deleted_by_vacuum_are_made_again(table: Table, conf: SetConf) -> None:

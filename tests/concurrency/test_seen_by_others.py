@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each kind of writer and reader sees at the moment in which a table removes column mapping.
+"""Writers and readers of each kind at the moment in which a table removes column mapping.
 
 Each test is a row of the table in docs/removal.md. A writer may fail once, with a condition that
 says to run it again, and is right then.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delta's functions in one JVM, and the schemas of the unit tests."""
+"""The fixture with Delta's own functions in one JVM."""
 
 from __future__ import annotations
 

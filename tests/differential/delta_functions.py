@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 Schema = Mapping[str, Any]
 Path = tuple[str, ...]
 
-# Four of Delta's refusals have no condition, and only the text tells them apart.
+# Four of Delta's errors have no condition, and only their texts differ.
 _WITHOUT_CONDITION = {
     "Missing column ID": "MISSING_COLUMN_ID",
     "Missing physical name": "MISSING_PHYSICAL_NAME",
@@ -33,7 +33,7 @@ _LEGACY_PROTOCOL = {"minReaderVersion": 1, "minWriterVersion": 2}
 
 
 class DeltaRefusal(Exception):
-    """An error of Delta's: its condition, or a word for it where it has none, and parameters."""
+    """An error of Delta with its condition, or a word if it has none, and its parameters."""
 
     def __init__(self, condition: str | None, params: Mapping[str, str], text: str) -> None:
         super().__init__(text)
@@ -43,14 +43,14 @@ class DeltaRefusal(Exception):
 
 
 class Metadata(NamedTuple):
-    """What the functions read of a table's `metaData` action."""
+    """The part of a table's `metaData` action that the functions read."""
 
     schema: Schema
     configuration: Mapping[str, str]
 
 
 class DeltaFunctions:
-    """`DeltaColumnMapping` of the delta-spark that a session runs."""
+    """Calls `DeltaColumnMapping` of the session's delta-spark."""
 
     def __init__(self, spark: SparkSession) -> None:
         jvm: Any = spark._jvm
@@ -65,7 +65,7 @@ class DeltaFunctions:
         self._to_json = _singleton(delta.util, "JsonUtils").mapper()
         self._allow_mode_change = self._private_method("allowMappingModeChange")
 
-    # What happened between two schemas.
+    # Changes between two schemas.
 
     def is_drop_column_operation(
         self, old: Schema, new: Schema, *, both_mapped: bool = True
@@ -88,13 +88,13 @@ class DeltaFunctions:
             for column in self._value(renamed)
         }
 
-    # What one schema is.
+    # Facts about one schema.
 
     def physical_name(self, field: Mapping[str, Any]) -> str:
         return self._mapping.getPhysicalName(self._type(_struct(field)).apply(0))
 
     def physical_paths(self, schema: Schema) -> dict[Path, Path]:
-        """The physical path of every column by its logical path."""
+        """Returns the physical path of every column by its logical path."""
         pairs = self._mapping.getLogicalNameToPhysicalNameMap(self._type(schema)).toSeq()
         return {tuple(logical): tuple(physical) for logical, physical in self._value(pairs)}
 
@@ -111,7 +111,7 @@ class DeltaFunctions:
         with _refusals():
             self._mapping.checkColumnIdAndPhysicalNameAssignments(self._metadata(table))
 
-    # What becomes of a schema.
+    # Changed schemas.
 
     def rename_columns(self, schema: Schema) -> Schema:
         return self._schema(self._mapping.renameColumns(self._type(schema)))
@@ -164,14 +164,14 @@ class DeltaFunctions:
         return {modes.toSeq().apply(number).name() for number in range(modes.size())}
 
     def mapped(self, schema: Schema, properties: Mapping[str, str] | None = None) -> Schema:
-        """The schema of a new table in mode name."""
+        """Returns the schema of a new table in mode name."""
         configuration = {"delta.columnMapping.mode": "name", **(properties or {})}
         before = Metadata({"type": "struct", "fields": []}, {})
         return self.assign_column_id_and_physical_name(
             before, Metadata(schema, configuration)
         ).schema
 
-    # What is allowed.
+    # Modes and protocols.
 
     def mode_of(self, configuration: Mapping[str, str]) -> str:
         with _refusals():
@@ -179,16 +179,16 @@ class DeltaFunctions:
             return self._metadata(table).columnMappingMode().name()
 
     def allow_mapping_mode_change(self, old: str, new: str) -> bool:
-        """A private method."""
+        """Calls a private method."""
         modes = self._array(self._gateway.jvm.java.lang.Object, map(self._modes.apply, (old, new)))
         return self._allow_mode_change.invoke(self._mapping, modes)
 
     def is_column_mapping_supported(self, protocol: Mapping[str, Any]) -> bool:
-        """`Protocol.isFeatureSupported`, what became of `satisfyColumnMappingProtocol`."""
+        """Calls `Protocol.isFeatureSupported`, which replaced `satisfyColumnMappingProtocol`."""
         parsed = self._action.fromJson(json.dumps({"protocol": protocol}))
         return parsed.isFeatureSupported(self._column_mapping_feature)
 
-    # The border between the languages.
+    # Conversions between Python and the JVM.
 
     def _type(self, schema: Schema) -> JavaObject:
         return self._data_type.fromJson(json.dumps(schema))
@@ -207,7 +207,7 @@ class DeltaFunctions:
         return self._action.fromJson(json.dumps({"metaData": fields}))
 
     def _value(self, result: JavaObject) -> Any:
-        # Delta's own mapper: one call, where each element through py4j would be one.
+        # Delta's own mapper needs one call, and py4j one call for each element.
         return json.loads(self._to_json.writeValueAsString(result))
 
     def _private_method(self, name: str) -> JavaObject:

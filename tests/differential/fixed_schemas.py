@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas that every comparison must have seen, next to the generated ones."""
+"""Schemas that every comparison uses besides the generated schemas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spark_ext.model.schema import Schema
 from tests.unit import strategies
 
-# Deterministic whichever folders run with this one.
+# Deterministic in every selection of tests.
 COMPARISON = settings(derandomize=True, deadline=None, database=None, max_examples=60)
 
 
@@ -32,7 +32,7 @@ def _map(key: Any, value: Any) -> dict[str, Any]:
     return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
 
 
-# A user-defined type in Python: a struct inside, whose fields are no columns of the table.
+# A user-defined type in Python. The fields of its struct are no columns of the table.
 _VECTOR = {
     "type": "udt",
     "pyClass": "vectors.VectorUDT",
@@ -50,23 +50,23 @@ FIXED = (
     EMPTY,
     WIDE,
     DEEP,
-    # Every character that Delta calls invalid, alone and within a name, at two levels.
+    # Every invalid character, alone and within a name, at two levels.
     _struct(
         *(_field(character) for character in strategies.INVALID_CHARACTERS),
         *(_field(f"a{character}b", _X) for character in strategies.INVALID_CHARACTERS),
         _field("s", _struct(*(_field(f"{c}x") for c in strategies.INVALID_CHARACTERS))),
     ),
-    # Dots and backticks, which a path in one text would have to quote.
+    # Dots and backticks, which a path as text would have to quote.
     _struct(_field("a", _struct(_field("b"))), _field("a.b"), _field("`a`.b"), _field("``", _X)),
-    # Names of segments, and one leaf name in several structs.
+    # Names of path segments, and the same leaf name in several structs.
     _struct(
         _field("element", _array(_struct(_field("element", _array(_X))))),
         _field("key", _map(_X, _struct(_field("key"), _field("x")))),
         _field("value", _map(_array(_X), _map("long", _X))),
     ),
-    # Twins in letter case, in different structs.
+    # Names in different structs that differ in letter case only.
     _struct(_field("x"), _field("S", _struct(_field("X"), _field("ß", _struct(_field("x")))))),
-    # Letters whose case is not ASCII, one that is two letters in lower case, an astral one.
+    # Letters outside of ASCII: with case, with two letters in lower case, and beyond the BMP.
     _struct(
         _field("É"), _field("İ"), _field("ΑΣ", _struct(_field("ΣΑΣ"))), _field("日"), _field("𐐀")
     ),
@@ -81,7 +81,7 @@ FIXED = (
 
 
 def on_schemas(test: Callable[..., None]) -> Callable[..., None]:
-    """Runs a test on the fixed schemas and on generated ones; none of them is mapped."""
+    """Runs a test on the fixed schemas and on generated schemas, all without mapping."""
     for schema in FIXED:
         test = example(schema=schema)(test)
     generated: st.SearchStrategy[Schema] = strategies.schemas() | strategies.deep_schemas()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of ids and physical names against Delta's own.
+"""Compares the check of ids and physical names with Delta's own.
 
 The oracle is Delta. Delta gives four of its refusals no condition; ours have one of our own, whose
 last words `delta_functions` repeats.
@@ -26,7 +26,7 @@ MAPPED_TABLES = strategies.tables(modes=("name", "id"))
 
 
 def our_answer(metadata: TableMetadata) -> str | None:
-    """The condition of the refusal; None where the table passes."""
+    """Returns the condition of the error; None if the table passes."""
     try:
         check_column_id_and_physical_name_assignments(metadata)
     except SparkExtError as refusal:
@@ -44,7 +44,7 @@ def deltas_answer(delta: DeltaFunctions, metadata: TableMetadata) -> str | None:
 
 
 def mapped_by(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
-    """A new table, nested ids included."""
+    """Returns a new table with nested ids."""
     before = Metadata(struct({}), {})
     wanted = {COLUMN_MAPPING_MODE: "name", "delta.enableIcebergCompatV2": "true"}
     assigned = delta.assign_column_id_and_physical_name(before, Metadata(schema, wanted))
@@ -119,13 +119,13 @@ def test_assignment_of_delta_passes_both(delta: DeltaFunctions, schema: Schema) 
 @pytest.mark.parametrize(
     "columns",
     [
-        # One leaf name in two structs; two names that differ in letter case only.
+        # The same leaf name in two structs, and two names that differ in letter case only.
         {
             "s": {"column": "1 s", "struct": {"x": "2 x"}},
             "u": {"column": "3 u", "struct": {"x": "4 x"}},
         },
         {"a": "1 p", "b": "2 P"},
-        # A dot in a name is no path.
+        # A name with a dot is no path.
         {"a": {"column": "1 a", "struct": {"b": "2 b"}}, "a.b": "3 a.b"},
         {"`a": {"column": "1 `a", "struct": {"b": "2 b"}}, "`a.b": "3 `a.b"},
     ],
@@ -140,10 +140,10 @@ def test_similar_physical_names_pass_both(
 
 
 class TestDifferences:
-    """Where the two differ: both answers, and why."""
+    """Differences between the two, with the reason."""
 
     def test_two_faults_are_reported_in_different_order(self, delta: DeltaFunctions) -> None:
-        # Delta looks for missing ids in the whole schema first, we go through it once.
+        # Delta first looks for missing ids in the whole schema. Our check walks the schema once.
         metadata = table({"a": "1 a", "b": "1 b", "c": ""}, "name")
 
         assert deltas_answer(delta, metadata) == "MISSING_COLUMN_ID"

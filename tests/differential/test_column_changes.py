@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`spark_ext.model.changes` against Delta's own functions. The oracle is Delta.
+"""Compares `spark_ext.model.changes` with Delta's own functions. The oracle is Delta.
 
 Delta knows a column again by its physical path alone, we by its id and its physical path. So we
 call a column dropped that kept its path and lost its id, and Delta does not; nothing else differs.
@@ -25,12 +25,12 @@ CHANGES = strategies.changes(modes=("name", "id")).filter(lambda change: is_mapp
 
 
 def assert_same_changes(delta: DeltaFunctions, old: Schema, new: Schema) -> None:
-    """All that Delta can be asked about two schemas, where no column lost its id."""
+    """Compares all functions of Delta on two schemas in which no column lost its id."""
     ours = column_changes(old, new)
 
     assert set(ours.dropped) == delta.collect_dropped_columns(old, new)
     assert set(ours.renamed) == delta.collect_renamed_columns(old, new)
-    # What is added is what is dropped on the way back; Delta has no function for it.
+    # Added columns are the dropped columns of the reverse change; Delta has no function for them.
     assert set(ours.added) == delta.collect_dropped_columns(new, old)
     assert bool(ours.dropped) == delta.is_drop_column_operation(old, new)
     assert bool(ours.renamed) == delta.is_rename_column_operation(old, new)
@@ -86,7 +86,7 @@ class TestMappedTables:
     def test_schema_has_no_changes_to_itself(self, delta: DeltaFunctions, schema: Schema) -> None:
         mapped = delta.mapped(schema)
 
-        # Not the same object, nor columns in the same order, so that nothing is skipped.
+        # Another object with another order of columns, so that no comparison is skipped.
         again = {**mapped, "fields": list(reversed(delta.mapped(mapped)["fields"]))}
 
         assert column_changes(mapped, again) == ColumnChanges()
@@ -165,7 +165,7 @@ class TestUnmappedTables:
 
 
 class TestAgreements:
-    """Cases in which one could expect another answer; Delta gives ours."""
+    """Cases in which both answers are equal and may surprise."""
 
     def test_change_of_letter_case_is_a_rename_for_delta_too(self, delta: DeltaFunctions) -> None:
         old, new = struct({"a": "1 a"}), struct({"A": "1 a"})
@@ -202,7 +202,7 @@ class TestAgreements:
 
 
 class TestDifferences:
-    """Where the two differ on purpose: both answers, and why."""
+    """Intended differences between the two, with the reason."""
 
     def test_another_id_under_the_same_path_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
         # While the flag is false new columns get their logical names, so a path can come again.
@@ -221,7 +221,7 @@ class TestDifferences:
         assert column_changes(old, new) == ColumnChanges(added=(("b",),), dropped=(("a",),))
 
     def test_lost_id_is_a_drop_for_us(self, delta: DeltaFunctions) -> None:
-        # A foreign writer left it out. What can't be compared may be another column.
+        # Another writer omitted the id. A column that cannot be compared may be another column.
         old = struct({"a": "1 a"})
         new = struct({"a": {"metadata": {"delta.columnMapping.physicalName": "a"}}})
 
@@ -244,7 +244,7 @@ class TestDifferences:
 
 
 def with_another_id(old: Schema, new: Schema) -> set[Path]:
-    """The logical paths of columns whose physical path another id, or none, has now."""
+    """Returns the logical paths of columns whose physical path now has another id or none."""
     after = {
         path: field["metadata"].get(COLUMN_ID) for path, field in walk(new, name=physical_name)
     }

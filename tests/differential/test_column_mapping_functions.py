@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`spark_ext.model.column_mapping` against Delta's own functions. The oracle is Delta."""
+"""Compares column mapping functions on schemas with Delta's own. The oracle is Delta."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ NESTED_IDS = {"delta.enableIcebergCompatV2": "true"}
 
 
 def both_forms(delta: DeltaFunctions, schema: Schema) -> tuple[Schema, Schema]:
-    """A schema as it is, and as Delta maps it, nested ids included."""
+    """Returns a schema without mapping, and the schema that Delta maps, with nested ids."""
     return schema, delta.mapped(schema, NESTED_IDS)
 
 
 def outcome(function: Callable[..., Schema], *arguments: Any) -> Schema | tuple[str, str]:
-    """What a function returns; of a refusal, its condition and column."""
+    """Returns the result of a function, or the condition and the column of its error."""
     try:
         return function(*arguments)
     except (SparkExtError, DeltaRefusal) as refusal:
@@ -54,7 +54,7 @@ def without_column(result: Schema | tuple[str, str]) -> Schema | str:
 
 
 class TestRefusals:
-    """Both sides refuse the same, with the same condition."""
+    """Both sides raise the same condition for the same schemas."""
 
     @COMPARISON
     @given(table=MAPPED_TABLES, other=strategies.schemas())
@@ -65,7 +65,7 @@ class TestRefusals:
         theirs = outcome(delta.create_physical_schema, other, table.schema, "name")
 
         if isinstance(theirs, tuple) and isinstance(ours, tuple):
-            # Delta quotes a name with a dot, within a path of several names.
+            # Delta quotes a name with a dot in a path of several names.
             theirs = theirs[0], theirs[1].replace("`", "")
             ours = ours[0], ours[1].replace("`", "")
         assert ours == theirs
@@ -78,7 +78,7 @@ class TestRefusals:
         ours = outcome(create_physical_schema, table.schema, table.schema, "name")
         theirs = outcome(delta.create_physical_schema, table.schema, table.schema, "name")
 
-        # Delta says which column in its text only.
+        # Only the text of Delta's error names the column.
         assert without_column(ours) == without_column(theirs)
 
     @pytest.mark.parametrize("mode", ["nom", "", "names"])
@@ -88,7 +88,7 @@ class TestRefusals:
         with pytest.raises(UnsupportedModeError) as ours:
             mode_of({COLUMN_MAPPING_MODE: mode})
 
-        # Delta has no condition here, and this one where the mode is null.
+        # Delta has no condition here, and this condition for a null mode.
         assert theirs.value.condition is None
         assert ours.value.condition == "DELTA_MODE_NOT_SUPPORTED"
 
@@ -234,7 +234,7 @@ class TestModesAndProtocols:
 
 
 class TestDifferences:
-    """Where the two differ on purpose: both answers, and why."""
+    """Intended differences between the two, with the reason."""
 
     @pytest.mark.parametrize(
         ("versions", "reader_features", "writer_features"),

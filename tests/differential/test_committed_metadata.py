@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules on histories whose ids and names Delta gave. The oracle is Delta.
+"""Compares the rules with Delta on histories whose ids and names Delta assigned.
 
 What the rules commit passes the check that Delta makes before every commit, and Delta finds no drop
 and no rename where they leave the flag false. `fake_delta`, on which the unit tests of the rules
@@ -108,7 +108,7 @@ class TestCommits:
         true = created(delta, struct({"other": ""})).with_property(HAS_DROPPED_OR_RENAMED, "true")
         fields = [*true.schema["fields"], *schema["fields"]]
         by_delta = altered(delta, true, true.with_schema({**true.schema, "fields": fields}))
-        # As CLONE and CREATE TABLE LIKE may bring it: false, and not all names are logical.
+        # After CLONE and CREATE TABLE LIKE the flag may be false while names differ.
         old = by_delta.with_property(HAS_DROPPED_OR_RENAMED, "false")
 
         now = altered(delta, old, old.with_schema(with_column_everywhere(old.schema)))
@@ -122,7 +122,7 @@ class TestCommits:
         schema = struct({"a.b": {"array": {"m": inner}}})
         now = created(delta, schema)
 
-        # Delta adds ids that it does not find under the keys of the physical names.
+        # Delta adds an id for every key that is missing.
         again = delta.assign_column_id_and_physical_name(*2 * (as_metadata(now),))
 
         assert again.schema == now.schema
@@ -157,7 +157,7 @@ class TestFakeDelta:
 
 
 def with_column_everywhere(data_type: Any) -> Any:
-    """The type with a column `added last` in every struct of it."""
+    """Returns the type with a column `added last` in every struct."""
     if isinstance(data_type, list):
         return [with_column_everywhere(item) for item in data_type]
     if not isinstance(data_type, dict):
@@ -172,7 +172,7 @@ def with_column_everywhere(data_type: Any) -> Any:
 
 
 def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
-    """The proposed metadata with Delta's ids and names; of an unmapped table as in the change."""
+    """Returns the proposed metadata with the ids and names of Delta."""
     old, proposed, context = change.old, change.commit.proposed, change.commit
     modes = mode_of(old.configuration), mode_of(proposed.configuration)
     changes_mode = modes[0] != modes[1] and not context.creating_table
@@ -190,7 +190,7 @@ def assigned(delta: DeltaFunctions, change: strategies.Change) -> TableMetadata:
 
 
 def created(delta: DeltaFunctions, schema: Schema) -> TableMetadata:
-    """A new tracked table in mode name, as committed."""
+    """Returns the committed metadata of a new tracked table in mode name."""
     wanted = {COLUMN_MAPPING_MODE: "name", FEATURE_PROPERTY: "supported", **NESTED_IDS}
     proposed = TableMetadata(schema, wanted)
     return _next(delta, TableMetadata(), proposed, creating_table=True)
@@ -237,7 +237,7 @@ def as_metadata(metadata: TableMetadata) -> Metadata:
 def comparable(
     metadata: TableMetadata,
 ) -> tuple[dict[Path, tuple[int | None, str]], dict[str, str]]:
-    """Ids and names by path, where a name that Delta or its double made up has no value."""
+    """Returns ids and names by path; a generated name is empty."""
     columns = {}
     for path, field in walk(metadata.schema):
         number = field["metadata"].get(COLUMN_ID)

@@ -19,7 +19,9 @@ from tests.golden.workshop import (
     NAME_MODE,
     TRACKED,
     Workshop,
+    change_columns,
     change_last_byte,
+    change_properties,
     checkpoints,
     column,
     commit_columns,
@@ -292,23 +294,24 @@ def flag_not_boolean(table: Path) -> None:
     commit_properties(table, hasDroppedOrRenamed="maybe")
 
 
-@on_copy("dropped")
-def uuid_missing(table: Path) -> None:
+def add_column(table: Path, id: int, physical_name: str) -> None:
+    """Adds the column `e`, with the highest id in the properties."""
+
     def add(metadata: Json) -> None:
-        schema = json.loads(metadata["schemaString"])
-        schema["fields"].append(column("e", 4, "e"))
-        metadata["schemaString"] = json.dumps(schema)
-        metadata["configuration"]["delta.columnMapping.maxColumnId"] = "4"
+        change_columns(metadata, lambda columns: columns.append(column("e", id, physical_name)))
+        change_properties(metadata, maxColumnId="4")
 
     commit_metadata(table, add)
 
 
-UUID = "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10"
+@on_copy("dropped")
+def uuid_missing(table: Path) -> None:
+    add_column(table, 4, "e")
 
 
 @on_copy("dropped")
 def id_used_again(table: Path) -> None:
-    commit_columns(table, lambda columns: columns.append(column("e", 3, UUID)))
+    add_column(table, 3, "col-5d2c6f1e-8c3f-4d55-9d8e-0c7e4a3b2f10")
 
 
 @on_copy("dropped")
@@ -316,14 +319,7 @@ def physical_name_used_again(table: Path) -> None:
     # The name of the column that was dropped last, which has a UUID.
     name = TableLog(table, TableLog(table).version - 1).fields["d"].physical_name
     assert name is not None
-
-    def add(metadata: Json) -> None:
-        schema = json.loads(metadata["schemaString"])
-        schema["fields"].append(column("e", 4, name))
-        metadata["schemaString"] = json.dumps(schema)
-        metadata["configuration"]["delta.columnMapping.maxColumnId"] = "4"
-
-    commit_metadata(table, add)
+    add_column(table, 4, name)
 
 
 @on_copy("tracked")
@@ -344,14 +340,12 @@ def max_column_id_too_small(table: Path) -> None:
 @on_copy("unmapped")
 def protocol_too_low(table: Path) -> None:
     def map_by_name(metadata: Json) -> None:
-        schema = json.loads(metadata["schemaString"])
-        for id, field in enumerate(schema["fields"], 1):
-            field["metadata"] = column(field["name"], id, field["name"])["metadata"]
-        metadata["schemaString"] = json.dumps(schema)
-        metadata["configuration"] |= {
-            "delta.columnMapping.mode": "name",
-            "delta.columnMapping.maxColumnId": "2",
-        }
+        def assign(columns: list[Json]) -> None:
+            for id, field in enumerate(columns, 1):
+                field["metadata"] = column(field["name"], id, field["name"])["metadata"]
+
+        change_columns(metadata, assign)
+        change_properties(metadata, mode="name", maxColumnId="2")
 
     commit_metadata(table, map_by_name)
 

@@ -16,7 +16,7 @@ Rows = list[tuple[object, ...]]
 
 MODE = "spark.databricks.delta.v2.enableMode"
 MODES = ["NONE", "AUTO", "STRICT"]
-# Where most tests of this folder run as they stand, and where all do that is not Kernel's.
+# Most tests of this folder run in the first as they are, and all tests in the one without Kernel.
 AUTO_ELSEWHERE: list[Any] = [
     "STRICT",
     *(pytest.param(m, marks=pytest.mark.matrix) for m in MODES[:2]),

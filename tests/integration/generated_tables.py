@@ -82,7 +82,7 @@ class Type:
         return None if random.random() < 0.2 else self._make(random)
 
 
-# What every value begins with that only dropped columns have.
+# The prefix of each value of a dropped column.
 DROPPED = "<gone from the table>"
 MARKED = {
     "secret": "string",
@@ -108,7 +108,7 @@ CODECS = ["uncompressed", "snappy", "gzip", "zstd", "lz4_raw", "lz4"]
 
 
 def layout(seed: int) -> dict[str, str]:
-    """Of files, as the session's settings: the first has all, and the next ones each."""
+    """Settings of files for the session: the first set has all, each further set has one."""
     codec = CODECS[seed % len(CODECS)]
     # Spark 4.2 misreads strings in version 2 without a codec, those of Delta's checkpoints too.
     is_v2 = seed % 5 in (1, 3) and codec != "uncompressed"

@@ -13,7 +13,7 @@ COMMIT = re.compile(r"\d{20}\.json")
 
 
 def holders(table: Path, marker: str) -> Counter[str]:
-    """How many files of each kind have the bytes, in their name or inside."""
+    """Counts the files of each kind with the bytes in their name or content."""
     log = table / "_delta_log"
     live, named, change_data = _in_log(log)
     found: Counter[str] = Counter()

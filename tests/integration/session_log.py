@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the JVM logs."""
+"""The log lines of the JVM."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def physical_names_as_logical(log: TableLog) -> bool:
 
 
 def is_kept(before: TableLog, after: TableLog) -> bool:
-    """Whether the columns that were there have the ids and physical names that they had."""
+    """Returns whether the existing columns kept their ids and physical names."""
     return all(
         after.ids[path] == before.ids[path] and after.physical_names[path] == name
         for path, name in before.physical_names.items()

@@ -168,7 +168,7 @@ def test_table_is_refused_when_another_feature_requires_mapping(table: Table) ->
     assert refused.value.params["reasons"] == "OTHER_FEATURE (icebergCompatV2)"
 
 
-# What the call does.
+# The alignment.
 
 
 @pytest.mark.without("auto-compact", "deletion-vectors")

@@ -56,7 +56,7 @@ def external(spark: SparkSession, unity: Path) -> Table:
 
 
 def published(table: Table) -> TableLog:
-    """What the log says once each commit stands in the log's folder."""
+    """Returns the log once each commit is in the log's folder."""
     for commit in staged(table):
         shutil.copy(commit, commit.parents[1] / f"{commit.name[:20]}.json")
     return table.log
@@ -87,7 +87,7 @@ def test_each_way_of_the_page_gives_readable_names(spark: SparkSession, unity: P
         assert log.flag == "false"
 
 
-# What takes dropped data away.
+# Removal of dropped data.
 
 
 @CATALOG_MANAGED

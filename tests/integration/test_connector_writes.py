@@ -490,7 +490,7 @@ def test_kernel_names_the_feature_that_it_does_not_know(changed: Table, conf: Se
         assert FEATURE in thrown.getMessage()
 
 
-# By the table's name, from a DataFrame with a further row.
+# Writes of a DataFrame with a further row by the table's name.
 FRAME_WRITES: dict[str, Callable[[DataFrame], object]] = {
     "saveAsTable": lambda frame: frame.write.format("delta").mode("append").saveAsTable("named"),
     "insertInto": lambda frame: frame.write.insertInto("named"),

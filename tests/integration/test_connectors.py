@@ -61,13 +61,13 @@ def renamed(named_table: Table) -> Table:
 
 
 def streamed(frame: DataFrame) -> Rows:
-    """What a stream shows until there is no more."""
+    """Returns the rows of a stream until its input ends."""
     query = frame.writeStream.format("memory").queryName("shown").trigger(availableNow=True).start()
     query.awaitTermination()
     return rows(frame.sparkSession.table("shown"))
 
 
-# How a table is read whose columns are `a`, one that is called otherwise in each state, and `d`.
+# The ways to read a table with `a`, a column whose name differs in each state, and `d`.
 READS: dict[str, Callable[[Table, str], DataFrame]] = {
     "name": lambda t, c: t.spark.sql(f"SELECT a, {c}, d FROM named"),
     "path": lambda t, c: t.spark.sql(f"SELECT a, {c}, d FROM delta.`{t.path}`"),
@@ -87,7 +87,7 @@ EARLIER: dict[str, Callable[[Table, int], DataFrame]] = {
     "load": lambda t, v: t.spark.read.option("versionAsOf", v).format("delta").load(str(t.path)),
     "table": lambda t, v: t.spark.read.option("versionAsOf", v).table("named"),
 }
-# Of the names of columns in files: what was done, and what `b` is called then.
+# Changes of names in files, with the name of `b` afterwards.
 STATES: dict[str, tuple[Change, str]] = {
     "flag-true": (rename, "c"),
     "flag-false": (nothing, "b"),
@@ -201,7 +201,7 @@ def test_change_feed_of_spark_is_disabled(named_table: Table, conf: SetConf, mod
         named_table.spark.sql("SELECT * FROM named CHANGES FROM VERSION 1 TO VERSION 1")
 
 
-# What is said of a table is said of the one that ALTER TABLE changes, which is none there.
+# The calls are about the table that ALTER TABLE changes, and Kernel's catalog has no such table.
 OURS: dict[str, Callable[[SparkSession, Path], object]] = {
     "columns": lambda spark, _: spark.sql("SELECT * FROM column_mapping('named')"),
     "stages": lambda spark, _: spark.sql("SELECT * FROM column_mapping_removal('named')"),
@@ -295,7 +295,7 @@ def test_no_stream_shows_a_dropped_column_as_a_later_one(
             held.collect()
 
 
-# What is held across a change of names. Kernel's tables are looked at again, by names.
+# Stale plans across a change of names. Kernel's tables are analysed again, by names.
 
 
 def meanwhile(table: Table, change: Change) -> None:
@@ -418,7 +418,7 @@ def test_replacement_by_the_tables_own_rows_keeps_their_columns(
 
     conf(MODE, "NONE")
     if mode == "STRICT" and KEEPS_VERSION:
-        # As of its own version, names and rows: what came in between is replaced.
+        # The plan has names and rows of its own version; the versions in between are replaced.
         assert error is None
         assert named_table.rows("a, b, d") == ROWS
         return

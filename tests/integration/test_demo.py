@@ -54,7 +54,7 @@ SHOWN = {
 
 @pytest.fixture(scope="module")
 def printed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the demo prints, by the start of the title of its step."""
+    """The output of the demo, by the start of the title of each step."""
     spec = importlib.util.spec_from_file_location("demo", DEMO)
     assert spec is not None
     assert spec.loader is not None

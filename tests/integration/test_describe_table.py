@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table tells of its tracking: DESCRIBE, SHOW and `UsageTracking`."""
+"""Information about tracking: DESCRIBE, SHOW and `UsageTracking`."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_fewer_columns_and_another_letter_case_change_nothing(target: Table) -> 
     assert target.rows() == [(1, 10), (2, 20), (3, None)]
 
 
-# What only MERGE does.
+# MERGE alone.
 
 
 def test_column_that_an_explicit_assignment_names_is_added(target: Table) -> None:

@@ -391,7 +391,7 @@ def test_option_of_a_stream_sets_no_flag(table: Table, tmp_path: Path) -> None:
     assert table.log.flag is None
 
 
-# What names the flag rightly.
+# Statements that may name the flag.
 
 
 @pytest.mark.parametrize("flag", ["false", "true"])

@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
 
 
-# What the rules of a session decide before Delta sees the statement.
+# Statements that the session's rules refuse before Delta sees them.
 REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_table.py"]
 
 
@@ -33,7 +33,7 @@ REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_tabl
             ["-m", "", "-k", "refuse"],
             marks=pytest.mark.matrix,
         ),
-        # What asks the catalog which tables there are.
+        # Statements that list the tables of the catalog.
         pytest.param(
             ["test_surveyed_tables.py"],
             ["-m", "", "-k", "every_delta or current"],

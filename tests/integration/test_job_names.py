@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Spark's pages say of jobs: the user's statement, and none of our classes."""
+"""Names and descriptions of jobs on Spark's pages: the user's statement, and no class of ours."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reads or changes metadata only runs no Spark job that SET TBLPROPERTIES does not run."""
+"""Statements on metadata run no Spark job that SET TBLPROPERTIES does not run."""
 
 from __future__ import annotations
 

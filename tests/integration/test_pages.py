@@ -20,7 +20,7 @@ from tests.support.releases import DELTA_COORDINATES, PURGES
 
 UNTRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE})"
 TRACKED = f"(id BIGINT, city STRING) USING delta TBLPROPERTIES ({NAME_MODE}, {FEATURE})"
-# What a page takes for granted: tables that its reader has already.
+# The tables that a page expects.
 BEFORE = {
     "docs/audit.md": [f"CREATE TABLE trips {TRACKED}", "INSERT INTO trips VALUES (1, 'Rome')"],
     "docs/errors.md": [f"CREATE TABLE trips {TRACKED}"],
@@ -48,7 +48,7 @@ BEFORE = {
     ],
 }
 PURGING = ("docs/erasure.md", "docs/purge.md")
-# What the audit finds in tables that a page breaks to show it.
+# The findings in tables that a page breaks on purpose.
 BROKEN = {"docs/audit.md": ["file_missing"]}
 SCHEMAS = ("db", "sales")
 STATEMENT = re.compile(
@@ -74,7 +74,7 @@ def schema(spark: SparkSession) -> Iterator[None]:
 
 
 def printed(spark: SparkSession, block: Block, names: dict[str, Any]) -> str:
-    """What a block prints; of SQL, the rows of the last statement."""
+    """Returns the output of a block; for SQL, the rows of the last statement."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         if block.language == "python":

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.without("deletion-vectors", "row-tracking")
 
 NAME = "registered"
 DIFFERENT_PROPERTY = "DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY"
-# As the table was created, and as a script that knows Delta alone has it.
+# The properties of its creation, and those of a script without usage tracking.
 AS_CREATED = [f"{TRACKED}, {NAME_MODE}", NAME_MODE]
 
 
@@ -85,7 +85,7 @@ def test_flag_may_not_be_named(at_location: Table, value: str) -> None:
     assert not at_location.spark.catalog.tableExists(NAME)
 
 
-# What works, without a commit.
+# Registrations, which commit nothing.
 
 
 @pytest.mark.parametrize("properties", AS_CREATED)

@@ -82,7 +82,7 @@ def test_files_are_kept_copied_and_rewritten_in_one_commit(table: Table) -> None
     table.insert("(5, named_struct('z', 6), 7)")
     table.alter("RENAME COLUMN b TO c")
     (late,) = (action for action in table.log.at(table.log.version - 1).actions("add"))
-    # Whether a struct without a field in the file is null, the releases of Spark do not agree on.
+    # Releases of Spark differ in whether a struct without a field in the file is null.
     rows = table.rows("a, s.z, s IS NULL, c")
     assert [row[0] for row in rows] == [1, 2, 3, 4, 5]
     assert rows[-1] == (5, 6, False, 7)
@@ -160,7 +160,7 @@ def test_file_with_statistics_formatted_by_another_writer_is_kept(table: Table) 
 
 
 def test_drop_feature_succeeds_when_files_lack_a_renamed_column(table: Table) -> None:
-    """What such files say of the column has its old name; the checkpoint proves the checksum."""
+    """Statistics name the column by its old name; the checkpoint checks the checksum."""
     table.create_tracked("a INT, b INT")
     table.spark.sql("SELECT 1 AS a").write.format("delta").mode("append").save(str(table.path))
     table.alter("RENAME COLUMN b TO c")

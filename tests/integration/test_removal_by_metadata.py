@@ -98,7 +98,7 @@ def test_removal_is_refused_when_the_rules_are_unavailable(
         disable(table)
 
 
-# By metadata alone.
+# Removal by metadata alone.
 
 
 @pytest.mark.without("deletion-vectors")
@@ -246,7 +246,7 @@ def test_mapping_can_be_enabled_and_removed_again(table: Table) -> None:
     assert table.rows() == [(1, "x", None), (2, "y", 3)]
 
 
-# By copies or by Delta's rewrite.
+# Removal by copies or by Delta's rewrite.
 
 
 def test_files_of_a_table_with_a_dropped_column_are_replaced_when_names_agree(table: Table) -> None:
@@ -296,7 +296,7 @@ def test_stale_flag_of_a_clone_made_without_tracking_is_ignored(
     table.insert("(1, 'x')")
     clone = Table(table.spark, tmp_path / "clone")
     table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {table.name}")
-    # As a session without us leaves it: no feature, a copy of the flag, a column dropped since.
+    # A session without the extension leaves no feature, a copy of the flag, and a dropped column.
     protocol = clone.log.protocol
     kept = [name for name in protocol["writerFeatures"] if name != "columnMappingUsageTracking"]
     clone.log.append_foreign({"protocol": {**protocol, "writerFeatures": kept}})

@@ -145,7 +145,7 @@ def test_unreadable_file_that_needs_a_rewrite_fails_the_removal(table: Table) ->
     with table.no_commit(), pytest.raises((PySparkException, Py4JError)):
         remove_mapping(table)
 
-    # What Delta's writer began stays as after its own rewrite, for VACUUM.
+    # Files that Delta's writer began remain for VACUUM, as after Delta's own rewrite.
     left = [new.name for new in data_files(table.path) - before]
     assert not [name for name in left if COPY.match(name)]
     file.write_bytes(content)
@@ -181,7 +181,7 @@ def test_removal_skips_no_row_when_the_session_ignores_corrupt_files(
 
 
 def test_refusal_by_delta_comes_before_any_file_is_written(table: Table) -> None:
-    """By then files would have been copied for nothing."""
+    """A later refusal would waste the copies."""
     renamed(table, partitioned_by="b")
     protocol = table.log.protocol
     features = {
@@ -245,7 +245,7 @@ def test_columns_with_the_same_id_or_physical_name_are_refused(
 
 @ALIKE
 def test_columns_with_the_same_id_are_copied_in_mode_name(table: Table) -> None:
-    """To leave is what mends such a table."""
+    """Removal repairs such a table."""
     twins(table, "name", ID)
 
     log = disable(table)

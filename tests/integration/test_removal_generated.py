@@ -51,7 +51,7 @@ def test_many_generated_tables_are_the_same_as_after_deltas_rewrite(
 
 
 def assert_same_as_by_delta(table: Table) -> TableLog:
-    """By each of Spark's readers; returns the log after the table left."""
+    """Compares the table with Delta's rewrite by each of Spark's readers; returns the log."""
     twin = by_delta(table)
     before = table.log.version
 
@@ -73,7 +73,7 @@ def assert_same_as_by_delta(table: Table) -> TableLog:
 
 
 def assert_nothing_is_wrong_with_its_files(log: TableLog) -> None:
-    """Nor is anything of a dropped column in them, or in what the log says of them."""
+    """Asserts that files are valid, and that files and actions contain no dropped data."""
     for action in log.actions("add"):
         file = local(log.path, action["path"])
         assert list(problems(ParquetFile.of(file), whole=True)) == []
@@ -82,7 +82,7 @@ def assert_nothing_is_wrong_with_its_files(log: TableLog) -> None:
 
 
 def assert_statistics_hold(table: Table) -> None:
-    """What the log says of rows that can be skipped is true: filters find all rows."""
+    """Asserts that filters, which skip files by statistics, find all rows."""
     rows = table.frame().collect()
     for column in ("id", "whole"):
         values = {row[column] for row in rows if column in row.asDict()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the log says of copied files: all that it said before, under other names."""
+"""Actions of copied files: all values of the original actions, under other names."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def readd(table: Table, **changes: object) -> Action:
 
 
 def assert_all_else_is_kept(log: TableLog) -> None:
-    """Of every copy the log says the same as of the file, but where it is and the names."""
+    """Asserts that the action of each copy equals that of its file, except for path and names."""
     assert pairs(log)
     for old, new in pairs(log):
         for key in (old.keys() | new.keys()) - CHANGING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where copies are written: folders that tell the truth, below paths of any signs."""
+"""Folders of copies: their names agree with the partition values, below paths of any characters."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_file_in_a_folder_with_another_name_is_copied(table: Table, swapped: boo
 
     log = disable(table)
 
-    # Of the second file the values are the same, so that its folders are right when swapped.
+    # The two partition values of the second file are equal, so its folders are right when swapped.
     assert counts(log) == ((1, 1, 0) if swapped else (0, 2, 0))
     assert_folders_are_right(log)
     assert table.rows() == [(1, 10, 20), (2, 30, 30)]
@@ -265,7 +265,7 @@ def test_clone_of_a_table_in_id_mode_is_copied(table: Table, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("flag", ["true", "false"])
 def test_names_in_a_file_are_ignored_in_id_mode(table: Table, flag: str) -> None:
-    """As after a conversion from Iceberg, where a file keeps the names that it was written with."""
+    """A file converted from Iceberg keeps the names that it was written with."""
     table.create("a INT, b INT, c INT", TRACKED, "'delta.columnMapping.mode' = 'id'")
     insert_one_file(table, "(3, 4, 5)")
     schema = pyarrow.schema(

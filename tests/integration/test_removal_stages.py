@@ -396,20 +396,6 @@ def test_blocked_later_stage_is_refused_before_the_first_statement(
     assert {"columnMapping", FEATURE} <= table.log.writer_features
 
 
-def test_stage_is_refused_when_another_writer_undoes_it(table: Table) -> None:
-    table.create_tracked("a INT")
-
-    def undo(progress: Progress) -> None:
-        if progress.finished:
-            table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
-
-    with pytest.raises(CannotRemoveColumnMappingError) as refused:
-        tracking(table).remove_column_mapping(progress=undo)
-
-    assert refused.value.params["reasons"] == "unmapped: CONFLICT"
-    assert refused.value.params["done"].endswith("('delta.columnMapping.mode' = 'none')")
-
-
 @pytest.mark.without("deletion-vectors")
 @pytest.mark.parametrize("change", [None, "RENAME COLUMN a TO b"])
 @pytest.mark.parametrize("rows", [[], ["(1)"]])

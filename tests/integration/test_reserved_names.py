@@ -49,7 +49,7 @@ def test_removal_is_refused_when_files_have_a_reserved_name(table: Table) -> Non
         table.alter(OFF)
 
 
-# What must work.
+# Accepted names.
 
 
 @pytest.mark.without("deletion-vectors", "row-tracking")

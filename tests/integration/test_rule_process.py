@@ -42,7 +42,7 @@ from tests.support.rule_process import (
 from tests.support.table_log import TableLog
 from tests.support.waiting import wait_until
 
-# Who may say which program the process runs.
+# The program of the process.
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_failed_call_does_not_fail_other_calls(
 ) -> None:
     table.create_tracked("a INT")
     version = tracked.log.version
-    # Of two calls at once the first dies, in a worker that the second may be waiting for.
+    # The first of two calls kills the worker, for which the second may be waiting.
     rules(
         """
         if "fails" in request:
@@ -140,7 +140,7 @@ def test_failed_call_does_not_fail_other_calls(
 
 @pytest.fixture
 def log(spark: SparkSession) -> Iterator[Callable[[], list[str]]]:
-    """What is logged of the process, from a first start on: the lines so far, level first."""
+    """Returns the log lines about the process since its first start, each with its level."""
     with session_log(spark, "sparkext.process") as lines:
         for worker in rule_workers(jvm_pid(spark)):
             kill(worker)

@@ -106,7 +106,7 @@ def a_table_of_each_kind(home: Path, jars: list[str]) -> None:
 
 
 def outcomes(home: Path, jars: list[str]) -> tuple[Outcomes, Outcomes]:
-    """Of what concerns Delta tables, and of the rest."""
+    """Runs statements on Delta tables, and other statements."""
     spark = hive(home, jars, catalog=False)
     path = str(home / "t")
     statements = [*OF_ANY_TABLE, *OF_NAMED_TABLES]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What vendors set by default does something here, and a test can be without it."""
+"""Each vendor setting has an effect here, and a test can disable it."""
 
 from __future__ import annotations
 

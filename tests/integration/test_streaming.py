@@ -211,7 +211,7 @@ def test_source_with_a_schema_log_reads_across_a_change(
         table.alter(change)
     table.insert(values)
 
-    # What was written before the change comes first, as the schema of then has it.
+    # Rows written before the change come first, with the schema of that time.
     assert condition_of_failure(stream_with_schema_log(table, target), target.path) == (
         METADATA_EVOLUTION
     )

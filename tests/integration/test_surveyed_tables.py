@@ -578,16 +578,6 @@ def test_command_prints_paths(
     assert line.startswith(f"delta.`file:{tmp_path / 't'}`,name,True,False,1,0,")
 
 
-def test_command_without_a_name_prints_the_catalog(
-    spark: SparkSession, warehouse: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    spark.sql(f"USE {SCHEMA}_empty")
-
-    assert main(["survey"]) == 1
-
-    assert f"\n{full('clean')} " in capsys.readouterr().out
-
-
 def test_commands_of_the_page_run(
     spark: SparkSession,
     warehouse: Path,

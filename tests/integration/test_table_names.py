@@ -86,7 +86,7 @@ ACTED = ["WRITE", "DROP FEATURE", "SET TBLPROPERTIES", "REMOVE COLUMN MAPPING"]
 
 @pytest.fixture
 def query_log() -> Iterator[list[str]]:
-    """What PySpark logs of errors in queries."""
+    """The errors in queries that PySpark logs."""
     records: list[str] = []
 
     class Kept(logging.Handler):
@@ -371,7 +371,7 @@ def test_path_may_be_an_object(table: Table) -> None:
 
 
 def test_path_may_be_relative(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the working directory of the JVM."""
+    """The path is relative to the working directory of the JVM."""
     table.create_tracked("a INT")
     jvm: Any = table.spark._jvm
     directory = jvm.java.lang.System.getProperty("user.dir")
@@ -600,7 +600,7 @@ def test_statements_of_a_removal_stage_name_their_table(named_table: Table) -> N
 
 
 def test_literal_of_sql_is_substituted_once(spark: SparkSession, tmp_path: Path) -> None:
-    """By Spark, as in any statement; what comes out of it is the name."""
+    """Spark substitutes variables as in any statement; the result is the name."""
     log = write(spark, tmp_path / "a${x}")
     write(spark, tmp_path / "a")
 

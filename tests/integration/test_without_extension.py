@@ -64,7 +64,7 @@ def visit(spark: SparkSession, path: Path) -> Visit:
 def asked(
     find: Callable[..., object], spark: SparkSession, table: str | Path
 ) -> tuple[str, str | None]:
-    """How asking for a table fails: the condition, and that of Spark's error behind it."""
+    """Returns the condition of the refusal and that of Spark's error behind it."""
     with pytest.raises(spark_ext.SparkExtError) as refused:
         find(spark, table)
     cause = refused.value.__cause__
@@ -95,7 +95,7 @@ def test_tracked_table_can_be_read_and_not_written(table: Table, plain: Plain) -
 
 
 def audit_and_write(spark: SparkSession, path: Path) -> tuple[object, Failure | None]:
-    """What an audit finds, and how a write fails after it."""
+    """The findings of an audit, and the refusal of a write after it."""
     findings = spark_ext.audit(spark, path, progress=None).findings
     return findings, failure_of(lambda: spark.sql(WRITES[0].format(t=Table(spark, path).name)))
 

@@ -13,12 +13,12 @@ from spark_ext.auditing import Finding, audit
 from spark_ext.wire.logs import parse_log
 from tests.support import log_request
 
-# What renames and drops leave behind in a sound table.
+# Findings of a sound table after renames and drops.
 HARMLESS = {"misleading_name"}
 
 
 def findings(table: Path) -> tuple[Finding, ...]:
-    """What the audit finds in a table on the local disk."""
+    """Returns the findings of the audit in a table on the local disk."""
     return audit(parse_log(log_request.request(table)))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.support.sessions import SHORT_RUN
 
-# What Spark's own scripts pass on to each JVM that they start, without a word about it.
+# Options that Spark's own scripts pass to each JVM that they start.
 VARIABLE = "SPARK_SUBMIT_OPTS"
 # A JVM with another class path, or another Java, does without; neither is worth a line of output.
 QUIET = "-Xlog:cds*=off -Xshare:auto"

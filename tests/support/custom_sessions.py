@@ -29,7 +29,7 @@ CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 @final
 @dataclass(frozen=True)
 class Failure:
-    """What an error tells, however it reached Python."""
+    """An error, with its values from Python or the JVM."""
 
     type: str
     condition: str | None
@@ -112,7 +112,7 @@ def assert_tracked(path: Path) -> None:
     assert log.physical_names == {"d": "a", "b": "b", "c": "c"}
 
 
-# What Delta's rules and ours both change or look at, so that their order matters.
+# Statements that Delta's rules and ours both read or change, so that their order matters.
 NAMES_THE_FLAG = [
     f"CREATE TABLE new LIKE source TBLPROPERTIES ('{FLAG}' = 'false')",
     f"CREATE TABLE new SHALLOW CLONE source TBLPROPERTIES ('{FLAG}' = 'false')",

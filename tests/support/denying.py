@@ -18,7 +18,7 @@ CONDITION = "FORBIDDEN_OPERATION"
 USER = "test.user"
 # Says by what eve is refused: check, optimizer or catalog.
 DENIED = "test.denied"
-# What nobody who may not read the table is to see.
+# The values that a user without read permission must not see.
 HIDDEN = "hidden_column"
 
 

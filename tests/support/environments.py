@@ -84,7 +84,7 @@ def metadata_of(wheel: Path) -> Distribution:
 
 
 def requirements(package: Distribution, extra: str = "") -> Iterator[Requirement]:
-    """What a package requires here, itself; with an extra, or without any."""
+    """Returns the direct requirements of a package here, with or without an extra."""
     for requirement in map(Requirement, package.requires or []):
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             yield requirement
@@ -131,7 +131,7 @@ def _java_home() -> str:
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
-    """What a command prints, in the shell of a user who has set nothing for Python or Spark."""
+    """Returns the output of a command in a shell without settings for Python or Spark."""
     finished = run_unchecked(*command, cwd=cwd, **variables)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 GOLDEN = Path(__file__).parents[2] / "docs" / "golden"
 STATES = {file.stem: json.loads(file.read_text()) for file in sorted(GOLDEN.glob("*.json"))}
-# Where the folder is for the logs of clones, which have paths of another table's files.
+# Placeholder for the folder in logs of clones, which contain paths of another table's files.
 HOME = "/golden/"
 PROPERTIES = ("mode", "hasDroppedOrRenamed", "maxColumnId")
 
@@ -38,7 +38,7 @@ def rewrite_paths(folder: Path, old: str, new: str) -> None:
 
 
 def seen(path: Path) -> Json:
-    """What the newest version says, and its rows, as `reads` and `then` have it."""
+    """Returns the newest version and its rows in the form of `reads` and `then`."""
     log = TableLog(path)
     protocol = {key: log.protocol[key] for key in ("minReaderVersion", "minWriterVersion")}
     mapping = {name: log.configuration.get(f"delta.columnMapping.{name}") for name in PROPERTIES}
@@ -87,7 +87,7 @@ def _file(log: TableLog, file: str) -> pyarrow.Table:
 
 
 def local(table: Path, file: str) -> Path:
-    """Where a file of the log is, be its path relative or a URL."""
+    """Returns the local path of a file of the log, whose path is relative or a URL."""
     return table / unquote(urlsplit(file).path)
 
 

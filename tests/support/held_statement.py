@@ -24,7 +24,7 @@ DELTA = "org.apache.spark.sql.delta"
 
 
 class Step(Enum):
-    """Where a statement can be held, in the order of its way."""
+    """The points at which a statement can be held, in their order."""
 
     START = "before it takes its snapshot"
     PREPARE = "its metadata decided and its files written"

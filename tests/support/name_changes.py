@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changes the names of a table's columns, or in its files, while others hold on to them.
+"""Changes of a table's column names, in the log or in files, while stale plans exist.
 
 The table has the columns `b` and `d` of one type.
 """

@@ -47,7 +47,7 @@ NOT_RUN = {
     ("docs/object-stores.md", '{"Rules": ['): "a rule for a bucket, which no server here has",
 }
 
-# What is another in each run, and how it is compared: in the page as in what was printed.
+# Values that differ in each run, and their common form in the page and in the output.
 VOLATILE = {
     # A page may cut a UUID short, and a column of `show` is as wide as its widest value.
     r"\bcol-[0-9a-f]{8}-(?:\.\.|[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})": "col-<uuid>",
@@ -99,7 +99,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def shown(block: Block) -> str | None:
-    """What a block says that it prints; None where it says nothing."""
+    """Returns the documented output of a block, or None if the block has none."""
     if block.output is None and block.language == "python":
         lines = block.text.splitlines()
         tokens = tokenize.generate_tokens(io.StringIO(block.text).readline)

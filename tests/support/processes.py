@@ -29,7 +29,7 @@ def rule_workers(jvm: int) -> set[int]:
 
 
 def is_rule_worker(pid: int) -> bool:
-    """Whether the process lives; one that has ended has no command line, even unreaped."""
+    """Returns whether the process runs; an ended process has no command line, even if unreaped."""
     line = command_line(pid)
     return " -E " in line and "spark-ext.jar" in line
 
@@ -68,7 +68,7 @@ def new_process() -> Iterator[Callable[..., Any]]:
 
 
 def in_new_process(function: Callable[..., Result], *arguments: object) -> Result:
-    """What a function of a module returns in a fresh Python of its own."""
+    """Returns the result of a module's function in a fresh Python process."""
     with new_process() as run:
         result: Result = run(function, *arguments)
         return result

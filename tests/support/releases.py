@@ -27,7 +27,7 @@ DELTA = numbers(DELTA_VERSION)
 DELTA_LINE = f"_{SPARK[0]}.{SPARK[1]}" if DELTA >= (4, 1) else ""
 DELTA_COORDINATES = f"io.delta:delta-spark{DELTA_LINE}_2.13:{DELTA_VERSION}"
 
-# What refusals and warnings name.
+# The values in refusals and warnings.
 SUPPORTED_PAIRS = RELEASES["supported"]
 TESTED_DELTAS = ", ".join(RELEASES["deltas"])
 
@@ -44,7 +44,7 @@ CHANGE_DATA = [*(["__is_cdc"] if WRITES_PARTITION_COLUMNS else []), "_change_typ
 # Before Spark 4.2 a view may not name a table function that an extension brings.
 VIEWS_TAKE_OUR_FUNCTIONS = SPARK >= (4, 2)
 
-# What Spark says of a setting of the application that a session changes.
+# Spark's condition if a session changes a setting of the application.
 STATIC_SETTING = "CANNOT_MODIFY_STATIC_CONFIG" if SPARK >= (4, 1) else "CANNOT_MODIFY_CONFIG"
 
 # CREATE TABLE .. LIKE takes delta.`/path` since Spark 4.2; before, only a table of the catalog.
@@ -68,7 +68,7 @@ def since_delta_4_1(reason: str) -> pytest.MarkDecorator:
 
 
 # Delta 4.0.0 was built for Spark 4.0.0: its `ReorgTableHelper` and manifests of Parquet files call
-# a constructor that 4.0.1 does not have (tests/integration/test_unfit_commands.py).
+# a constructor that 4.0.1 does not have.
 UNLINKED = DELTA == (4, 0, 0)
 PURGES = pytest.mark.skipif(UNLINKED, reason="Delta 4.0.0 cannot purge on Spark 4.0.1")
 TAKES_PARQUET = pytest.mark.skipif(

@@ -47,7 +47,8 @@ def disable(table: Table) -> TableLog:
 
 
 def by_unset(table: Table) -> None:
-    table.alter("UNSET TBLPROPERTIES ('delta.columnMapping.mode')")
+    with table.one_commit():
+        table.alter("UNSET TBLPROPERTIES ('delta.columnMapping.mode')")
 
 
 def by_drop_feature(table: Table) -> None:
@@ -77,14 +78,14 @@ def removal_of(log: TableLog) -> TableLog:
 
 
 def assert_checksum_holds(log: TableLog) -> None:
-    """What Delta's checksum file of a version says of its files, which a checkpoint checks."""
+    """Asserts that the checksum file of the version agrees with its files, as a checkpoint does."""
     told = json.loads((log.path / "_delta_log" / f"{log.version:020}.crc").read_text())
     assert told["numFiles"] == len(live(log))
     assert told["tableSizeBytes"] == sum(add["size"] for add in live(log).values())
 
 
 def insert_one_file(table: Table, values: str) -> None:
-    """As `Table.insert`, which may write a file for each row."""
+    """Inserts rows as one file; `Table.insert` may write a file for each row."""
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
 
 
@@ -106,7 +107,7 @@ def setting(table: Table, value: str) -> AbstractContextManager[None]:
 
 
 def metrics(log: TableLog) -> dict[str, int]:
-    """How many files were kept, copied and rewritten."""
+    """Returns the operation metrics of the commit as numbers."""
     found = log.actions("commitInfo")[0]["operationMetrics"]
     assert all(isinstance(value, str) for value in found.values())
     return {name: int(value) for name, value in found.items()}
@@ -141,12 +142,12 @@ def live(log: TableLog) -> dict[str, Action]:
 
 
 def copied(log: TableLog) -> int:
-    """How many files a commit added that are copies, and not Delta's."""
+    """Counts the copies among the files that a commit added."""
     return sum(COPY.search(add["path"]) is not None for add in log.actions("add"))
 
 
 def pairs(log: TableLog) -> list[tuple[Action, Action]]:
-    """What the log said of each copied file, and what it says of its copy: in one order."""
+    """Returns pairs of the `add` of each copied file and the `add` of its copy."""
     before = live(log.at(log.version - 1))
     removed = [before[action["path"]] for action in log.actions("remove")]
     new = [action for action in log.actions("add") if action["path"] not in before]
@@ -164,7 +165,7 @@ def newest_adds(log: TableLog) -> dict[str, Action]:
 
 
 def local(table: Path, path: str) -> Path:
-    """Where a file of the log is."""
+    """Returns the local path of a file of the log."""
     return table / unquote(path).removeprefix("file://").removeprefix("file:")
 
 

@@ -55,7 +55,7 @@ def warehouse_of(spark: SparkSession) -> Path:
 
 
 def with_one_driver(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """What is for several runs `readlink` eight times for each commit and its checksum."""
+    """Removes work for several drivers: eight `readlink` for each commit and its checksum."""
     if SPARK >= (4, 2):  # the class is in another package before
         builder.config(
             "spark.sql.streaming.checkpointFileManagerClass",

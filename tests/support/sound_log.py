@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of every table's log whoever wrote it in whatever order, and the rows it names.
+"""Assertions about every table's log, in any order of writers, and about the rows of its files.
 
 Reads files only, shares nothing with spark_ext. For tables of top-level columns.
 """

@@ -130,7 +130,7 @@ class TableLog:
         }
 
     def written_columns(self, kind: str = "add") -> list[str]:
-        """As `parquet_columns` of the table's columns; a name made of a UUID is `UUID`."""
+        """Returns `parquet_columns` without row tracking's; a name made of a UUID is `UUID`."""
         columns = set(self.parquet_columns(kind)) - self.row_tracking_columns
         return sorted(UUID_NAME.sub(UUID, column) for column in columns)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one vendor or another sets by default, as far as the released Delta and Spark have it.
+"""Default settings of vendors that the released Delta and Spark have.
 
 TEST_SETTINGS in the environment says with which of them the tests' session starts: `vendors` for
 all at once, which no vendor has, or names such as `auto-compact,row-tracking`. A test that one of

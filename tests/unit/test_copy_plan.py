@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`copy_plan`: what becomes of which column in data files, and what the JVM gets of it."""
+"""Tests of `copy_plan` and of the answer that the JVM receives."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ PLAN_OF_X = {"struct": [column(2, "col-2", "x")]}
     [
         ("decimal(10,2)", None),
         ("variant", None),
-        # A class of the user's: what is inside has no names of the table's.
+        # A user-defined type, whose inner fields are no columns of the table.
         ({"type": "udt", "class": "Point", "sqlType": X}, None),
         ({"type": "array", "elementType": "string"}, {"array": None}),
         (
@@ -116,7 +116,7 @@ def test_letter_case_of_names_is_kept() -> None:
 
 
 def test_plan_omits_dropped_columns() -> None:
-    """Not even where another column has its name now."""
+    """A dropped column is omitted even if another column has its name."""
     metadata = table({"a": "3 col-3", "b": "2 a"}, "name")
 
     assert copy_plan(metadata)["columns"] == [column(3, "col-3", "a"), column(2, "a", "b")]
@@ -152,7 +152,7 @@ def test_plan_keeps_columns_of_row_tracking(properties: dict[str, str], kept: li
     ],
 )
 def test_incompletely_mapped_column_is_refused(missing: str, condition: str) -> None:
-    """As Delta refuses to read it."""
+    """Delta refuses to read such a column too."""
     metadata = table({"s": {"column": "1 s", "struct": {"x": "2 col-2"}}}, "name")
 
     def forget(path: tuple[str, ...], field: Any) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def test_columns_with_the_same_place_in_files_are_refused(
     ("columns", "mode"),
     [
         (TWIN_IDS, "name"),
-        # Of different structs.
+        # Columns of different structs.
         ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "3 col-1"}}}, "name"),
         ({"a": "1 col-1", "s": {"column": "2 col-2", "struct": {"x": "1 col-3"}}}, "id"),
     ],
@@ -202,7 +202,7 @@ def test_columns_with_different_places_in_files_are_planned(columns: Any, mode: 
 
 
 def planned(plan: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    """Path, id and name in files of every column of a part of a plan."""
+    """Yields the path, the id and the physical name of every column in a part of a plan."""
     for each in plan:
         here = (*path, each["newName"])
         yield here, each["id"], each["name"]
@@ -251,17 +251,17 @@ def test_plan_has_columns_of_any_depth(schema: Any) -> None:
 
 
 def of_the_answer(metadata: TableMetadata) -> Any:
-    """The plan that the JVM gets."""
+    """Returns the plan that the JVM receives."""
     return answer(metadata)["plan"]
 
 
 def refused(metadata: TableMetadata) -> Any:
-    """The error that the JVM gets."""
+    """Returns the error that the JVM receives."""
     return answer(metadata)["error"]
 
 
 def answer(metadata: TableMetadata) -> Any:
-    """What the JVM gets; the flag says that the table does not leave by metadata."""
+    """Returns the answer for the JVM; with this flag the removal is not metadata only."""
     tracked = metadata.with_property("delta.columnMapping.hasDroppedOrRenamed", "true")
     request = {
         "table": wire(tracked),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages as dataclasses, and that the records of Java are called as these."""
+"""Tests that messages become dataclasses, and that records of Java have the same names."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import FileGroup, ParquetColumn
-from spark_ext.log.places import CleanupBoundary, DataFiles, LogFiles
+from spark_ext.log.folder import CleanupBoundary, LogFiles
 from spark_ext.model.keys import ALIGNING
 from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
 from spark_ext.process import questions
-from spark_ext.wire import logs, messages, places, surveys
+from spark_ext.wire import logs, messages, surveys
 from spark_ext.wire.shapes import Shape
 
 JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext"
@@ -89,16 +89,15 @@ class TestShape:
         assert refusal.value.params == {"path": path, "problem": problem}
 
 
-# The records of Java that Jackson writes, and who reads them.
+# The records of Java that Jackson writes, and their readers.
 RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "MetadataChange"): messages.METADATA_CHANGE,
     ("wire/Question.java", "CommitContext"): messages.COMMIT_CONTEXT,
     ("wire/Question.java", "Removal"): messages.shape_of(questions.removal),
     ("wire/Question.java", "Purge"): messages.shape_of(questions.purge),
     ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
-    ("wire/Question.java", "TableAndLog"): logs.TABLE_AND_LOG,
-    ("wire/Question.java", "NamedLog"): logs.NAMED_LOG,
-    ("wire/Question.java", "TablePlaces"): places.PLACES,
+    ("wire/Question.java", "TableQuestion"): logs.TABLE_QUESTION,
+    ("wire/Question.java", "Folder"): logs.FOLDER,
     ("wire/Question.java", "Survey"): surveys.SURVEY,
     ("wire/Question.java", "AskedTable"): Shape(surveys.AskedTable),
     ("wire/TableMetadata.java", "TableMetadata"): messages.TABLE_METADATA,
@@ -109,7 +108,6 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("log/TableLog.java", "Commit"): logs.COMMIT,
     ("log/TableLog.java", "Summary"): logs.SUMMARY,
     ("log/FileGroup.java", "FileGroup"): Shape(FileGroup),
-    ("log/DataFiles.java", "DataFiles"): Shape(DataFiles),
     ("log/LogFiles.java", "LogFiles"): Shape(LogFiles),
     ("log/CleanupBoundary.java", "CleanupBoundary"): Shape(CleanupBoundary),
     ("parquet/FileColumn.java", "FileColumn"): Shape(ParquetColumn),
@@ -143,7 +141,7 @@ class TestBothHalves:
 
 
 def records_of(file: str) -> dict[str, dict[str, str]]:
-    """The types of the components of each record in a file of Java, by their names."""
+    """Returns the types of the components of each record in a Java file by their names."""
     text = (JAVA / file).read_text()
     while (bare := re.sub(r"<[^<>]*>", "", text)) != text:
         text = bare

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule process, spoken to as the JVM does: py4j's protocol, line by line, over a socket."""
+"""Tests of the rule process over a socket with py4j's protocol, as the JVM uses it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Worker:
         return connection, read_line(connection)
 
     def answer(self, sent: bytes) -> bytes:
-        """All that comes back before the worker hangs up."""
+        """Returns everything that the process sends before it closes the connection."""
         received = b""
         address = ("127.0.0.1", self.port)
         connection = socket.create_connection(address, timeout=SECONDS)
@@ -85,7 +85,7 @@ def call(connection: socket.socket, request: str) -> Any:
 
 
 def creation() -> str:
-    """A request to create a tracked table, with a name that needs every kind of escape."""
+    """Returns a request to create a tracked table whose name needs every kind of escape."""
     name = 'é "\\ \n日'
     request = json.loads(test_wire.with_value("commit.flagDefault", False))
     request["old"] = {"schema": None, "configuration": {}}

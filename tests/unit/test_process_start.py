@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule process as the JVM starts it, from the jar, in surroundings that are in its way."""
+"""Tests of the start of the rule process from the jar in hostile environments."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.unit.test_process import SECONDS, TOKEN, Worker, call
 
 PACKAGE = Path(spark_ext.__file__).parent
 START = PACKAGE.parent / "jars" / "src" / "main" / "resources" / "__main__.py"
-# What is imported at the start: by Python, by py4j, by the rules.
+# The modules that Python, py4j and the rules import at the start.
 MODULES = ("os", "json", "socket", "gc", "typing", "logging", "spark_ext", "py4j", "__main__")
 
 
 @pytest.fixture(scope="module")
 def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a jar is to Python, without the classes."""
+    """Returns an archive with the Python files of the jar."""
     path = tmp_path_factory.mktemp("jar") / "spark-ext.jar"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
         jar.write(START, "__main__.py")
@@ -47,7 +47,7 @@ def python_without_py4j(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def shadows(tmp_path: Path) -> Path:
-    """A directory of modules that nobody may import."""
+    """Returns a directory of modules that must not be imported."""
     directory = tmp_path / "shadows"
     directory.mkdir()
     for module in MODULES:
@@ -73,7 +73,7 @@ def start(
 
 
 def assert_serves(process: subprocess.Popen[str]) -> None:
-    """The process answers a question; it is ended."""
+    """Checks that the process answers a question, and ends the process."""
     with process:
         try:
             worker = Worker(process)
@@ -87,7 +87,7 @@ def assert_serves(process: subprocess.Popen[str]) -> None:
 
 
 def last_words(process: subprocess.Popen[str]) -> str:
-    """What a process that does not start says; it says nothing else."""
+    """Returns the output of a process that does not start."""
     with process:
         out, err = process.communicate(f"{TOKEN}\n", timeout=SECONDS)
     assert (process.returncode, out) == (1, "")
@@ -116,7 +116,7 @@ def test_python_without_py4j_imports_py4j_of_the_jar(
 
 
 def test_py4j_of_the_interpreter_is_not_imported(jar: Path, tmp_path: Path, shadows: Path) -> None:
-    """One that is too old would be a start that fails, or worse."""
+    """An older py4j could make the start fail."""
     environment = tmp_path / "environment"
     venv.create(environment, symlinks=True)
     (packages,) = environment.glob("lib/python3*/site-packages")
@@ -155,7 +155,7 @@ def test_old_python_is_reported_before_any_import(jar: Path, tmp_path: Path) -> 
 
 
 def test_start_uses_only_syntax_of_old_pythons() -> None:
-    """Every one has to come as far as the comparison of versions; Python 2 has the fewest."""
+    """Every Python has to reach the comparison of versions; Python 2 has the least syntax."""
     tree = ast.parse(START.read_text(encoding="ascii"), feature_version=(3, 7))
 
     new = (ast.JoinedStr, ast.AnnAssign, ast.NamedExpr, ast.Starred, ast.Nonlocal, ast.AsyncWith)
@@ -167,7 +167,7 @@ def test_start_uses_only_syntax_of_old_pythons() -> None:
 
 
 def old_pythons() -> list[Path]:
-    """Those that this machine happens to have beside the one that runs the tests."""
+    """Returns the other Pythons of this machine."""
     versions = Path(sys.base_prefix).parent
     return [*versions.glob("2.*/bin/python"), *versions.glob("3.[0-9].*/bin/python")]
 

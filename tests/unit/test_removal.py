@@ -131,6 +131,11 @@ def test_stage_is_refused_with_the_statements_that_ran_when_another_writer_block
     assert params["reasons"] == "readers: OTHER_FEATURE (deletionVectors)"
     assert params["done"] == REMOVE
 
+    params = refused(MAPPED, at(*OURS, mode="name", columns={"a b": "1 x"}), until="unmapped")
+
+    assert params["reasons"] == "unmapped: INVALID_COLUMN_NAME (`a b`, blank)"
+    assert params["done"] == REMOVE
+
 
 def test_stage_is_refused_when_another_writer_undoes_it() -> None:
     params = refused(MAPPED, MAPPED, until="unmapped")

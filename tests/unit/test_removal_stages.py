@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table functions, as the JVM asks for them."""
+"""Tests of the removal stages through the request of the JVM."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _facts(protocol: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def stages(metadata: TableMetadata, *protocol: Any) -> list[dict[str, Any]]:
-    """The three stages of a table; its protocol as versions, reader features, writer features."""
+    """Returns the three stages; a protocol is versions, reader features and writer features."""
     found: list[dict[str, Any]] = call("column_mapping_removal", metadata, protocol)["rows"]
     assert [step["stage"] for step in found] == ["unmapped", "readers", "writers"]
     for step in found:
@@ -168,11 +168,11 @@ def test_blocked_stage_blocks_later_stages() -> None:
     assert costs(found) == ["BLOCKED"] * 3
     for step in found[1:]:
         assert reasons(step) == [("EARLIER_STAGE", "unmapped", None)]
-    # Features that are in the way themselves are told.
+    # A later stage also names its own blocking features.
     readers = ("columnMapping", "deletionVectors")
     blocked = stages(invalid, 3, 7, readers, (*MAPPED_FEATURES, "deletionVectors"))
     assert reasons(blocked[1]) == [("OTHER_FEATURE", "deletionVectors", None)]
-    # A reader version alone blocks the writers' stage as well.
+    # A reader version blocks the writers' stage too.
     tracked = ("appendOnly", TRACKING)
     assert costs(stages(table({"a": ""}), 2, 7, None, tracked)) == ["NOTHING", "BLOCKED", "BLOCKED"]
 

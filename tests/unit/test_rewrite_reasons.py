@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why files must be rewritten, and the answer that the JVM gets."""
+"""Tests of the reasons to change files, and of the answer that the JVM receives."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dataclasses as rows of SQL and of JSON, and back."""
+"""Tests that dataclasses become rows of SQL and JSON, and rows become dataclasses."""
 
 from __future__ import annotations
 

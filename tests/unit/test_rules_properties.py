@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds for the rules whatever the commit."""
+"""Properties of the rules that hold for every commit."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_existing_table_without_the_feature_is_unchanged(change: strategies.Chan
         return
     result = committed(change)
 
-    # A flag that lies about may only become true.
+    # An existing flag may only become true.
     assert result is change.new or (_flag(change.new) is not None and _flag(result) == "true")
     assert result.schema is change.new.schema
     kept = {HAS_DROPPED_OR_RENAMED: _flag(change.new)} if result is not change.new else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walls between the rooms: what each may import, and what a process really loads.
+"""Tests of the allowed imports of each room, and of the modules that a process loads.
 
 `python tests/unit/test_walls.py` writes the rooms below into the tables of CONTRIBUTING.
 """
@@ -22,7 +22,7 @@ JAVA = ROOT / "jars/src/main/java/sparkext"
 CONTRIBUTING = ROOT / ".github/CONTRIBUTING.md"
 JAVA_TABLE = "| `jars/src/main/java/sparkext/` |"
 
-# What a room may import of ours, besides itself.
+# The rooms that each room may import, besides itself.
 ROOMS: Mapping[str, set[str]] = {
     "errors": set(),
     "show": set(),
@@ -54,7 +54,7 @@ ROOMS: Mapping[str, set[str]] = {
     "__init__": {"errors", "removal", "auditing", "launch", "api", "version"},
     "__main__": {"errors", "launch", "cli", "doctor"},
 }
-# What it may import of others, besides the standard library.
+# The libraries that each room may import, besides the standard library.
 LIBRARIES: Mapping[str, set[str]] = {
     "process": {"py4j"},
     "launch": {"pyspark", "delta", "py4j"},
@@ -84,15 +84,15 @@ JAVA_ROOMS: Mapping[str, set[str]] = {
     "sql": {"error", "feature", "files", "removal", "log", "release", "wire", "jobs"},
     "": {"check", "hook", "process", "release", "sql", "stale", "error"},
 }
-# The process knows neither the tables nor what weaves them.
+# The process package uses neither Delta nor the weaver.
 FORBIDDEN_IN_JAVA = {
     "process": ("org.apache.spark.sql.delta", "net.bytebuddy"),
     "s3": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
     "parquet": ("import org.apache.spark", "io.delta", "net.bytebuddy", "py4j"),
-    # What foreign writers left may be nothing that Delta opens.
+    # Logs of other writers may be invalid for Delta.
     "log": ("org.apache.spark.sql.delta", "io.delta", "net.bytebuddy", "py4j"),
     "copy": ("org.apache.spark.sql", "io.delta", "net.bytebuddy", "py4j"),
-    # What it asks about may not fit.
+    # The checked classes may not fit each other.
     "release": ("import org.apache.spark", "import scala", "py4j"),
     "wire": ("net.bytebuddy", "py4j"),
     "stale": ("net.bytebuddy", "py4j"),
@@ -121,7 +121,7 @@ def room(module: str) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """The modules that a file names in imports, wherever they stand but under TYPE_CHECKING."""
+    """Returns the modules that a file imports anywhere, except under TYPE_CHECKING."""
     found: set[str] = set()
     for node in runtime_nodes(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -187,7 +187,7 @@ def test_imports_have_no_circle() -> None:
     ],
 )
 def test_import_loads_only_allowed_libraries(statement: str, expected: set[str]) -> None:
-    # What the environment's own start-up files import is none of ours.
+    # The environment's own start-up files import other modules.
     code = (
         f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
     )
@@ -222,7 +222,7 @@ def test_java_packages_have_no_circle() -> None:
 
 
 def java_names(file: Path, text: str, neighbours: set[str]) -> set[str]:
-    """The files that one names: those of its package by their classes, others by imports."""
+    """Returns the files that a file names: in its package by class names, elsewhere by imports."""
     code = NO_CODE.sub(" ", text)
     imported = set(re.findall(r"^import (?:static )?sparkext\.((?:\w+\.)?[A-Z]\w*)", code, re.M))
     named = set(re.findall(r"(?<![\w.])[A-Z]\w*", re.sub(r"^import .*", "", code, flags=re.M)))
@@ -249,7 +249,7 @@ def test_java_files_have_no_circle() -> None:
 
 
 def with_rooms(page: str) -> str:
-    """CONTRIBUTING with what each room may import; a room without a row fails."""
+    """Returns CONTRIBUTING with the allowed imports of each room; each room needs a row."""
     ours, java = page.split(JAVA_TABLE)
     for room_, others in ROOMS.items():
         names = [*map(as_python, others), *LIBRARIES.get(room_, ())]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a command of docs/install.md is typed."""
+"""The place in which a command of docs/install.md runs."""
 
 from __future__ import annotations
 

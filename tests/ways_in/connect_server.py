@@ -82,7 +82,7 @@ def _write_defaults(folder: Path, settings: dict[str, str]) -> None:
 
 
 def _address(server: subprocess.Popen[str]) -> str:
-    """Where the server says that it listens."""
+    """Returns the address that the server prints."""
     assert server.stderr is not None
     hung = Timer(START_SECONDS, server.kill)
     hung.start()

@@ -34,7 +34,7 @@ def environment(**variables: str) -> dict[str, str]:
 def shell(
     command: str, directory: Path, *, typed: str | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """What a command leaves, given what is typed into it."""
+    """Returns the result of a command with this input."""
     return subprocess.run(
         ["bash", "-c", f"set -euo pipefail; {command}"],
         cwd=directory,
@@ -48,7 +48,7 @@ def shell(
 
 
 def output_of(command: str, directory: Path, **variables: str) -> str:
-    """What a command that succeeds prints."""
+    """Returns the output of a command that succeeds."""
     finished = shell(command, directory, **variables)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     return finished.stdout

@@ -79,7 +79,7 @@ def put(spark: SparkSession, path: Path) -> Table:
     return Table(spark, path)
 
 
-# What is refused.
+# Refusals.
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_settings_of_the_rule_process_are_the_servers(
 
 
 def test_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Path) -> None:
-    """Of a new session's options Spark drops what a session may not set, with a warning."""
+    """Spark drops options that a session may not set, with a warning."""
     ran = tmp_path / "ran"
     program = tmp_path / "python"
     program.write_text(f"#!/bin/sh\ntouch '{ran}'\n")
@@ -193,7 +193,7 @@ def test_client_does_not_choose_the_interpreter(connect: Connect, tmp_path: Path
     assert table.log.physical_names == {"a": "a", "b": "b", "c": "c"}
 
 
-# What works.
+# Successful calls.
 
 
 def test_table_is_tracked(spark: SparkSession, tmp_path: Path) -> None:
@@ -326,7 +326,7 @@ def test_removal_can_be_cancelled(
 def test_drop_feature_before_the_retention_period_raises_deltas_condition(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """By which `remove_column_mapping` knows that the table has to wait."""
+    """`remove_column_mapping` recognizes the retention period by the condition."""
     table = Table(spark, tmp_path / "t").create_tracked("a INT")
 
     with refusal("DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"):

@@ -28,7 +28,7 @@ class Notebook:
         self.client = client
 
     def run(self, cell: str) -> str:
-        """What a cell prints."""
+        """Returns the output of a cell."""
         printed = []
 
         def output(message: dict[str, Any]) -> None:

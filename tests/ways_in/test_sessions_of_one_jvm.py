@@ -22,7 +22,7 @@ from tests.ways_in.tracked import NAMES, REFUSED, SET_FLAG, assert_tracked, stat
 
 @dataclass(frozen=True)
 class Seen:
-    """What one session did, and where."""
+    """The actions of one session, and their place."""
 
     application: str
     jvm: int
@@ -88,7 +88,7 @@ def a_context_after_a_stop(home: Path) -> list[Seen]:
     first = track(spark, home / "first")
     conf = spark.sparkContext.getConf()
     spark.sparkContext.stop()
-    # As programs do that make their context themselves, and the session from it.
+    # Some programs make their own context, and the session from the context.
     session = SparkSession(SparkContext(conf=conf))
     return [first, track(session, home / "second")]
 
@@ -107,7 +107,7 @@ def test_session_of_a_second_context(tmp_path: Path) -> None:
 
 
 def clone_of(spark: SparkSession) -> SparkSession:
-    """What streaming queries run in; PySpark has no name for it."""
+    """Returns a session as streaming queries have it; PySpark has no method for it."""
     return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
 
 

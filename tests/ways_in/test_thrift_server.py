@@ -66,7 +66,7 @@ def test_client_may_not_configure_the_rule_process(place: Place, port: str) -> N
     (place.directory / "python").chmod(0o755)
     with shells.server(command, place.directory, up=UP, **place.variables):
         for key, value in said.items():
-            # Whether the server minds such a key or ignores it is its own affair.
+            # The server may refuse such a key or ignore it.
             with contextlib.suppress(Error), session(port, {key: value}) as cursor:
                 cursor.execute("SELECT 1")
                 for statement in statements(table=re.sub(r"\W", "_", key)):
@@ -140,7 +140,7 @@ def test_client_of_jdbc(place: Place, port: str, delta_jars: list[Path]) -> None
 def test_client_of_jdbc_needs_delta_on_the_drivers_own_class_path(
     place: Place, port: str, extensions: str
 ) -> None:
-    """As the page says; and it is so without us."""
+    """The page says so; plain Delta does the same."""
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     if extensions == "delta":
         without_us = f"--conf spark.sql.extensions={DELTA} spark-internal"

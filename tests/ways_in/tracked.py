@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every way in does, and what a table's log says afterwards."""
+"""The statements of every way in, and the log of their table afterwards."""
 
 from __future__ import annotations
 
