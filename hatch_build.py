@@ -19,7 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 JAR = "spark_ext/jars/spark-ext.jar"
-# By folder in the jar, the sources of the jar and the least set of files.
+# Maps a folder of the jar to the folder of its sources and their patterns.
 SOURCES = {
     "spark_ext/": ("spark_ext/", ("*.py", "*.json")),
     "META-INF/sources/": ("jars/src/main/", ("*.*",)),

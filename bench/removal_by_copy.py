@@ -26,7 +26,7 @@ from rich.table import Table
 COLUMNS = 10
 BYTES_PER_ROW = 8 * COLUMNS  # random doubles, which do not compress
 FILE_MB = 64
-# By size, how often our removal is measured, and how often Delta's rewrite.
+# Maps a size to the numbers of our removals and of Delta's rewrites.
 SIZES_MB = {100: (5, 5), 1_000: (5, 3), 5_000: (3, 1)}
 FILE_COUNTS = (10, 1_000, 10_000)
 SMALL_FILES = 100_000

@@ -30,7 +30,7 @@ REWRITES = 3
 BYTES_PER_ROW = 36  # an id and four random doubles, which do not compress
 FILES_OF_SIZES = 10
 SIZES_MB = (10, 100, 1000)
-# By number of files, how often Delta's rewrite is measured.
+# Maps a number of files to the number of Delta's rewrites.
 FILE_COUNTS = {10: REWRITES, 1_000: REWRITES, 10_000: REWRITES, 100_000: 1}
 PICTURE = Path(__file__).parents[1] / "docs" / "removal-by-metadata.png"
 OVER_FLOOR = 1.1

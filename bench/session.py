@@ -22,6 +22,9 @@ from pyspark.sql import SparkSession
 import spark_ext
 
 ROUNDS = "sparkext.removal.RemovalRounds"
+ASSIGNED_METADATA = (
+    "org.apache.spark.sql.delta.DeltaColumnMapping$.verifyAndUpdateMetadataChange:After"
+)
 
 
 class Session:
@@ -93,7 +96,7 @@ class Session:
         jvm = self.jvm
         gateway: Any = self.spark.sparkContext._gateway
         delta = jvm.org.apache.spark.sql.delta
-        hook = delta.UsageTrackingBridge.assignedMetadata
+        bridge = delta.UsageTrackingBridge
         log = delta.DeltaLog.forTable(self.spark._jsparkSession, path)
         newest = log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty())
         before = log.getSnapshotAt(
@@ -108,7 +111,7 @@ class Session:
         for metadata in (before.metadata(), proposed, assigned):
             metadata.schema()  # Delta has parsed these schemas before it calls the rules
         started = time.perf_counter()
-        hook.apply(arguments, assigned)
+        bridge.call(ASSIGNED_METADATA, None, None, arguments, assigned, None)
         return time.perf_counter() - started
 
 

@@ -25,7 +25,7 @@ FILES = 20
 SURVEY = "SELECT * FROM column_mapping_survey('{}')"
 
 BOTH = f"{TRACKED}, {NAME_MODE}"
-# By table, its properties and the changes of its columns.
+# Maps a table to its properties and the changes of its columns.
 KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "unmapped": ("", ()),
     "untracked": (NAME_MODE, ("RENAME COLUMN column_00 TO a",)),

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the data of dropped columns still is, and what takes it away."""
+"""Finds the places with data of dropped columns, and the steps that erase it."""

@@ -1,54 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every column that was dropped from a table, and where its data is now."""
+"""Lists the columns that were dropped from a table, with the places of their data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from spark_ext.erasure.owners import Owner
+from spark_ext.erasure.name_resolver import Resolved
 from spark_ext.erasure.steps import steps
 from spark_ext.erasure.traces import FoundTraces, Traces, traces
-from spark_ext.history.lives import ColumnLife, column_lives, spans
-from spark_ext.log.actions import TableLog
-from spark_ext.log.places import (
+from spark_ext.history.lifetimes import Lifetime, column_lifetimes, spans
+from spark_ext.log.actions import (
     CHANGE_DATA,
-    CHECKPOINT,
-    COMMIT,
     LIVE,
     REMOVED,
     UNTRACKED,
-    DataFiles,
-    LogFiles,
-    TablePlaces,
+    FileGroup,
+    TableLog,
 )
+from spark_ext.log.folder import CHECKPOINT, COMMIT, LogFiles, TableFolder
 from spark_ext.log.replay import State, states
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.schema import quoted, type_name
 
 
-def dropped_columns(places: TablePlaces) -> tuple[DroppedColumn, ...]:
-    """A row for each column that was dropped in a version that the log still has.
+def dropped_columns(folder: TableFolder) -> tuple[DroppedColumn, ...]:
+    """Returns a row for each column that was dropped in a version of the log.
 
-    Of a struct that was dropped each column within is one as well. What files have and no schema
-    knows has a row by its topmost path. A column that came back, by RESTORE or under the id and
-    physical name that it had, was not dropped. Where nothing is known to have been dropped and
-    some files cannot be read, one row without names says so.
+    Each column in a dropped struct has a row of its own. A column of files that no schema contains
+    has a row by its topmost path. A column that came back was not dropped: RESTORE brought it back,
+    or it has its former id and physical name. If no column is known to be dropped and some files
+    cannot be read, one row without names says so.
 
     Returns:
-        The rows, the last dropped first, then those that no schema knows; none where the log has
-        no state.
+        The rows, the last dropped column first, then columns that no schema contains. Empty if the
+        log has no state.
     """
-    found = states(places.log)
+    found = states(folder.log)
     if not found:
         return ()
-    lives = column_lives(found)
-    all_traces = traces(places, found, lives)
-    of: list[tuple[Owner | None, Traces]] = [*all_traces.of.items()]
+    lifetimes = column_lifetimes(found)
+    all_traces = traces(folder, found, lifetimes)
+    of: list[tuple[Resolved | None, Traces]] = [*all_traces.of.items()]
     if not of and (all_traces.unknown_files or all_traces.unknown_log_files):
         of.append((None, Traces()))
-    rows = [_row(places, owner, each, all_traces, table=found[-1]) for owner, each in of]
+    rows = [_row(folder, column, each, all_traces, table=found[-1]) for column, each in of]
     return tuple(sorted(rows, key=_order))
 
 
@@ -57,18 +54,18 @@ def _order(row: DroppedColumn) -> tuple[bool, int, str]:
 
 
 def _row(
-    places: TablePlaces,
-    owner: Owner | None,
+    folder: TableFolder,
+    column: Resolved | None,
     of: Traces,
     everywhere: FoundTraces,
     *,
     table: State,
 ) -> DroppedColumn:
     unknown, unknown_log = everywhere.unknown_files, everywhere.unknown_log_files
-    left = steps(places, of, unknown, unknown_log, table=table)
+    left = steps(folder, of, unknown, unknown_log, table=table)
     own = [files for files in of.files if files.source is None]
     return DroppedColumn(
-        **_column(owner),
+        **_column(column),
         gone=not (of.files or of.statistics or of.log_files or unknown or unknown_log),
         live_files=_counted(own, LIVE),
         removed_files=_counted(own, REMOVED),
@@ -83,22 +80,22 @@ def _row(
             files.num_files for files in of.log_files if files.kind not in (COMMIT, CHECKPOINT)
         ),
         unknown_log_files=sum(files.num_files for files in unknown_log),
-        **_versions(owner, places.log),
+        **_versions(column, folder.log),
         steps=left,
     )
 
 
-def _column(owner: Owner | None) -> dict[str, Any]:
-    if not isinstance(owner, ColumnLife):
+def _column(column: Resolved | None) -> dict[str, Any]:
+    if not isinstance(column, Lifetime):
         return {
             **dict.fromkeys(("path", "id", "type", "version", "timestamp", "operation")),
             "user_name": None,
             "former_paths": (),
-            "physical_path": None if owner is None else quoted(owner.path),
+            "physical_path": None if column is None else quoted(column.path),
         }
-    last = owner.last
-    commit = None if owner.dropped_by is None else owner.dropped_by.commit
-    *former, _ = [path for path in owner.paths if path != last.path] + [last.path]
+    last = column.last
+    commit = None if column.dropped_by is None else column.dropped_by.commit
+    *former, _ = [path for path in column.paths if path != last.path] + [last.path]
     return {
         "path": quoted(last.path),
         "former_paths": tuple(map(quoted, former)),
@@ -112,10 +109,10 @@ def _column(owner: Owner | None) -> dict[str, Any]:
     }
 
 
-def _versions(owner: Owner | None, log: TableLog) -> dict[str, Any]:
-    if not isinstance(owner, ColumnLife):
+def _versions(column: Resolved | None, log: TableLog) -> dict[str, Any]:
+    if not isinstance(column, Lifetime):
         return {"versions": 0, "first_version": None, "last_version": None}
-    having = [span for span in spans(owner, log.last_version) if span]
+    having = [span for span in spans(column, log.last_version) if span]
     return {
         "versions": sum(map(len, having)),
         "first_version": having[0].start if having else None,
@@ -123,7 +120,7 @@ def _versions(owner: Owner | None, log: TableLog) -> dict[str, Any]:
     }
 
 
-def _counted(files: Iterable[DataFiles], kind: str | None = None) -> FileCount:
+def _counted(files: Iterable[FileGroup], kind: str | None = None) -> FileCount:
     chosen = [each for each in files if kind is None or each.kind == kind]
     return FileCount(
         sum(each.num_files for each in chosen), sum(each.size_in_bytes for each in chosen)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a table's columns and its flag came to be as they are, from its log."""
+"""The history of a table's columns and of its flag, from its log."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened to a table's columns, as far back as its log goes."""
+"""Finds the changes of a table's columns, from the oldest version of its log."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class ColumnEvent:
     """A column at any level was added, dropped or renamed.
 
     Args:
-        commit: What did it; None for a column that was there before the log's first state.
+        commit: The commit with the change; None for a column of the log's first state.
         change: `add`, `drop` or `rename`.
-        id: The column's, after an `add` or `rename`; None without one.
-        old: Its path before; None of an `add`.
-        new: Its path after; None of a `drop`.
+        id: The column's id, after an `add` or `rename`; None without one.
+        old: The path before; None for an `add`.
+        new: The path after; None for a `drop`.
     """
 
     commit: Commit | None
@@ -36,11 +36,11 @@ class ColumnEvent:
 
 @dataclass(frozen=True)
 class ColumnVersions:
-    """When a column was added, and when it was last renamed.
+    """The versions that added a column and last renamed it.
 
     Args:
-        added: None where the log no longer goes back to it.
-        renamed: None where it never was, or not since the log begins.
+        added: None if that version is older than the log.
+        renamed: None if no version of the log renamed the column.
     """
 
     added: int | None
@@ -52,11 +52,11 @@ _UNKNOWN = ColumnVersions(None)
 
 @dataclass(frozen=True)
 class ColumnHistory:
-    """All that happened to columns, and what came of it.
+    """The changes of a table's columns, and the resulting columns.
 
     Args:
-        events: By version; of one version first those dropped, then renamed, then added.
-        columns: The table's newest columns by their paths.
+        events: By version; within a version first drops, then renames, then adds.
+        columns: The newest columns, by path.
     """
 
     events: tuple[ColumnEvent, ...]
@@ -64,18 +64,17 @@ class ColumnHistory:
 
 
 def column_history(log: TableLog) -> ColumnHistory:
-    """The history of a table's columns.
+    """Returns the history of a table's columns.
 
-    A column is the same from one version to the next if both are mapped and it has the identity
-    that it had, as for the flag (`spark_ext.model.changes`); if one of the two is not mapped, if
-    it has the name that it had, letter case included. So a column that REPLACE or
-    overwriteSchema gives a new id is dropped and another one added, and one that RESTORE brings
-    back is added by it. The children of a renamed column are not renamed. What keeps the names,
-    as another type or order, is not an event.
+    If two versions are mapped, a column is the same in both if its identity is, as for the flag
+    (`spark_ext.model.changes`). Otherwise it is the same if its name is, including letter case. If
+    REPLACE or overwriteSchema gives a column a new id, one column is dropped and another one added.
+    RESTORE adds the columns that it brings back. The children of a renamed column are not renamed.
+    A new type or another order is no event.
 
     Returns:
-        The history; of a log that starts at a checkpoint, the columns there were added at a
-        version that is not known.
+        The history. If the log starts at a checkpoint, the version that added the columns there is
+        not known.
 
     Example:
         >>> from spark_ext.log.actions import Commit, LoggedMetadata
@@ -85,7 +84,7 @@ def column_history(log: TableLog) -> ColumnHistory:
         >>> column_history(TableLog("t", 0, (created,), first_commit=0)).columns
         {('a',): ColumnVersions(added=0, renamed=None)}
     """
-    # What cannot be read says nothing of columns.
+    # A schema that cannot be read is skipped.
     found = [state for state in states(log) if state.metadata.schema is not None]
     history = _Changing()
     for before, after in pairwise([None, *found]):
@@ -96,7 +95,7 @@ def column_history(log: TableLog) -> ColumnHistory:
 
 @dataclass(frozen=True)
 class Difference:
-    """The columns that differ between two states; `kept` are pairs of one column."""
+    """The columns that differ between two states; `kept` has pairs of the same column."""
 
     dropped: tuple[Column, ...]
     kept: tuple[tuple[Column, Column], ...]
@@ -126,8 +125,8 @@ class _Changing:
 
 
 def difference(before: State | None, after: State) -> Difference:
-    """What `column_history` makes of two states, of which None is before the first."""
-    # A wide table's commits change few columns, and the others need no look.
+    """Returns the columns that differ between two states; None stands for no table."""
+    # The commits of a wide table change few columns: only those are compared.
     old, new = differing(_schema(before), _schema(after))
     both_mapped = before is not None and before.is_mapped and after.is_mapped
     key = _mapped_key if both_mapped else _named_key
@@ -161,5 +160,5 @@ def _named_key(column: Column) -> Path:
 
 
 def _id(column: Column) -> int | None:
-    """A column's id; None where it is not a whole number."""
+    """Returns a column's id; None if it is not an integer."""
     return column.id if type(column.id) is int else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a table stands with column mapping and usage tracking, and since when."""
+"""Finds a table's state of column mapping and usage tracking, and the commit behind it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from spark_ext.model.metadata import Protocol
 
 @dataclass(frozen=True)
 class Status:
-    """A table's mode, feature and flag, and what made them so.
+    """A table's mode, feature and flag, and the commits that set them.
 
     Args:
-        mode: The column mapping mode, in lower case, whatever it is.
+        mode: The column mapping mode, in lower case; an unknown mode as well.
         tracked: Whether the protocol lists the feature.
-        has_dropped_or_renamed: The flag; None for an untracked table. One that is missing or no
+        has_dropped_or_renamed: The flag; None for an untracked table. A flag that is missing or no
             boolean counts as true.
-        true_since: The commit since which the flag is true; None where it is not, or where that
-            commit is gone.
-        dropped_or_renamed: Columns, oldest change first.
-        history_from: The oldest version that the log still has.
+        true_since: The commit since which the flag is true; None if the flag is false, or if that
+            commit was cleaned up.
+        dropped_or_renamed: The drops and renames, oldest first.
+        history_from: The oldest version of the log.
     """
 
     mode: str
@@ -36,7 +36,7 @@ class Status:
 
 
 def status(log: TableLog) -> Status | None:
-    """Where a table stands by its log; None where the log has no state.
+    """Returns a table's status by its log; None if the log has no state.
 
     Source:
         RFC, "Usage Tracking".

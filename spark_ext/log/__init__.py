@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table's `_delta_log` says, parsed and replayed: for the history and the audit."""
+"""Parses and replays a table's `_delta_log` for the history and the audit."""

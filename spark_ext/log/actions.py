@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The actions of a Delta log that say what a table's metadata is, as they were written.
+"""The actions of a Delta log that are about a table's metadata, as they were written.
 
-Nothing is refused here: who audits a table wants to hear what is wrong with it.
+Wrong values are kept: the audit reports them.
 
 Source:
     Protocol, "Actions" and "Checkpoints".
@@ -19,8 +19,14 @@ from spark_ext.model.schema import Path, Schema, walk
 
 Action = Mapping[str, Any]
 
-# The `problem` of a data file, or of its deletion vector, that is not there.
+# The `problem` of a data file, or of a deletion vector, that does not exist.
 MISSING: Final = "missing"
+
+# Kinds of data files.
+LIVE: Final = "live"
+REMOVED: Final = "removed"
+CHANGE_DATA: Final = "changeData"
+UNTRACKED: Final = "untracked"
 
 
 @dataclass(frozen=True)
@@ -28,8 +34,8 @@ class LoggedMetadata:
     """A `metaData` action.
 
     Args:
-        schema: None where `schemaString` is not a schema.
-        configuration: Every property, with the value that stands there.
+        schema: None if `schemaString` is no schema.
+        configuration: Every property, with its value of any type.
 
     Source:
         Protocol, "Change Metadata".
@@ -46,9 +52,9 @@ class Commit:
 
     Args:
         time: In milliseconds since the epoch, as DESCRIBE HISTORY shows it.
-        operation: As `commitInfo` has it; None where the writer left none, as for the next two.
-        user: Its `userName`, else its `userId`.
-        engine: Its `engineInfo`.
+        operation: The operation in `commitInfo`; None, as the next two, if the writer omitted it.
+        user: The `userName` in `commitInfo`, else the `userId`.
+        engine: The `engineInfo` in `commitInfo`.
     """
 
     version: int
@@ -62,12 +68,12 @@ class Commit:
 
 @dataclass(frozen=True)
 class Summary:
-    """A checkpoint, or a log compaction file: what it says of the versions that it stands for.
+    """A checkpoint, or a log compaction file, with the metadata at its version.
 
     Args:
-        file: Its name in `_delta_log`; of a multi-part checkpoint that of the first part.
-        version: Of a checkpoint the version that it holds; of a log compaction file its last.
-        first_version: That of a log compaction file; None for a checkpoint.
+        file: The name in `_delta_log`; the name of the first part of a multi-part checkpoint.
+        version: The version of a checkpoint, or the last version of a log compaction file.
+        first_version: The first version of a log compaction file; None for a checkpoint.
     """
 
     file: str
@@ -82,9 +88,9 @@ class ParquetColumn:
     """A column in a data file's own schema, at any level.
 
     Args:
-        path: In the words of a physical path: `element`, `key` and `value`, whatever the file
-            calls its groups.
-        field_id: None where the file has none.
+        path: A physical path, with `element`, `key` and `value` for any names of groups in the
+            file.
+        field_id: None if the file has none.
     """
 
     path: Path
@@ -93,27 +99,44 @@ class ParquetColumn:
 
 @dataclass(frozen=True)
 class FileGroup:
-    """Live data files that are alike in all that follows.
+    """Files outside of the log that are alike in all that follows the time.
 
     Args:
-        example: The path of one of them, as its `add` action has it.
-        num_files: How many.
-        size_in_bytes: All together, as the log has it.
-        added_under: The version of the newest metadata at the commit that added them; None where
-            that commit is gone.
-        partition_columns: The keys of `partitionValues`.
-        folders: The names before `=` in their folders.
-        statistics: The paths in `minValues`, `maxValues` and `nullCount`.
-        columns: By their footers; None where these were not read, or could not be.
-        problem: Why a footer could not be read; `MISSING` of a file that is not there.
-        vector: The file of the example's deletion vector, where that could not be read: its path
-            below the table's folder, or its URI.
-        vector_problem: Why not; `MISSING` of a file that is not there.
+        example: The path of one of them, as the log has it; below the table's folder if no action
+            names it.
+        num_files: The number of files. A folder without files counts as one if its name contains
+            the name of a column.
+        size_in_bytes: The size of all files.
+        removable_from: The time after which retention counts, in milliseconds since the epoch:
+            the time of removal, or the time of the file if that is later. None for live files.
+        kind: `LIVE`, `REMOVED` (the log names the file and no longer needs it), `CHANGE_DATA` or
+            `UNTRACKED`. The file of a deletion vector is live with its data files.
+        source: The table that contains a file from outside of this table's folder, or the folder if
+            no log can be seen above. None for other files, and in an audit.
+        is_hidden: Whether VACUUM ignores the files.
+        added_under: The version of the newest metadata at the commit that added the files; None if
+            that commit was cleaned up or never existed. If several commits added a file, the audit
+            takes the last one: rows are new then. Where the data of dropped columns is depends on
+            the first one.
+        partition_columns: The keys of `partitionValues` of live files.
+        folders: The names before `=` in the folders of the files.
+        statistics: The paths in `minValues`, `maxValues` and `nullCount` of live files.
+        columns: The columns in the footers; None if the footers were not read, or cannot be.
+            Deletion vectors have no columns.
+        problem: Why a footer cannot be read; `MISSING` for a file that does not exist.
+        vector: The file of the example's deletion vector if that cannot be read: its path below
+            the table's folder, or its URI.
+        vector_problem: Why the deletion vector cannot be read; `MISSING` for a file that does not
+            exist.
     """
 
     example: str
     num_files: int
     size_in_bytes: int
+    removable_from: int | None = None
+    kind: str = LIVE
+    source: str | None = None
+    is_hidden: bool = False
     added_under: int | None = None
     partition_columns: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
@@ -130,14 +153,16 @@ class TableLog:
 
     Args:
         name: The table, as the user wrote it.
-        last_version: The table's newest.
-        commits: By version, those that change metadata or protocol. Log clean-up takes old ones.
+        last_version: The newest version of the table.
+        commits: The commits that change metadata or protocol, by version, without those that log
+            cleanup deleted.
         summaries: Every checkpoint and log compaction file.
-        first_commit: The version of the oldest commit that is there, whatever it has.
-        hinted_checkpoint: The version that `_last_checkpoint` names, -1 where it names none;
-            None without that file.
-        torn_commits: The names of commits that end with half a line, which is left out.
-        files: The live data files; None where nobody asked for them.
+        first_commit: The version of the oldest commit, including commits without metadata.
+        last_checkpoint_target: The version that `_last_checkpoint` names; -1 if that file names
+            none, None without that file.
+        truncated_commits: The names of commits whose last line is incomplete. That line is left
+            out.
+        files: The live data files, or all files of the folder; None if nobody asked for them.
     """
 
     name: str
@@ -145,16 +170,16 @@ class TableLog:
     commits: tuple[Commit, ...] = ()
     summaries: tuple[Summary, ...] = ()
     first_commit: int | None = None
-    hinted_checkpoint: int | None = None
-    torn_commits: tuple[str, ...] = ()
+    last_checkpoint_target: int | None = None
+    truncated_commits: tuple[str, ...] = ()
     files: tuple[FileGroup, ...] | None = None
 
 
 def commit(version: int, time: int | None, actions: Iterable[Action]) -> Commit:
-    """A commit, of its actions and the time at which its file was last modified."""
+    """Returns a commit by its actions and the time of the last modification of its file."""
     found = _by_kind(actions)
     info = found.get("commitInfo", {})
-    # Protocol, "In-Commit Timestamps": where it stands it is the commit's time.
+    # Protocol, "In-Commit Timestamps": this is the time of the commit, if there is one.
     own_time = info.get("inCommitTimestamp")
     return Commit(
         version=version,
@@ -170,7 +195,7 @@ def commit(version: int, time: int | None, actions: Iterable[Action]) -> Commit:
 def summary(
     file: str, version: int, first_version: int | None, actions: Iterable[Action]
 ) -> Summary:
-    """A checkpoint or a log compaction file, of its actions."""
+    """Returns a checkpoint or a log compaction file by its actions."""
     found = _by_kind(actions)
     return Summary(
         file=file,
@@ -182,7 +207,7 @@ def summary(
 
 
 def metadata(action: Action | None) -> LoggedMetadata | None:
-    """A `metaData` action."""
+    """Returns the metadata of a `metaData` action."""
     if action is None:
         return None
     return LoggedMetadata(
@@ -193,7 +218,7 @@ def metadata(action: Action | None) -> LoggedMetadata | None:
 
 
 def protocol(action: Action | None) -> Protocol | None:
-    """A `protocol` action."""
+    """Returns the protocol of a `protocol` action."""
     if action is None:
         return None
     return Protocol(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which names in data files a table's log accounts for."""
+"""Decides which names in data files a table's log explains."""
 
 from __future__ import annotations
 
@@ -15,76 +15,70 @@ from spark_ext.model.keys import (
 )
 from spark_ext.model.schema import DataType, Path, inner_types, lower
 
-# Delta 4.4.0, RowTracking: how it names its columns in files; a clone's files have its source's.
+# Delta 4.4.0, RowTracking: prefixes of internal columns. Files of a clone have the source's names.
 _ROW_TRACKING_PREFIXES = ("_row-id-col-", "_row-commit-version-col-")
-
-# What brings files with columns that this log never had.
-_FILES_FROM_ELSEWHERE = ("CLONE", "CONVERT")
 
 
 @dataclass(frozen=True)
 class KnownNames:
-    """The names, and the ids, that data files of a table may have; letter case is ignored."""
+    """The names and ids that data files of a table may contain; letter case is ignored."""
 
     states: Sequence[State]
 
     @property
     def by_id(self) -> bool:
-        """Whether readers find columns by field id, so that names mean nothing."""
+        """Whether readers find columns by field id, and ignore names."""
         return self.states[-1].mode == MODE_ID
 
-    def is_accounted_for(self, path: Path) -> bool:
-        """Whether a path may be in a file: it is a column's, below one's, or not the table's."""
+    def allows(self, path: Path) -> bool:
+        """Whether a file may contain a path: of a column, below one, or of a dropped column."""
         path = lower(path)
         if self.is_internal(path):
             return True
-        return self._is_in(path, self._now) or not (
-            self._dropped_are_known and not self._is_in(path, self._ever)
+        return self._is_in(path, self._present) or not (
+            self._dropped_are_known and not self._is_in(path, self._former)
         )
 
-    def is_id_accounted_for(self, id: int) -> bool:
-        """Whether a field id may be in a file, in the same sense."""
+    def allows_id(self, id: int) -> bool:
+        """Whether a file may contain a field id."""
         if id in self._types_by_id:
             return True
-        return not (self._dropped_are_known and id not in self._ids_ever)
+        return not (self._dropped_are_known and id not in self._former_ids)
 
     def is_internal(self, path: Path) -> bool:
-        """Whether a path is of a column that Delta keeps for itself in files."""
+        """Whether a path belongs to a column that only Delta itself uses."""
         name = path[0].lower()
-        return name in self._own or name.startswith(_ROW_TRACKING_PREFIXES)
+        return name in self._internal or name.startswith(_ROW_TRACKING_PREFIXES)
 
     def has_no_columns_below(self, id: int) -> bool:
-        """Whether what files have below the column with this id is the format's business."""
+        """Whether the format alone decides about the parts of the column with this id."""
         return isinstance(self._types_by_id.get(id), str)
 
     @property
-    def _told(self) -> Sequence[State]:
-        """The states whose columns may be in live files without being the table's any more."""
-        # Without column mapping files hold what the table has.
+    def _relevant_states(self) -> Sequence[State]:
+        """The states whose dropped columns live files may still contain."""
+        # Without column mapping, files contain the present columns only.
         return self.states if self.states[-1].is_mapped else ()
 
     @cached_property
     def _dropped_are_known(self) -> bool:
-        """Whether these states show every column that was dropped."""
+        """Whether these states contain every dropped column."""
         newest = self.states[-1]
         if not newest.is_mapped or (newest.is_tracked and newest.flag is False):
             return True
-        # A state that only a checkpoint has lacks an operation.
-        return not any(
-            state.operation is None or state.operation in _FILES_FROM_ELSEWHERE
-            for state in self.states
-        )
+        # The operation of a state from a checkpoint is unknown.
+        return not any(state.may_bring_files for state in self.states)
 
     @cached_property
-    def _now(self) -> dict[Path, DataType | str]:
+    def _present(self) -> dict[Path, DataType | str]:
         newest = self.states[-1]
-        # Keys of column mapping that were left have a check of their own.
-        left = {lower(each.physical_path): each.field["type"] for each in newest.columns}
-        return {**left, **dict(_typed(newest))}
+        # Another check finds keys of column mapping that remain after a removal.
+        physical = {lower(each.physical_path): each.field["type"] for each in newest.columns}
+        return {**physical, **dict(_typed(newest))}
 
     @cached_property
-    def _ever(self) -> dict[Path, DataType | str]:
-        return {path: kind for state in self._told for path, kind in _typed(state)}
+    def _former(self) -> dict[Path, DataType | str]:
+        return {path: kind for state in self._relevant_states for path, kind in _typed(state)}
 
     @cached_property
     def _types_by_id(self) -> dict[object, DataType | str | None]:
@@ -93,11 +87,11 @@ class KnownNames:
         return dict.fromkeys(_ids(newest)) | types
 
     @cached_property
-    def _ids_ever(self) -> set[object]:
-        return {id for state in self._told if state.is_mapped for id in _ids(state)}
+    def _former_ids(self) -> set[object]:
+        return {id for state in self._relevant_states if state.is_mapped for id in _ids(state)}
 
     @cached_property
-    def _own(self) -> frozenset[str]:
+    def _internal(self) -> frozenset[str]:
         properties = (
             state.metadata.configuration.get(key)
             for state in self.states
@@ -108,14 +102,14 @@ class KnownNames:
     def _is_in(self, path: Path, known: dict[Path, DataType | str]) -> bool:
         if path in known:
             return True
-        # What is below anything but a struct, such as a variant's parts, is the format's business.
+        # The format alone decides about the parts of all but structs, such as variants.
         above = (path[:length] for length in range(len(path) - 1, 0, -1))
         nearest = next((known[each] for each in above if each in known), "struct")
         return (nearest if isinstance(nearest, str) else nearest["type"]) != "struct"
 
 
 def _typed(state: State) -> Iterator[tuple[Path, DataType | str]]:
-    """Every column's path in files, and that of elements, keys and values, with its type."""
+    """Yields the paths in files of columns, elements, keys and values, with their types."""
     for column in state.columns:
         yield from inner_types(state.name_in_files(column), column.field["type"])
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a log: what protocol and metadata a table had, version by version."""
+"""Replays a log: the protocol and the metadata of a table, version by version."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from spark_ext.log.actions import Commit, LoggedMetadata, Summary, TableLog
 from spark_ext.model.column_mapping import field_metadata, has_physical_name, physical_name
@@ -24,8 +24,11 @@ from spark_ext.model.metadata import Protocol
 from spark_ext.model.schema import Field, Path, Schema, lower, walk
 from spark_ext.model.usage import parsed_flag
 
-# Delta, DeltaOperations.scala: what brings columns with the ids and names of another table or time.
-_COLUMNS_FROM_ELSEWHERE = ("CLONE", "RESTORE")
+# Delta, DeltaOperations.scala. RESTORE and CLONE bring columns with the ids and names of another
+# version or table; CLONE and CONVERT bring files with columns that the log never had.
+CLONE: Final = "CLONE"
+CONVERT: Final = "CONVERT"
+RESTORE: Final = "RESTORE"
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Column:
 
     Args:
         physical_path: The names in data files, whether column mapping is on or not.
-        id: As it stands in the schema, whatever that is; None without one.
+        id: The value in the schema, of any type; None without one.
     """
 
     path: Path
@@ -45,7 +48,7 @@ class Column:
 
     @property
     def nested_ids(self) -> Mapping[str, Any]:
-        """The ids of its elements, keys and values, by path; empty where that is not an object."""
+        """The ids of its elements, keys and values, by path; empty if they are no object."""
         ids = field_metadata(self.field).get(NESTED_COLUMN_IDS)
         return ids if isinstance(ids, dict) else {}
 
@@ -55,8 +58,9 @@ class State:
     """A table from one change of its metadata or protocol to the next.
 
     Args:
-        version: The first that is so.
-        commit: What made it so; None where that is gone and only a checkpoint has it.
+        version: The first version of the state.
+        commit: The commit of that version; None if it was cleaned up and the state is known from a
+            checkpoint.
     """
 
     version: int
@@ -66,12 +70,12 @@ class State:
 
     @property
     def mode(self) -> str:
-        """The column mapping mode, in lower case, whatever it is."""
+        """The column mapping mode, in lower case; an unknown mode as well."""
         return str(self.metadata.configuration.get(COLUMN_MAPPING_MODE, MODE_NONE)).lower()
 
     @property
     def is_mapped(self) -> bool:
-        """Whether column mapping is on; in a mode that nobody knows, it is."""
+        """Whether column mapping is on. In an unknown mode it is."""
         return self.mode != MODE_NONE
 
     @property
@@ -81,17 +85,17 @@ class State:
 
     @property
     def is_catalog_managed(self) -> bool:
-        """Whether a catalog ratifies the table's commits, and decides who maintains it."""
+        """Whether a catalog ratifies the commits of the table, and maintains it."""
         return any(map(self.protocol.has_writer_feature, CATALOG_MANAGED_FEATURES))
 
     @property
     def flag(self) -> bool | None:
-        """The flag of usage tracking; None where it is absent or no boolean."""
+        """The flag of usage tracking; None if it is missing or no boolean."""
         return parsed_flag(self.metadata.configuration.get(HAS_DROPPED_OR_RENAMED))
 
     @property
     def max_column_id(self) -> int | None:
-        """The highest id that was ever given; None where the table does not say."""
+        """The highest column id ever used; None if the property is missing or no integer."""
         try:
             return int(self.metadata.configuration[MAX_COLUMN_ID])
         except (KeyError, TypeError, ValueError):
@@ -99,28 +103,33 @@ class State:
 
     @property
     def operation(self) -> str | None:
-        """Of the commit that made it so; None where that is unknown."""
+        """The operation of the commit; None if it is not known."""
         return None if self.commit is None else self.commit.operation
 
     @property
     def may_bring_columns(self) -> bool:
-        """Whether its columns may come from another table or time, with names and ids.
+        """Whether the columns may come from another table or version, with names and ids.
 
-        A writer may leave `commitInfo` out, so a commit that does not say what it is may.
+        A writer may omit `commitInfo`, so the operation may be unknown.
         """
-        return self.operation is None or self.operation in _COLUMNS_FROM_ELSEWHERE
+        return self.operation in (None, CLONE, RESTORE)
+
+    @property
+    def may_bring_files(self) -> bool:
+        """Whether the files may come from another table; unknown operations may bring some."""
+        return self.operation in (None, CLONE, CONVERT)
 
     def name_in_files(self, column: Column) -> Path:
-        """Under which names readers look for a column in data files, letter case aside.
+        """Returns the path by which readers find a column in data files, in lower case.
 
-        Without column mapping that is its own name, whatever keys are left in the schema.
+        Without column mapping that is the logical path. Remaining keys in the schema are ignored.
         """
         path = column.physical_path if self.is_mapped else column.path
         return lower(path)
 
     @cached_property
     def names_in_files(self) -> Mapping[Path, Column]:
-        """Every column by its `name_in_files`; of two that have one, the first."""
+        """Every column by its `name_in_files`; the first one if two have the same."""
         found: dict[Path, Column] = {}
         for column in self.columns:
             found.setdefault(self.name_in_files(column), column)
@@ -128,13 +137,13 @@ class State:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Every column, parents first; none where the schema cannot be read."""
+        """Every column, parents first; empty if the schema cannot be read."""
         schema = self.metadata.schema
         return () if schema is None else columns_of(schema)
 
 
 def columns_of(schema: Schema) -> tuple[Column, ...]:
-    """Every column of a schema, parents first."""
+    """Returns every column of a schema, parents first."""
     physical = walk(schema, name=physical_name)
     return tuple(
         Column(
@@ -149,12 +158,12 @@ def columns_of(schema: Schema) -> tuple[Column, ...]:
 
 
 def states(log: TableLog) -> tuple[State, ...]:
-    """Every state that the log still has, oldest first.
+    """Returns every state of the log, oldest first.
 
-    Where version 0 is gone it starts at the oldest checkpoint: what was before is not known.
+    If version 0 was cleaned up, the states start at the oldest checkpoint.
 
     Returns:
-        The states; none where there is neither version 0 nor a checkpoint with both actions.
+        The states. Empty without version 0 and without a checkpoint that has both actions.
     """
     start = None if log.first_commit == 0 else _oldest_checkpoint(log)
     if start is not None and start.protocol is not None and start.metadata is not None:
@@ -176,7 +185,7 @@ def states(log: TableLog) -> tuple[State, ...]:
 
 
 def since(states: Sequence[State], is_so: Callable[[State], bool]) -> int | None:
-    """The version from which on something is so without a break; None where it is not so now."""
+    """Returns the version since which a condition holds; None if it does not hold now."""
     version = None
     for state in reversed(states):
         if not is_so(state):

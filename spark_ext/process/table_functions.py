@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table functions of SQL: `SELECT * FROM column_mapping('db.t')`.
 
-The JVM finds the table, asks by the function's name and turns the answer into a relation. Here a
-function makes rows of the request; their dataclass says what the columns are.
+The JVM finds the table, sends a request by the function's name and turns the answer into a
+relation. A function of this module makes rows of the request. Their dataclass defines the columns.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from spark_ext.model.status import ColumnChange, FlagChange, HistoryRow, StatusR
 from spark_ext.removal.stages import RemovalStage, stages
 from spark_ext.removal.survey import SurveyedTable, surveyed
 from spark_ext.wire.failures import described
-from spark_ext.wire.logs import parse_log, parse_table_and_log
+from spark_ext.wire.logs import parse_folder, parse_log, parse_table_and_log
 from spark_ext.wire.messages import parse_table_facts
-from spark_ext.wire.places import parse_places
 from spark_ext.wire.surveys import AskedTable, parse_survey
 
-# The dataclass of the rows, and the rows.
+# The dataclass of rows, and the rows.
 Relation = tuple[type, Iterable[Any]]
 
 _UNKNOWN = ColumnVersions(added=None)
@@ -47,14 +46,16 @@ class MappedColumn:
     """A column at any level of a table, parents first.
 
     Args:
-        path: As SQL wants it.
+        path: The path, quoted for SQL.
         name: The last part of the path.
         physical_name: None without column mapping, as the next one.
-        id: The column's.
-        type: As SQL has it.
-        added_version: The version that added it; None where the log no longer tells.
-        renamed_version: The last one that renamed it; None where none did that the log tells of.
-        name_in_files_of: The column that has this one's name in data files; None where none has.
+        id: The column id.
+        type: The type in SQL.
+        added_version: The version that added the column; None if it is older than the log.
+        renamed_version: The last version that renamed the column; None if no version of the log
+            did.
+        name_in_files_of: The column whose physical name is this column's name; None if there is
+            none.
     """
 
     path: str
@@ -68,31 +69,31 @@ class MappedColumn:
 
 
 def column_mapping(request: str) -> Relation:
-    """Every column of a table at every level."""
+    """Returns every column of a table at every level."""
     return MappedColumn, _mapped_columns(*parse_table_and_log(request))
 
 
 def column_mapping_removal(request: str) -> Relation:
-    """The three stages of a table."""
+    """Returns the three removal stages of a table."""
     return RemovalStage, stages(parse_table_facts(request))
 
 
 def column_mapping_audit(request: str) -> Relation:
-    """What is wrong with a table."""
-    # The process mostly starts for a commit, which waits for it, and every check is a module.
+    """Returns the findings of an audit."""
+    # The process mostly starts for a commit that waits for it. Importing the checks takes time.
     from spark_ext.auditing import Finding, audit
 
     return Finding, audit(parse_log(request))
 
 
 def column_mapping_history(request: str) -> Relation:
-    """What happened to the names of a table's columns, oldest first."""
+    """Returns the changes of a table's columns, oldest first."""
     events = column_history(parse_log(request)).events
     return HistoryRow, (HistoryRow(*_event(event)) for event in events)
 
 
 def column_mapping_status(request: str) -> Relation:
-    """Where a table stands: one row."""
+    """Returns the status of a table as one row."""
     found = status(parse_log(request))
     if found is None:
         raise MalformedMessageError(path="log", problem="has no protocol and metadata")
@@ -100,19 +101,19 @@ def column_mapping_status(request: str) -> Relation:
 
 
 def column_mapping_dropped(request: str) -> Relation:
-    """Where the data of dropped columns still is."""
-    # As for the audit.
+    """Returns the places with data of dropped columns."""
+    # Importing takes time, as for the audit.
     from spark_ext.erasure.dropped_columns import dropped_columns
 
-    places = parse_places(request)
-    if not states(places.log):
-        # Nothing would be said of any column.
+    folder = parse_folder(request)
+    if not states(folder.log):
+        # The answer would be that no column was dropped.
         raise MalformedMessageError(path="log", problem="has no protocol and metadata")
-    return DroppedColumn, dropped_columns(places)
+    return DroppedColumn, dropped_columns(folder)
 
 
 def column_mapping_survey(request: str) -> Relation:
-    """What removing column mapping costs, a row for each table that was asked about."""
+    """Returns the costs of removing column mapping, a row for each table."""
     return SurveyedTable, map(_surveyed, parse_survey(request))
 
 
@@ -152,7 +153,7 @@ def _surveyed(table: AskedTable) -> SurveyedTable:
         return SurveyedTable(table.name, error=table.error, message=table.message)
     try:
         return surveyed(parse_table_facts(table.facts))
-    except Exception as error:  # whatever is wrong with one table
+    except Exception as error:  # the other tables have rows of their own
         refusal = described(error)
         return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))
 
@@ -180,10 +181,10 @@ def _event(event: ColumnEvent) -> tuple[Any, ...]:
 
 
 def _commit(commit: Commit | None) -> tuple[Any, ...]:
-    """What a row tells of a commit.
+    """Returns the version, time, operation and user of a commit.
 
-    The time stays milliseconds, of which the JVM makes a timestamp: it may be any 64-bit number,
-    while Python's datetime ends with the year 9999.
+    The time remains in milliseconds, and the JVM makes a timestamp of it. It may be any 64-bit
+    number, and Python's datetime ends with the year 9999.
     """
     if commit is None:
         return None, None, None, None

@@ -1,48 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON in which the JVM tells a table's log: a `TableLog` without its name.
+"""Reads the JSON in which the JVM sends what it read of a table.
 
-Of its commits and summaries it has the actions as they stand in the log, and no others than
-`commitInfo`, `protocol` and `metaData`.
+Commits and summaries contain the actions as they are in the log, and only `commitInfo`, `protocol`
+and `metaData`.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
+from spark_ext.errors import MalformedMessageError
 from spark_ext.log import actions
 from spark_ext.log.actions import Commit, Summary, TableLog
+from spark_ext.log.folder import TableFolder
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.wire.messages import table_metadata
 from spark_ext.wire.shapes import Shape
 
+_T = TypeVar("_T")
+
 
 def parse_log(text: str) -> TableLog:
-    """The log of the table that a function is called with.
+    """Returns the log of the table that a function is called with.
 
     Raises:
-        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, where the text has another shape.
+        MalformedMessageError: USAGE_TRACKING_MALFORMED_MESSAGE, if the text has another shape. The
+            other functions raise the same error.
     """
-    return NAMED_LOG.parse(text)
+    log, _, _ = TABLE_QUESTION.parse(text)
+    return log
 
 
 def parse_table_and_log(text: str) -> tuple[TableMetadata, TableLog]:
-    """The table that `column_mapping` is called with, and its log. Raises as `parse_log`."""
-    return TABLE_AND_LOG.parse(text)
+    """Returns the newest metadata as Delta reads it, and the log."""
+    log, table, _ = TABLE_QUESTION.parse(text)
+    return _required(table, "metadata"), log
 
 
-def _named_log(name: str, log: dict[str, Any]) -> TableLog:
-    return LOG.read(log, "log", name=name)
+def parse_folder(text: str) -> TableFolder:
+    """Returns the folder of the table that `column_mapping_dropped` is called with."""
+    _, _, folder = TABLE_QUESTION.parse(text)
+    return _required(folder, "folder")
 
 
-def _table_and_log(table: TableMetadata, log: TableLog) -> tuple[TableMetadata, TableLog]:
-    return table, log
+def _required(part: _T | None, key: str) -> _T:
+    if part is None:
+        raise MalformedMessageError(path=f"$.{key}", problem="is null")
+    return part
+
+
+def _table_question(
+    name: str,
+    metadata: TableMetadata | None,
+    log: dict[str, Any],
+    folder: dict[str, Any] | None,
+) -> tuple[TableLog, TableMetadata | None, TableFolder | None]:
+    read = LOG.read(log, "log", name=name)
+    if folder is None:
+        return read, metadata, None
+    return read, metadata, FOLDER.read(folder, "folder", name=name, log=read)
 
 
 COMMIT = Shape(actions.commit)
 SUMMARY = Shape(actions.summary)
 LOG = Shape(TableLog, given=("name",), parts={Commit: COMMIT.read, Summary: SUMMARY.read})
-NAMED_LOG = Shape(_named_log)
-TABLE_AND_LOG = Shape(
-    _table_and_log, parts={TableMetadata: table_metadata, TableLog: partial(LOG.read, name="")}
-)
+FOLDER = Shape(TableFolder, given=("name", "log"))
+TABLE_QUESTION = Shape(_table_question, parts={TableMetadata: table_metadata})

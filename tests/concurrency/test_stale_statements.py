@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SQL statement that was analysed before another changed names, and begins after it.
+"""Stale statements: SQL that was analysed before another statement changed names, and runs later.
 
-It is held before it takes its snapshot: it is refused then, or right. One that has begun already
-meets Delta's own conflict checks, which may let it go on top of the other.
+A test holds the statement before the statement takes its snapshot. A statement that has begun
+already meets Delta's own conflict checks, which may rebase the statement.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def create(table: Table, before: Change = nothing, *, is_tracked: bool = True) -
 
 
 def run_late(table: Table, statement: str, change: Change, column: str = "b") -> Exception | None:
-    """The statement's error, where the change comes between its analysis and its start."""
+    """Returns the error of a statement if the change commits between its analysis and its start."""
     sql = statement.format(t=table.name, b=column)
     with HeldStatement(table.spark, lambda: table.spark.sql(sql), Step.START) as held:
         change(table)
@@ -71,7 +71,7 @@ def assert_refused(error: Exception | None) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("statement", READERS)
-def test_what_reads_a_table_that_was_left_meanwhile_is_refused(
+def test_reader_is_refused_when_mapping_was_removed_since_its_analysis(
     table: Table, statement: str
 ) -> None:
     create(table, rename)
@@ -85,7 +85,7 @@ def test_what_reads_a_table_that_was_left_meanwhile_is_refused(
 @pytest.mark.parametrize("is_tracked", [True, False])
 @pytest.mark.parametrize("statement", READERS)
 @pytest.mark.parametrize("change", [drop_and_add, rename_and_add])
-def test_what_reads_columns_that_became_others_meanwhile_is_refused(
+def test_reader_is_refused_when_columns_changed_since_its_analysis(
     table: Table, statement: str, change: Change, is_tracked: bool
 ) -> None:
     create(table, is_tracked=is_tracked)
@@ -96,13 +96,13 @@ def test_what_reads_columns_that_became_others_meanwhile_is_refused(
     assert table.log.operation == "ADD COLUMNS"
 
 
-# INSERT gives values to columns by position, which its analysis turns into names.
+# INSERT names columns by position, and its analysis turns positions into names.
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("change", [drop_and_add, rename_and_add, rename])
 @pytest.mark.parametrize("statement", INSERTS)
-def test_an_insert_into_a_column_that_became_another_is_refused(
+def test_insert_is_refused_when_columns_changed_since_its_analysis(
     table: Table, statement: str, change: Change
 ) -> None:
     create(table)
@@ -115,7 +115,7 @@ def test_an_insert_into_a_column_that_became_another_is_refused(
 @pytest.mark.every_variant
 @pytest.mark.parametrize("change", [swap, drop_and_add])
 @pytest.mark.parametrize("statement", INSERTS)
-def test_leaving_afterwards_does_not_hide_that_a_column_became_another(
+def test_insert_is_refused_when_columns_changed_before_a_removal(
     table: Table, statement: str, change: Change
 ) -> None:
     create(table)
@@ -128,7 +128,7 @@ def test_leaving_afterwards_does_not_hide_that_a_column_became_another(
 @pytest.mark.every_variant
 @pytest.mark.parametrize("change", [swap, drop_and_add])
 @pytest.mark.parametrize("statement", INSERTS)
-def test_an_insert_that_was_analysed_without_mapping_reaches_no_other_column(
+def test_insert_analysed_without_mapping_is_refused_when_columns_changed(
     table: Table, statement: str, change: Change
 ) -> None:
     table.create("a INT, b STRING, d STRING", TRACKED)
@@ -144,7 +144,7 @@ def test_an_insert_that_was_analysed_without_mapping_reaches_no_other_column(
 
 
 @pytest.mark.every_variant
-def test_a_restore_brings_back_the_columns_of_then(table: Table) -> None:
+def test_insert_is_refused_when_restore_brought_other_columns_back(table: Table) -> None:
     create(table)
     swap(table)
     remove_mapping(table)
@@ -157,7 +157,7 @@ def test_a_restore_brings_back_the_columns_of_then(table: Table) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("change", [swap, drop_and_add])
-def test_an_overwrite_of_partitions_reaches_no_column_that_became_another(
+def test_overwrite_of_partitions_is_refused_when_columns_changed(
     table: Table, conf: Callable[[str, str], None], change: Change
 ) -> None:
     table.create_tracked("a INT, b STRING, d STRING", partitioned_by="a")
@@ -170,7 +170,7 @@ def test_an_overwrite_of_partitions_reaches_no_column_that_became_another(
 
 
 @pytest.mark.parametrize("statement", INSERTS)
-def test_an_insert_into_a_table_that_was_left_meanwhile_is_right(
+def test_insert_succeeds_when_mapping_was_removed_since_its_analysis(
     table: Table, statement: str
 ) -> None:
     create(table, rename)
@@ -182,7 +182,7 @@ def test_an_insert_into_a_table_that_was_left_meanwhile_is_right(
     assert table.log.physical_names == {"a": None, "c": None, "d": None}
 
 
-def test_an_insert_into_a_table_that_has_one_column_more_is_right(table: Table) -> None:
+def test_insert_succeeds_when_a_column_was_added_since_its_analysis(table: Table) -> None:
     create(table)
 
     error = run_late(table, INSERTS["INSERT VALUES"], lambda t: t.alter("ADD COLUMN e INT"))
@@ -191,7 +191,7 @@ def test_an_insert_into_a_table_that_has_one_column_more_is_right(table: Table) 
     assert table.rows()[-1] == (3, "z", "r", None)
 
 
-def test_an_explained_insert_compares_nothing_afterwards(table: Table) -> None:
+def test_explained_insert_does_not_affect_later_statements(table: Table) -> None:
     create(table)
     table.spark.sql(f"EXPLAIN INSERT INTO {table.name} VALUES (3, 'z', 'r')")
     drop_and_add(table)
@@ -202,7 +202,7 @@ def test_an_explained_insert_compares_nothing_afterwards(table: Table) -> None:
     assert table.rows()[-1] == (3, "r", "z", 5)
 
 
-# Delta rebases what was written without column mapping on a commit that switched it on.
+# Delta rebases files written without column mapping on a commit that enabled column mapping.
 
 
 def restored_with_other_names(table: Table) -> Change:
@@ -213,7 +213,7 @@ def restored_with_other_names(table: Table) -> Change:
 
 
 @pytest.mark.parametrize("step", [Step.PREPARE, Step.COMMIT])
-def test_an_insert_that_a_restore_to_other_names_overtakes_loses(table: Table, step: Step) -> None:
+def test_insert_conflicts_with_a_restore_to_other_physical_names(table: Table, step: Step) -> None:
     change = restored_with_other_names(table)
 
     with HeldStatement(table.spark, lambda: table.insert("(3, 'z', 'r')"), step) as held:
@@ -226,7 +226,7 @@ def test_an_insert_that_a_restore_to_other_names_overtakes_loses(table: Table, s
 
 
 @since_delta_4_1("rebases on no winner that switches mapping on")
-def test_an_insert_that_mapping_overtakes_is_in_the_table(table: Table) -> None:
+def test_insert_is_rebased_when_mapping_was_enabled(table: Table) -> None:
     create(table)
     remove_mapping(table)
 
@@ -241,7 +241,7 @@ def test_an_insert_that_mapping_overtakes_is_in_the_table(table: Table) -> None:
 @pytest.mark.every_variant
 @pytest.mark.parametrize("step", [Step.PREPARE, Step.COMMIT])
 @pytest.mark.parametrize("change", [swap, drop_and_add])
-def test_an_insert_that_a_restore_of_other_columns_overtakes_loses(
+def test_insert_conflicts_with_a_restore_of_other_columns(
     table: Table, change: Change, step: Step
 ) -> None:
     create(table)
@@ -262,7 +262,7 @@ def test_an_insert_that_a_restore_of_other_columns_overtakes_loses(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_tracked", [True, False])
-def test_a_restore_to_before_mapping_brings_back_other_columns(
+def test_insert_is_refused_when_restore_goes_to_a_version_before_mapping(
     table: Table, is_tracked: bool
 ) -> None:
     table.create("a INT, b STRING, d STRING", *([TRACKED] if is_tracked else []))
@@ -277,7 +277,7 @@ def test_a_restore_to_before_mapping_brings_back_other_columns(
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("change", [swap, rename_and_add], ids=["swapped", "given anew"])
+@pytest.mark.parametrize("change", [swap, rename_and_add], ids=["swapped", "name used again"])
 @pytest.mark.parametrize(
     "alter",
     [
@@ -287,9 +287,7 @@ def test_a_restore_to_before_mapping_brings_back_other_columns(
         "REPLACE COLUMNS (a INT, b STRING COMMENT 'what it was', d STRING)",
     ],
 )
-def test_an_alter_of_a_column_that_became_another_is_refused(
-    table: Table, alter: str, change: Change
-) -> None:
+def test_alter_is_refused_when_its_column_changed(table: Table, alter: str, change: Change) -> None:
     create(table)
 
     error = run_late(table, f"ALTER TABLE {{t}} {alter}", change)
@@ -301,7 +299,7 @@ def test_an_alter_of_a_column_that_became_another_is_refused(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("alter", ["DROP COLUMN B", "RENAME COLUMN B TO e"])
-def test_an_alter_finds_the_column_that_it_means_in_any_case(table: Table, alter: str) -> None:
+def test_alter_finds_its_column_in_any_letter_case(table: Table, alter: str) -> None:
     create(table)
 
     assert_refused(run_late(table, f"ALTER TABLE {{t}} {alter}", drop_and_add))
@@ -311,7 +309,7 @@ def test_an_alter_finds_the_column_that_it_means_in_any_case(table: Table, alter
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
-    ("overtaking", "columns"),
+    ("winner", "columns"),
     [
         ("ADD COLUMN e INT", ["a", "d", "e"]),
         ("RENAME COLUMN d TO e", ["a", "e"]),
@@ -319,23 +317,23 @@ def test_an_alter_finds_the_column_that_it_means_in_any_case(table: Table, alter
         ("ALTER COLUMN d FIRST", ["d", "a"]),
     ],
 )
-def test_a_drop_beside_a_change_of_other_columns_is_right(
-    table: Table, overtaking: str, columns: list[str]
+def test_drop_succeeds_when_other_columns_changed(
+    table: Table, winner: str, columns: list[str]
 ) -> None:
     create(table)
 
-    error = run_late(table, "ALTER TABLE {t} DROP COLUMN b", lambda t: t.alter(overtaking))
+    error = run_late(table, "ALTER TABLE {t} DROP COLUMN b", lambda t: t.alter(winner))
 
     assert error is None
     assert list(table.log.fields) == columns
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("overtaking", ["RENAME COLUMN d TO e", "DROP COLUMN d"])
-def test_a_rename_beside_a_change_of_other_columns_is_right(table: Table, overtaking: str) -> None:
+@pytest.mark.parametrize("winner", ["RENAME COLUMN d TO e", "DROP COLUMN d"])
+def test_rename_succeeds_when_other_columns_changed(table: Table, winner: str) -> None:
     create(table)
 
-    error = run_late(table, "ALTER TABLE {t} RENAME COLUMN b TO c", lambda t: t.alter(overtaking))
+    error = run_late(table, "ALTER TABLE {t} RENAME COLUMN b TO c", lambda t: t.alter(winner))
 
     assert error is None
     assert table.rows("a, c") == [(1, "x"), (2, "y")]
@@ -347,30 +345,30 @@ NESTED = "a INT, s STRUCT<x INT, y INT>, l ARRAY<STRUCT<x INT, y INT>>"
 @pytest.mark.every_variant
 @pytest.mark.parametrize("alter", ["DROP COLUMN {c}.x", "RENAME COLUMN {c}.x TO z"])
 @pytest.mark.parametrize("column", ["s", "l.element"])
-def test_an_alter_of_a_field_means_what_it_is_in_and_no_neighbour(
+def test_alter_of_a_field_depends_on_its_parents_and_not_on_its_siblings(
     table: Table, alter: str, column: str
 ) -> None:
     table.create(NESTED, NAME_MODE, TRACKED)
     statement = f"ALTER TABLE {{t}} {alter.format(c=column)}"
 
-    def make_anew(changed: Table) -> None:
+    def drop_and_add_field(changed: Table) -> None:
         changed.alter(f"DROP COLUMN {column}.x")
         changed.alter(f"ADD COLUMN {column}.x INT")
 
-    assert_refused(run_late(table, statement, make_anew))
+    assert_refused(run_late(table, statement, drop_and_add_field))
     beside = f"RENAME COLUMN {column}.y TO w"
     assert run_late(table, statement, lambda t: t.alter(beside)) is None
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("alter", ["ALTER COLUMN s COMMENT 'of then'", "RENAME COLUMN s TO z"])
-def test_a_change_of_a_struct_means_the_fields_that_it_had(table: Table, alter: str) -> None:
+def test_alter_of_a_struct_depends_on_its_fields(table: Table, alter: str) -> None:
     table.create(NESTED, NAME_MODE, TRACKED)
 
-    def make_anew(changed: Table) -> None:
+    def drop_and_add_field(changed: Table) -> None:
         changed.alter("DROP COLUMN s.x")
         changed.alter("ADD COLUMN s.x INT")
 
-    assert_refused(run_late(table, f"ALTER TABLE {{t}} {alter}", make_anew))
+    assert_refused(run_late(table, f"ALTER TABLE {{t}} {alter}", drop_and_add_field))
 
     assert table.log.operation == "ADD COLUMNS"

@@ -178,8 +178,8 @@ class Workshop:
         session = self.spark._jsparkSession
         place = jvm.org.apache.hadoop.fs.Path(str(table))
         configuration = session.sessionState().newHadoopConf()
-        log = jvm.sparkext.log.LoggedTable(session, configuration, place, jvm.java.util.List.of())
-        question = jvm.sparkext.wire.Question.NamedLog("t", log.metadataAndFiles(None))
+        log = jvm.sparkext.log.TableReading(session, configuration, place, jvm.java.util.List.of())
+        question = jvm.sparkext.wire.Question.TableQuestion("t", log.liveFiles(None))
         return json.loads(question.json())["log"]
 
     def place(self, name: str) -> Path:

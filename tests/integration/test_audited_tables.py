@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An audit as users ask for it: in SQL, in Python, on the command line."""
+"""Audits tables in SQL, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = ["version", "check", "column", "file", "message", "remedy", "severity"
 
 @pytest.fixture
 def broken(table: Table) -> Table:
-    """Without its flag since version 3, and without one of its two files."""
+    """A table without its flag since version 3, and without one of its two files."""
     table.create_tracked("a INT, b STRING")
     table.insert("(1, 'x')")
     table.insert("(2, 'y')")
@@ -48,7 +48,7 @@ def found(findings: tuple[Finding, ...]) -> list[tuple[int | None, str]]:
     return [(finding.version, finding.check) for finding in findings]
 
 
-def test_a_sound_table_has_no_finding(spark: SparkSession, named_table: Table) -> None:
+def test_sound_table_has_no_finding(spark: SparkSession, named_table: Table) -> None:
     named_table.create_tracked()
     named_table.insert("(1, 'x')")
 
@@ -61,7 +61,7 @@ def test_a_sound_table_has_no_finding(spark: SparkSession, named_table: Table) -
 
 
 @NO_FLAG
-def test_sql_and_python_tell_the_same_worst_first(spark: SparkSession, broken: Table) -> None:
+def test_sql_and_python_return_the_same_worst_first(spark: SparkSession, broken: Table) -> None:
     frame = spark.sql(f"SELECT * FROM column_mapping_audit('{broken.name}')")
     with broken.no_commit():
         result = spark_ext.audit(spark, broken.path)
@@ -72,7 +72,7 @@ def test_sql_and_python_tell_the_same_worst_first(spark: SparkSession, broken: T
     assert result.findings == findings(broken.path)
 
 
-def test_what_it_says_to_do_mends_the_table(spark: SparkSession, table: Table) -> None:
+def test_remedy_repairs_the_table(spark: SparkSession, table: Table) -> None:
     table.create_tracked("a INT")
     table.log.append_foreign({"metaData": without_flag(table)})
     (lacking,) = spark_ext.audit(spark, table.path, progress=None).findings
@@ -84,7 +84,7 @@ def test_what_it_says_to_do_mends_the_table(spark: SparkSession, table: Table) -
 
 
 @NO_FLAG
-def test_a_sample_reads_so_many_footers(spark: SparkSession, broken: Table) -> None:
+def test_sample_limits_the_footers_read(spark: SparkSession, broken: Table) -> None:
     none = spark_ext.audit(spark, str(broken.path), sample=0, progress=None)
     all_of_them = spark_ext.audit(spark, broken.name, sample=2, progress=None)
 
@@ -92,17 +92,17 @@ def test_a_sample_reads_so_many_footers(spark: SparkSession, broken: Table) -> N
     assert found(all_of_them.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
 
 
-def test_what_is_no_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_audit_is_refused_when_there_is_no_table(spark: SparkSession, tmp_path: Path) -> None:
     for table in ("nothing", tmp_path):
         with refusal("DELTA_MISSING_DELTA_TABLE"):
             spark_ext.audit(spark, table, progress=None)
 
 
-# Logs and files that a foreign writer, or a failing disk, left.
+# Logs and files of another writer, or of a failing disk.
 
 
 @pytest.mark.broken_table("log_without_start")
-def test_a_commit_that_is_missing_in_the_middle_is_told(spark: SparkSession, table: Table) -> None:
+def test_missing_commit_in_the_middle_is_found(spark: SparkSession, table: Table) -> None:
     table.create_tracked("a INT")
     table.insert("(1)")
     table.insert("(2)")
@@ -113,7 +113,7 @@ def test_a_commit_that_is_missing_in_the_middle_is_told(spark: SparkSession, tab
     assert found(result.findings) == [(2, "log_without_start")]
 
 
-def test_a_checkpoint_alone_is_audited_and_delta_wants_its_commit(
+def test_checkpoint_without_commits_is_audited_and_delta_needs_its_commit(
     spark: SparkSession, table: Table
 ) -> None:
     table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '2'")
@@ -136,7 +136,7 @@ def test_a_checkpoint_alone_is_audited_and_delta_wants_its_commit(
     assert spark_ext.audit(spark, table.path, progress=None).findings == ()
 
 
-def test_half_a_line_at_a_commits_end_is_told_and_ends_no_audit(
+def test_truncated_commit_is_found_and_the_rest_is_audited(
     spark: SparkSession, table: Table
 ) -> None:
     table.create_tracked("a INT")
@@ -160,13 +160,13 @@ def test_half_a_line_at_a_commits_end_is_told_and_ends_no_audit(
 
 
 def forget(spark: SparkSession) -> None:
-    """Delta reads every log anew."""
+    """Clears Delta's cache of logs."""
     jvm: Any = spark._jvm
     jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
 
 
 @NO_FLAG
-def test_reserved_words_of_a_session_are_none_of_ours(
+def test_reserved_keywords_of_the_session_do_not_matter(
     spark: SparkSession, broken: Table, conf: Any
 ) -> None:
     conf("spark.sql.ansi.enforceReservedKeywords", "true")
@@ -183,7 +183,7 @@ def test_reserved_words_of_a_session_are_none_of_ours(
     ("key", "value"),
     [("spark.sql.sources.useV1SourceList", ""), ("spark.sql.columnNameOfCorruptRecord", "add")],
 )
-def test_readers_of_a_session_are_none_of_ours(
+def test_reader_settings_of_the_session_do_not_matter(
     spark: SparkSession, broken: Table, conf: Any, key: str, value: str
 ) -> None:
     conf(key, value)
@@ -194,7 +194,7 @@ def test_readers_of_a_session_are_none_of_ours(
 
 
 @pytest.mark.parametrize("text", ['{"vers', "", "[]"])
-def test_a_broken_last_checkpoint_ends_nothing(
+def test_audit_continues_when_last_checkpoint_file_is_broken(
     spark: SparkSession, table: Table, text: str
 ) -> None:
     table.create_tracked("a INT")
@@ -208,7 +208,7 @@ def test_a_broken_last_checkpoint_ends_nothing(
     hint.unlink()
 
 
-def test_a_broken_log_file_has_our_condition(spark: SparkSession, table: Table) -> None:
+def test_broken_log_file_raises_unreadable_log(spark: SparkSession, table: Table) -> None:
     table.create("a INT", TRACKED, NAME_MODE, "'delta.checkpointInterval' = '2'")
     for value in range(4):
         table.insert(f"({value})")
@@ -219,11 +219,11 @@ def test_a_broken_log_file_has_our_condition(spark: SparkSession, table: Table) 
     checkpoint.write_bytes(b"no Parquet")
     with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
         spark_ext.audit(spark, table.path, progress=None)
-    # Where every commit is there, the history needs no checkpoint.
+    # If no commit is missing, the history needs no checkpoint.
     for function in ("column_mapping", "column_mapping_history"):
         assert len(spark.sql(f"SELECT * FROM {function}('{table.name}')").collect()) == 1
 
-    checkpoint.write_bytes(b"")  # Delta passes over an empty one
+    checkpoint.write_bytes(b"")  # Delta ignores an empty checkpoint
     assert spark_ext.audit(spark, table.path, progress=None).findings == ()
     commit.write_text(f"no JSON\n{whole}")
     with refusal("USAGE_TRACKING_UNREADABLE_LOG"):
@@ -242,7 +242,7 @@ def test_a_broken_log_file_has_our_condition(spark: SparkSession, table: Table) 
         ({"partitionValues": None}, None),
     ],
 )
-def test_an_odd_add_action_ends_nothing(
+def test_audit_continues_when_an_add_action_is_odd(
     spark: SparkSession, table: Table, change: dict[str, Any], problem: str | None
 ) -> None:
     table.create_tracked("a INT")
@@ -261,17 +261,17 @@ def test_an_odd_add_action_ends_nothing(
 
 
 def log_file(table: Table, version: int) -> Path:
-    """A commit's file, whose content nothing vouches for any more."""
+    """Returns a commit's file, and deletes its checksum."""
     file: Path = table.path / "_delta_log" / f"{version:020}.json"
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     return file
 
 
-# The command; of a process that has a session it takes that one.
+# The command uses the session of the process if there is one.
 
 
 @NO_FLAG
-def test_the_command_tells_people_what_to_do(broken: Table, capsys: Any) -> None:
+def test_command_prints_what_to_do(broken: Table, capsys: Any) -> None:
     assert main(["audit", str(broken.path)]) == 1
 
     out = capsys.readouterr().out
@@ -280,7 +280,7 @@ def test_the_command_tells_people_what_to_do(broken: Table, capsys: Any) -> None
 
 
 @NO_FLAG
-def test_the_command_tells_programs_an_object_a_finding(
+def test_command_prints_one_json_object_per_finding(
     broken: Table, named_table: Table, capsys: Any
 ) -> None:
     named_table.create_tracked()
@@ -293,7 +293,7 @@ def test_the_command_tells_programs_an_object_a_finding(
     assert json.loads(line)["table"] == broken.name
 
 
-def test_the_commands_of_the_page(named_table: Table, capsys: Any) -> None:
+def test_commands_of_the_page_run(named_table: Table, capsys: Any) -> None:
     named_table.create_tracked()
     names = {"db.trips": named_table.name, "/data/trips": str(named_table.path)}
 
@@ -302,15 +302,15 @@ def test_the_commands_of_the_page(named_table: Table, capsys: Any) -> None:
     assert set(capsys.readouterr().out.splitlines()) == {"named: no findings", ""}
 
 
-def test_a_sound_table_is_exit_code_0(named_table: Table, capsys: Any) -> None:
+def test_exit_code_is_0_when_table_is_sound(named_table: Table, capsys: Any) -> None:
     named_table.create_tracked()
 
     assert main(["audit", "named"]) == 0
     assert capsys.readouterr().out == "named: no findings\n\n"
 
 
-def test_a_risk_is_exit_code_1_where_that_is_asked_for(table: Table, capsys: Any) -> None:
-    """A table that is as the protocol demands: a renamed column's name was given again."""
+def test_exit_code_is_1_for_a_risk_when_strict(table: Table, capsys: Any) -> None:
+    """The table obeys the protocol: a new column has the former name of a renamed one."""
     table.create_tracked("a INT, b INT")
     table.insert("(1, 2)")
     table.alter("RENAME COLUMN a TO c")
@@ -327,7 +327,7 @@ def test_a_risk_is_exit_code_1_where_that_is_asked_for(table: Table, capsys: Any
 
 
 @NO_FLAG
-def test_what_cannot_be_audited_is_exit_code_2_and_the_rest_is_audited(
+def test_exit_code_is_2_when_a_table_is_missing_and_the_rest_is_audited(
     broken: Table, capsys: Any
 ) -> None:
     assert main(["audit", "nothing", str(broken.path), "--json"]) == 2
@@ -338,7 +338,7 @@ def test_what_cannot_be_audited_is_exit_code_2_and_the_rest_is_audited(
 
 
 @NO_FLAG
-def test_the_command_starts_a_session_of_its_own(broken: Table, tmp_path: Path) -> None:
+def test_command_starts_its_own_session(broken: Table, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "spark_ext", "audit", str(broken.path), "--json"],
         capture_output=True,

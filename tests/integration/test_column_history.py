@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How columns and the flag came to be as they are: on real tables, against what was done to them.
+"""The history of columns and of the flag, compared with the statements on real tables.
 
 Versions, times and operations are read from `_delta_log` by the tests' own code.
 """
@@ -32,7 +32,7 @@ def usage(table: Table) -> UsageTracking:
 
 
 def events(table: Table, since: int = 1) -> list[Event]:
-    """Version, change, old and new name of what happened from a version on."""
+    """Returns version, change, old and new name of the events since a version."""
     return [
         (row["version"], row["change"], row["oldName"], row["newName"])
         for row in usage(table).history().collect()
@@ -51,7 +51,7 @@ def commit_info(table: Table, version: int) -> dict[str, Any]:
 
 
 def assert_follows_the_log(table: Table) -> None:
-    """What is told of columns leads to those of the log, and to the commits that are there."""
+    """Asserts that the events lead to the columns of the log, and name existing commits."""
     ids: dict[str, int | None] = {}
     for row in usage(table).history().collect():
         if row["version"] is not None:
@@ -79,7 +79,7 @@ def is_in(path: str, parent: str) -> bool:
 # Columns.
 
 
-def test_every_way_to_change_columns_at_every_level(table: Table) -> None:
+def test_history_has_every_change_of_columns_at_every_level(table: Table) -> None:
     table.create_tracked(NESTED)
     created = events(table, since=0)
     table.alter("ADD COLUMNS (a INT, s.n STRING, l.element.n INT)")
@@ -123,7 +123,7 @@ def test_every_way_to_change_columns_at_every_level(table: Table) -> None:
     assert_follows_the_log(table)
 
 
-def test_statements_that_bring_another_schema(table: Table) -> None:
+def test_history_has_changes_of_statements_that_replace_the_schema(table: Table) -> None:
     table.create_tracked("a INT, b STRING, c INT, d INT")
     table.alter("RENAME COLUMN d TO e")
     table.alter("DROP COLUMN c")
@@ -146,7 +146,7 @@ def test_statements_that_bring_another_schema(table: Table) -> None:
     assert_follows_the_log(table)
 
 
-def test_columns_stay_the_same_while_mapping_goes_off_and_on(table: Table) -> None:
+def test_columns_are_the_same_after_mapping_is_removed_and_enabled(table: Table) -> None:
     table.create_tracked("a INT, b INT")
     table.alter("RENAME COLUMN b TO c")
     table.alter(UNMAP)
@@ -163,7 +163,7 @@ def test_columns_stay_the_same_while_mapping_goes_off_and_on(table: Table) -> No
     assert_follows_the_log(table)
 
 
-def test_names_of_any_characters(table: Table) -> None:
+def test_history_has_names_with_any_characters(table: Table) -> None:
     table.create_tracked("`a b` INT, `s.t` STRUCT<`x``y`: INT>")
     table.alter("RENAME COLUMN `a b` TO `<i>日;`")
     table.alter("RENAME COLUMN `s.t`.`x``y` TO `\n`")
@@ -183,7 +183,7 @@ def test_names_of_any_characters(table: Table) -> None:
 # The status.
 
 
-def test_the_status_of_a_table_whose_flag_turned(table: Table) -> None:
+def test_status_names_the_commit_that_set_the_flag(table: Table) -> None:
     table.create_tracked("a INT, b INT, c INT")
     before = usage(table).status()
     table.insert("(1, 2, 3)")
@@ -212,7 +212,7 @@ def test_the_status_of_a_table_whose_flag_turned(table: Table) -> None:
     assert usage(table)._repr_html_() == found._repr_html_()
 
 
-def test_a_table_that_had_column_mapping_when_tracking_came(table: Table) -> None:
+def test_status_of_a_mapped_table_that_was_tracked_later(table: Table) -> None:
     table.create("a INT, b INT", NAME_MODE)
     table.alter("DROP COLUMN b")
     table.alter(f"SET TBLPROPERTIES ({TRACKED})")
@@ -226,7 +226,7 @@ def test_a_table_that_had_column_mapping_when_tracking_came(table: Table) -> Non
 
 
 @pytest.mark.parametrize(("properties", "mode"), [([NAME_MODE], "name"), ([], "none")])
-def test_an_untracked_table_has_a_history_and_no_flag(
+def test_untracked_table_has_a_history_and_no_flag(
     table: Table, properties: list[str], mode: str
 ) -> None:
     table.create("a INT, b INT", *properties)
@@ -239,7 +239,7 @@ def test_an_untracked_table_has_a_history_and_no_flag(
 
 
 @pytest.mark.without("auto-compact")
-def test_what_log_clean_up_took_is_not_known(table: Table) -> None:
+def test_history_starts_at_the_oldest_checkpoint_after_log_cleanup(table: Table) -> None:
     table.create(
         "a INT, b INT",
         TRACKED,
@@ -269,20 +269,20 @@ def test_what_log_clean_up_took_is_not_known(table: Table) -> None:
     ]
     assert versions(table) == {"c": (None, None)}
     assert (found.has_dropped_or_renamed, found.true_since) == (True, None)
-    assert "no longer tells" in repr(found)
+    assert "since a version that the log no longer has" in repr(found)
 
 
 def make_older(table: Table) -> None:
-    """By three days, and a second from one version to the next: Delta deletes no twins."""
+    """Makes the log three days older. Versions differ by a second: cleanup keeps equal times."""
     for file in (table.path / "_delta_log").glob("[0-9]*"):
         when = time.time() - 3 * 24 * 3600 + int(file.name[:20])
         os.utime(file, (when, when))
 
 
-# Asking.
+# SQL and errors.
 
 
-def test_sql_answers_as_python_does(named_table: Table) -> None:
+def test_sql_returns_the_same_as_python(named_table: Table) -> None:
     spark = named_table.spark
     named_table.create_tracked("a INT")
     named_table.alter("RENAME COLUMN a TO b")
@@ -298,7 +298,9 @@ def test_sql_answers_as_python_does(named_table: Table) -> None:
 
 
 @pytest.mark.parametrize("function", ["column_mapping_history", "column_mapping_status"])
-def test_no_table_has_deltas_condition(spark: SparkSession, tmp_path: Path, function: str) -> None:
+def test_missing_table_has_the_condition_of_delta(
+    spark: SparkSession, tmp_path: Path, function: str
+) -> None:
     table = Table(spark, tmp_path / "none")
     with pytest.raises(Exception, match="DELTA_MISSING_DELTA_TABLE"):
         spark.sql(f"SELECT * FROM {function}('{table.name}')")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the data of dropped columns is: what we say of it against the bytes on the disk."""
+"""Compares the reported places of dropped columns' data with the bytes on the disk."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def dropped(table: Table) -> DroppedColumns:
         return UsageTracking.forName(table.spark, table.name).dropped_columns(progress=None)
 
 
-def told(column: DroppedColumn) -> Counter[str]:
-    """What is said of a column, as `holders` counts."""
+def reported(column: DroppedColumn) -> Counter[str]:
+    """Returns the reported places of a column, counted as `holders` does."""
     counts = {name: getattr(column, name).num_files for name in COUNTED}
     return Counter({name: number for name, number in counts.items() if number}) + Counter(
         {name: getattr(column, name) for name in NUMBERED}
@@ -60,23 +60,23 @@ def column(table: Table, path: str | None) -> DroppedColumn:
 
 
 def agree(table: Table, path: str | None) -> list[str]:
-    """What we say is what the disk has; returns the steps that are left."""
+    """Asserts that the reported places are those on the disk. Returns the remaining steps."""
     found = column(table, path)
     on_disk = holders(table.path, MARKER)
-    assert told(found) == on_disk
+    assert reported(found) == on_disk
     assert found.unknown_files == FileCount()
     assert found.gone == (not on_disk)
     return [step.step for step in found.steps]
 
 
 def checkpoint(table: Table) -> None:
-    """One commit with a checkpoint, which log cleanup follows."""
+    """Commits with a checkpoint, after which log cleanup runs."""
     table.alter("SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
 
 
 def erase(table: Table, path: str) -> None:
-    """The whole way, step by step; before each we say what the disk has."""
-    # There are no statistics of what is in arrays and maps.
+    """Runs every step, and compares the reported places with the disk before each step."""
+    # Columns in arrays and maps have no statistics.
     in_log = ["LOG CLEANUP"] * any(holders(table.path, MARKER)[kind] for kind in NUMBERED)
     assert agree(table, path) == ["PURGE", "VACUUM", *in_log]
     table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
@@ -150,8 +150,8 @@ def deep(table: Table) -> str:
     return "a.b.c.secret"
 
 
-def left_and_came_back(table: Table) -> str:
-    """The same logical name was there before, and is there again, under other physical names."""
+def mapped_again(table: Table) -> str:
+    """The same logical name existed before, and exists again, under other physical names."""
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.insert(f"(1, '{MARKER}')")
     UsageTracking.forName(table.spark, table.name).remove_column_mapping(progress=None)
@@ -168,19 +168,19 @@ def left_and_came_back(table: Table) -> str:
 @PURGES
 @pytest.mark.parametrize(
     "make",
-    [top_level, renamed, by_uuid, by_id, in_an_array, in_a_map, deep, left_and_came_back],
+    [top_level, renamed, by_uuid, by_id, in_an_array, in_a_map, deep, mapped_again],
 )
-def test_the_way_ends_with_no_byte_and_before_each_step_we_say_where_they_are(
+def test_erasure_steps_leave_no_byte_and_each_place_is_reported_before_each_step(
     table: Table, make: Callable[[Table], str]
 ) -> None:
     erase(table, make(table))
 
 
-# Where data may hide.
+# Places of data.
 
 
 @pytest.mark.matrix
-def test_removed_change_data_and_untracked_files_are_told_apart(table: Table) -> None:
+def test_removed_change_data_and_untracked_files_are_distinguished(table: Table) -> None:
     feed = "'delta.enableChangeDataFeed' = 'true'"
     table.create("id INT, secret STRING, n INT", TRACKED, NAME_MODE, feed, *SHORT)
     table.insert(f"(1, '{MARKER}', 1)")
@@ -207,7 +207,7 @@ def test_removed_change_data_and_untracked_files_are_told_apart(table: Table) ->
     erase(table, "secret")
 
 
-def test_a_predicate_and_a_default_are_data_of_the_log(table: Table) -> None:
+def test_predicates_and_defaults_are_data_of_the_log(table: Table) -> None:
     defaults = "'delta.feature.allowColumnDefaults' = 'supported'"
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, defaults, *SHORT)
     table.insert("(1, 'x')")
@@ -220,7 +220,7 @@ def test_a_predicate_and_a_default_are_data_of_the_log(table: Table) -> None:
 
     on_disk = holders(table.path, MARKER)
     assert on_disk["commits"] == 2
-    # The commit of the row has statistics, without the bytes that are looked for.
+    # The commit of the row has statistics without the bytes of the marker.
     assert found.commits == 3
     assert found.other_log_files >= on_disk["other_log_files"] > 0
     assert not found.gone
@@ -257,7 +257,7 @@ def test_checkpoints_of_each_kind_are_read(table: Table, properties: tuple[str, 
     assert_erased(table)
 
 
-def test_a_column_that_was_dropped_without_column_mapping(table: Table) -> None:
+def test_erasure_works_when_column_was_dropped_without_column_mapping(table: Table) -> None:
     table.create("id INT, secret STRING", *SHORT)
     table.insert(f"(1, '{MARKER}')")
     table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta").option(
@@ -275,7 +275,7 @@ def test_a_column_that_was_dropped_without_column_mapping(table: Table) -> None:
 
 @pytest.mark.matrix
 @pytest.mark.parametrize("mapping", [(), (NAME_MODE,)])
-def test_a_partition_column_is_in_paths_and_in_the_log(
+def test_partition_column_is_found_in_paths_and_in_the_log(
     table: Table, mapping: tuple[str, ...]
 ) -> None:
     table.create("id INT, secret STRING", *mapping, *SHORT, partitioned_by="secret")
@@ -288,15 +288,15 @@ def test_a_partition_column_is_in_paths_and_in_the_log(
 
     on_disk = holders(table.path, MARKER)
     assert on_disk["commits"] == 2
-    assert told(found) == on_disk
+    assert reported(found) == on_disk
     table.spark.sql(f"VACUUM {table.name}")
-    assert told(column(table, "secret")) == holders(table.path, MARKER)
+    assert reported(column(table, "secret")) == holders(table.path, MARKER)
     table.age_log()
     checkpoint(table)
     assert_erased(table)
 
 
-def test_an_empty_folder_of_a_value_is_counted(table: Table) -> None:
+def test_empty_partition_folder_is_counted(table: Table) -> None:
     table.create("id INT, secret STRING", *SHORT, partitioned_by="secret")
     table.insert(f"(1, '{MARKER}')")
     file = local(table.path, next(iter(table.log.live_files)))
@@ -310,7 +310,7 @@ def test_an_empty_folder_of_a_value_is_counted(table: Table) -> None:
 
 
 @PURGES
-def test_files_of_a_shallow_clones_source_are_named_and_not_counted(
+def test_source_files_of_shallow_clone_are_named_and_not_counted(
     table: Table, tmp_path: Path
 ) -> None:
     top_level(table)
@@ -332,10 +332,10 @@ def test_files_of_a_shallow_clones_source_are_named_and_not_counted(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("partitioned_by", ["", "day"])
-def test_the_source_of_a_shallow_clone_is_named_once(
+def test_source_of_shallow_clone_is_named_once(
     table: Table, tmp_path: Path, partitioned_by: str
 ) -> None:
-    """Its files lie in folders with random names, of which each was named for a table."""
+    """Files are in folders with random names. Each folder was once reported as a table."""
     table.create(
         "id INT, secret STRING, day INT",
         *(TRACKED, NAME_MODE, *SHORT, "'delta.randomizeFilePrefixes' = 'true'"),
@@ -356,14 +356,12 @@ def test_the_source_of_a_shallow_clone_is_named_once(
     assert len(found.source_files) > 1
 
 
-def test_a_deep_clone_has_the_bytes_and_no_schema_that_knows_them(
-    table: Table, tmp_path: Path
-) -> None:
+def test_column_is_found_by_files_when_no_schema_contains_it(table: Table, tmp_path: Path) -> None:
     top_level(table)
     copy = tmp_path / "copy"
     shutil.copytree(table.path, copy)
     log = copy / "_delta_log"
-    # As a table whose log goes back to a checkpoint after the drop.
+    # The log of the copy starts at a checkpoint after the drop.
     of_copy = Table(table.spark, copy)
     of_copy.cut_log(of_copy.log.version)
 
@@ -376,7 +374,7 @@ def test_a_deep_clone_has_the_bytes_and_no_schema_that_knows_them(
 
 
 @pytest.mark.broken_table("file_unreadable")
-def test_files_whose_footer_nobody_can_read_are_unknown(table: Table) -> None:
+def test_files_with_unreadable_footers_are_unknown(table: Table) -> None:
     table.create_tracked("id INT, kept STRING")
     table.insert("(1, 'x')")
     assert dropped(table).columns == ()
@@ -397,7 +395,7 @@ def test_files_whose_footer_nobody_can_read_are_unknown(table: Table) -> None:
 
 
 def with_vector(table: Table) -> Path:
-    """A table that dropped nothing, with a row that was deleted; the vector's file."""
+    """Creates a table with a deleted row and no dropped column. Returns the vector's file."""
     table.create("id INT", TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'")
     table.spark.sql(
         f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ CAST(id AS INT) FROM range(4)"
@@ -409,7 +407,7 @@ def with_vector(table: Table) -> Path:
 
 @pytest.mark.without("auto-compact")
 @pytest.mark.broken_table("file_unreadable")
-def test_a_deletion_vector_that_nobody_can_read_is_unknown(table: Table) -> None:
+def test_unreadable_deletion_vector_is_unknown(table: Table) -> None:
     file = with_vector(table)
     assert dropped(table).columns == ()
 
@@ -423,7 +421,7 @@ def test_a_deletion_vector_that_nobody_can_read_is_unknown(table: Table) -> None
 
 @pytest.mark.without("auto-compact")
 @PURGES
-def test_a_deletion_vector_that_is_no_longer_needed_is_a_removed_file(table: Table) -> None:
+def test_deletion_vector_is_a_removed_file_when_no_longer_needed(table: Table) -> None:
     file = with_vector(table)
     table.spark.sql(f"REORG TABLE {table.name} APPLY (PURGE)")
     assert dropped(table).columns == ()
@@ -436,7 +434,7 @@ def test_a_deletion_vector_that_is_no_longer_needed_is_a_removed_file(table: Tab
     assert [step.step for step in found.steps] == ["VACUUM"]
 
 
-def test_a_file_that_is_only_called_as_a_deletion_vector_is_unknown(table: Table) -> None:
+def test_untracked_file_with_name_of_deletion_vector_is_unknown(table: Table) -> None:
     table.create_tracked("id INT")
     (table.path / f"deletion_vector_{uuid4()}.bin").write_text(MARKER)
 
@@ -445,7 +443,7 @@ def test_a_file_that_is_only_called_as_a_deletion_vector_is_unknown(table: Table
     assert (found.unknown_files.num_files, found.gone) == (1, False)
 
 
-def test_files_in_the_log_that_nobody_knows_are_unknown(table: Table) -> None:
+def test_other_files_in_the_log_are_unknown(table: Table) -> None:
     top_level(table)
     (table.path / "_delta_log" / "00000000000000000001.json.bak").write_text(MARKER)
 
@@ -462,9 +460,7 @@ def test_files_in_the_log_that_nobody_knows_are_unknown(table: Table) -> None:
         {"operationParameters": {"matched": [{"predicate": f"secret = '{MARKER}'"}]}},
     ],
 )
-def test_whatever_another_writer_says_in_a_commit_is_looked_at(
-    table: Table, info: dict[str, Any]
-) -> None:
+def test_texts_of_other_writers_in_commits_are_searched(table: Table, info: dict[str, Any]) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE)
     commit = table.path / "_delta_log" / f"{1:020}.json"
     commit.write_text(json.dumps({"commitInfo": {"operation": "WRITE", **info}}) + "\n")
@@ -474,7 +470,7 @@ def test_whatever_another_writer_says_in_a_commit_is_looked_at(
 
 
 @pytest.mark.broken_table("log_without_start")
-def test_a_predicate_in_a_commit_that_is_older_than_every_schema_is_unknown(table: Table) -> None:
+def test_predicate_is_unknown_when_commit_is_older_than_every_schema(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE)
     table.insert("(1, NULL)")
     table.spark.sql(f"DELETE FROM {table.name} WHERE secret = '{MARKER}' OR id = 1")
@@ -488,8 +484,8 @@ def test_a_predicate_in_a_commit_that_is_older_than_every_schema_is_unknown(tabl
     assert "LOG CLEANUP" in [step.step for step in row.steps]
 
 
-def test_what_a_clone_brings_hides_no_dropped_column(table: Table, tmp_path: Path) -> None:
-    """Another table's columns have the ids and the names that this one's had."""
+def test_columns_of_a_clone_hide_no_dropped_column(table: Table, tmp_path: Path) -> None:
+    """The other table's columns have the ids and names of the dropped columns."""
     top_level(table)
     source = Table(table.spark, tmp_path / "source").create_tracked("id INT, secret STRING")
     table.spark.sql(f"DELETE FROM {table.name}")
@@ -511,10 +507,10 @@ def map_anew(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("again", "id"), [(align, 3), (map_anew, 2)])
-def test_a_column_that_is_added_after_names_were_aligned_hides_no_dropped_one(
+def test_column_added_after_names_were_aligned_hides_no_dropped_column(
     table: Table, again: Callable[[Table], None], id: int
 ) -> None:
-    """It has the name in files that the dropped one had, and after a removal by hand its id."""
+    """The new column has the physical name of the dropped one, or, mapped anew, its id."""
     top_level(table)
     assert table.log.at(0).columns["secret"] == (2, "secret")
     again(table)
@@ -526,7 +522,7 @@ def test_a_column_that_is_added_after_names_were_aligned_hides_no_dropped_one(
 
 
 @pytest.mark.broken_table("checkpoint_differs")
-def test_a_file_of_the_log_that_its_checksum_contradicts_is_unknown(table: Table) -> None:
+def test_log_file_is_unknown_when_its_checksum_differs(table: Table) -> None:
     top_level(table)
     log = table.path / "_delta_log"
     compaction = log / f"{0:020}.{1:020}.compacted.json"
@@ -546,7 +542,7 @@ def test_a_file_of_the_log_that_its_checksum_contradicts_is_unknown(table: Table
     commit.write_text(text)
 
 
-def test_a_column_is_gone_while_the_log_has_its_name_alone(table: Table) -> None:
+def test_column_is_gone_when_the_log_contains_its_name_only(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE, *SHORT)
     table.alter("DROP COLUMN secret")
     table.insert("(1)")
@@ -557,7 +553,7 @@ def test_a_column_is_gone_while_the_log_has_its_name_alone(table: Table) -> None
     assert (found.versions, found.first_version, found.last_version) == (1, 0, 0)
 
 
-def test_what_restore_brings_back_is_no_dropped_column(table: Table) -> None:
+def test_column_is_not_dropped_when_restore_brought_it_back(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE)
     table.insert(f"(1, '{MARKER}')")
     table.alter("DROP COLUMN secret")
@@ -573,7 +569,7 @@ def test_what_restore_brings_back_is_no_dropped_column(table: Table) -> None:
 # As users ask for it.
 
 
-def test_sql_and_python_tell_the_same(table: Table) -> None:
+def test_sql_and_python_return_the_same(table: Table) -> None:
     renamed(table)
 
     frame = table.spark.sql(f"SELECT * FROM column_mapping_dropped('{table.name}')")
@@ -591,7 +587,7 @@ def test_sql_and_python_tell_the_same(table: Table) -> None:
     assert MARKER not in str(row) + repr(result) + result._repr_html_()
 
 
-def test_text_and_html_have_columns_and_steps(table: Table) -> None:
+def test_text_and_html_contain_columns_and_steps(table: Table) -> None:
     path = by_uuid(table)
 
     result = dropped(table)
@@ -602,7 +598,7 @@ def test_text_and_html_have_columns_and_steps(table: Table) -> None:
     assert result._repr_html_().count("<table>") == 2
 
 
-def test_the_command_has_an_exit_code(table: Table, named_table: Table, capsys: Any) -> None:
+def test_command_has_exit_code(table: Table, named_table: Table, capsys: Any) -> None:
     named_table.create_tracked()
     top_level(table)
 
@@ -610,15 +606,15 @@ def test_the_command_has_an_exit_code(table: Table, named_table: Table, capsys: 
     assert capsys.readouterr().out.endswith("`named`: no dropped column\n\n")
     assert main(["dropped", "named", str(table.path), "--json"]) == 1
     (line,) = capsys.readouterr().out.splitlines()
-    told_as_json = json.loads(line)
-    assert (told_as_json["path"], told_as_json["gone"]) == ("secret", False)
-    assert told_as_json["liveFiles"]["numFiles"] == 1
-    assert [step["step"] for step in told_as_json["steps"]] == ["PURGE", "VACUUM", "LOG CLEANUP"]
+    as_json = json.loads(line)
+    assert (as_json["path"], as_json["gone"]) == ("secret", False)
+    assert as_json["liveFiles"]["numFiles"] == 1
+    assert [step["step"] for step in as_json["steps"]] == ["PURGE", "VACUUM", "LOG CLEANUP"]
     assert main(["dropped", "nothing", str(table.path)]) == 2
     assert "DELTA_MISSING_DELTA_TABLE" in capsys.readouterr().err
 
 
-def test_the_commands_of_the_page(named_table: Table, capsys: Any) -> None:
+def test_commands_of_the_page_run(named_table: Table, capsys: Any) -> None:
     named_table.create_tracked()
     names = {"db.patients": named_table.name, "/data/patients": str(named_table.path)}
 
@@ -629,3 +625,52 @@ def test_the_commands_of_the_page(named_table: Table, capsys: Any) -> None:
 
     assert codes == [0, 0]
     assert capsys.readouterr().out.endswith("`named`: no dropped column\n\n")
+
+
+# One reading of a table: the audit reads the same files, and reads them in the same way.
+
+
+def test_audit_and_erasure_read_the_same_statistics_when_a_checkpoint_has_structs_only(
+    table: Table,
+) -> None:
+    structs = (
+        "'delta.checkpoint.writeStatsAsJson' = 'false'",
+        "'delta.checkpoint.writeStatsAsStruct' = 'true'",
+        "'delta.checkpointInterval' = '2'",
+    )
+    table.create("id INT, secret STRING", TRACKED, NAME_MODE, *structs, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.insert(f"(2, '{MARKER}')")
+    table.alter("DROP COLUMN secret")
+    session: Any = table.spark._jsparkSession
+    jvm: Any = table.spark._jvm
+    place = jvm.org.apache.hadoop.fs.Path(str(table.path))
+    hadoop = session.sessionState().newHadoopConf()
+    reading = jvm.sparkext.log.TableReading(session, hadoop, place, jvm.java.util.List.of())
+
+    audited = reading.liveFiles(None).files()
+    erased = [file for file in reading.folder().log().files() if file.kind() == "live"]
+
+    for files in (audited, erased):
+        assert sum(file.numFiles() for file in files) == 2
+        found = [[list(path) for path in file.statistics()] for file in files]
+        assert all(paths == [["id"], ["secret"]] for paths in found)
+    assert column(table, "secret").live_statistics == 2
+
+
+def test_audit_and_erasure_refuse_a_commit_with_a_broken_line(table: Table) -> None:
+    top_level(table)
+    commit = table.path / "_delta_log" / f"{1:020}.json"
+    commit.with_name(f".{commit.name}.crc").unlink()
+    first, *rest = whole = commit.read_text().splitlines()
+    commit.write_text("\n".join([first, "no JSON", *rest]))
+
+    refused = []
+    for function in ("column_mapping_audit", "column_mapping_dropped"):
+        with refusal("USAGE_TRACKING_UNREADABLE_LOG") as error:
+            table.spark.sql(f'SELECT * FROM {function}("{table.name}")').collect()
+        refused.append(error.value.getMessageParameters())
+
+    commit.write_text("\n".join(whole))
+    assert refused[0] == refused[1]
+    assert refused[0]["path"].endswith(commit.name)

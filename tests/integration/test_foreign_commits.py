@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commits that another writer wrote with other lines: what Delta reads of them, we read as well."""
+"""Reads commits of other writers with unusual lines, as Delta does."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def write(file: Path, content: bytes) -> None:
 
 @contextmanager
 def written(table: Table, version: int, style: Callable[[Lines], str]) -> Iterator[None]:
-    """A commit has these lines for a while, and the session has not read it before."""
+    """Replaces the lines of a commit for a while, and clears Delta's cache."""
     jvm: Any = table.spark._jvm
     file = file_of(table, version)
     before = file.read_bytes()
@@ -143,7 +143,7 @@ def written(table: Table, version: int, style: Callable[[Lines], str]) -> Iterat
 
 
 def renamed(table: Table) -> Table:
-    """Its version 1 adds the only file, which has another name for a column."""
+    """Version 1 adds the only file, in which a column has its former name."""
     table.create_tracked("a INT, b STRING, g INT")
     insert_one_file(table, "(1, 'x', 7), (2, 'y', 7)")
     table.alter("RENAME COLUMN a TO c")
@@ -219,10 +219,10 @@ def test_purge_reads_what_delta_reads(table: Table) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("style", [blank_line, *in_matrix(byte_order_mark, array_of_actions)])
-def test_removal_goes_on_after_a_conflict_that_delta_cannot_read(
+def test_removal_continues_after_a_conflict_that_delta_cannot_read(
     table: Table, style: Callable[[Lines], str]
 ) -> None:
-    """Delta reads winning commits by its own classes, which fail at such a line."""
+    """Delta reads winning commits by its own classes, which fail for such a line."""
     renamed(table)
     other = Table(table.spark, table.path)
 
@@ -243,7 +243,7 @@ def test_removal_goes_on_after_a_conflict_that_delta_cannot_read(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("style", [byte_order_mark, array_of_actions, *in_matrix(blank_line)])
-def test_a_stale_plan_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
+def test_stale_plan_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
     renamed(table)
     frame = table.frame()
     table.alter("ADD COLUMN n INT")
@@ -256,7 +256,7 @@ def test_a_stale_plan_reads_what_delta_reads(table: Table, style: Callable[[Line
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("style", [byte_order_mark, *in_matrix(blank_line)])
-def test_the_audit_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
+def test_audit_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
     renamed(table)
 
     with written(table, 0, style), written(table, 1, style):
@@ -267,10 +267,10 @@ def test_the_audit_reads_what_delta_reads(table: Table, style: Callable[[Lines],
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("style", [no_json, null, *in_matrix(number, half_a_line)])
-def test_a_line_that_delta_cannot_read_is_named(
+def test_error_names_the_line_that_delta_cannot_read(
     table: Table, style: Callable[[Lines], str]
 ) -> None:
-    """The checksum of the newest version has its metadata, so that Delta begins the statement."""
+    """Delta starts the statement: it reads the metadata from the checksum of the newest version."""
     renamed(table)
 
     with untouched(table), written(table, 1, style):

@@ -395,6 +395,7 @@ def test_each_batch_is_one_commit(table: Table, make: Callable[[Table], Table]) 
     assert copies_on_disk(table) == live_names(table)
 
 
+@pytest.mark.every_variant
 @pytest.mark.parametrize("partition", ["x", "y"])
 def test_committed_batch_keeps_its_copies_when_the_other_conflicts(
     table: Table, partition: str

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A later column that has, in the files, the name of one that was dropped before mapping was left.
+"""Reused names: a new column has the physical name of a column that was dropped before a removal.
 
-Reads of one version never see the two together. Change feeds and streams read many versions with
-one schema, and would show the dropped values as the later column's.
+A read of one version never reads both columns. Change feeds and streams read many versions with one
+schema, and would show the values of the dropped column as values of the new column.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ SetConf = Callable[[str, str], None]
 
 @dataclass(frozen=True)
 class History:
-    """A table whose column `b` was dropped, and is another one now."""
+    """A table with a new column `b`, whose first column `b` was dropped."""
 
     table: Table
     dropped: int
     """The last version with the dropped column."""
-    left: int
-    """The version that switched column mapping off."""
+    removed: int
+    """The version that removed column mapping."""
 
 
 def history(table: Table, *, is_tracked: bool = True, is_mapped: bool = True) -> History:
@@ -49,13 +49,13 @@ def history(table: Table, *, is_tracked: bool = True, is_mapped: bool = True) ->
     table.alter("DROP COLUMN b")
     table.insert("(2)")
     remove_mapping(table)
-    left = table.log.version
+    removed = table.log.version
     table.alter("ADD COLUMN b INT")
     table.insert("(3, 333)")
     if is_mapped:
         map_again(table)
         table.insert("(4, 444)")
-    return History(table, dropped, left)
+    return History(table, dropped, removed)
 
 
 def changes(table: Table, start: int, end: int | None = None) -> list[tuple[Any, ...]]:
@@ -68,7 +68,7 @@ def changes(table: Table, start: int, end: int | None = None) -> list[tuple[Any,
 
 
 def streamed(table: Table, target: Path, **options: str) -> list[tuple[Any, ...]]:
-    """All that a stream of the table brings."""
+    """Returns all rows that a stream of the table reads."""
     reader = table.spark.readStream.format("delta").options(**options)
     batches: list[tuple[Any, ...]] = []
 
@@ -87,7 +87,7 @@ def streamed(table: Table, target: Path, **options: str) -> list[tuple[Any, ...]
 
 
 def assert_stream_refused(table: Table, target: Path, **options: str) -> None:
-    """It ends before a row was read."""
+    """Asserts that a stream fails before it reads a row."""
     with pytest.raises(StreamingQueryException) as stopped:
         streamed(table, target, **options)
     assert OTHER_STREAM in str(stopped.value)
@@ -102,23 +102,23 @@ KINDS = [
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_change_feed_from_before_the_drop_shows_no_dropped_value(
+def test_change_feed_is_refused_when_a_dropped_name_was_used_again(
     table: Table, kind: dict[str, bool]
 ) -> None:
-    told = history(table, **kind)
+    past = history(table, **kind)
 
     with table.refusal(OTHER_SCHEMA):
         changes(table, 0)
-    assert changes(table, 0, told.dropped) == [(1, 111, "insert")]
-    assert changes(table, told.left + 1)[0] == (3, 333, "insert")
+    assert changes(table, 0, past.dropped) == [(1, 111, "insert")]
+    assert changes(table, past.removed + 1)[0] == (3, 333, "insert")
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_tracked", [True, False])
-def test_a_restore_after_leaving_shows_no_later_value_as_the_dropped_columns(
+def test_change_feed_is_refused_when_restore_follows_a_removal(
     table: Table, tmp_path: Path, is_tracked: bool
 ) -> None:
-    # Untracked, names in files are columns' own only where mapping came later.
+    # In an untracked table physical names equal logical names only if mapping was enabled later.
     table.create("a INT, b INT", CHANGES, *([TRACKED, NAME_MODE] if is_tracked else []))
     table.insert("(1, 111)")
     if not is_tracked:
@@ -140,9 +140,7 @@ def test_a_restore_after_leaving_shows_no_later_value_as_the_dropped_columns(
 
 @pytest.mark.without("auto-compact")
 @pytest.mark.every_variant
-def test_a_stream_needs_no_older_snapshot_where_no_name_changed(
-    table: Table, tmp_path: Path
-) -> None:
+def test_stream_reads_no_older_snapshot_when_no_name_changed(table: Table, tmp_path: Path) -> None:
     history(table, is_mapped=False)
     table.insert("(5, 555)")
     start = table.log.version
@@ -154,28 +152,32 @@ def test_a_stream_needs_no_older_snapshot_where_no_name_changed(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stream_from_before_the_drop_shows_no_dropped_value(
+def test_stream_is_refused_when_a_dropped_name_was_used_again(
     table: Table, tmp_path: Path, kind: dict[str, bool]
 ) -> None:
-    told = history(table, **kind)
+    past = history(table, **kind)
 
     assert_stream_refused(table, tmp_path / "c1", startingVersion="0")
     assert_stream_refused(table, tmp_path / "c2", startingVersion="0", maxFilesPerTrigger="1")
     assert_stream_refused(table, tmp_path / "c3", startingVersion="0", readChangeFeed="true")
-    after = streamed(table, tmp_path / "c4", startingVersion=str(told.left + 1))
+    after = streamed(table, tmp_path / "c4", startingVersion=str(past.removed + 1))
     assert after[0] == (3, 333)
     assert streamed(table, tmp_path / "c5")[:3] == [(1, None), (2, None), (3, 333)]
 
 
-def test_a_feed_with_the_newest_schema_shows_no_dropped_value(table: Table, conf: SetConf) -> None:
-    told = history(table)
+def test_change_feed_with_the_newest_schema_is_refused_when_a_dropped_name_was_used_again(
+    table: Table, conf: SetConf
+) -> None:
+    past = history(table)
     conf(*LATEST_SCHEMA)
 
     with table.refusal(OTHER_DATA_SCHEMA):
-        changes(table, 0, told.dropped)
+        changes(table, 0, past.dropped)
 
 
-def test_a_deleted_row_of_before_the_drop_shows_no_dropped_value(table: Table) -> None:
+def test_change_feed_of_a_deleted_row_is_refused_when_its_file_has_a_dropped_column(
+    table: Table,
+) -> None:
     # The first version of the range does not have the dropped column, but the deleted file does.
     table.create("a INT, b INT", NAME_MODE, CHANGES, TRACKED)
     table.insert("(1, 111)")
@@ -190,7 +192,7 @@ def test_a_deleted_row_of_before_the_drop_shows_no_dropped_value(table: Table) -
         changes(table, start)
 
 
-def test_columns_at_every_level_are_compared(table: Table) -> None:
+def test_change_feed_is_refused_when_a_nested_name_was_used_again(table: Table) -> None:
     table.create("a INT, s STRUCT<x: INT, y: INT>", NAME_MODE, CHANGES, TRACKED)
     table.insert("(1, named_struct('x', 111, 'y', 2))")
     table.alter("DROP COLUMN s.x")
@@ -202,7 +204,9 @@ def test_columns_at_every_level_are_compared(table: Table) -> None:
         changes(table, 0)
 
 
-def test_the_history_counts_where_column_mapping_is_in_the_protocol_no_more(table: Table) -> None:
+def test_change_feed_is_refused_when_column_mapping_was_dropped_from_the_protocol(
+    table: Table,
+) -> None:
     table.create("a INT, b INT", CHANGES)
     table.insert("(1, 111)")
     map_again(table)
@@ -216,10 +220,10 @@ def test_the_history_counts_where_column_mapping_is_in_the_protocol_no_more(tabl
         changes(table, 0, 1)
 
 
-# Where Delta says that the reader takes the risk.
+# Settings of Delta by which the reader takes the risk.
 
 
-def test_the_unsafe_setting_of_delta_lets_a_feed_pass(table: Table, conf: SetConf) -> None:
+def test_change_feed_is_read_under_the_unsafe_setting_of_delta(table: Table, conf: SetConf) -> None:
     history(table)
     conf(
         "spark.databricks.delta.changeDataFeed.unsafeBatchReadOnIncompatibleSchemaChanges.enabled",
@@ -229,7 +233,7 @@ def test_the_unsafe_setting_of_delta_lets_a_feed_pass(table: Table, conf: SetCon
     assert changes(table, 0)[0] == (1, 111, "insert")
 
 
-def test_the_unsafe_setting_of_delta_lets_a_stream_pass(
+def test_stream_is_read_under_the_unsafe_setting_of_delta(
     table: Table, tmp_path: Path, conf: SetConf
 ) -> None:
     history(table)
@@ -242,12 +246,12 @@ def test_the_unsafe_setting_of_delta_lets_a_stream_pass(
     assert streamed(table, tmp_path / "c", startingVersion="0")[0] == (1, 111)
 
 
-# What is right, and goes on.
+# Reads that succeed.
 
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_tracked", [True, False])
-def test_the_same_columns_are_read_across_leaving_and_mapping_again(
+def test_same_columns_are_read_across_a_removal_and_mapping_again(
     table: Table, tmp_path: Path, is_tracked: bool
 ) -> None:
     table.create("a INT, b INT", CHANGES, *([TRACKED] if is_tracked else []))
@@ -261,7 +265,7 @@ def test_the_same_columns_are_read_across_leaving_and_mapping_again(
     assert streamed(table, tmp_path / "c", startingVersion="0") == [(1, 111), (2, 222)]
 
 
-def test_columns_that_came_after_a_free_exit_are_read(table: Table, tmp_path: Path) -> None:
+def test_columns_added_after_a_removal_by_metadata_are_read(table: Table, tmp_path: Path) -> None:
     table.create("a INT, c INT", NAME_MODE, CHANGES, TRACKED)
     table.insert("(1, 111)")
     remove_mapping(table)
@@ -275,7 +279,7 @@ def test_columns_that_came_after_a_free_exit_are_read(table: Table, tmp_path: Pa
 
 
 @pytest.mark.broken_table("flag_without_feature")
-def test_a_flag_that_was_left_behind_by_the_feature_is_not_believed(table: Table) -> None:
+def test_change_feed_is_refused_when_the_flag_is_false_without_the_feature(table: Table) -> None:
     # A shallow clone by a session without spark-ext has the property and not the feature.
     table.create("a INT, b INT", NAME_MODE, CHANGES)
     table.insert("(1, 111)")
@@ -291,7 +295,7 @@ def test_a_flag_that_was_left_behind_by_the_feature_is_not_believed(table: Table
         changes(table, 0)
 
 
-# Columns that are lost where Delta, which goes by ids, does not look.
+# Columns that are dropped without ids, which Delta does not see.
 
 
 def overwrite(table: Table) -> None:
@@ -303,7 +307,7 @@ def restore(table: Table, version: int) -> None:
     table.spark.sql(f"RESTORE TABLE {table.name} TO VERSION AS OF {version}")
 
 
-def lost_before_mapping(table: Table) -> int:
+def dropped_before_mapping(table: Table) -> int:
     table.create("a INT", TRACKED, CHANGES)
     table.alter("ADD COLUMN b INT")
     table.insert("(1, 111)")
@@ -312,7 +316,7 @@ def lost_before_mapping(table: Table) -> int:
     return 1
 
 
-def lost_by_the_restore_that_leaves(table: Table) -> int:
+def dropped_by_the_restore_that_removes_mapping(table: Table) -> int:
     table.create("a INT", TRACKED, CHANGES)
     table.insert("(1)")
     map_again(table)
@@ -323,7 +327,7 @@ def lost_by_the_restore_that_leaves(table: Table) -> int:
     return start
 
 
-def lost_after_the_free_exit(table: Table) -> int:
+def dropped_after_a_removal_by_metadata(table: Table) -> int:
     table.create("a INT", TRACKED, NAME_MODE, CHANGES)
     table.alter("ADD COLUMN b INT")
     table.insert("(2, 222)")
@@ -335,9 +339,14 @@ def lost_after_the_free_exit(table: Table) -> int:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
-    "lose", [lost_before_mapping, lost_by_the_restore_that_leaves, lost_after_the_free_exit]
+    "lose",
+    [
+        dropped_before_mapping,
+        dropped_by_the_restore_that_removes_mapping,
+        dropped_after_a_removal_by_metadata,
+    ],
 )
-def test_a_column_that_was_lost_without_mapping_shows_no_value_again(
+def test_change_feed_and_stream_are_refused_when_a_column_was_dropped_without_mapping(
     table: Table, tmp_path: Path, lose: Callable[[Table], int]
 ) -> None:
     start = lose(table)
@@ -352,8 +361,8 @@ def test_a_column_that_was_lost_without_mapping_shows_no_value_again(
     )
 
 
-def left_with_another_column(table: Table, *, is_mapped: bool = False) -> int:
-    """Unmapped another `b` now; the version to which RESTORE goes, with mapping or without."""
+def removed_with_another_column(table: Table, *, is_mapped: bool = False) -> int:
+    """Creates an unmapped table with a new `b`. Returns the version that RESTORE goes to."""
     table.create("a INT, b INT", TRACKED, CHANGES, *([NAME_MODE] if is_mapped else []))
     table.insert("(1, 111)")
     if not is_mapped:
@@ -366,10 +375,10 @@ def left_with_another_column(table: Table, *, is_mapped: bool = False) -> int:
 
 
 @pytest.mark.every_variant
-def test_a_restore_to_before_mapping_shows_no_later_value_as_the_earlier_columns(
+def test_change_feed_is_refused_when_restore_goes_to_a_version_before_mapping(
     table: Table, tmp_path: Path
 ) -> None:
-    good = left_with_another_column(table)
+    good = removed_with_another_column(table)
     start = table.log.version
     restore(table, good)
 
@@ -382,8 +391,10 @@ def test_a_restore_to_before_mapping_shows_no_later_value_as_the_earlier_columns
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_mapped", [False, True])
-def test_a_feed_that_was_made_before_a_restore_is_refused(table: Table, is_mapped: bool) -> None:
-    good = left_with_another_column(table, is_mapped=is_mapped)
+def test_stale_change_feed_is_refused_when_restore_replaced_its_columns(
+    table: Table, is_mapped: bool
+) -> None:
+    good = removed_with_another_column(table, is_mapped=is_mapped)
     reader = table.spark.read.format("delta").option("readChangeFeed", "true")
     held = reader.option("startingVersion", table.log.version).load(str(table.path))
     restore(table, good)
@@ -395,10 +406,10 @@ def test_a_feed_that_was_made_before_a_restore_is_refused(table: Table, is_mappe
 @pytest.mark.every_variant
 @pytest.mark.parametrize("is_mapped", [False, True])
 @pytest.mark.parametrize("option", ["skipChangeCommits", "readChangeFeed"])
-def test_a_running_stream_stops_at_a_restore(
+def test_running_stream_stops_when_restore_replaced_its_columns(
     table: Table, tmp_path: Path, is_mapped: bool, option: str
 ) -> None:
-    good = left_with_another_column(table, is_mapped=is_mapped)
+    good = removed_with_another_column(table, is_mapped=is_mapped)
     query = (
         table.spark.readStream.format("delta")
         .option(option, "true")
@@ -423,7 +434,7 @@ def test_a_running_stream_stops_at_a_restore(
 
 
 @pytest.mark.every_variant
-def test_a_feed_of_a_table_that_was_put_back_reads_its_own_commits(
+def test_change_feed_reads_the_new_commits_when_the_folder_was_replaced(
     table: Table, tmp_path: Path
 ) -> None:
     table.create("a INT, b INT", TRACKED, NAME_MODE, CHANGES)
@@ -447,7 +458,9 @@ def test_a_feed_of_a_table_that_was_put_back_reads_its_own_commits(
 
 
 @pytest.mark.without("auto-compact")
-def test_commits_that_nobody_needs_may_be_gone(table: Table, tmp_path: Path) -> None:
+def test_change_feed_is_read_when_unneeded_commits_were_deleted(
+    table: Table, tmp_path: Path
+) -> None:
     table.create("a INT, b INT", TRACKED, NAME_MODE, CHANGES)
     table.insert("(1, 11)")
     table.alter("SET TBLPROPERTIES ('a' = 'b')")

@@ -179,8 +179,8 @@ def test_delta_is_refused_when_one_hook_does_not_match(
     assert failure.sql_state == "0A000"
     assert failure.parameters["version"] == DELTA_VERSION
     assert failure.parameters["supported"] == TESTED_DELTAS
-    assert "AssignedMetadataHook" in failure.parameters["mismatches"]
-    assert "SupportedFeaturesHook" not in failure.parameters["mismatches"]
+    assert "verifyAndUpdateMetadataChange" in failure.parameters["mismatches"]
+    assert "allSupportedFeaturesMap" not in failure.parameters["mismatches"]
     assert not started
     assert feature_is_unknown
     assert is_uuid_name(TableLog(tmp_path / "plain").physical_names["b"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables whose newest commits lie in `_staged_commits` only, until their catalog publishes them."""
+"""Reads tables whose newest commits are only in `_staged_commits`, and not yet published."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def managed(spark: SparkSession) -> Iterator[Table]:
 
 @pytest.fixture
 def changed(managed: Table) -> Table:
-    """Three of its commits are staged, and one that its catalog has not accepted."""
+    """A table with three accepted staged commits, and one that its catalog has not accepted."""
     managed.insert("(1, 'x', 7)")
     managed.alter("RENAME COLUMN a TO c")
     managed.alter("DROP COLUMN d")
@@ -41,7 +41,7 @@ def changed(managed: Table) -> Table:
     return managed
 
 
-def test_what_happened_is_told(changed: Table) -> None:
+def test_history_contains_staged_commits(changed: Table) -> None:
     tracking = UsageTracking.forName(changed.spark, NAME)
 
     since = tracking.status().true_since
@@ -53,7 +53,7 @@ def test_what_happened_is_told(changed: Table) -> None:
     assert (dropped.live_files.num_files, dropped.commits, dropped.gone) == (1, 1, False)
 
 
-def test_the_audit_looks_at_what_was_added(changed: Table) -> None:
+def test_audit_reads_files_of_staged_commits(changed: Table) -> None:
     assert not spark_ext.audit(changed.spark, NAME).findings
     (add,) = [
         json.loads(line)["add"]

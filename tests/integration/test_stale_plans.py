@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users hold on to: a DeltaTable, a DataFrame, a view, from before a table's names changed.
+"""Stale plans: a DeltaTable, a DataFrame or a view that was analysed before physical names changed.
 
-Delta keeps their analysis for ever. Either it still reads the files rightly, or the statement that
-uses it is refused and the table stays as it was.
+Delta keeps their analysis. If the analysis no longer fits the files, the statement that uses the
+analysis is refused and the table is unchanged.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def remove_mapping_and_add(table: Table) -> None:
 
 
 def and_remove_mapping(change: Change) -> Change:
-    """A later change after which the names in files tell nothing of the earlier one."""
+    """Adds a removal, after which physical names do not show the earlier change."""
     return in_turn(change, remove_mapping)
 
 
@@ -83,7 +83,7 @@ def overwrite_schema(table: Table) -> None:
 
 @dataclass(frozen=True)
 class Way:
-    """In which names in files change after something was analysed."""
+    """Changes physical names after a plan was analysed."""
 
     name: str
     change: Change
@@ -95,31 +95,34 @@ class Way:
 
 
 WAYS = [
-    Way("left by copies", remove_mapping, rename),
-    Way("left by Delta's rewrite", lambda table: remove_mapping(table, "rewrite"), rename),
-    Way("left and the old name given anew", remove_mapping_and_add, rename),
-    Way("left and mapped again", in_turn(remove_mapping, map_again), rename),
+    Way("removed by byte copy", remove_mapping, rename),
+    Way("removed by Delta's rewrite", lambda table: remove_mapping(table, "rewrite"), rename),
+    Way("removed and the old name used again", remove_mapping_and_add, rename),
+    Way("removed and mapped again", in_turn(remove_mapping, map_again), rename),
     Way("dropped and added", drop_and_add),
-    Way("renamed and the old name given anew", rename_and_add),
+    Way("renamed and the old name used again", rename_and_add),
     Way("restored", restore(1), drop_and_add),
-    Way("restored after leaving", restore(2), and_remove_mapping(rename)),
+    Way("restored after a removal", restore(2), and_remove_mapping(rename)),
     Way("cloned over", clone_over),
     Way("replaced without mapping", replace_unmapped, rename),
-    Way("swapped and left", and_remove_mapping(swap)),
-    Way("swapped, left and mapped again", in_turn(and_remove_mapping(swap), map_again)),
-    Way("dropped, added and left", and_remove_mapping(drop_and_add)),
-    Way("renamed, the old name given anew, and left", and_remove_mapping(rename_and_add)),
-    Way("untracked, swapped and left", and_remove_mapping(swap), is_tracked=False),
-    Way("untracked, left by copies", remove_mapping, rename, is_tracked=False),
+    Way("swapped and removed", and_remove_mapping(swap)),
+    Way("swapped, removed and mapped again", in_turn(and_remove_mapping(swap), map_again)),
+    Way("dropped, added and removed", and_remove_mapping(drop_and_add)),
+    Way("renamed, the old name used again, and removed", and_remove_mapping(rename_and_add)),
+    Way("untracked, swapped and removed", and_remove_mapping(swap), is_tracked=False),
+    Way("untracked, removed by byte copy", remove_mapping, rename, is_tracked=False),
     Way(
-        "untracked, left by Delta's rewrite", lambda t: remove_mapping(t, "rewrite"), rename, False
+        "untracked, removed by Delta's rewrite",
+        lambda t: remove_mapping(t, "rewrite"),
+        rename,
+        False,
     ),
     Way("untracked, dropped and added", drop_and_add, is_tracked=False),
 ]
 
 
 class Held:
-    """What was made before the change."""
+    """Plans that were analysed before the change."""
 
     def __init__(self, table: Table) -> None:
         self.spark = table.spark
@@ -172,7 +175,7 @@ USES: dict[str, Callable[[Held], object]] = {
     "read in a subquery": lambda held: held.spark.sql(
         f"SELECT * FROM {held.table.name} WHERE a IN (SELECT a FROM held)"
     ).collect(),
-    # Delta answers these from the log alone, where there are no deletion vectors.
+    # If there are no deletion vectors, Delta computes these from the log only.
     "append a maximum": lambda held: held.write(held.frame.selectExpr("max(a) AS a")),
     "read a maximum after a fresh one": lambda held: held.spark.sql(
         f"SELECT max(a) FROM {held.table.name} UNION ALL SELECT max(a) FROM held"
@@ -181,7 +184,7 @@ USES: dict[str, Callable[[Held], object]] = {
 
 
 def with_vectors(ways: list[Way]) -> list[Any]:
-    """Each way, with deletion vectors and without; every run has the one or the other."""
+    """Returns each way with and without deletion vectors. Every run has one of both variants."""
     return [
         pytest.param(
             way,
@@ -196,7 +199,7 @@ def with_vectors(ways: list[Way]) -> list[Any]:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(("way", "vectors"), with_vectors(WAYS))
-def test_what_was_analysed_before_names_changed_is_refused(
+def test_stale_plan_is_refused_when_physical_names_changed(
     table: Table, way: Way, vectors: bool
 ) -> None:
     properties = [NAME_MODE, VECTORS.format(str(vectors).lower())]
@@ -224,7 +227,7 @@ def test_what_was_analysed_before_names_changed_is_refused(
     [drop_and_add, swap, and_remove_mapping(swap), and_remove_mapping(rename_and_add)],
     ids=range(4),
 )
-def test_what_is_inserted_into_a_view_of_before_reaches_no_other_column(
+def test_insert_into_stale_view_is_refused_when_columns_changed(
     table: Table, change: Change, kind: str, statement: str
 ) -> None:
     Held(tracked(table))
@@ -235,7 +238,7 @@ def test_what_is_inserted_into_a_view_of_before_reaches_no_other_column(
 
 
 @pytest.mark.every_variant
-def test_an_insert_into_a_view_of_before_is_right_where_its_columns_are_the_same(
+def test_insert_into_stale_view_succeeds_when_columns_are_the_same(
     table: Table,
 ) -> None:
     tracked(table)
@@ -249,7 +252,7 @@ def test_an_insert_into_a_view_of_before_is_right_where_its_columns_are_the_same
 
 
 @pytest.mark.every_variant
-def test_a_delete_of_partitions_deletes_no_others(table: Table) -> None:
+def test_delete_of_partitions_is_refused_when_columns_were_swapped(table: Table) -> None:
     table.create_tracked(COLUMNS, partitioned_by="b, d")
     table.insert("(1, 'x', 'p'), (2, 'p', 'x')")
     held = Held(table)
@@ -270,7 +273,7 @@ def reorder(table: Table) -> None:
     [drop_and_add, swap, and_remove_mapping(swap), and_remove_mapping(drop_and_add), reorder],
     ids=range(5),
 )
-def test_what_merge_inserts_by_position_reaches_no_other_column(
+def test_merge_that_inserts_by_position_is_refused_when_columns_changed(
     table: Table, change: Change, condition: str
 ) -> None:
     held = Held(tracked(table))
@@ -289,7 +292,7 @@ def test_what_merge_inserts_by_position_reaches_no_other_column(
 
 
 @pytest.mark.every_variant
-def test_a_search_by_statistics_misses_no_row(table: Table) -> None:
+def test_condition_on_statistics_is_refused_when_columns_were_swapped(table: Table) -> None:
     held = Held(tracked(table))
     swap(table)
     rows = table.spark.sql("SELECT 'x' AS b")
@@ -306,7 +309,7 @@ def test_a_search_by_statistics_misses_no_row(table: Table) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("change", [drop_and_add, swap, rename_and_add])
-def test_mapping_that_was_switched_on_meanwhile_tells_columns_apart(
+def test_insert_is_refused_when_mapping_was_enabled_and_columns_changed(
     table: Table, change: Change
 ) -> None:
     table.create(COLUMNS, TRACKED)
@@ -319,7 +322,7 @@ def test_mapping_that_was_switched_on_meanwhile_tells_columns_apart(
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
 
-def test_versions_that_were_in_between_and_are_gone_refuse_what_they_would_have_told(
+def test_read_is_refused_when_commits_since_the_analysis_are_deleted(
     table: Table,
 ) -> None:
     tracked(table)
@@ -334,7 +337,7 @@ def test_versions_that_were_in_between_and_are_gone_refuse_what_they_would_have_
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("change", [swap, drop_and_add], ids=["swapped", "dropped and added"])
-def test_what_restore_brings_back_without_mapping_is_another_column(
+def test_stale_plan_is_refused_when_restore_replaced_unmapped_columns(
     table: Table, change: Change
 ) -> None:
     table.create(COLUMNS, TRACKED, VECTORS.format("false"))
@@ -354,7 +357,7 @@ def test_what_restore_brings_back_without_mapping_is_another_column(
     assert table.rows() == [(1, "x", "p"), (2, "y", "q")]
 
 
-def test_a_table_that_is_replaced_without_mapping_is_read_by_name(table: Table) -> None:
+def test_stale_plan_reads_by_name_when_unmapped_table_was_replaced(table: Table) -> None:
     tracked(table)
     remove_mapping(table)
     held = Held(table)
@@ -368,7 +371,7 @@ def test_a_table_that_is_replaced_without_mapping_is_read_by_name(table: Table) 
 
 
 @pytest.mark.every_variant
-def test_mapping_that_came_and_went_with_its_history_is_not_forgotten(table: Table) -> None:
+def test_stale_plan_is_refused_when_mapping_and_its_history_were_dropped(table: Table) -> None:
     no_time = "'{}' = 'interval 0 hours'"
     table.create(
         COLUMNS,
@@ -394,7 +397,7 @@ def test_mapping_that_came_and_went_with_its_history_is_not_forgotten(table: Tab
 
 
 @pytest.mark.every_variant
-def test_a_table_that_was_put_back_from_a_copy_has_a_history_of_its_own(
+def test_stale_plan_is_refused_when_folder_was_replaced_by_a_copy(
     table: Table, tmp_path: Path
 ) -> None:
     tracked(table)
@@ -416,7 +419,7 @@ def test_a_table_that_was_put_back_from_a_copy_has_a_history_of_its_own(
         table.spark.sql("INSERT INTO held VALUES (3, 'v', 'w')")
 
 
-def test_no_setting_of_delta_lets_a_streaming_sink_pass(
+def test_streaming_sink_is_refused_whatever_the_settings_of_delta(
     table: Table, tmp_path: Path, conf: Callable[[str, str], None]
 ) -> None:
     tracked(table)
@@ -441,7 +444,7 @@ def test_no_setting_of_delta_lets_a_streaming_sink_pass(
     assert STALE in str(stopped.value)
 
 
-# What else is found by name.
+# Other changes of columns.
 
 
 def tracked(table: Table, *properties: str) -> Table:
@@ -464,16 +467,16 @@ def update(held: Held) -> None:
     ],
     ids=["struct", "array", "map"],
 )
-@pytest.mark.parametrize("kind", ["dropped and added", "left", "added"])
-def test_columns_at_every_level_are_compared(
+@pytest.mark.parametrize("kind", ["dropped and added", "removed", "added"])
+def test_stale_plan_is_refused_when_nested_columns_changed(
     table: Table, columns: str, values: str, change: str, kind: str
 ) -> None:
     table.create_tracked(columns)
     table.insert(values)
-    if kind == "left":
+    if kind == "removed":
         table.alter(f"RENAME COLUMN {change}.x TO z")
     held = Held(table)
-    if kind == "left":
+    if kind == "removed":
         remove_mapping(table)
     elif kind == "added":
         table.alter(f"ADD COLUMN {change}.z INT")
@@ -485,7 +488,7 @@ def test_columns_at_every_level_are_compared(
         update(held)
 
 
-def test_in_mode_id_columns_are_told_apart_by_their_ids(table: Table) -> None:
+def test_mode_id_compares_columns_by_id(table: Table) -> None:
     table.create(COLUMNS, TRACKED, "'delta.columnMapping.mode' = 'id'")
     table.insert(ROWS)
     held = Held(table)
@@ -495,7 +498,7 @@ def test_in_mode_id_columns_are_told_apart_by_their_ids(table: Table) -> None:
         update(held)
 
 
-def test_in_mode_id_the_same_names_may_have_other_ids(table: Table) -> None:
+def test_mode_id_refuses_equal_names_with_other_ids(table: Table) -> None:
     by_id = "'delta.columnMapping.mode' = 'id'"
     table.create(COLUMNS, TRACKED, by_id)
     held = Held(table)
@@ -510,7 +513,7 @@ def test_in_mode_id_the_same_names_may_have_other_ids(table: Table) -> None:
         update(held)
 
 
-def test_a_partition_column_that_was_renamed_is_one_of_them(table: Table) -> None:
+def test_stale_plan_is_refused_when_partition_column_was_renamed(table: Table) -> None:
     table.create_tracked(COLUMNS, partitioned_by="b")
     table.insert(ROWS)
     rename(table)
@@ -525,7 +528,7 @@ def test_a_partition_column_that_was_renamed_is_one_of_them(table: Table) -> Non
 
 
 @pytest.mark.without("dynamic-overwrite")
-def test_other_partition_columns_are_other_columns(table: Table) -> None:
+def test_stale_plan_is_refused_when_partitioning_changed(table: Table) -> None:
     table.create_tracked(COLUMNS, partitioned_by="b")
     table.insert(ROWS)
     held = Held(table)
@@ -540,7 +543,7 @@ def test_other_partition_columns_are_other_columns(table: Table) -> None:
         held.write(held.frame)
 
 
-def test_another_type_is_another_column(table: Table) -> None:
+def test_stale_plan_is_refused_when_types_changed(table: Table) -> None:
     held = Held(tracked(table))
     overwrite_schema(table)
 
@@ -549,7 +552,7 @@ def test_another_type_is_another_column(table: Table) -> None:
             USES[use](held)
 
 
-def test_a_row_that_is_written_again_keeps_columns_that_were_added(table: Table) -> None:
+def test_rewrite_of_rows_is_refused_when_columns_were_added(table: Table) -> None:
     tracked(table, VECTORS.format("false"))
     held = Held(table)
     table.alter("ADD COLUMN e INT")
@@ -563,7 +566,7 @@ def test_a_row_that_is_written_again_keeps_columns_that_were_added(table: Table)
     assert table.rows("a, e") == [(1, 5), (2, 5)]
 
 
-def test_a_type_that_became_wider_is_read_by_nobody_as_the_narrow_one(table: Table) -> None:
+def test_stale_plan_is_refused_when_type_was_widened(table: Table) -> None:
     tracked(table, "'delta.enableTypeWidening' = 'true'")
     held = Held(table)
     table.alter("ALTER COLUMN a TYPE BIGINT")
@@ -573,7 +576,7 @@ def test_a_type_that_became_wider_is_read_by_nobody_as_the_narrow_one(table: Tab
         held.delta_table.update("b = 'z'", {"d": "'s'"})
 
 
-def test_nulls_are_expected_where_there_may_be_some_by_now(table: Table) -> None:
+def test_stale_plan_is_refused_when_column_became_nullable(table: Table) -> None:
     table.create_tracked("a INT NOT NULL, b STRING")
     table.insert("(1, 'x')")
     held = Held(table)
@@ -585,7 +588,7 @@ def test_nulls_are_expected_where_there_may_be_some_by_now(table: Table) -> None
 
 
 @pytest.mark.without("row-tracking")
-def test_row_ids_are_kept_or_the_statement_is_refused(table: Table) -> None:
+def test_rewrite_of_rows_is_refused_when_row_tracking_was_enabled(table: Table) -> None:
     tracked(table, VECTORS.format("false"))
     held = Held(table)
     table.alter("SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
@@ -600,7 +603,7 @@ def test_row_ids_are_kept_or_the_statement_is_refused(table: Table) -> None:
     ids=["checked", "skipping", "both", "row index"],
 )
 @pytest.mark.every_variant
-def test_no_setting_of_delta_lets_a_write_pass(
+def test_write_is_refused_whatever_the_settings_of_delta(
     table: Table, conf: Callable[[str, str], None], settings_off: list[str]
 ) -> None:
     tracked(table)
@@ -615,7 +618,7 @@ def test_no_setting_of_delta_lets_a_write_pass(
             USES[use](held)
 
 
-def test_reads_outside_of_a_write_follow_the_setting_of_delta(
+def test_read_outside_of_a_write_follows_the_setting_of_delta(
     table: Table, conf: Callable[[str, str], None]
 ) -> None:
     tracked(table)
@@ -629,7 +632,7 @@ def test_reads_outside_of_a_write_follow_the_setting_of_delta(
 # A stream that uses one DeltaTable for all of its batches.
 
 
-def test_a_running_stream_stops_at_its_deltatable_of_before(table: Table, tmp_path: Path) -> None:
+def test_running_stream_stops_when_its_delta_table_is_stale(table: Table, tmp_path: Path) -> None:
     tracked(table, VECTORS.format("false"))
     rename(table)
     target = DeltaTable.forPath(table.spark, str(table.path))
@@ -662,28 +665,28 @@ def test_a_running_stream_stops_at_its_deltatable_of_before(table: Table, tmp_pa
     assert table.rows() == [(1, "x", "new"), (2, "y", "q")]
 
 
-# What is right, and goes on.
+# Stale plans that still fit.
 
 
 @pytest.mark.parametrize("vectors", ["true", "false"])
 @pytest.mark.every_variant
-def test_the_free_exit_and_mapping_again_leave_a_deltatable_right(
+def test_delta_table_works_when_mapping_was_removed_by_metadata_and_enabled_again(
     table: Table, vectors: str
 ) -> None:
     tracked(table, VECTORS.format(vectors))
     held = Held(table)
 
     remove_mapping(table)
-    held.delta_table.update("a = 1", {"d": "'left'"})
+    held.delta_table.update("a = 1", {"d": "'removed'"})
     held.merge(table.spark.sql("SELECT 2 AS a")).whenMatchedUpdate(set={"d": "'m'"}).execute()
     map_again(table)
     held.delta_table.update("a = 1", {"b": "d"})
     held.delta_table.delete("a = 2")
 
-    assert table.rows() == [(1, "left", "left")]
+    assert table.rows() == [(1, "removed", "removed")]
 
 
-def test_added_columns_are_null_in_what_is_appended_and_marked(table: Table) -> None:
+def test_append_and_delete_by_vectors_succeed_when_columns_were_added(table: Table) -> None:
     tracked(table, VECTORS.format("true"))
     held = Held(table)
     table.alter("ADD COLUMN e INT")
@@ -696,7 +699,7 @@ def test_added_columns_are_null_in_what_is_appended_and_marked(table: Table) -> 
     assert table.rows("a, e") == [(2, 5), (2, None)]
 
 
-def test_switching_mapping_on_leaves_a_deltatable_right(table: Table) -> None:
+def test_delta_table_works_when_mapping_was_enabled(table: Table) -> None:
     table.create(COLUMNS)
     table.insert(ROWS)
     held = Held(table)
@@ -708,7 +711,7 @@ def test_switching_mapping_on_leaves_a_deltatable_right(table: Table) -> None:
     assert table.rows() == [(2, "x", "p"), (2, "x", "p"), (3, "y", "q"), (3, "y", "q")]
 
 
-def test_a_way_with_leaving_leaves_a_deltatable_right_that_knows_all_columns(table: Table) -> None:
+def test_delta_table_works_when_its_columns_are_the_same_after_a_removal(table: Table) -> None:
     tracked(table)
     table.alter("RENAME COLUMN d TO e")
     table.alter("RENAME COLUMN e TO d")
@@ -724,7 +727,7 @@ def test_a_way_with_leaving_leaves_a_deltatable_right_that_knows_all_columns(tab
 
 @pytest.mark.without("optimize-write")
 @pytest.mark.every_variant
-def test_what_follows_an_insert_is_no_insert_of_before(
+def test_auto_compaction_succeeds_after_an_insert(
     table: Table, conf: Callable[[str, str], None]
 ) -> None:
     conf("spark.databricks.delta.autoCompact.minNumFiles", "2")
@@ -736,7 +739,7 @@ def test_what_follows_an_insert_is_no_insert_of_before(
     assert table.log.operation == "OPTIMIZE"
 
 
-def test_an_old_version_is_read_with_its_own_names(table: Table) -> None:
+def test_time_travel_reads_with_the_names_of_its_version(table: Table) -> None:
     tracked(table)
     drop_and_add(table)
     remove_mapping(table)
@@ -747,7 +750,7 @@ def test_an_old_version_is_read_with_its_own_names(table: Table) -> None:
     assert sorted(old.join(new, "a").select(old.b, new.b).collect()) == [("x", None), ("y", None)]
 
 
-def test_a_delete_of_all_rows_is_not_refused(table: Table) -> None:
+def test_delete_of_all_rows_succeeds_when_columns_changed(table: Table) -> None:
     held = Held(tracked(table))
     drop_and_add(table)
 
@@ -756,7 +759,7 @@ def test_a_delete_of_all_rows_is_not_refused(table: Table) -> None:
     assert table.rows() == []
 
 
-def test_the_error_says_what_is_another_column(table: Table) -> None:
+def test_error_names_the_changed_column(table: Table) -> None:
     table.create_tracked(COLUMNS)
     held = Held(table)
     table.insert(ROWS)
@@ -768,7 +771,7 @@ def test_the_error_says_what_is_another_column(table: Table) -> None:
     assert "b" in refused.value.getMessageParameters()["schemaDiff"]
 
 
-VIEW_OF_BEFORE = {
+STALE_VIEW = {
     "the same": ("a INT, b STRING", "(2, 'y')"),
     "in another order": ("b STRING, a INT", "('y', 2)"),
     "with one more": ("a INT, b STRING, c INT", "(2, 'y', 3)"),
@@ -778,18 +781,18 @@ VIEW_OF_BEFORE = {
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize("tracked", [True, False])
-@pytest.mark.parametrize("columns", VIEW_OF_BEFORE)
-def test_a_view_of_a_table_that_was_dropped_and_created_again_goes_by_names(
+@pytest.mark.parametrize("columns", STALE_VIEW)
+def test_stale_view_reads_by_name_when_tracked_table_was_created_again(
     named_table: Table, columns: str, tracked: bool
 ) -> None:
-    """Plain Delta refuses it since `col-<uuid>` names are others."""
+    """Plain Delta refuses the view, since the new table has other `col-<uuid>` names."""
     spark = named_table.spark
     properties = (NAME_MODE, TRACKED) if tracked else (NAME_MODE,)
     named_table.create("a INT, b STRING", *properties)
     named_table.insert("(1, 'x')")
     spark.table(named_table.name).createOrReplaceTempView("held")
     spark.sql(f"DROP TABLE {named_table.name}")
-    made, values = VIEW_OF_BEFORE[columns]
+    made, values = STALE_VIEW[columns]
     named_table.create(made, *properties)
     named_table.insert(values)
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user who may not read a table learns nothing of it by a table function.
+"""Table functions show nothing of a table that the user may not read.
 
-The session knows it by a check rule, by a rule of the optimizer or by a catalog, each of the
-tests' own.
+A check rule, a rule of the optimizer or a catalog refuses the user. The tests bring all three.
 """
 
 from __future__ import annotations
@@ -53,20 +52,20 @@ STATEMENTS = [
     "CREATE TABLE guarded.copied USING delta AS SELECT * FROM {f}",
     "CACHE TABLE kept AS SELECT * FROM {f}",
 ]
-# By what eve is refused.
+# The parts of Spark that refuse eve.
 STAGES = ["check", "optimizer", "catalog"]
 
 
 @pytest.fixture(scope="module")
 def warehouse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The tables `secret` and `open`, and a session's rules that tell them apart."""
+    """Creates the tables `secret` and `open`, and rules that deny `secret` to eve."""
     home = tmp_path_factory.mktemp("guarded")
     jar = denying_jar(home, resolved_jars(spark))
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     loader.addURL(jvm.java.net.URL(jar.as_uri()))
     extension = loader.loadClass(EXTENSION).newInstance()
-    # Sessions that are opened from now on have it; it denies nothing to others than eve.
+    # Later sessions have the extension. It denies nothing to users other than eve.
     extension.apply(spark._jsparkSession.extensions())
     spark.sql(f"CREATE SCHEMA {SCHEMA} LOCATION '{home / 'tables'}'")
     for name in ("secret", "open"):
@@ -79,7 +78,7 @@ def warehouse(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def login(spark: SparkSession, warehouse: Path) -> Login:
-    """Opens a session of its own for a user."""
+    """Opens a new session for a user."""
 
     def open_session(user: str, denied: str = "check") -> SparkSession:
         session = spark.newSession()
@@ -117,7 +116,7 @@ def jobs_of(spark: SparkSession, action: Callable[[], object]) -> int:
 
 
 def analyzed(frame: Any) -> str:
-    """The relations of the analyzed plan, as a listener finds them."""
+    """Returns the relations of the analyzed plan, as a listener sees them."""
     return str(frame._jdf.queryExecution().analyzed().collectLeaves().toString())
 
 
@@ -140,7 +139,7 @@ def test_every_function_is_refused_by_name_and_by_path(eve: SparkSession, wareho
 
 
 @pytest.mark.parametrize("function", ["column_mapping_audit", "column_mapping_dropped"])
-def test_a_check_rule_refuses_before_anything_is_read(
+def test_check_rule_refuses_before_anything_is_read(
     login: Login, warehouse: Path, function: str
 ) -> None:
     eve = login("eve")
@@ -159,7 +158,7 @@ def test_every_statement_around_a_function_is_refused(eve: SparkSession, warehou
         for statement in STATEMENTS:
             text = statement.format(f=f'column_mapping("{name}")')
             if text.startswith("EXPLAIN"):
-                # Of a query that is refused, Spark shows the error in place of the plan.
+                # If a query is refused, Spark shows the error instead of the plan.
                 shown = " ".join(row.plan for row in eve.sql(text).collect())
                 assert CONDITION in shown
                 assert HIDDEN not in shown
@@ -191,7 +190,7 @@ def test_python_calls_are_refused(eve: SparkSession, warehouse: Path) -> None:
 
 @pytest.mark.every_variant
 @pytest.mark.broken_table("log_without_start")
-def test_a_broken_table_is_refused_to_the_audit(
+def test_audit_of_a_broken_table_is_refused(
     spark: SparkSession, eve: SparkSession, warehouse: Path, tmp_path: Path
 ) -> None:
     """Delta cannot open it, so that nobody knows its columns."""
@@ -206,7 +205,7 @@ def test_a_broken_table_is_refused_to_the_audit(
 
 
 @pytest.mark.parametrize("stage", ["check", "optimizer"])
-def test_what_another_user_has_asked_is_refused(login: Login, stage: str) -> None:
+def test_results_of_another_user_are_refused(login: Login, stage: str) -> None:
     """The rows are there; by a global view of them, and by the same call, they are not given."""
     bob, eve = login("bob"), login("eve", stage)
     asked = bob.sql(f"SELECT * FROM column_mapping('{by_name()}')").cache()
@@ -224,7 +223,7 @@ def test_what_another_user_has_asked_is_refused(login: Login, stage: str) -> Non
 
 
 @pytest.mark.skipif(not VIEWS_TAKE_OUR_FUNCTIONS, reason="Spark refuses such a view")
-def test_a_view_of_a_function_is_refused(spark: SparkSession, eve: SparkSession) -> None:
+def test_view_of_a_function_is_refused(spark: SparkSession, eve: SparkSession) -> None:
     spark.sql(f"USE {SCHEMA}")
     spark.sql("CREATE VIEW v AS SELECT * FROM column_mapping('secret')")
     try:
@@ -238,7 +237,7 @@ def test_a_view_of_a_function_is_refused(spark: SparkSession, eve: SparkSession)
 
 
 def test_log_lines_of_a_refused_call_show_no_column(eve: SparkSession) -> None:
-    """Delta tells of a snapshot that it reads at INFO, as where a SELECT is refused."""
+    """Delta logs the snapshot at INFO, also if a SELECT is refused."""
     with session_log(eve, "org.apache.spark") as log, session_log(eve, "sparkext") as ours:
         for function in FUNCTIONS:
             with refusal(CONDITION):
@@ -251,7 +250,7 @@ def test_log_lines_of_a_refused_call_show_no_column(eve: SparkSession) -> None:
 # A survey.
 
 
-def test_a_survey_leaves_out_what_the_user_may_not_read(eve: SparkSession, warehouse: Path) -> None:
+def test_survey_omits_tables_that_the_user_may_not_read(eve: SparkSession, warehouse: Path) -> None:
     names = f"array('{by_name()}', '{warehouse}/secret', '{by_name('open')}')"
     for argument, count in ((f"'{SCHEMA}'", 2), (names, 3)):
         rows = eve.sql(f"SELECT * FROM column_mapping_survey({argument})").collect()
@@ -263,7 +262,7 @@ def test_a_survey_leaves_out_what_the_user_may_not_read(eve: SparkSession, wareh
     assert {table.error for table in found.tables} == {CONDITION, None}
 
 
-def test_the_plan_of_a_survey_has_the_tables_that_it_tells_of(login: Login) -> None:
+def test_plan_of_a_survey_contains_the_surveyed_tables(login: Login) -> None:
     bob, eve = login("bob"), login("eve")
     call = f"SELECT * FROM column_mapping_survey('{SCHEMA}')"
 
@@ -272,11 +271,11 @@ def test_the_plan_of_a_survey_has_the_tables_that_it_tells_of(login: Login) -> N
     assert f"spark_catalog.{SCHEMA}.secret[" in analyzed(bob.sql(call))
 
 
-# What a listener sees, and what stays as it was.
+# Plans and rows.
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_the_analyzed_plan_has_the_relation_and_the_optimized_one_the_rows(
+def test_analyzed_plan_has_the_relation_and_optimized_plan_has_the_rows(
     login: Login, function: str
 ) -> None:
     frame = login("bob").sql(f"SELECT * FROM {function}('{by_name()}')")
@@ -286,7 +285,7 @@ def test_the_analyzed_plan_has_the_relation_and_the_optimized_one_the_rows(
     assert "secret[" not in optimized(frame)
 
 
-def test_an_answer_is_read_once_and_costs_no_job(login: Login) -> None:
+def test_answer_is_read_once_and_starts_no_job(login: Login) -> None:
     bob = login("bob")
     frame = bob.sql(f"SELECT path, id FROM column_mapping('{by_name()}') WHERE id > 1")
 
@@ -299,12 +298,12 @@ def test_an_answer_is_read_once_and_costs_no_job(login: Login) -> None:
     assert joined.select("a.id", "b.id").collect() == [(2, 2)]
 
 
-def test_hidden_columns_of_the_table_are_none_of_the_function(login: Login) -> None:
+def test_function_has_no_hidden_columns_of_the_table(login: Login) -> None:
     with refusal("UNRESOLVED_COLUMN.WITH_SUGGESTION"):
         login("bob").sql(f"SELECT _metadata FROM column_mapping('{by_name()}')")
 
 
-def test_a_function_is_written_into_the_table_that_it_is_about(
+def test_rows_of_a_function_can_be_written_into_its_table(
     spark: SparkSession, warehouse: Path, table: Table
 ) -> None:
     table.create("path STRING, id BIGINT", "'delta.enableRowTracking' = 'true'")

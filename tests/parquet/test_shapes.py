@@ -457,6 +457,13 @@ def test_file_without_changes_is_kept(source: Path, renamer: Renamer, tmp_path: 
     assert list(tmp_path.iterdir()) == [source]
 
 
+def test_file_with_a_dropped_column_and_equal_names_is_copied(source: Path, copy: Copy) -> None:
+    pq.write_table(TABLE.select(["col-a", "col-b"]).rename_columns(["a", "b"]), source)
+    assert rows_of(copy(source, (Column(1, "a", "a", pa.int64()),))) == [
+        {"a": row["col-a"]} for row in ROWS
+    ]
+
+
 def test_file_with_other_ids_and_equal_names_is_copied(source: Path, copy: Copy) -> None:
     swapped = (Column(2, "-", "col-a", pa.string()), Column(1, "-", "col-b", pa.int64()))
     pq.write_table(TABLE.cast(arrow_schema(ALL, ids=True)), source)

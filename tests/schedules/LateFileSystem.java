@@ -9,12 +9,12 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 
 /**
- * The local disk under a scheme of its own that does wrong, once, what the system property {@code
- * late.fault} names, on the log of a table alone.
+ * Serves the local disk under the scheme {@code late}, and commits one fault on the log of a table.
+ * The system property {@code late.fault} names the fault.
  *
- * <p>{@code FAILED}: a log entry is written, and an error comes. {@code TAKEN}: a log entry is
- * written, and the answer is that it was there before. {@code LATE}: a listing is without the newest
- * log entry.
+ * <p>{@code FAILED}: the log entry is written, and the write throws. {@code TAKEN}: the log entry is
+ * written, and the answer is that the entry existed. {@code LATE}: a listing lacks the newest log
+ * entry.
  */
 public class LateFileSystem extends RawLocalFileSystem {
   private static final String FAULT = "late.fault";

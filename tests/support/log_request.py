@@ -32,7 +32,8 @@ TOLD = ("commitInfo", "protocol", "metaData")
 
 def request(path: Path, name: str = "t", *, files: bool = True) -> str:
     """The request for a table, as `spark_ext.wire.logs` reads it."""
-    return json.dumps({"name": name, "log": log(path, files=files)})
+    request = {"name": name, "metadata": None, "log": log(path, files=files), "folder": None}
+    return json.dumps(request)
 
 
 def log(path: Path, *, files: bool = True) -> dict[str, Any]:
@@ -50,8 +51,8 @@ def log(path: Path, *, files: bool = True) -> dict[str, Any]:
     return {
         "lastVersion": max([*commits, *(c["version"] for c in checkpoints)]),
         "firstCommit": min(commits, default=None),
-        "hintedCheckpoint": _hint(folder),
-        "tornCommits": [file.name for file in torn],
+        "lastCheckpointTarget": _hint(folder),
+        "truncatedCommits": [file.name for file in torn],
         "commits": [
             {
                 "version": version,
@@ -177,6 +178,10 @@ def _groups(
                 "example": add["path"],
                 "numFiles": 0,
                 "sizeInBytes": 0,
+                "removableFrom": None,
+                "kind": "live",
+                "source": None,
+                "isHidden": False,
                 **facts,
                 "vector": vector,
             },

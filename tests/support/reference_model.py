@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 UUID = "col-<uuid>"
-# By kind, the parts of a path between a column and its fields.
+# Maps a kind to the parts of a path between a column and its fields.
 INSIDE = {"STRUCT": (), "ARRAY": ("element",), "MAP": ("value",)}
 Path = tuple[str, ...]
 Row = Mapping[int, object]

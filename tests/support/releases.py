@@ -68,7 +68,7 @@ def since_delta_4_1(reason: str) -> pytest.MarkDecorator:
 
 
 # Delta 4.0.0 was built for Spark 4.0.0: its `ReorgTableHelper` and manifests of Parquet files call
-# a constructor that 4.0.1 does not have (tests/integration/test_unfit_commands.py).
+# a constructor that 4.0.1 does not have.
 UNLINKED = DELTA == (4, 0, 0)
 PURGES = pytest.mark.skipif(UNLINKED, reason="Delta 4.0.0 cannot purge on Spark 4.0.1")
 TAKES_PARQUET = pytest.mark.skipif(

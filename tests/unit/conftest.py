@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypothesis is deterministic: a commit that passed once passes again."""
+"""Makes Hypothesis deterministic, so a commit that passed once passes again."""
 
 from hypothesis import settings
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delta's changes to proposed metadata before the rules see it, as far as tests need them.
+"""Assigns ids and physical names as Delta does before it calls the rules.
 
-Follows DeltaColumnMapping.scala of Delta 4.4.0, `verifyAndUpdateMetadataChange`; UUIDs are counted
-instead of drawn: the column of id 7 is called `col-7`.
+The source is `verifyAndUpdateMetadataChange` in DeltaColumnMapping.scala of Delta 4.4.0. In place
+of a UUID, the name contains the id: the column with id 7 gets the name `col-7`.
 """
 
 from __future__ import annotations

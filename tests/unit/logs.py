@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs in a few words: a commit is its operation and the table that it leaves behind."""
+"""Builds logs: a commit is its operation and the table after it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Step = tuple[str, TableMetadata] | tuple[str, TableMetadata, tuple[str, ...]]
 
 
 def log(*steps: Step, **facts: Any) -> TableLog:
-    """A log whose commit of each version changes metadata, and protocol where features differ."""
+    """Returns a log. Each commit changes the metadata, and the protocol if the features differ."""
     commits = []
     known: tuple[str, ...] | None = None
     for version, (operation, table, *rest) in enumerate(steps):
@@ -33,7 +33,7 @@ def log(*steps: Step, **facts: Any) -> TableLog:
 
 
 def cleaned_up(whole: TableLog, version: int) -> TableLog:
-    """The same log where all before the checkpoint of a version is gone."""
+    """Returns the same log without the files before the checkpoint of a version."""
     protocols = [c.protocol for c in whole.commits if c.protocol and c.version <= version]
     metadata = [c.metadata for c in whole.commits if c.metadata and c.version <= version]
     name = f"{version:020}.checkpoint.parquet"

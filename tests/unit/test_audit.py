@@ -615,14 +615,16 @@ def test_table_function_returns_the_findings() -> None:
     log = {
         "lastVersion": 0,
         "firstCommit": 0,
-        "hintedCheckpoint": None,
-        "tornCommits": [],
+        "lastCheckpointTarget": None,
+        "truncatedCommits": [],
         "commits": [{"version": 0, "time": 0, "actions": actions}],
         "summaries": [],
         "files": None,
     }
 
-    answer = json.loads(ask("column_mapping_audit", json.dumps({"name": "t", "log": log})))
+    request = {"name": "t", "metadata": None, "log": log, "folder": None}
+
+    answer = json.loads(ask("column_mapping_audit", json.dumps(request)))
 
     (row,) = answer["rows"]
     assert (row["version"], row["check"], row["column"], row["file"]) == (

@@ -16,7 +16,7 @@ import pytest
 import spark_ext
 
 CHECKOUT = Path(__file__).parents[2]
-# By tag, the attribute with an address that a browser fetches without a click.
+# Maps a tag to the attribute whose address a browser fetches without a click.
 FETCHED = {"link": "href", "script": "src", "img": "src", "source": "srcset", "iframe": "src"}
 # Hosts that Sphinx's scripts name in comments and in XML namespaces.
 HARMLESS = {"www.w3.org", "developer.mozilla.org", "snowballstem.org"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a log tells of columns and of the flag, from logs that are written by hand or drawn."""
+"""The history of columns and of the flag, from logs that are written by hand or drawn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def name_mode(columns: Any, flag: str | None = None) -> TableMetadata:
 
 
 def told(events: Iterable[ColumnEvent]) -> list[tuple[Any, ...]]:
-    """Events in the words of the tests: version, change, id, old and new path."""
+    """Returns version, change, id, old and new path of each event."""
     return [
         (event.commit and event.commit.version, event.change, event.id, event.old, event.new)
         for event in events
@@ -48,7 +48,7 @@ def versions(*steps: Step) -> dict[Path, tuple[int | None, int | None]]:
 
 
 class TestColumnsOfAMappedTable:
-    def test_the_first_ones_are_added_by_the_creation(self) -> None:
+    def test_first_columns_are_added_by_the_creation(self) -> None:
         created = log(
             (
                 "CREATE TABLE",
@@ -65,7 +65,7 @@ class TestColumnsOfAMappedTable:
         ]
         assert all(event.commit is created.commits[0] for event in history.events)
 
-    def test_each_change_is_told(self) -> None:
+    def test_each_change_is_an_event(self) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", name_mode({"a": "1 a", "b": "2 b"})),
             ("ADD COLUMNS", name_mode({"a": "1 a", "b": "2 b", "c": "3 c"})),
@@ -95,7 +95,7 @@ class TestColumnsOfAMappedTable:
         assert versions(*steps) == {("c",): (0, 2), ("b",): (0, 2), ("d",): (2, None)}
 
     @pytest.mark.parametrize("kind", ["struct", "array", "map"])
-    def test_the_children_of_a_renamed_column_are_not_renamed(self, kind: str) -> None:
+    def test_children_of_a_renamed_column_are_not_renamed(self, kind: str) -> None:
         inside = {"struct": (), "array": ("element",), "map": ("value",)}[kind]
         before = {"s": {"column": "1 s", kind: {"x": "2 x", "y": "3 y"}}}
         after = {"t": {"column": "1 s", kind: {"x": "2 x", "z": "3 y"}}}
@@ -111,7 +111,7 @@ class TestColumnsOfAMappedTable:
             ("t", *inside, "z"): (0, 1),
         }
 
-    def test_a_dropped_struct_takes_its_children_along(self) -> None:
+    def test_children_of_a_dropped_struct_are_dropped(self) -> None:
         before = name_mode({"a": "1 a", "s": {"column": "2 s", "struct": {"x": "3 x"}}})
         steps: list[Step] = [("CREATE TABLE", before), ("DROP COLUMNS", name_mode({"a": "1 a"}))]
 
@@ -121,7 +121,7 @@ class TestColumnsOfAMappedTable:
         ]
 
     @pytest.mark.parametrize("new", ["2 a", "1 b"], ids=["another id", "another physical name"])
-    def test_another_column_of_the_same_name_is_another_column(self, new: str) -> None:
+    def test_new_column_of_the_same_name_is_another_column(self, new: str) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", name_mode({"a": "1 a"})),
             ("CLONE", name_mode({"a": new})),
@@ -130,13 +130,13 @@ class TestColumnsOfAMappedTable:
         assert [event[1] for event in after_the_first(*steps)] == ["drop", "add"]
         assert versions(*steps) == {("a",): (1, None)}
 
-    def test_a_column_that_comes_back_was_added_then(self) -> None:
+    def test_column_that_comes_back_is_added(self) -> None:
         both, one = name_mode({"a": "1 a", "b": "2 b"}), name_mode({"a": "1 a"})
         steps: list[Step] = [("CREATE TABLE", both), ("DROP COLUMNS", one), ("RESTORE", both)]
 
         assert versions(*steps)[("b",)] == (2, None)
 
-    def test_types_and_order_are_no_event(self) -> None:
+    def test_types_and_order_are_no_events(self) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", name_mode({"a": "1 a", "b": "2 b"})),
             ("CHANGE COLUMN", name_mode({"b": "2 b", "a": {"column": "1 a", "type": "string"}})),
@@ -145,7 +145,7 @@ class TestColumnsOfAMappedTable:
         assert after_the_first(*steps) == []
 
     @pytest.mark.parametrize("id", ["1", None, 1.5, True, [1]], ids=repr)
-    def test_a_column_without_a_number_for_an_id_is_not_recognised(self, id: Any) -> None:
+    def test_column_is_another_one_when_its_id_is_no_number(self, id: Any) -> None:
         # As for the flag: what cannot be compared may have been dropped.
         def with_id(name: str) -> TableMetadata:
             metadata = {COLUMN_ID: id, PHYSICAL_NAME: "a"}
@@ -161,7 +161,7 @@ class TestColumnsOfAMappedTable:
 
 
 class TestABrokenLog:
-    def test_a_schema_that_cannot_be_read_says_nothing_of_columns(self) -> None:
+    def test_unreadable_schema_is_skipped(self) -> None:
         same = name_mode({"a": "1 a"})
         whole = log(("CREATE TABLE", same), ("FOREIGN", same), ("FOREIGN", same))
         broken = replace(whole.commits[1], metadata=LoggedMetadata(None))
@@ -169,7 +169,7 @@ class TestABrokenLog:
 
         assert [event[:2] for event in told(found.events)] == [(0, "add")]
 
-    def test_a_name_may_stand_there_twice(self) -> None:
+    def test_schema_may_contain_a_name_twice(self) -> None:
         one, other = struct({"a": "1 x"}), struct({"a": "2 y"})
         twice = TableMetadata(
             {"type": "struct", "fields": [*one["fields"], *other["fields"]]},
@@ -183,7 +183,7 @@ class TestABrokenLog:
         ]
         assert versions(("FOREIGN", twice), ("FOREIGN", name_mode({}))) == {}
 
-    def test_a_time_that_is_null_is_the_files(self) -> None:
+    def test_time_of_the_file_replaces_a_null_time(self) -> None:
         info = {"commitInfo": {"inCommitTimestamp": None}}
 
         assert commit(1, 7, [info]).time == 7
@@ -191,7 +191,7 @@ class TestABrokenLog:
 
 
 class TestWithoutMapping:
-    def test_columns_are_known_by_their_names(self) -> None:
+    def test_columns_are_compared_by_name(self) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", table({"a": "", "b": ""})),
             ("CREATE OR REPLACE TABLE", table({"A": "", "b": {"type": "string"}})),
@@ -203,7 +203,7 @@ class TestWithoutMapping:
         ]
         assert versions(*steps) == {("A",): (1, None), ("b",): (0, None)}
 
-    def test_mapping_goes_on_off_and_on_over_the_same_columns(self) -> None:
+    def test_columns_are_the_same_when_mapping_is_enabled_and_removed(self) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", table({"a": "", "b": ""})),
             ("SET TBLPROPERTIES", name_mode({"a": "1 a", "b": "2 b"})),
@@ -215,7 +215,7 @@ class TestWithoutMapping:
         assert after_the_first(*steps) == [(2, "rename", 2, ("b",), ("c",))]
         assert versions(*steps) == {("a",): (0, None), ("c",): (0, 2)}
 
-    def test_keys_that_are_left_without_mapping_are_no_names(self) -> None:
+    def test_remaining_mapping_keys_are_no_names(self) -> None:
         steps: list[Step] = [
             ("CREATE TABLE", table({"a": "1 x"}, "none")),
             ("FOREIGN", table({"a": "2 y"}, "none")),
@@ -232,7 +232,7 @@ class TestALogThatBeginsLater:
         ("DROP COLUMNS", name_mode({"c": "2 b", "d": "3 col-3"}, "true")),
     )
 
-    def test_its_first_columns_have_no_version(self) -> None:
+    def test_first_columns_have_no_version(self) -> None:
         history = column_history(cleaned_up(self.WHOLE, 2))
 
         assert told(history.events) == [
@@ -243,7 +243,7 @@ class TestALogThatBeginsLater:
         ]
         assert set(history.columns.values()) == {ColumnVersions(None, None)}
 
-    def test_the_status_says_so(self) -> None:
+    def test_status_has_the_oldest_version(self) -> None:
         found = status(cleaned_up(self.WHOLE, 2))
 
         assert found is not None
@@ -251,7 +251,7 @@ class TestALogThatBeginsLater:
         assert found.true_since is None
         assert told(found.dropped_or_renamed) == [(3, "drop", 1, ("a",), None)]
 
-    def test_without_any_state_there_is_none(self) -> None:
+    def test_status_is_none_without_states(self) -> None:
         empty = TableLog("t", 3, self.WHOLE.commits[3:], first_commit=3)
 
         assert status(empty) is None
@@ -259,14 +259,14 @@ class TestALogThatBeginsLater:
 
 
 class TestStatus:
-    def test_of_a_table_without_mapping(self) -> None:
+    def test_status_of_an_unmapped_table(self) -> None:
         found = status(log(("CREATE TABLE", table({"a": ""}), ())))
 
         assert found is not None
         assert (found.mode, found.tracked, found.has_dropped_or_renamed) == ("none", False, None)
         assert (found.true_since, found.dropped_or_renamed, found.history_from) == (None, (), 0)
 
-    def test_the_flag_is_true_since_the_commit_that_turned_it(self) -> None:
+    def test_flag_is_true_since_the_commit_that_set_it(self) -> None:
         whole = TestALogThatBeginsLater.WHOLE
         found = status(whole)
 
@@ -279,14 +279,14 @@ class TestStatus:
             (3, "drop"),
         ]
 
-    def test_a_flag_that_is_false_has_no_commit(self) -> None:
+    def test_false_flag_has_no_commit(self) -> None:
         found = status(log(("CREATE TABLE", name_mode({"a": "1 a"}, "False"))))
 
         assert found is not None
         assert (found.has_dropped_or_renamed, found.true_since) == (False, None)
 
     @pytest.mark.parametrize("flag", [None, "yes", "TRUE"])
-    def test_a_flag_that_is_not_false_is_true(self, flag: str | None) -> None:
+    def test_flag_is_true_when_it_is_not_false(self, flag: str | None) -> None:
         written = log(
             ("CREATE TABLE", name_mode({"a": "1 a"}, "false")),
             ("FOREIGN", name_mode({"a": "1 a"}, flag)),
@@ -296,7 +296,7 @@ class TestStatus:
         assert found is not None
         assert (found.has_dropped_or_renamed, found.true_since) == (True, written.commits[1])
 
-    def test_tracking_that_was_dropped_and_added_again_counts_from_then(self) -> None:
+    def test_true_since_starts_when_the_feature_is_added_again(self) -> None:
         mapped, flagged = name_mode({"a": "1 a"}), name_mode({"a": "1 a"}, "true")
         steps = log(
             ("CREATE TABLE", mapped, UNTRACKED),
@@ -312,7 +312,7 @@ class TestStatus:
         assert found.true_since == steps.commits[3]
         assert (dropped.has_dropped_or_renamed, dropped.true_since) == (None, None)
 
-    def test_a_flag_of_an_untracked_table_is_none(self) -> None:
+    def test_flag_is_none_when_untracked(self) -> None:
         found = status(log(("CLONE", name_mode({"a": "1 a"}, "true"), UNTRACKED)))
 
         assert found is not None
@@ -321,7 +321,7 @@ class TestStatus:
 
 @st.composite
 def logs(draw: st.DrawFn) -> TableLog:
-    """Tables of any schema that change in any way, as Delta assigns ids and names."""
+    """Draws versions of a table with any schemas, with the ids and names that Delta assigns."""
     current = draw(strategies.tables())
     steps: list[Step] = [("CREATE TABLE", current)]
     for _ in range(draw(st.integers(1, 4))):
@@ -335,7 +335,7 @@ Known = tuple[int | None, int | None]
 
 
 def replayed(events: Iterable[ColumnEvent]) -> dict[Path, Known]:
-    """The columns by path, with the versions that added and last renamed them."""
+    """Returns the columns by path, with the versions that added and last renamed them."""
     columns: dict[Path, Known] = {}
     for changed_by, told_by_it in groupby(events, key=lambda event: event.commit):
         now = list(told_by_it)
@@ -356,7 +356,7 @@ def replayed(events: Iterable[ColumnEvent]) -> dict[Path, Known]:
 
 
 def called(path: Path, names: dict[Any, Any]) -> Path:
-    """A path after columns on it were renamed."""
+    """Returns a path after columns on it were renamed."""
     prefixes = [path[: end + 1] for end in range(len(path))]
     return tuple(names.get(prefix, prefix)[-1] for prefix in prefixes)
 

@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 TEXT = (EXAMPLES / "lakehouse.ipynb").read_text()
 CELLS: dict[str, Any] = {cell["id"]: cell for cell in json.loads(TEXT)["cells"]}
 CODE = {name: cell for name, cell in CELLS.items() if cell["cell_type"] == "code"}
-# By cell, a part of the HTML that the cell shows.
+# Maps a cell to a part of its HTML.
 SHOWN = {
     "track": "<th>has dropped or renamed</th><td>false</td>",
     "rename": "<td>RENAME COLUMN</td>",

@@ -226,7 +226,7 @@ class TableHistory(RuleBasedStateMachine):
 
         assert not (before.is_tracked and before.flag and after.is_tracked) or after.flag
 
-    # What Delta does for each statement.
+    # The commit of a statement, as Delta makes it.
 
     def alter(self, parent: Path, change: Callable[[Columns], Columns]) -> None:
         self.change(edited(self.state.columns, parent, change))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table functions that read a log, asked as the JVM asks them."""
+"""The table functions that read a log, called as the JVM calls them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SECOND = metadata({"a b": "1 x", "s": {"column": "2 s", "struct": {"d": "3 c"}}}
 LOG: dict[str, Any] = {
     "lastVersion": 5,
     "firstCommit": 0,
-    "hintedCheckpoint": None,
-    "tornCommits": [],
+    "lastCheckpointTarget": None,
+    "truncatedCommits": [],
     "commits": [
         {
             "version": 0,
@@ -56,8 +56,11 @@ CHECKPOINT = {
 }
 
 
-def answer(function: str, **request: Any) -> Any:
-    return json.loads(ask(function, json.dumps(request)))
+QUESTION: dict[str, Any] = {"name": "t", "metadata": None, "log": LOG, "folder": None}
+
+
+def answer(function: str, **parts: Any) -> Any:
+    return json.loads(ask(function, json.dumps({**QUESTION, **parts})))
 
 
 def columns_of(schema: str) -> list[str]:
@@ -78,7 +81,7 @@ def test_column_mapping_has_a_row_for_each_column() -> None:
         "name",
     )
 
-    rows = answer("column_mapping", table=wire(metadata), log=LOG)["rows"]
+    rows = answer("column_mapping", metadata=wire(metadata))["rows"]
 
     assert [tuple(row.values())[:5] for row in rows] == [
         ("`a b`", "a b", "a", 1, "bigint"),
@@ -89,10 +92,10 @@ def test_column_mapping_has_a_row_for_each_column() -> None:
     ]
 
 
-def test_the_columns_have_the_versions_of_their_names() -> None:
+def test_columns_have_the_versions_of_their_names() -> None:
     newest = table({"a b": "1 x", "s": {"column": "2 s", "struct": {"d": "3 c"}}}, "name", "true")
 
-    found = answer("column_mapping", table=wire(newest), log=LOG)
+    found = answer("column_mapping", metadata=wire(newest))
 
     assert found["rows"] == [
         {"path": "`a b`", "name": "a b", "physicalName": "x", "id": 1, "type": "bigint",
@@ -105,12 +108,12 @@ def test_the_columns_have_the_versions_of_their_names() -> None:
     assert columns_of(found["schema"]) == list(found["rows"][0])
 
 
-def test_a_column_says_which_other_one_has_its_name_in_files() -> None:
+def test_column_names_the_column_with_its_physical_name() -> None:
     inner = {"y": "2 x", "x": "3 col-1"}
     words = {"s t": {"column": "1 s", "struct": inner}, "S": "4 col-2", "b": "5 b"}
 
-    mapped = answer("column_mapping", table=wire(table(words, "name", "true")), log=LOG)["rows"]
-    left = answer("column_mapping", table=wire(table(words, "none", "true")), log=LOG)["rows"]
+    mapped = answer("column_mapping", metadata=wire(table(words, "name", "true")))["rows"]
+    left = answer("column_mapping", metadata=wire(table(words, "none", "true")))["rows"]
 
     assert {row["path"]: row["nameInFilesOf"] for row in mapped} == {
         "`s t`": None,
@@ -122,14 +125,14 @@ def test_a_column_says_which_other_one_has_its_name_in_files() -> None:
     assert {row["nameInFilesOf"] for row in left} == {None}
 
 
-def test_a_column_that_the_log_has_not_has_no_version() -> None:
-    (row,) = answer("column_mapping", table=wire(table({"new": ""})), log=LOG)["rows"]
+def test_column_has_no_version_when_the_log_lacks_it() -> None:
+    (row,) = answer("column_mapping", metadata=wire(table({"new": ""})))["rows"]
 
     assert (row["addedVersion"], row["renamedVersion"]) == (None, None)
 
 
-def test_the_history_has_a_row_for_each_event() -> None:
-    found = answer("column_mapping_history", name="t", log=LOG)
+def test_history_has_a_row_for_each_event() -> None:
+    found = answer("column_mapping_history")
 
     created = {"version": 0, "timestamp": 100, "operation": "CREATE TABLE", "userName": "anna"}
     no_name = {"operation": None, "userName": None}
@@ -143,10 +146,10 @@ def test_the_history_has_a_row_for_each_event() -> None:
     assert columns_of(found["schema"]) == list(found["rows"][0])
 
 
-def test_events_before_the_log_have_no_version_and_no_statement() -> None:
+def test_events_before_the_log_have_no_version_and_no_operation() -> None:
     later = {**LOG, "firstCommit": 2, "commits": LOG["commits"][1:], "summaries": [CHECKPOINT]}
 
-    first, *_, last = answer("column_mapping_history", name="t", log=later)["rows"]
+    first, *_, last = answer("column_mapping_history", log=later)["rows"]
 
     assert (last["version"], last["newName"]) == (4, "s.d")
     assert first == {
@@ -155,18 +158,18 @@ def test_events_before_the_log_have_no_version_and_no_statement() -> None:
     }  # fmt: skip
 
 
-def test_a_time_may_be_one_that_no_datetime_holds() -> None:
+def test_time_may_exceed_the_range_of_datetime() -> None:
     late = 2**62
     last = {**LOG["commits"][1], "actions": [{"commitInfo": {"inCommitTimestamp": late}}, SECOND]}
     later = {**LOG, "commits": [LOG["commits"][0], last]}
 
-    (row,) = answer("column_mapping_status", name="t", log=later)["rows"]
+    (row,) = answer("column_mapping_status", log=later)["rows"]
 
     assert (row["trueSince"]["timestamp"], row["droppedOrRenamed"][0]["timestamp"]) == (late, late)
 
 
-def test_the_status_is_one_row() -> None:
-    found = answer("column_mapping_status", name="t", log=LOG)
+def test_status_is_one_row() -> None:
+    found = answer("column_mapping_status")
 
     (row,) = found["rows"]
     (renamed,) = row.pop("droppedOrRenamed")
@@ -185,38 +188,31 @@ def test_the_status_is_one_row() -> None:
     assert found["schema"].endswith("`newName`: STRING>>, `historyFrom` BIGINT")
 
 
-def test_the_status_of_a_table_without_features_or_flag() -> None:
+def test_status_of_a_table_without_features_or_flag() -> None:
     old = {"minReaderVersion": 1, "minWriterVersion": 2}
     plain = {"metaData": {"schemaString": json.dumps(struct({"a": ""}))}}
     commits = [{"version": 0, "time": None, "actions": [{"protocol": old}, plain]}]
 
-    (row,) = answer("column_mapping_status", name="t", log={**LOG, "commits": commits})["rows"]
+    (row,) = answer("column_mapping_status", log={**LOG, "commits": commits})["rows"]
 
     assert (row["mode"], row["tracked"], row["hasDroppedOrRenamed"]) == ("none", False, None)
     assert (row["readerFeatures"], row["writerFeatures"]) == (None, None)
     assert (row["trueSince"], row["droppedOrRenamed"]) == (None, [])
 
 
-PLACES: dict[str, Any] = {
-    "name": "t",
-    "log": {
-        **LOG,
-        "commits": [
-            {**LOG["commits"][0]},
-            {**LOG["commits"][1], "actions": [metadata({"a b": "1 x"}, "true")]},
-        ],
-    },
-    "now": 1_000,
-    "deletedFileRetention": 10,
-    "logRetention": 20,
-    "cleansUpLog": True,
-    "purges": True,
+OF_FOLDER: dict[str, Any] = {
+    **LOG,
+    "commits": [
+        {**LOG["commits"][0]},
+        {**LOG["commits"][1], "actions": [metadata({"a b": "1 x"}, "true")]},
+    ],
     "files": [
         {
-            "kind": "removed",
+            "example": "f",
             "numFiles": 2,
             "sizeInBytes": 20,
             "removableFrom": 995,
+            "kind": "removed",
             "source": None,
             "isHidden": False,
             "addedUnder": 0,
@@ -225,15 +221,23 @@ PLACES: dict[str, Any] = {
             "statistics": [],
             "columns": [{"path": ["s"], "fieldId": 2}, {"path": ["s", "c"], "fieldId": 3}],
             "problem": None,
+            "vector": None,
+            "vectorProblem": None,
         }
     ],
+}
+FOLDER: dict[str, Any] = {
+    "now": 1_000,
+    "deletedFileRetention": 10,
+    "logRetention": 20,
+    "cleansUpLog": True,
     "logFiles": [],
     "boundaries": [{"version": 6, "time": 400}],
 }
 
 
-def test_a_dropped_column_is_a_row_with_its_steps() -> None:
-    rows = answer("column_mapping_dropped", **PLACES)["rows"]
+def test_dropped_column_has_a_row_with_its_steps() -> None:
+    rows = answer("column_mapping_dropped", log=OF_FOLDER, folder=FOLDER)["rows"]
 
     assert [(row["path"], row["physicalPath"], row["version"]) for row in rows] == [
         ("s", "s", 4),
@@ -245,20 +249,21 @@ def test_a_dropped_column_is_a_row_with_its_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "request_"),
+    ("function", "parts"),
     [
-        ("column_mapping_dropped", {**PLACES, "log": {**LOG, "commits": []}}),
-        ("column_mapping_dropped", {**PLACES, "logRetention": None}),
-        ("column_mapping", {"log": LOG}),
-        ("column_mapping", {"name": "t", "log": LOG}),
-        ("column_mapping", {"table": wire(table({"a": ""})), "log": {}}),
-        ("column_mapping_history", {"name": "t"}),
-        ("column_mapping_history", {"name": "t", "log": {**LOG, "commits": [{}]}}),
-        ("column_mapping_history", {"name": "t", "log": {**LOG, "lastVersion": "5"}}),
-        ("column_mapping_status", {"name": "t", "log": {**LOG, "commits": []}}),
+        ("column_mapping_dropped", {"log": {**OF_FOLDER, "commits": []}, "folder": FOLDER}),
+        ("column_mapping_dropped", {"folder": {**FOLDER, "logRetention": None}}),
+        ("column_mapping_dropped", {"folder": None}),
+        ("column_mapping", {"metadata": None}),
+        ("column_mapping", {"metadata": wire(table({"a": ""})), "log": {}}),
+        ("column_mapping_history", {"log": None}),
+        ("column_mapping_history", {"log": {**LOG, "commits": [{}]}}),
+        ("column_mapping_history", {"log": {**LOG, "lastVersion": "5"}}),
+        ("column_mapping_history", {"table": None}),
+        ("column_mapping_status", {"log": {**LOG, "commits": []}}),
     ],
 )
-def test_another_request_is_refused(function: str, request_: dict[str, Any]) -> None:
-    refused = answer(function, **request_)
+def test_request_of_another_shape_is_refused(function: str, parts: dict[str, Any]) -> None:
+    refused = answer(function, **parts)
 
     assert refused["error"]["condition"] == "USAGE_TRACKING_MALFORMED_MESSAGE"

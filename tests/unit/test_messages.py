@@ -13,11 +13,11 @@ import pytest
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.log.actions import FileGroup, ParquetColumn
-from spark_ext.log.places import CleanupBoundary, DataFiles, LogFiles
+from spark_ext.log.folder import CleanupBoundary, LogFiles
 from spark_ext.model.keys import ALIGNING
 from spark_ext.model.metadata import CountedFiles, FileCount, Protocol
 from spark_ext.process import questions
-from spark_ext.wire import logs, messages, places, surveys
+from spark_ext.wire import logs, messages, surveys
 from spark_ext.wire.shapes import Shape
 
 JAVA = Path(__file__).parents[2] / "jars/src/main/java/sparkext"
@@ -96,9 +96,8 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("wire/Question.java", "Removal"): messages.shape_of(questions.removal),
     ("wire/Question.java", "Purge"): messages.shape_of(questions.purge),
     ("wire/Question.java", "TableFacts"): messages.TABLE_FACTS,
-    ("wire/Question.java", "TableAndLog"): logs.TABLE_AND_LOG,
-    ("wire/Question.java", "NamedLog"): logs.NAMED_LOG,
-    ("wire/Question.java", "TablePlaces"): places.PLACES,
+    ("wire/Question.java", "TableQuestion"): logs.TABLE_QUESTION,
+    ("wire/Question.java", "Folder"): logs.FOLDER,
     ("wire/Question.java", "Survey"): surveys.SURVEY,
     ("wire/Question.java", "AskedTable"): Shape(surveys.AskedTable),
     ("wire/TableMetadata.java", "TableMetadata"): messages.TABLE_METADATA,
@@ -109,7 +108,6 @@ RECORDS: Mapping[tuple[str, str], Shape[Any]] = {
     ("log/TableLog.java", "Commit"): logs.COMMIT,
     ("log/TableLog.java", "Summary"): logs.SUMMARY,
     ("log/FileGroup.java", "FileGroup"): Shape(FileGroup),
-    ("log/DataFiles.java", "DataFiles"): Shape(DataFiles),
     ("log/LogFiles.java", "LogFiles"): Shape(LogFiles),
     ("log/CleanupBoundary.java", "CleanupBoundary"): Shape(CleanupBoundary),
     ("parquet/FileColumn.java", "FileColumn"): Shape(ParquetColumn),

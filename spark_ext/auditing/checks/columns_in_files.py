@@ -9,7 +9,7 @@ from spark_ext.auditing.check import MISLEADING, WRONG_ROWS, Problem, check, gro
 from spark_ext.auditing.findings import RISK
 from spark_ext.log.actions import FileGroup, TableLog
 from spark_ext.log.known_names import KnownNames
-from spark_ext.log.replay import State
+from spark_ext.log.replay import RESTORE, State
 from spark_ext.model.keys import MODE_ID
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, as_code, lower
@@ -192,7 +192,7 @@ def _versions_added(states: tuple[State, ...]) -> Mapping[Path, int]:
             if added is None and previous is not None and state.may_bring_columns:
                 added = ever.get(by_id if state.is_mapped else by_name)
                 # The log knows every column that a RESTORE can bring back, if it starts at 0.
-                is_known = state.operation == "RESTORE" and states[0].commit is not None
+                is_known = state.operation == RESTORE and states[0].commit is not None
                 added = _BEFORE_THE_LOG if added is None and not is_known else added
             if added is None:
                 added = _BEFORE_THE_LOG if previous is None else state.version
@@ -207,7 +207,7 @@ def _versions_added(states: tuple[State, ...]) -> Mapping[Path, int]:
 
 def _unknown_names(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, str]]:
     for column in group.columns or ():
-        if not known.is_accounted_for(column.path):
+        if not known.allows(column.path):
             yield column.path, "this column, which the table neither has nor had"
 
 
@@ -219,7 +219,7 @@ def _unknown_ids(group: FileGroup, known: KnownNames) -> Iterator[tuple[Path, st
             continue
         if id is None:
             yield path, "this column without a field id, by which mode id finds columns"
-        elif not known.is_id_accounted_for(id):
+        elif not known.allows_id(id):
             yield path, f"this column with the field id {id}, which no column has or had"
         elif known.has_no_columns_below(id):
             without_columns.add(path)

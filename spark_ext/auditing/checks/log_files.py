@@ -29,7 +29,7 @@ def log_without_start(log: TableLog, states: tuple[State, ...]) -> Iterator[Prob
         >>> [found.version for found in log_without_start(TableLog("t", 7, first_commit=5), ())]
         [7]
     """
-    if not states and not log.torn_commits:
+    if not states and not log.truncated_commits:
         yield Problem(
             version=log.last_version,
             message=(
@@ -50,11 +50,11 @@ def commit_truncated(log: TableLog, states: tuple[State, ...]) -> Iterator[Probl
 
     Example:
         >>> log, states = history(table({"a": ""}))
-        >>> truncated = replace(log, torn_commits=("00000000000000000000.json",))
+        >>> truncated = replace(log, truncated_commits=("00000000000000000000.json",))
         >>> [(found.version, found.file) for found in commit_truncated(truncated, states)]
         [(0, '00000000000000000000.json')]
     """
-    for file in log.torn_commits:
+    for file in log.truncated_commits:
         yield Problem(
             version=int(file.partition(".")[0]),
             file=file,
@@ -145,12 +145,12 @@ def last_checkpoint_missing(log: TableLog, states: tuple[State, ...]) -> Iterato
     Example:
         >>> log, states = history(table({"a": ""}))
         >>> def versions(named):
-        ...     found = last_checkpoint_missing(replace(log, hinted_checkpoint=named), states)
+        ...     found = last_checkpoint_missing(replace(log, last_checkpoint_target=named), states)
         ...     return [each.version for each in found]
         >>> versions(0), versions(-1), versions(None)
         ([0], [None], [])
     """
-    named = log.hinted_checkpoint
+    named = log.last_checkpoint_target
     existing = {summary.version for summary in log.summaries if summary.first_version is None}
     if named is None or named in existing:
         return

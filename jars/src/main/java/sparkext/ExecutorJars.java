@@ -13,10 +13,10 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Gives the executors the jars that the driver got from {@code spark.jars.packages}.
  *
- * <p>spark-submit adds those to {@code spark.jars}, and a PySpark session builder that sets {@code
- * spark.jars} itself, as {@code spark_ext.configure} does, then puts its own value in the place of
- * the sum. The driver has them on its class path by then; executors in JVMs of their own lack
- * Delta, and fail at the first task.
+ * <p>spark-submit adds these jars to {@code spark.jars}. A PySpark session builder that sets {@code
+ * spark.jars} itself, as {@code spark_ext.configure} does, then replaces that value. The driver has
+ * the jars on its class path by then, but executors in their own JVMs lack Delta and fail at the
+ * first task.
  *
  * <p>Source: Spark 4.0 to 4.2, SparkSubmit.scala, {@code prepareSubmitEnvironment}; context.py,
  * {@code _do_init}.
@@ -24,12 +24,12 @@ import scala.jdk.javaapi.CollectionConverters;
 final class ExecutorJars {
   private static final Logger LOG = LoggerFactory.getLogger(ExecutorJars.class);
 
-  /** All jars of the driver in client mode; no setting of the user's. */
+  /** Spark's internal setting with all jars of the driver in client mode. */
   private static final String DRIVER_JARS = "spark.repl.local.jars";
 
   private ExecutorJars() {}
 
-  /** Adds what is missing. An executor in the driver's JVM has its classes; YARN has the sum. */
+  /** Adds the missing jars. Local executors share the driver's classes, and YARN has all jars. */
   static void complete() {
     Option<SparkContext> active = SparkContext$.MODULE$.getActive();
     if (active.isDefined()) {

@@ -23,11 +23,11 @@ import sparkext.error.UsageTrackingException;
 import sparkext.sql.TableFunction;
 
 /**
- * A session that was built without our extension, and gets what the extension would have given it.
+ * Adds to a running session what our extension would have added at its start.
  *
- * <p>Its analyzer holds the rules that there were when it was built, and asks for them at each
- * statement: what is put into it takes effect at once. Its optimizer asks the extensions. Its
- * parser stays as it is, since our rule stands before Delta's there.
+ * <p>The analyzer reads its list of rules for each statement, so a rule that is added to the list
+ * takes effect at once. The optimizer reads its rules from the extensions. The parser is unchanged,
+ * since our rule precedes Delta's rules in the list.
  *
  * <p>Source: Spark 4.0 to 4.2, BaseSessionStateBuilder.scala, {@code analyzer}; Analyzer.scala,
  * {@code batches}.
@@ -35,7 +35,7 @@ import sparkext.sql.TableFunction;
 final class RunningSession {
   private static final String RULES = "extendedResolutionRules";
 
-  /** Whose next sessions have all: sessions of one origin share them, and each may be attached. */
+  /** The extensions that are complete. Sessions of one origin share their extensions. */
   private static final Set<SparkSessionExtensions> COMPLETE =
       Collections.newSetFromMap(new WeakHashMap<>());
 
@@ -58,15 +58,15 @@ final class RunningSession {
     this.rules = rules(analyzer);
   }
 
-  /** Whether the session has our extension, from its start or since. */
+  /** Returns true if the session has our extension. */
   boolean isWhole() {
     return has(StatementCheck.class);
   }
 
   /**
-   * Completes this session, and those that are made from it.
+   * Completes this session, and the sessions that are made from it.
    *
-   * @param inject what gives a session all that is ours
+   * @param inject adds everything of ours to the extensions of a session
    */
   void complete(Consumer<SparkSessionExtensions> inject) throws UsageTrackingException {
     SparkSessionExtensions extensions = session.extensions();
@@ -79,7 +79,7 @@ final class RunningSession {
           new ArrayList<>(List.of(StatementCheck.of(session), TableFunction.rule()));
       all.addAll(CollectionConverters.asJava(analyzer.extendedResolutionRules()));
       rules.set(analyzer, CollectionConverters.asScala(all).toList());
-    } catch (IllegalAccessException impossible) { // it was made accessible
+    } catch (IllegalAccessException impossible) { // the field was made accessible
       throw new IllegalStateException(impossible);
     }
     if (!isWhole()) {
@@ -92,7 +92,7 @@ final class RunningSession {
         .anyMatch(type::isInstance);
   }
 
-  /** The field of a subclass hides that of {@link Analyzer}, which nothing reads then. */
+  /** Returns the field that is read. A field of a subclass hides the field of {@link Analyzer}. */
   private static Field rules(Analyzer analyzer) throws UsageTrackingException {
     Seq<Rule<LogicalPlan>> wanted = analyzer.extendedResolutionRules();
     try {

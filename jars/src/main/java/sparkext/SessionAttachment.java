@@ -7,16 +7,16 @@ import sparkext.error.UsageTrackingException;
 import sparkext.hook.DeltaHooks;
 import sparkext.process.ProcessSettings;
 
-/** The other entry point: for a session that runs already, {@code spark_ext/launch/attach.py}. */
+/** The entry point for a running session, which {@code spark_ext/launch/attach.py} calls. */
 public final class SessionAttachment {
   private SessionAttachment() {}
 
   /**
-   * Gives a session what {@link UsageTrackingExtension} gives one at its start; does nothing where
-   * it has that.
+   * Gives a session what {@link UsageTrackingExtension} gives a session at its start. Does nothing
+   * if the session has it.
    *
-   * @throws UsageTrackingException as the start of a session, and
-   *     USAGE_TRACKING_SESSION_NOT_ATTACHABLE; the session is as it was then
+   * @throws UsageTrackingException USAGE_TRACKING_SESSION_NOT_ATTACHABLE, and the errors of a
+   *     start; the session is unchanged then
    */
   public static synchronized void attach(SparkSession session)
       throws UsageTrackingException, IOException {

@@ -22,15 +22,15 @@ import sparkext.stale.StaleAggregate;
  * Entry point of the plugin: {@code
  * spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension,sparkext.UsageTrackingExtension}.
  *
- * <p>Its place before or after Delta's extension does not matter. Any failure ends the start of the
- * session: a session is woven whole or does not exist.
+ * <p>The order of the two extensions does not matter. Any failure ends the start of the session: no
+ * session is half woven.
  */
 public final class UsageTrackingExtension
     extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
 
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
-    // Before any class that a Spark of another line cannot load.
+    // First, since other releases of Spark cannot load the classes below.
     SparkRelease.requireSupported();
     try {
       start(extensions);
@@ -42,7 +42,7 @@ public final class UsageTrackingExtension
     return BoxedUnit.UNIT;
   }
 
-  /** The hooks come last: they stay in the JVM, whatever becomes of this session. */
+  /** Installs the hooks last, since they remain in the JVM if the session ends. */
   private static void start(SparkSessionExtensions extensions) throws IOException {
     if (!isWanted()) {
       return;
@@ -54,7 +54,7 @@ public final class UsageTrackingExtension
     DeltaHooks.install();
   }
 
-  /** What a session gets by Spark's own means. */
+  /** Adds everything that Spark's extension points take. */
   static void inject(SparkSessionExtensions extensions) {
     CheckedParser.inject(extensions);
     StatementCheck.inject(extensions);
@@ -62,7 +62,7 @@ public final class UsageTrackingExtension
     StaleAggregate.inject(extensions);
   }
 
-  /** Refuses a class path that does not fit; false where Delta has the feature itself. */
+  /** Throws if the class path does not fit. Returns false if Delta has the feature itself. */
   static boolean isWanted() throws IOException {
     JarCopies.requireAlike();
     DeltaHooks.requireDelta();
@@ -74,8 +74,8 @@ public final class UsageTrackingExtension
   }
 
   /**
-   * The error of a start that failed. Spark goes on without an extension that ends with one of
-   * three errors, a warning in its log, so none of them may reach it.
+   * Returns the error of a failed start. For three types of errors Spark only logs a warning and
+   * continues without the extension, so these types are wrapped.
    *
    * <p>Source: Spark 4.0 to 4.2, SparkSession.scala, {@code applyExtensions}.
    */

@@ -14,19 +14,19 @@ import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Seq;
 
 /**
- * A session's parser, which refuses statements that {@link StatementCheck} would see too late.
+ * A parser that refuses statements which {@link StatementCheck} would see too late.
  *
- * <p>It refuses nothing where the rule comes before Delta's: Delta's parser stands in front of this
- * one then, and would make a parse error of the refusal.
+ * <p>If the rule runs before Delta's rules, the parser refuses nothing: Delta's parser then calls
+ * this parser, and would turn the refusal into a parse error.
  *
- * <p>Overrides what is abstract from Spark 4.0 to 4.2. What 4.1 added calls {@code parsePlan}, as
- * it does in Delta's parser.
+ * <p>This class overrides the methods that are abstract in Spark 4.0 to 4.2. The methods that 4.1
+ * added call {@code parsePlan}, as in Delta's parser.
  */
 public final class CheckedParser implements ParserInterface {
   private final SparkSession session;
   private final ParserInterface parser;
 
-  /** Null until the first statement: the session's rules do not exist before its parser. */
+  /** Null until the first statement, since a session creates its parser before its rules. */
   private volatile Boolean refuses;
 
   private CheckedParser(SparkSession session, ParserInterface parser) {
@@ -34,7 +34,7 @@ public final class CheckedParser implements ParserInterface {
     this.parser = parser;
   }
 
-  /** Puts it before a session's parser. */
+  /** Puts this parser before the parser of a session. */
   public static void inject(SparkSessionExtensions extensions) {
     extensions.injectParser(CheckedParser::new);
   }

@@ -33,11 +33,11 @@ import sparkext.feature.UsageTrackingFeature;
 import sparkext.jobs.JobNames;
 
 /**
- * Refuses to remove column mapping a tracked table together with properties that Delta will not
- * take.
+ * Refuses a statement that removes column mapping from a tracked table and sets other properties
+ * that Delta refuses.
  *
- * <p>Delta commits such a statement in two steps, leaving first: what is wrong with the other
- * properties would show when column mapping is gone. Here both are put to a transaction that is
+ * <p>Delta commits such a statement in two steps, and removes column mapping first. An error in the
+ * other properties would show after the removal. So both steps run here in a transaction that is
  * never committed.
  *
  * <p>Source: Delta 4.4.0, alterDeltaTableCommands.scala, {@code
@@ -49,7 +49,7 @@ final class CheckedRemoval {
 
   private CheckedRemoval() {}
 
-  /** Throws what Delta would throw after it had removed column mapping. */
+  /** Throws what Delta would throw after it removed column mapping. */
   static void refuse(LogicalPlan plan) {
     if (plan instanceof SetTableProperties set
         && set.table() instanceof ResolvedTable found
@@ -66,7 +66,7 @@ final class CheckedRemoval {
     }
   }
 
-  /** Empty where Delta refuses a property by itself, which it does before it removes anything. */
+  /** Returns an empty map if Delta refuses a property itself, before it removes column mapping. */
   private static Map<String, String> normalized(Map<String, String> properties) {
     try {
       return DeltaConfigs$.MODULE$.validateConfigurations(properties);
@@ -106,7 +106,7 @@ final class CheckedRemoval {
         new DeltaOperations.SetTableProperties(properties));
   }
 
-  /** Delta's own refusals by the key alone. */
+  /** Throws what Delta throws for the key of a property, whatever its value. */
   private static Object refuseKey(String key) {
     if (key.toLowerCase(Locale.ROOT).startsWith("delta.constraints.")) {
       throw UsageTrackingException.sneakyThrow(DeltaErrors.useAddConstraints());

@@ -8,19 +8,19 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import sparkext.error.UsageTrackingErrors;
 
-/** Whether the session has Delta's own half of the configuration. */
+/** Checks that a session has Delta's extension and a session catalog. */
 public final class DeltaConfiguration {
   private static final String EXTENSIONS = "spark.sql.extensions";
   private static final String DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension";
   private static final String CATALOG = "spark.sql.catalog.spark_catalog";
 
-  /** What Spark says of a session catalog that nobody set. */
+  /** Spark's default for the session catalog. */
   private static final String BUILT_IN = "builtin";
 
   private DeltaConfiguration() {}
 
   /**
-   * Refuses a session whose configuration names our extension without Delta's.
+   * Throws if the configuration of a session names our extension and not Delta's.
    *
    * @param ours the class name of our extension
    */
@@ -31,7 +31,7 @@ public final class DeltaConfiguration {
     }
     List<String> extensions =
         Arrays.stream(env.conf().get(EXTENSIONS, "").split(",")).map(String::trim).toList();
-    // A session built with withExtensions(..) names neither of the two.
+    // The configuration of a session built with withExtensions(..) names neither extension.
     boolean named = extensions.contains(ours);
     if (named && !extensions.contains(DELTA_EXTENSION)) {
       throw UsageTrackingErrors.deltaNotConfigured().sneakyThrow();
@@ -39,9 +39,9 @@ public final class DeltaConfiguration {
   }
 
   /**
-   * Refuses what concerns Delta tables in a session without a session catalog, be it Delta's or one
-   * in front of it. Part of it would work, and part of it pass Delta by: Spark sets properties of
-   * such a table in its own catalog alone.
+   * Throws if a plan uses Delta tables in a session without Delta's catalog, or a catalog in front
+   * of Delta's. Some statements would work and others bypass Delta: Spark sets properties of such a
+   * table in its own catalog only.
    */
   static void requireCatalog(SparkSession session, LogicalPlan plan) {
     if (!session.conf().get(CATALOG, BUILT_IN).equalsIgnoreCase(BUILT_IN)) {

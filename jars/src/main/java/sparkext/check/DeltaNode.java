@@ -24,7 +24,7 @@ import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingException;
 
-/** Whether a node of a plan concerns a Delta table: one to create, to read, to write or to name. */
+/** Finds the nodes of plans that create, read, write or name a Delta table. */
 final class DeltaNode {
   private static final List<String> PACKAGES =
       List.of("org.apache.spark.sql.delta.", "io.delta.sql.");
@@ -32,13 +32,13 @@ final class DeltaNode {
   private final SessionCatalog catalog;
 
   /**
-   * @param catalog says what a table is that a node names
+   * @param catalog returns the provider of a table that a node names
    */
   DeltaNode(SessionCatalog catalog) {
     this.catalog = catalog;
   }
 
-  /** Whether any node of the plan does, subqueries and named queries included. */
+  /** Returns true if a node of the plan does, or a node of its subqueries and named queries. */
   boolean isIn(LogicalPlan plan) {
     return plan.exists(node -> concernsDelta(node) || isInQueriesOf(node));
   }
@@ -62,7 +62,7 @@ final class DeltaNode {
         : Stream.of(element);
   }
 
-  /** A name such as {@code delta.`/path`}. */
+  /** Returns true for a name such as {@code delta.`/path`}. */
   private static boolean hasPath(LogicalPlan unresolved) {
     return unresolved.productArity() > 0
         && unresolved.productElement(0) instanceof Seq<?> name
@@ -90,7 +90,7 @@ final class DeltaNode {
       return isDelta(source.className());
     }
     if (element instanceof LogicalPlan plan && plan instanceof LeafNode) {
-      // What a statement writes to is none of its children.
+      // The target of a write is not a child of the node.
       return concernsDelta(plan);
     }
     if (element instanceof HadoopFsRelation relation) {

@@ -25,12 +25,11 @@ import sparkext.feature.UsageTrackingFeature;
 /**
  * Refuses statements and builders that name the flag, and CREATE TABLE LIKE that names the feature.
  *
- * <p>At the statement, because the metadata change does not show it: RESTORE, CLONE and CREATE
- * TABLE LIKE rightly bring other values of the flag. So what is looked at is what the user wrote,
- * and of Delta's commands only what they hold of that.
+ * <p>The statement is checked, and not the metadata change, since RESTORE, CLONE and CREATE TABLE
+ * LIKE may change the flag. So only names that the user wrote are checked.
  */
 final class PropertyCheck {
-  /** CREATE TABLE LIKE in Spark 4.2, and before; by name, since neither release has both. */
+  /** CREATE TABLE LIKE in Spark 4.2 and in earlier releases. No release has both classes. */
   private static final Set<String> TABLE_LIKE = Set.of("CreateTableLike", "CreateTableLikeCommand");
 
   /** {@code CREATE TABLE .. OPTIONS} reaches Delta's catalog as properties with this prefix. */
@@ -38,7 +37,7 @@ final class PropertyCheck {
 
   private PropertyCheck() {}
 
-  /** Throws what refuses a node of the plan, if anything does. */
+  /** Throws if the plan has a node that names the flag, or the feature in CREATE TABLE LIKE. */
   static void refuse(LogicalPlan plan) {
     plan.foreach(
         node -> {
@@ -51,8 +50,8 @@ final class PropertyCheck {
   }
 
   /**
-   * Of a script only CREATE TABLE LIKE: in Spark 4.0 and 4.1 Delta's rules put a command in its
-   * place before a rule sees what the user wrote. A statement of a script is none of its nodes.
+   * Checks CREATE TABLE LIKE in a script. In Spark 4.0 and 4.1 Delta's rules replace the statement
+   * by a command before a rule of ours sees the statement, and a script has no nodes.
    */
   private static void refuseTableLikeOfScript(LogicalPlan node) {
     if (node instanceof SingleStatement statement && isTableLike(statement.parsedPlan())) {
@@ -71,8 +70,8 @@ final class PropertyCheck {
   }
 
   /**
-   * Delta gives a table LIKE another the protocol of that other, and drops the feature that the
-   * statement names after the rules gave the table its flag.
+   * Throws if CREATE TABLE LIKE names the feature. Delta gives the new table the protocol of its
+   * source, and drops the named feature after the rules set the flag.
    */
   private static void refuseFeatureOfTableLike(LogicalPlan node) {
     if (isTableLike(node)
@@ -81,7 +80,7 @@ final class PropertyCheck {
     }
   }
 
-  /** The property and option names that a command carries, as the user wrote them. */
+  /** Returns the names of properties and options in a command, as the user wrote them. */
   private static Stream<String> namedKeys(LogicalPlan node) {
     if (node instanceof UnsetTableProperties unset) {
       return CollectionConverters.asJava(unset.propertyKeys()).stream();
@@ -90,7 +89,7 @@ final class PropertyCheck {
       return CollectionConverters.asJava(unset.propKeys()).stream();
     }
     if (node instanceof CreateDeltaTableCommand create && create.query().isDefined()) {
-      // What CLONE has become where Delta's rules have run already.
+      // Delta's rules replace CLONE by this command.
       return create.query().get() instanceof CloneTableCommand clone
           ? strings(clone.tablePropertyOverrides().keys())
           : Stream.empty();

@@ -9,13 +9,13 @@ import org.apache.spark.sql.delta.DeltaAnalysis;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Refuses what may not be asked for, of every plan, before Delta's rules hide what the user wrote:
- * they turn CREATE TABLE LIKE into a command with the properties of its source.
+ * Checks every plan, before Delta's rules hide what the user wrote: they replace CREATE TABLE LIKE
+ * by a command with the properties of its source. The rule changes no plan.
  *
- * <p>A resolution rule, because every session has those (the analyzer of a Hive session leaves the
- * rules for hints out), and it sees builders as well as statements. Rules run in the order of the
- * extensions: where ours stands after Delta's, {@link CheckedParser} sees the statements earlier.
- * Changes no plan.
+ * <p>This is a resolution rule, since such rules run in every session, and for builders as well as
+ * statements. The analyzer of a Hive session, for example, omits the rules for hints. Rules run in
+ * the order of the extensions: if ours follows Delta's, {@link CheckedParser} checks statements
+ * earlier.
  *
  * <p>Source: Spark 4.2.0, BaseSessionStateBuilder.scala and HiveSessionStateBuilder.scala, {@code
  * analyzer}.
@@ -27,7 +27,7 @@ public final class StatementCheck extends Rule<LogicalPlan> {
     this.session = session;
   }
 
-  /** The check of a session that runs already. */
+  /** Returns the check of a running session. */
   public static Rule<LogicalPlan> of(SparkSession session) {
     return new StatementCheck(session);
   }
@@ -44,13 +44,13 @@ public final class StatementCheck extends Rule<LogicalPlan> {
     return plan;
   }
 
-  /** Throws what refuses the plan, if anything does. */
+  /** Throws if the plan names what only Delta may set, or bypasses Delta's catalog. */
   static void refuse(SparkSession session, LogicalPlan plan) {
     PropertyCheck.refuse(plan);
     DeltaConfiguration.requireCatalog(session, plan);
   }
 
-  /** Whether Delta's rules run before this one. */
+  /** Returns true if Delta's rules run before this rule. */
   static boolean followsDelta(SparkSession session) {
     var rules =
         CollectionConverters.asJava(

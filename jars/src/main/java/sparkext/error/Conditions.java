@@ -18,21 +18,21 @@ final class Conditions {
 
   private Conditions() {}
 
-  /** What an error says, whatever its class. */
+  /** The texts of an error, independent of its class. */
   record Error(String condition, String sqlState, Map<String, String> parameters, String text) {
     String message() {
       return "[" + condition + "] " + text + " SQLSTATE: " + sqlState;
     }
   }
 
-  /** The error of a condition with these values, each a name followed by its value. */
+  /** Returns the error of a condition. Each name is followed by its value. */
   static UsageTrackingException error(String condition, Throwable cause, String... namesAndValues) {
     Error error = described(condition, namesAndValues);
     return new UsageTrackingException(
         error.condition(), error.sqlState(), error.parameters(), error.text(), cause);
   }
 
-  /** What the error of a condition says: its class may not fit this Spark. */
+  /** Returns the texts of an error, whose class this Spark may be unable to load. */
   static Error described(String condition, String... namesAndValues) {
     Map<String, String> parameters = new LinkedHashMap<>();
     for (int i = 0; i < namesAndValues.length; i += 2) {
@@ -44,7 +44,7 @@ final class Conditions {
     return new Error(condition, sqlState, parameters, text);
   }
 
-  /** In one pass: a value may have braces of its own. */
+  /** Fills in all values in one pass, since a value may contain braces. */
   private static String text(String template, Map<String, String> parameters) {
     return PLACEHOLDER
         .matcher(template)
@@ -56,12 +56,12 @@ final class Conditions {
                         : parameters.get(found.group(2))));
   }
 
-  /** A name that SQL wants quoted is quoted once. */
+  /** Quotes a name if the name is not quoted. */
   private static String inBackticks(String value) {
     return value.contains("`") ? value : "`" + value + "`";
   }
 
-  /** A file that both halves read. */
+  /** Reads a file that Java and Python share. */
   static JsonNode listed(String file) {
     try (InputStream list = Conditions.class.getResourceAsStream("/spark_ext/" + file)) {
       return new ObjectMapper().readTree(list);

@@ -6,24 +6,23 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What {@code spark_ext/releases.json}, which both halves read, has of Spark and Delta.
+ * The releases of Spark and Delta in {@code spark_ext/releases.json}, which Java and Python read.
  *
- * <p>Calls nothing of Jackson that is newer than 2.10: a Spark that is to be refused has an older
- * one.
+ * <p>This class uses Jackson 2.10 only, since a Spark that must be refused may have that version.
  */
 public final class Releases {
   private static final JsonNode LISTED = Conditions.listed("releases.json");
 
-  /** The pairs that work together, in words. */
+  /** The supported pairs as a text. */
   static final String SUPPORTED = LISTED.required("supported").textValue();
 
-  /** The one line of Scala. */
+  /** The supported Scala version. */
   public static final String SCALA = LISTED.required("scala").textValue();
 
-  /** The lines of Spark, such as 4.2, oldest first. */
+  /** The minor releases of Spark, such as 4.2, oldest first. */
   public static final List<String> SPARKS = names("sparks");
 
-  /** The releases of Delta whose hooks were tried, oldest first. */
+  /** The releases of Delta that the hooks are tested with, oldest first. */
   public static final List<String> DELTAS = names("deltas");
 
   private Releases() {}

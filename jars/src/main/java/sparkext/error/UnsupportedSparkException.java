@@ -4,8 +4,9 @@ package sparkext.error;
 import java.util.Map;
 
 /**
- * USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION where {@link UsageTrackingException} cannot be loaded:
- * its parent is another in every line of Spark. It names no class of Spark or Scala.
+ * USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION for a Spark that cannot load {@link
+ * UsageTrackingException}, whose superclass differs between releases. This class names no class of
+ * Spark or Scala.
  */
 public final class UnsupportedSparkException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -17,7 +18,7 @@ public final class UnsupportedSparkException extends RuntimeException {
     this.error = error;
   }
 
-  /** The refusal of this Spark and Delta. */
+  /** Returns the error for this Spark and Delta. */
   public static UnsupportedSparkException of(String spark, String delta) {
     return new UnsupportedSparkException(
         Conditions.described(

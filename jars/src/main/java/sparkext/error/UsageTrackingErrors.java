@@ -8,7 +8,7 @@ import org.apache.spark.sql.delta.DeltaErrors;
 import org.apache.spark.sql.delta.DeltaTableIdentifier;
 import scala.Option;
 
-/** Every error that the JVM side raises by itself; spark_ext/conditions.json has all. */
+/** The errors that Java raises. {@code spark_ext/conditions.json} has the texts of all errors. */
 public final class UsageTrackingErrors {
   private UsageTrackingErrors() {}
 
@@ -28,13 +28,13 @@ public final class UsageTrackingErrors {
         stderr);
   }
 
-  /** The rules answered something that is not an answer. */
+  /** The rule process sent an answer that cannot be read. */
   public static UsageTrackingException malformedAnswer(String problem, Throwable cause) {
     return Conditions.error(
         "USAGE_TRACKING_MALFORMED_MESSAGE", cause, "path", "answer", "problem", problem);
   }
 
-  /** A setting of ours has a value that says nothing. */
+  /** A setting has an invalid value. */
   public static UsageTrackingException invalidSetting(
       String setting, String value, String expected) {
     return Conditions.error(
@@ -48,13 +48,13 @@ public final class UsageTrackingErrors {
         expected);
   }
 
-  /** Nobody can read a data file or a deletion vector of a table. */
+  /** A data file or a deletion vector of a table is missing or damaged. */
   public static UsageTrackingException unreadableDataFile(String path, String reason) {
     return Conditions.error(
         "USAGE_TRACKING_UNREADABLE_DATA_FILE", null, "path", path, "reason", reason);
   }
 
-  /** Other writers changed a table faster than it could remove column mapping. */
+  /** Other writers kept changing a table until the timeout of its removal. */
   public static UsageTrackingException removalConflict(
       String timeout, int rounds, int attempts, long version, String operation, Throwable cause) {
     return Conditions.error(
@@ -72,20 +72,20 @@ public final class UsageTrackingErrors {
         operation);
   }
 
-  /** A data file of a table could not be copied, whatever was tried. */
+  /** A data file of a table could not be copied. */
   public static UsageTrackingException copyFailed(
       String source, String target, String reason, Throwable cause) {
     return Conditions.error(
         "USAGE_TRACKING_COPY_FAILED", cause, "source", source, "target", target, "reason", reason);
   }
 
-  /** A storage failed that a table was to remove column mapping on. */
+  /** The storage of a table failed while column mapping was removed. */
   public static UsageTrackingException storageFailed(String table, IOException cause) {
     return Conditions.error(
         "USAGE_TRACKING_STORAGE_FAILED", cause, "table", table, "reason", cause.toString());
   }
 
-  /** A log entry by which a table removes column mapping may have been written, or may not. */
+  /** The commit that removes column mapping may or may not have been written. */
   public static UsageTrackingException commitUnknown(String table, long version, Throwable cause) {
     return Conditions.error(
         "USAGE_TRACKING_COMMIT_STATUS_UNKNOWN",
@@ -102,7 +102,7 @@ public final class UsageTrackingErrors {
    * Returns USAGE_TRACKING_FAILED_AFTER_COMMIT, or the failure itself if it is Delta's error for
    * the same situation.
    *
-   * @param operation as the history of the table has it
+   * @param operation the operation in the history of the table
    */
   public static Throwable failedAfterCommit(
       String operation, String table, long version, Throwable failure) {
@@ -127,7 +127,7 @@ public final class UsageTrackingErrors {
     return Conditions.error("USAGE_TRACKING_UNREADABLE_LOG", null, "path", path, "reason", reason);
   }
 
-  /** This Delta is not one that the hooks fit. */
+  /** The hooks do not match this Delta. */
   public static UsageTrackingException unsupportedDeltaVersion(
       String version, List<String> mismatches, Throwable cause) {
     return Conditions.error(
@@ -154,35 +154,19 @@ public final class UsageTrackingErrors {
         Releases.SUPPORTED);
   }
 
-  /** A command of Delta calls a constructor that this Spark does not have. */
-  public static UsageTrackingException unsupportedCommand(
-      String statement, String missing, String spark, String delta) {
-    return Conditions.error(
-        "USAGE_TRACKING_UNSUPPORTED_COMMAND",
-        null,
-        "statement",
-        statement,
-        "missing",
-        missing,
-        "spark",
-        spark,
-        "delta",
-        delta);
-  }
-
-  /** The class path has jars of ours with other content. */
+  /** The class path has several jars of spark-ext with different content. */
   public static UsageTrackingException severalJars(List<String> jars) {
     return Conditions.error("USAGE_TRACKING_SEVERAL_JARS", null, "jars", String.join(", ", jars));
   }
 
-  /** What ended the start of a session: an error with a condition as it is, or a misfit. */
+  /** The start of a session failed. An error with a condition is returned unchanged. */
   public static UsageTrackingException startFailed(String version, Throwable failure) {
     return failure instanceof UsageTrackingException refused
         ? refused
         : unsupportedDeltaVersion(version, List.of(failure.toString()), failure);
   }
 
-  /** Delta was loaded before us, and this JVM lets nobody change a class that it has. */
+  /** A class of Delta is loaded already, and this JVM cannot redefine classes. */
   public static UsageTrackingException deltaAlreadyLoaded(String type, Throwable cause) {
     return Conditions.error(
         "USAGE_TRACKING_DELTA_ALREADY_LOADED",
@@ -193,41 +177,41 @@ public final class UsageTrackingErrors {
         String.valueOf(cause.getMessage()));
   }
 
-  /** A running session cannot be given what it lacks. */
+  /** A running session cannot be attached. */
   public static UsageTrackingException sessionNotAttachable(String reason, Throwable cause) {
     return Conditions.error("USAGE_TRACKING_SESSION_NOT_ATTACHABLE", cause, "reason", reason);
   }
 
-  /** CREATE TABLE LIKE asks for the feature, which Delta would drop. */
+  /** CREATE TABLE LIKE names the feature, which Delta would drop. */
   public static UsageTrackingException featureOfTableLike(String feature) {
     return Conditions.error("USAGE_TRACKING_TABLE_LIKE_WITH_FEATURE", null, "feature", feature);
   }
 
-  /** A text that names no table. */
+  /** A text is not the name of a table. */
   public static UsageTrackingException invalidTableName(String name, Throwable cause) {
     return Conditions.error("USAGE_TRACKING_INVALID_TABLE_NAME", cause, "name", name);
   }
 
-  /** A text that names neither a catalog nor a schema. */
+  /** A text is not the name of a catalog or a schema. */
   public static UsageTrackingException invalidSchemaName(String name, Throwable cause) {
     return Conditions.error("USAGE_TRACKING_INVALID_SCHEMA_NAME", cause, "name", name);
   }
 
-  /** A name that leads to two tables. */
+  /** A name means two tables. */
   public static UsageTrackingException ambiguousTableName(String name, String one, String other) {
     return Conditions.error(
         "USAGE_TRACKING_AMBIGUOUS_TABLE_NAME", null, "name", name, "one", one, "other", other);
   }
 
-  /** A table that the session finds by a connector whose tables no statement changes. */
+  /** The session finds a table by a connector whose tables cannot be changed. */
   public static UsageTrackingException kernelTable(String table, String setting, String value) {
     return Conditions.error(
         "USAGE_TRACKING_KERNEL_TABLE", null, "table", table, "setting", setting, "value", value);
   }
 
   /**
-   * What a table function failed with: the condition of the error or of what caused it; where none
-   * has one, ours.
+   * A table function failed. The error has the condition of the failure or of its cause, or our
+   * condition if none has one.
    */
   public static UsageTrackingException ofFunction(String function, Throwable error) {
     Throwable described = described(error);
@@ -245,7 +229,7 @@ public final class UsageTrackingErrors {
         : ofDelta(described, error);
   }
 
-  /** The first of an error and its causes that has a condition; null where none has. */
+  /** Returns the first of an error and its causes that has a condition, or null. */
   public static Throwable described(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       if (cause instanceof SparkThrowable spark && spark.getCondition() != null) {
@@ -255,17 +239,17 @@ public final class UsageTrackingErrors {
     return null;
   }
 
-  /** Delta's refusal of what is not a Delta table. */
+  /** Delta's error: a table is not a Delta table. */
   public static UsageTrackingException missingDeltaTable(DeltaTableIdentifier missing) {
     return ofDelta(DeltaErrors.notADeltaTableException(missing));
   }
 
-  /** Delta's refusal of a property that only the writer may set. */
+  /** Delta's error: only the writer may set a property. */
   public static UsageTrackingException cannotModifyTableProperty(String property) {
     return ofDelta(DeltaErrors.cannotModifyTableProperty(property));
   }
 
-  /** Delta's refusal of a session without its extension or catalog. */
+  /** Delta's error: a session lacks Delta's extension or catalog. */
   public static UsageTrackingException deltaNotConfigured() {
     return ofDelta(DeltaErrors.configureSparkSessionWithExtensionAndCatalog(Option.empty()));
   }

@@ -10,11 +10,11 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The one exception of the JVM side: a condition of {@code spark_ext/conditions.json} or one of
- * Delta's.
+ * The exception that Java throws, with a condition of {@code spark_ext/conditions.json} or of
+ * Delta.
  *
- * <p>An {@link AnalysisException}, because only that family reaches PySpark with its condition,
- * SQLSTATE and parameters. The SQLSTATE is held here: Spark would look it up in its own list.
+ * <p>It is an {@link AnalysisException}, since only that family reaches PySpark with its condition,
+ * SQLSTATE and parameters. It stores the SQLSTATE: Spark would look it up in its own list.
  */
 public final class UsageTrackingException extends AnalysisException {
   private static final long serialVersionUID = 1L;
@@ -38,15 +38,15 @@ public final class UsageTrackingException extends AnalysisException {
     this.sqlState = sqlState;
   }
 
-  /** An error of Delta's in the family that reaches PySpark. */
+  /** Returns an error of Delta as an exception that reaches PySpark. */
   public static <T extends Throwable & SparkThrowable> UsageTrackingException of(T error) {
     return of(error, error);
   }
 
   /**
-   * An error of Delta's or Spark's in the family that reaches PySpark.
+   * Returns an error of Delta or Spark as an exception that reaches PySpark.
    *
-   * @param cause the error itself, or one that it caused
+   * @param cause the error itself, or an error that it caused
    */
   static <T extends Throwable & SparkThrowable> UsageTrackingException of(
       T error, Throwable cause) {
@@ -64,8 +64,8 @@ public final class UsageTrackingException extends AnalysisException {
   }
 
   /**
-   * This error, without the place in the query: PySpark looks up the text of an error that has one
-   * in Spark's list, which knows neither Delta's conditions nor ours.
+   * Returns this error without a position in the query. PySpark looks up the text of an error with
+   * a position in Spark's list, which lacks Delta's conditions and ours.
    */
   @Override
   public AnalysisException withPosition(Origin origin) {

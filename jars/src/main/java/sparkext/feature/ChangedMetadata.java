@@ -4,11 +4,11 @@ package sparkext.feature;
 import org.apache.spark.sql.delta.actions.Metadata;
 import scala.collection.immutable.Map;
 
-/** A table's metadata with another schema or other properties: what may change of it here. */
+/** Copies a table's metadata with another schema and other properties. */
 public final class ChangedMetadata {
   private ChangedMetadata() {}
 
-  /** The rest stays; Java has none of the defaults of Scala's {@code copy}. */
+  /** Returns the copy. Java cannot call Scala's {@code copy} with its default arguments. */
   public static Metadata of(Metadata old, String schemaString, Map<String, String> configuration) {
     return old.copy(
         old.id(),

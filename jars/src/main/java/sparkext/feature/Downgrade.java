@@ -5,16 +5,16 @@ import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 
-/** What goes with the feature when DROP FEATURE takes it out of a table. */
+/** Removes the flag together with the feature, in DROP FEATURE. */
 public final class Downgrade {
   private Downgrade() {}
 
   /**
-   * Takes the flag out of a table in the commit that drops the feature, on Delta 4.0, which does
-   * not ask the feature for its properties.
+   * Removes the flag from a table in the commit that drops the feature, on Delta 4.0. That release
+   * does not ask the feature for its properties.
    *
    * @param transaction an {@code OptimisticTransaction}
-   * @param protocol the {@code Protocol} that it was given
+   * @param protocol the {@code Protocol} that the transaction was given
    */
   public static void removeFlag(Object transaction, Object protocol) {
     OptimisticTransaction downgrade = (OptimisticTransaction) transaction;

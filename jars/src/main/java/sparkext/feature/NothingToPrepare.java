@@ -9,13 +9,13 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.PreDowngradeStatus;
 import org.apache.spark.sql.delta.PreDowngradeTableFeatureCommand;
 
-/** What DROP FEATURE has to do before it takes the feature out of a table: nothing. */
+/** The command that DROP FEATURE runs before it removes the feature, which does nothing. */
 final class NothingToPrepare extends PreDowngradeTableFeatureCommand {
   private static final String METHOD = "removeFeatureTracesIfNeeded";
 
   private NothingToPrepare() {}
 
-  /** The command; in Delta 4.0 its method answers with a boolean, which needs another class. */
+  /** Returns the command. In Delta 4.0 its method returns a boolean, which needs another class. */
   static PreDowngradeTableFeatureCommand command() {
     try {
       boolean isOfDelta40 =

@@ -17,28 +17,27 @@ import sparkext.shim.DeltaShims;
 /**
  * The writer table feature {@code columnMappingUsageTracking}.
  *
- * <p>Delta's {@code RemovableFeature} (TableFeature.scala, 4.4.0) asks four things of it: (a)
- * nothing has to be done before the downgrade; (b) so every snapshot may be downgraded; (c) a
- * writer feature leaves no trace that a reader could misread, so history needs no protection; (d)
- * hence no action is ever asked whether it uses the feature. The flag goes in the downgrade commit
- * itself.
+ * <p>Delta's {@code RemovableFeature} (TableFeature.scala, 4.4.0) has four duties. (a) Nothing is
+ * done before the downgrade. (b) So every snapshot may be downgraded. (c) A writer feature leaves
+ * no trace that a reader could misread, so history needs no protection. (d) So Delta never asks
+ * whether an action uses the feature. The downgrade commit itself removes the flag.
  *
- * <p>A singleton also after serialization: Delta sends features to executors and compares them by
- * identity.
+ * <p>The feature is a singleton also after serialization: Delta sends features to executors and
+ * compares them by identity.
  */
 public final class UsageTrackingFeature extends WriterFeature implements RemovableFeature {
   public static final String NAME = "columnMappingUsageTracking";
   public static final String FLAG = "delta.columnMapping.hasDroppedOrRenamed";
 
-  /** Asks for the feature. */
+  /** The table property that enables the feature. */
   public static final String PROPERTY = "delta.feature." + NAME;
 
   private static final String DEFAULTS = "spark.databricks.delta.properties.defaults.";
 
-  /** By which a session asks for the feature of every new table. */
+  /** The setting by which a session enables the feature for every new table. */
   public static final String FEATURE_DEFAULT = DEFAULTS + "feature." + NAME;
 
-  /** By which a session would set the flag of every new table. */
+  /** The setting by which a session would set the flag of every new table. */
   public static final String FLAG_DEFAULT = DEFAULTS + "columnMapping.hasDroppedOrRenamed";
 
   public static final UsageTrackingFeature INSTANCE = new UsageTrackingFeature();
@@ -49,19 +48,19 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
     super(NAME);
   }
 
-  /** Whether a table with this protocol is tracked. */
+  /** Returns true if a table with this protocol is tracked. */
   public static boolean isSupportedBy(Protocol protocol) {
     return protocol.writerFeatures().isDefined() && protocol.writerFeatures().get().contains(NAME);
   }
 
   /**
-   * Makes the flag a property that Delta knows. It is editable in Delta's eyes, since CREATE TABLE
-   * LIKE copies it and Delta validates the copy; users are refused at the statement.
+   * Makes the flag a property that Delta knows. The property is editable for Delta, since CREATE
+   * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users.
    *
-   * <p>Delta reads the map without a lock, so none taken here would help. It is called once for a
-   * Delta, while the first session with the extension starts: what can race with it is a statement
-   * of a session without the extension, which never asks for this entry, and which at worst fails
-   * for the change of the map while it went through it.
+   * <p>Delta reads the map without a lock, so a lock here would not help. This method is called
+   * once, while the first session with the extension starts. A statement of a session without the
+   * extension may run at the same time. It never reads this entry, and fails at worst because the
+   * map changed while the statement iterated over it.
    */
   public static void registerFlag() {
     scala.Function1<String, String> asWritten = value -> value;
@@ -89,14 +88,14 @@ public final class UsageTrackingFeature extends WriterFeature implements Removab
     return true;
   }
 
-  /** The same, as Delta 4.0 asks it. */
+  /** Does the same for Delta 4.0. */
   public boolean validateRemoval(Snapshot snapshot) {
     return true;
   }
 
   @Override
   public boolean actionUsesFeature(Action action) {
-    // Asked only of features with history protection.
+    // Delta calls this only for features with history protection.
     throw new UnsupportedOperationException(NAME);
   }
 

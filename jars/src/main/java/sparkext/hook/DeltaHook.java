@@ -2,78 +2,102 @@
 package sparkext.hook;
 
 import static net.bytebuddy.matcher.ElementMatchers.named;
-import static net.bytebuddy.matcher.ElementMatchers.returns;
-import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
-import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
-import net.bytebuddy.description.method.MethodDescription;
-import net.bytebuddy.description.method.MethodList;
-import net.bytebuddy.dynamic.ClassFileLocator;
-import net.bytebuddy.matcher.ElementMatcher;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import net.bytebuddy.pool.TypePool;
 
 /**
- * One woven method of Delta. A hook class holds, in this order: which type, which method, the
- * advice.
+ * A hook: a method of Delta, the advice that is woven into the method, and the callback of the
+ * advice. {@link DeltaHooks} has the list of all hooks.
  *
- * <p>Types are named, never loaded: a class that is loaded before it is woven cannot be defined
- * anew.
+ * @param fields the names of the fields whose values the callback gets
+ * @param isNeededIn tells from the types of a release of Delta whether the release needs the hook
  */
-interface DeltaHook {
-  /**
-   * The neighbour of the woven types in Delta's main package; the loader that has it is Delta's.
-   */
-  String NEIGHBOUR = "org.apache.spark.sql.delta.DroppedColumn";
+record DeltaHook(
+    HookedMethod method,
+    Class<?> advice,
+    List<String> fields,
+    Predicate<TypePool> isNeededIn,
+    Function<HookCall, Object> callback) {
 
-  /**
-   * Whether a Delta does here what the hook is for; a release may do it elsewhere, or not yet.
-   *
-   * @param types those of Delta and Spark
-   * @param classFiles their class files, where it is the code that tells
-   */
-  default boolean isNeededIn(TypePool types, ClassFileLocator classFiles) {
-    return true;
+  private DeltaHook(HookedMethod method, Class<?> advice, Function<HookCall, Object> callback) {
+    this(method, advice, List.of(), types -> true, callback);
   }
 
-  /** The binary name of the type that declares the method. */
-  String typeName();
+  /** Calls back before the method runs. */
+  static DeltaHook before(HookedMethod method, Consumer<HookCall> callback) {
+    return new DeltaHook(method, HookAdvice.Before.class, withoutAnswer(callback));
+  }
+
+  /** Calls back after the method returned. */
+  static DeltaHook after(HookedMethod method, Consumer<HookCall> callback) {
+    return new DeltaHook(method, HookAdvice.After.class, withoutAnswer(callback));
+  }
+
+  /** Calls back after the method returned or threw. */
+  static DeltaHook atEnd(HookedMethod method, Consumer<HookCall> callback) {
+    return new DeltaHook(method, HookAdvice.AtEnd.class, withoutAnswer(callback));
+  }
+
+  /** Calls back before the method runs, and runs the answer after the method returned or threw. */
+  static DeltaHook around(HookedMethod method, Function<HookCall, Runnable> callback) {
+    return new DeltaHook(method, HookAdvice.Around.class, callback::apply);
+  }
+
+  /** Replaces the result. Null keeps the result. */
+  static DeltaHook replacingResult(HookedMethod method, Function<HookCall, Object> callback) {
+    return new DeltaHook(method, HookAdvice.After.class, callback);
+  }
+
+  /** Replaces the arguments. Null keeps the arguments. */
+  static DeltaHook replacingArguments(HookedMethod method, Function<HookCall, Object[]> callback) {
+    return new DeltaHook(method, HookAdvice.Arguments.class, callback::apply);
+  }
+
+  /** Returns the answer in place of the method. If the answer is null, the method runs. */
+  static DeltaHook replacingBody(HookedMethod method, Function<HookCall, Object> callback) {
+    return new DeltaHook(method, HookAdvice.Instead.class, callback);
+  }
+
+  /** Gives the callback the values of these fields of the object that the method is called on. */
+  DeltaHook withFields(String... names) {
+    return new DeltaHook(method, advice, List.of(names), isNeededIn, callback);
+  }
+
+  /** Weaves this hook into some releases of Delta only. */
+  DeltaHook onlyIn(Predicate<TypePool> releases) {
+    return new DeltaHook(method, advice, fields, releases, callback);
+  }
 
   /**
-   * The binary name of a class in the same package whose loading does not load that type: it lends
-   * the right to define classes there.
+   * Names this hook in {@code UsageTrackingBridge.callbacks}. A method may have several advices.
    */
-  String neighbourName();
+  String key() {
+    return method.typeName() + "." + method.name() + ":" + advice.getSimpleName();
+  }
 
-  /** Matches exactly one declared method: name, argument and return types by name. */
-  ElementMatcher.Junction<MethodDescription> method();
-
-  /** The binary name of the nested advice class. */
-  String adviceName();
-
-  /** Whether features do not say which properties go with them, as they do from 4.1 on. */
-  static boolean isOfDelta40(TypePool delta) {
+  /** Returns true for Delta 4.0, whose features do not list the properties that go with them. */
+  static boolean isDelta40(TypePool types) {
     return !has(
-        delta,
-        "org.apache.spark.sql.delta.RemovableFeature",
-        "tablePropertiesToRemoveAtDowngradeCommit");
+        types, HookedMethod.DELTA + "RemovableFeature", "tablePropertiesToRemoveAtDowngradeCommit");
   }
 
-  /** Whether a type has a method of this name. */
-  static boolean has(TypePool delta, String typeName, String method) {
-    return !methods(delta, typeName).filter(named(method)).isEmpty();
+  static boolean has(TypePool types, String typeName, String method) {
+    return !HookedMethod.methods(types, typeName).filter(named(method)).isEmpty();
   }
 
-  /** The methods of a type; none where a Delta does not have it. */
-  static MethodList<?> methods(TypePool delta, String typeName) {
-    TypePool.Resolution type = delta.describe(typeName);
-    return type.isResolved() ? type.resolve().getDeclaredMethods() : new MethodList.Empty<>();
+  @Override
+  public String toString() {
+    return key();
   }
 
-  /** The method of that name by which a command of Delta's runs. */
-  static ElementMatcher.Junction<MethodDescription> ofCommand(String name) {
-    return named(name)
-        .and(takesArguments(1))
-        .and(takesArgument(0, named("org.apache.spark.sql.SparkSession")))
-        .and(returns(named("scala.collection.immutable.Seq")));
+  private static Function<HookCall, Object> withoutAnswer(Consumer<HookCall> callback) {
+    return call -> {
+      callback.accept(call);
+      return null;
+    };
   }
 }

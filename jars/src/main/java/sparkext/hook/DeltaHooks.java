@@ -1,76 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
-import static java.util.Map.entry;
-
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BiConsumer;
-import java.util.function.BiFunction;
-import java.util.function.BiPredicate;
-import java.util.function.BinaryOperator;
-import java.util.function.Consumer;
-import java.util.function.UnaryOperator;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import sparkext.error.Releases;
 import sparkext.error.UsageTrackingErrors;
-import sparkext.feature.Downgrade;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Linkage;
 import sparkext.release.Versions;
-import sparkext.removal.PurgeCommand;
-import sparkext.removal.RemovalCommand;
-import sparkext.removal.StrictFileRead;
-import sparkext.stale.RebasedNames;
-import sparkext.stale.ReusedNames;
-import sparkext.stale.StalePlan;
-import sparkext.stale.StaleStatement;
-import sparkext.wire.MetadataRules;
 
-/** The hooks, and their one-time installation into a JVM's Delta. */
+/** All hooks, and their one-time installation into the Delta of a JVM. */
 public final class DeltaHooks {
-  private static final List<DeltaHook> OF_ALL_RELEASES =
-      List.of(
-          new SupportedFeaturesHook(),
-          new AssignedMetadataHook(),
-          new ComparedPropertiesHook(),
-          new DowngradeHook(),
-          RemovalHook.AT_START,
-          RemovalHook.AT_READ,
-          PurgeHook.AT_GROUPS,
-          PurgeHook.AT_GROUP,
-          PurgeHook.AT_COMMIT,
-          PurgeHook.AT_END,
-          new ScannedFilesHook(),
-          new ListedFilesHook(),
-          new MatchedRowsHook(),
-          new DeletedFilesHook(),
-          new UpdatedFilesHook(),
-          new RebasedNamesHook(),
-          ChangeFeedHook.OF_METHOD,
-          ChangeFeedHook.OF_NESTED_METHOD,
-          StreamHook.AT_START,
-          StreamHook.AT_CHANGE,
-          new InsertHook(),
-          new ViewInsertHook(),
-          new PartitionInsertHook(),
-          new MergeInsertHook(),
-          new AlteredColumnHook("AlterTableDropColumnsDeltaCommand"),
-          new AlteredColumnHook("AlterTableChangeColumnDeltaCommand"),
-          new AlteredColumnHook("AlterTableReplaceColumnsDeltaCommand"),
-          new TransactionStartHook());
   static final List<DeltaHook> ALL =
-      Stream.concat(OF_ALL_RELEASES.stream(), UnlinkedCommandHook.ALL.stream()).toList();
+      Stream.of(
+              TrackingHooks.ALL,
+              RemovalHooks.ALL,
+              PurgeHooks.ALL,
+              StalePlanHooks.ALL,
+              ReusedNameHooks.ALL,
+              StaleStatementHooks.ALL)
+          .flatMap(List::stream)
+          .toList();
 
   static final String BRIDGE = "org.apache.spark.sql.delta.UsageTrackingBridge";
 
@@ -79,11 +42,11 @@ public final class DeltaHooks {
   private DeltaHooks() {}
 
   /**
-   * Weaves every hook and sets the bridge's functions; does nothing when that is done already.
+   * Weaves every hook and gives the bridge the callbacks. Does nothing if that is done already.
    *
-   * <p>All hooks, and all that our classes call, are matched against Delta's and Spark's class
-   * files before the first is woven, and the bridge changes nothing until the last is: there is no
-   * half-woven session.
+   * <p>All hooks, and all that our classes call, are compared with Delta's and Spark's class files
+   * before the first hook is woven, and the bridge calls nothing back until the last hook is woven:
+   * no session is half woven.
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
    */
@@ -98,7 +61,7 @@ public final class DeltaHooks {
   }
 
   /**
-   * Refuses a class path without Delta.
+   * Throws if the class path has no Delta.
    *
    * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
    */
@@ -107,8 +70,8 @@ public final class DeltaHooks {
   }
 
   /**
-   * Whether this Delta has a feature {@code columnMappingUsageTracking} itself. Then nothing of
-   * ours may be in its way: its rules decide what ours would decide.
+   * Returns true, with a warning, if this Delta has a feature {@code columnMappingUsageTracking}
+   * itself. Then its rules decide what ours would decide, and no hook may interfere.
    */
   public static boolean standAside() {
     try {
@@ -128,7 +91,7 @@ public final class DeltaHooks {
     }
   }
 
-  /** Ours and Delta's; the two may have one loader. */
+  /** Finds our class files and Delta's. The two may have one loader. */
   private static ClassFileLocator classFiles(Class<?> neighbour) {
     return new ClassFileLocator.Compound(
         ClassFileLocator.ForClassLoader.of(DeltaHooks.class.getClassLoader()),
@@ -140,8 +103,9 @@ public final class DeltaHooks {
     MethodHandles.Lookup lookup = MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup());
     ClassFileLocator classFiles = classFiles(neighbour);
     Class<?> bridge = bridge(neighbour, lookup, classFiles);
+    Field callbacks = bridge.getField("callbacks");
     synchronized (bridge) {
-      if (bridge.getField("woven").getBoolean(null)) {
+      if (!((Map<?, ?>) callbacks.get(null)).isEmpty()) {
         return;
       }
       HookWeaver weaver = new HookWeaver(classFiles, neighbour.getClassLoader());
@@ -153,73 +117,20 @@ public final class DeltaHooks {
             .sneakyThrow();
       }
       weaver.weave(needed);
-      // Before the feature is there: a session that runs already may use it at once. After the
-      // weaving: it loads Delta's configuration, and with it perhaps a type that is to be woven.
+      // Before the callbacks: a running session may use the feature as soon as Delta knows it.
+      // After the weaving: this loads Delta's configuration, and maybe a type that is woven.
       UsageTrackingFeature.registerFlag();
-      setFunctions(bridge);
-      bridge.getField("woven").setBoolean(null, true);
+      callbacks.set(null, callbacks(needed));
       warnIfUntested(Versions.delta());
     }
   }
 
-  private static void setFunctions(Class<?> bridge) throws ReflectiveOperationException {
-    UnaryOperator<Object> supportedFeatures = DeltaHooks::withUsageTracking;
-    BiFunction<Object[], Object, Object> assignedMetadata = MetadataRules::nextMetadata;
-    UnaryOperator<Object> comparedProperties = DeltaHooks::withoutFlag;
-    BiConsumer<Object, Object> downgraded = Downgrade::removeFlag;
-    BiPredicate<Object, Object[]> removed = RemovalCommand::commit;
-    UnaryOperator<Object> rewrittenRead = StrictFileRead::of;
-    BiFunction<Object[], Object, Object> purgeBegun = PurgeCommand::begin;
-    BiFunction<Object[], Object, Object> purgeGrouped = PurgeCommand::group;
-    BinaryOperator<Object> purgeWritten = PurgeCommand::actions;
-    Consumer<Object> purgeFailed = PurgeCommand::fail;
-    BinaryOperator<Object> purgeCommitted = PurgeCommand::commit;
-    BiConsumer<Object[], Object> purgeEnded = PurgeCommand::end;
-    BiConsumer<Object, Object> scanned = StalePlan::refuseScan;
-    BiConsumer<Object, Object> listed = StalePlan::refuseListed;
-    BiConsumer<Object, Object> matched = StalePlan::refuseMatching;
-    BiConsumer<Object, Object> searched = StalePlan::refuseSearch;
-    BiPredicate<Object, Object> rebased = RebasedNames::fit;
-    Consumer<Object[]> changesChecked = ReusedNames::refuseChanges;
-    BiConsumer<Object, Object[]> streamChecked = ReusedNames::refuseStream;
-    BinaryOperator<Object> writeBuilt = StaleStatement::remembering;
-    Consumer<Object> statementBegun = StaleStatement::begin;
-    Runnable statementEnded = StaleStatement::end;
-    BiConsumer<Object, Object> started = StaleStatement::refuse;
-    BiConsumer<Object, Object[]> unlinked = DeltaHooks::refuseUnlinked;
-    Map<String, Object> functions =
-        Map.ofEntries(
-            entry("supportedFeatures", supportedFeatures),
-            entry("assignedMetadata", assignedMetadata),
-            entry("comparedProperties", comparedProperties),
-            entry("downgraded", downgraded),
-            entry("removed", removed),
-            entry("rewrittenRead", rewrittenRead),
-            entry("purgeBegun", purgeBegun),
-            entry("purgeGrouped", purgeGrouped),
-            entry("purgeWritten", purgeWritten),
-            entry("purgeFailed", purgeFailed),
-            entry("purgeCommitted", purgeCommitted),
-            entry("purgeEnded", purgeEnded),
-            entry("scanned", scanned),
-            entry("listed", listed),
-            entry("matched", matched),
-            entry("searched", searched),
-            entry("rebased", rebased),
-            entry("changesChecked", changesChecked),
-            entry("streamChecked", streamChecked),
-            entry("writeBuilt", writeBuilt),
-            entry("statementBegun", statementBegun),
-            entry("statementEnded", statementEnded),
-            entry("started", started),
-            entry("unlinked", unlinked));
-    for (Map.Entry<String, Object> function : functions.entrySet()) {
-      bridge.getField(function.getKey()).set(null, function.getValue());
-    }
-  }
-
-  private static void refuseUnlinked(Object typeName, Object[] of) {
-    UnlinkedCommandHook.refuse(typeName, of, classFiles(neighbour()));
+  /** Returns the callbacks by the keys of their hooks. Two hooks with one key are an error. */
+  private static Map<String, Function<Object[], Object>> callbacks(List<DeltaHook> hooks) {
+    return hooks.stream()
+        .collect(
+            Collectors.toUnmodifiableMap(
+                DeltaHook::key, hook -> call -> hook.callback().apply(HookCall.of(call))));
   }
 
   private static void warnIfUntested(String version) {
@@ -232,7 +143,10 @@ public final class DeltaHooks {
     }
   }
 
-  /** The bridge in Delta's loader. Never named in code: that could load a second one in ours. */
+  /**
+   * Returns the bridge in Delta's loader, and defines it there first if needed. No code names the
+   * bridge here: that could load a second one in our loader.
+   */
   private static Class<?> bridge(
       Class<?> neighbour, MethodHandles.Lookup lookup, ClassFileLocator classFiles)
       throws IllegalAccessException, IOException {
@@ -243,21 +157,9 @@ public final class DeltaHooks {
     }
   }
 
-  @SuppressWarnings("unchecked")
-  private static Object withUsageTracking(Object features) {
-    return ((scala.collection.immutable.Map<String, Object>) features)
-        .updated(UsageTrackingFeature.NAME.toLowerCase(Locale.ROOT), UsageTrackingFeature.INSTANCE);
-  }
-
-  @SuppressWarnings("unchecked")
-  private static Object withoutFlag(Object properties) {
-    return ((scala.collection.immutable.Map<String, String>) properties)
-        .removed(UsageTrackingFeature.FLAG);
-  }
-
   private static Class<?> neighbour() {
     try {
-      return Class.forName(DeltaHook.NEIGHBOUR, false, DeltaHooks.class.getClassLoader());
+      return Class.forName(HookedMethod.MAIN_NEIGHBOUR, false, DeltaHooks.class.getClassLoader());
     } catch (ClassNotFoundException absent) {
       throw UsageTrackingErrors.unsupportedDeltaVersion(
               "(none)",

@@ -2,6 +2,7 @@
 package sparkext.hook;
 
 import static java.util.stream.Collectors.groupingBy;
+import static net.bytebuddy.matcher.ElementMatchers.named;
 
 import java.lang.instrument.ClassDefinition;
 import java.lang.instrument.Instrumentation;
@@ -18,6 +19,9 @@ import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.type.TypeDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.dynamic.DynamicType;
+import net.bytebuddy.implementation.bytecode.StackManipulation;
+import net.bytebuddy.implementation.bytecode.member.FieldAccess;
+import net.bytebuddy.implementation.bytecode.member.MethodVariableAccess;
 import net.bytebuddy.pool.TypePool;
 import sparkext.error.UsageTrackingErrors;
 
@@ -37,75 +41,85 @@ final class HookWeaver {
     this.loader = loader;
   }
 
-  /** Those that this Delta needs. */
+  /** Returns the hooks that this Delta needs. */
   List<DeltaHook> needed(List<DeltaHook> hooks) {
-    return hooks.stream().filter(hook -> hook.isNeededIn(types, classFiles)).toList();
+    return hooks.stream().filter(hook -> hook.isNeededIn().test(types)).toList();
   }
 
-  /** One sentence for each hook that does not match exactly one method. */
+  /** Returns a sentence for each hook whose method this Delta lacks. */
   List<String> mismatches(List<DeltaHook> hooks) {
     return hooks.stream()
-        .filter(hook -> matches(hook) != 1)
-        .map(
-            hook ->
-                hook.getClass().getSimpleName()
-                    + " matches "
-                    + matches(hook)
-                    + " methods of "
-                    + hook.typeName()
-                    + " by "
-                    + hook.method())
+        .map(DeltaHook::method)
+        .filter(method -> !method.isIn(types))
+        .map(method -> "the method `" + method + "` does not exist")
         .toList();
-  }
-
-  private int matches(DeltaHook hook) {
-    return DeltaHook.methods(types, hook.typeName()).filter(hook.method()).size();
   }
 
   /**
    * Defines the woven types, or redefines those that Delta has loaded already.
    *
-   * <p>Each type once, with all its hooks: a loader takes no second definition.
+   * <p>Each type is woven once, with all its hooks: a loader takes no second definition.
    */
   void weave(List<DeltaHook> hooks) throws ReflectiveOperationException {
     Map<String, List<DeltaHook>> byType =
         hooks.stream()
-            .collect(groupingBy(DeltaHook::typeName, LinkedHashMap::new, Collectors.toList()));
+            .collect(
+                groupingBy(
+                    hook -> hook.method().typeName(), LinkedHashMap::new, Collectors.toList()));
     for (List<DeltaHook> ofOneType : byType.values()) {
-      define(ofOneType.get(0), woven(ofOneType));
+      define(ofOneType.get(0).method(), woven(ofOneType));
     }
   }
 
-  private void define(DeltaHook hook, byte[] woven) throws ReflectiveOperationException {
-    Class<?> neighbour = Class.forName(hook.neighbourName(), false, loader);
+  private void define(HookedMethod method, byte[] woven) throws ReflectiveOperationException {
+    Class<?> neighbour = Class.forName(method.neighbourName(), false, loader);
     try {
       MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup()).defineClass(woven);
     } catch (LinkageError refused) {
-      redefine(hook.typeName(), woven, refused);
+      redefine(method.typeName(), woven, refused);
     }
   }
 
-  /** The class file of the one type of these hooks with each advice in its method. */
+  /** Returns the class file of the one type of these hooks, with each advice in its method. */
   byte[] woven(List<DeltaHook> hooks) {
-    TypeDescription target = types.describe(hooks.get(0).typeName()).resolve();
+    TypeDescription target = types.describe(hooks.get(0).method().typeName()).resolve();
     DynamicType.Builder<?> type = new ByteBuddy().decorate(target, classFiles);
     for (DeltaHook hook : hooks) {
-      TypeDescription advice = types.describe(hook.adviceName()).resolve();
+      TypeDescription advice = types.describe(hook.advice().getName()).resolve();
       type =
           type.visit(
               Advice.withCustomMapping()
                   .with(new Advice.AssignReturned.Factory())
+                  .bind(HookAdvice.Key.class, hook.key())
+                  .bind(HookAdvice.Fields.class, valuesOf(hook.fields()))
                   .to(advice, classFiles)
-                  .on(hook.method()));
+                  .on(hook.method().matcher()));
     }
     return type.make().getBytes();
   }
 
-  /** Only a type that is loaded: it is not loaded unwoven for what else refuses a definition. */
+  /** Returns what reads fields of the woven type. Weaving fails if the type lacks a field. */
+  private static Advice.OffsetMapping valuesOf(List<String> names) {
+    return (type, method, assigner, arguments, sort) ->
+        new Advice.OffsetMapping.Target.ForArray.ReadOnly(
+            TypeDescription.ForLoadedType.of(Object.class).asGenericType(),
+            names.stream()
+                .map(name -> type.getDeclaredFields().filter(named(name)).getOnly())
+                .map(
+                    field ->
+                        new StackManipulation.Compound(
+                            MethodVariableAccess.loadThis(), FieldAccess.forField(field).read()))
+                .toList());
+  }
+
+  /**
+   * Redefines a type only if the type is loaded already. A type whose definition failed for another
+   * reason is not loaded unwoven.
+   */
   private void redefine(String typeName, byte[] woven, LinkageError refused)
       throws ReflectiveOperationException {
     if (refused.getClass() != LinkageError.class) {
-      // A second definition is a LinkageError itself, not one of its kinds.
+      // A second definition throws LinkageError itself, and not one of its subclasses.
       throw refused;
     }
     try {

@@ -2,8 +2,9 @@
 package sparkext.log;
 
 /**
- * A checkpoint that log cleanup may delete everything before, or the next one that there is.
+ * A checkpoint before which log cleanup may delete everything, or the next checkpoint that the
+ * table may write.
  *
- * @param time when the newest file before it was modified, in milliseconds since the epoch
+ * @param time of the newest file before it, in milliseconds since the epoch
  */
 public record CleanupBoundary(long version, long time) {}

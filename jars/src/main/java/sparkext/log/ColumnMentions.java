@@ -4,7 +4,6 @@ package sparkext.log;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -14,8 +13,8 @@ import java.util.TreeSet;
 import java.util.regex.Pattern;
 
 /**
- * What a file of a log has data of: the columns of statistics and partition values, schemas, and
- * texts that may have values in them.
+ * The columns that a file of a log may contain data of: in statistics, partition values and
+ * schemas, and in texts that may have values in them.
  *
  * <p>Source: Protocol, "Actions", "Per-file Statistics", "Checkpoints"; Delta 4.4.0,
  * DeltaOperations.scala, for the parameters of operations.
@@ -25,7 +24,7 @@ final class ColumnMentions {
   private static final String MAPPING = "delta.columnMapping.";
   private static final String CONSTRAINT = "delta.constraints.";
 
-  /** Parameters that have names of columns, or nothing of columns at all. */
+  /** Parameters without values of columns. */
   private static final Set<String> WITHOUT_VALUES =
       Set.of(
           "partitionBy",
@@ -42,7 +41,7 @@ final class ColumnMentions {
           "newClusteringColumns",
           "featureName");
 
-  /** Keys of a commit that tell of it, and of no value; a writer may add others. */
+  /** Keys of {@code commitInfo} without values of columns. A writer may add others. */
   private static final Set<String> ABOUT_THE_COMMIT =
       Set.of(
           "version",
@@ -72,7 +71,7 @@ final class ColumnMentions {
   private final Set<String> texts = new TreeSet<>();
   private String problem;
 
-  /** The group of one file that has all of this. */
+  /** Returns the group of one file. */
   LogFiles in(String kind, Long version, Long under) {
     return new LogFiles(
         kind,
@@ -87,7 +86,12 @@ final class ColumnMentions {
         problem);
   }
 
-  /** Takes what another part of the same file has. */
+  /** Returns the mentions of a file, or of a part of one. */
+  LogFiles all() {
+    return in("", null, null);
+  }
+
+  /** Adds the mentions of another part of the same file. */
   void add(LogFiles part) {
     schemas.addAll(part.schemas());
     part.statistics().forEach(this::addStatistics);
@@ -105,7 +109,7 @@ final class ColumnMentions {
     problem = reason;
   }
 
-  /** Takes a line of JSON, or a file that is one object. */
+  /** Adds a line of JSON, or a file that is one object. */
   void addJson(String text) {
     try {
       walk(MAPPER.readTree(text));
@@ -126,7 +130,7 @@ final class ColumnMentions {
     }
   }
 
-  private void walk(JsonNode node) {
+  private void walk(JsonNode node) throws JsonProcessingException {
     for (JsonNode element : node.isArray() ? node : MAPPER.createArrayNode()) {
       walk(element);
     }
@@ -167,26 +171,14 @@ final class ColumnMentions {
     }
   }
 
-  /** Of every kind, whatever a writer calls it. */
-  private void addStatisticsByKind(JsonNode kinds) {
+  /** Adds every kind of statistics, whatever a writer calls it. */
+  private void addStatisticsByKind(JsonNode kinds) throws JsonProcessingException {
     for (JsonNode kind : kinds) {
       if (kind.isObject()) {
-        collect(kind, List.of());
+        StatisticsPaths.collect(kind, statistics);
       } else if (kind.isArray() || kind.isTextual()) {
         problem = "it has statistics that are not by column";
       }
-    }
-  }
-
-  private void collect(JsonNode values, List<String> parents) {
-    if (!values.isObject()) {
-      addStatistics(parents);
-      return;
-    }
-    for (Map.Entry<String, JsonNode> value : values.properties()) {
-      List<String> path = new ArrayList<>(parents);
-      path.add(value.getKey());
-      collect(value.getValue(), path);
     }
   }
 
@@ -217,7 +209,7 @@ final class ColumnMentions {
     return value.isNull() ? "" : value.asText();
   }
 
-  /** Whether columns have what may be a value, such as a default; a name or a type is none. */
+  /** Returns whether columns have metadata that may be values, such as defaults. */
   private static boolean hasMetadata(String columns) {
     try {
       for (JsonNode metadata : MAPPER.readTree(columns).findValues("metadata")) {

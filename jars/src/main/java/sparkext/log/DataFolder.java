@@ -2,6 +2,7 @@
 package sparkext.log;
 
 import java.io.IOException;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
@@ -10,14 +11,19 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 
-/** Every file in a table's folder that is not in its log, and folders without files. */
+/** The files in a table's folder that are not in its log, and the folders without files. */
 final class DataFolder {
-  /** Of {@link #rows}. */
-  static final String SCHEMA =
-      "key STRING, length BIGINT, time BIGINT, isFolder BOOLEAN, isHidden BOOLEAN";
-
-  private static final String LOG = "_delta_log";
+  /** The columns of {@link #rows}. */
+  static final StructType SCHEMA =
+      new StructType()
+          .add("key", DataTypes.StringType)
+          .add("length", DataTypes.LongType)
+          .add("time", DataTypes.LongType)
+          .add("isFolder", DataTypes.BooleanType)
+          .add("isHidden", DataTypes.BooleanType);
 
   private final FileSystem storage;
   private final Path root;
@@ -28,14 +34,42 @@ final class DataFolder {
     root = storage.makeQualified(table);
   }
 
-  /** As a URI, which those of the files start with. */
+  /** Returns the key of the folder. The keys of its files start with it. */
   String root() {
-    return HeldGroups.key(root);
+    return key(root);
   }
 
+  /**
+   * Returns one text for each file, whatever path names it; the path itself if it is no URI.
+   *
+   * @param root the table's folder, as {@link #root}
+   * @param path of the log, which is URL-encoded
+   */
+  static String key(String root, String path) {
+    Path place = DataFooter.place(path);
+    if (place == null) {
+      return path;
+    }
+    Path base = new Path(URI.create(root));
+    Path absolute = place.isAbsolute() ? place : new Path(base, place);
+    return key(absolute.makeQualified(base.toUri(), base));
+  }
+
+  /**
+   * Returns one text for each file: an authority may be empty or absent, and a path may have more
+   * or fewer characters escaped.
+   */
+  static String key(Path absolute) {
+    URI given = absolute.toUri();
+    URI uri = new Path(given.getScheme(), given.getAuthority(), given.getPath()).toUri();
+    String authority = uri.getAuthority() == null ? "" : "//" + uri.getAuthority();
+    return uri.getScheme() + ":" + authority + uri.getRawPath();
+  }
+
+  /** Lists the folder. */
   List<Row> rows() throws IOException {
     for (FileStatus each : storage.listStatus(root)) {
-      if (!each.getPath().getName().equals(LOG)) {
+      if (!each.getPath().getName().equals(LogFolder.NAME)) {
         add(each, isHidden(each.getPath().getName(), /* isTop= */ true));
       }
     }
@@ -59,7 +93,7 @@ final class DataFolder {
   private void addRow(FileStatus file, boolean isFolder, boolean isHidden) {
     rows.add(
         RowFactory.create(
-            HeldGroups.key(file.getPath()),
+            key(file.getPath()),
             isFolder ? 0L : file.getLen(),
             file.getModificationTime(),
             isFolder,
@@ -67,13 +101,13 @@ final class DataFolder {
   }
 
   /**
-   * Whether VACUUM passes over what is called so.
+   * Returns whether VACUUM ignores files and folders of this name.
    *
    * <p>Source: Delta 4.4.0, DeltaTable.scala, {@code isHiddenDirectory}.
    */
   private static boolean isHidden(String name, boolean isTop) {
     if (isTop && name.equals("metadata")) {
-      return true; // Iceberg's, where Delta writes that as well
+      return true; // of Iceberg, if UniForm writes it
     }
     return (name.startsWith(".") || name.startsWith("_"))
         && !name.startsWith("_delta_index")

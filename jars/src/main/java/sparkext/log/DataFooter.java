@@ -16,22 +16,22 @@ import sparkext.parquet.NotCopyableException;
 import sparkext.parquet.StoredVector;
 import sparkext.parquet.UnreadableFileException;
 
-/** What a data file's footer says, or why it does not. */
+/** The columns in a data file's footer, or the reason why nobody can read them. */
 record DataFooter(List<FileColumn> columns, String problem) {
-  /** In the place of a reason why a footer cannot be read. */
+  /** The reason for a file that does not exist. */
   static final String MISSING = "missing";
 
-  /** Of a file that is not looked at. */
+  /** The footer of a file that is not read. */
   static final DataFooter NOT_READ = new DataFooter(null, null);
 
-  /** Of a file with nothing in it that columns could have. */
+  /** The footer of a file without columns. */
   static final DataFooter EMPTY = new DataFooter(List.of(), null);
 
   /**
    * Reads a footer.
    *
-   * @param place absolute; null where the log's path is none
-   * @param size of the file; null where nobody knows it
+   * @param place absolute; null if the log's path is no URI
+   * @param size of the file; null if it is not known
    */
   static DataFooter of(Configuration configuration, Path place, Long size) throws IOException {
     if (place == null) {
@@ -50,10 +50,10 @@ record DataFooter(List<FileColumn> columns, String problem) {
   }
 
   /**
-   * Reads a file of deletion vectors, which have no columns.
+   * Reads a file of deletion vectors, which contains no columns.
    *
-   * @param place absolute; null where the log's path is none
-   * @param length of the file; null where it is not in the table's folder, or missing
+   * @param place absolute; null if the log's path is no URI
+   * @param length of the file; null if the listing of the table's folder does not have it
    */
   static DataFooter ofVectors(Configuration configuration, Path place, Long length)
       throws IOException {
@@ -74,7 +74,7 @@ record DataFooter(List<FileColumn> columns, String problem) {
     }
   }
 
-  /** Null where a path is not as Delta writes it, URL-encoded. */
+  /** Returns the place of a path of the log; null if the path is not URL-encoded. */
   static Path place(String path) {
     try {
       Path place = new Path(new URI(path));
@@ -84,7 +84,7 @@ record DataFooter(List<FileColumn> columns, String problem) {
     }
   }
 
-  /** The names before {@code =} in a path, without those in the file's own name. */
+  /** Returns the names before {@code =} in the folders of a path. */
   static List<String> folders(Path place) {
     String[] names = place == null ? new String[0] : place.toUri().getPath().split("/");
     List<String> folders = new ArrayList<>();
@@ -97,7 +97,7 @@ record DataFooter(List<FileColumn> columns, String problem) {
     return folders;
   }
 
-  /** The name before {@code =}, or null. */
+  /** Returns the name before {@code =}; null if there is none. */
   static String folderColumn(String folder) {
     int end = folder.indexOf('=');
     return end > 0 ? ExternalCatalogUtils.unescapePathName(folder.substring(0, end)) : null;

@@ -5,24 +5,17 @@ import java.util.List;
 import sparkext.parquet.FileColumn;
 
 /**
- * Live data files that are alike in all that follows their size.
- *
- * @param example the path of one of them, as its {@code add} action has it
- * @param sizeInBytes all together, as the log has it
- * @param addedUnder the version of the newest metadata at the commit that added them; null where
- *     that commit is gone
- * @param partitionColumns the keys of {@code partitionValues}
- * @param folders the names before {@code =} in their folders
- * @param statistics the paths in {@code minValues}, {@code maxValues} and {@code nullCount}
- * @param columns by their footers; null where these were not read, or could not be
- * @param problem why a footer could not be read; {@code missing} where there is no file
- * @param vector the file of the example's deletion vector, where that was read and could not be
- * @param vectorProblem why not; {@code missing} where there is no file
+ * Files outside of the log that are alike in all that follows the time; {@code FileGroup} of {@code
+ * spark_ext/log/actions.py} says what each component means.
  */
 public record FileGroup(
     String example,
     long numFiles,
     long sizeInBytes,
+    Long removableFrom,
+    String kind,
+    String source,
+    boolean isHidden,
     Long addedUnder,
     List<String> partitionColumns,
     List<String> folders,
@@ -31,23 +24,49 @@ public record FileGroup(
     String problem,
     String vector,
     String vectorProblem) {
-  /** What those that are alike have in common. */
-  FileGroup kind() {
-    return of("", null, 0, 0);
+  /** Returns what files that are alike have in common. */
+  FileGroup common() {
+    return of("", null, 0, 0, null, source);
   }
 
-  /** One group of two of a kind, with the example whose name comes first. */
+  /**
+   * Returns one group of two that are alike. The group has the example that comes first, and the
+   * later time.
+   */
   FileGroup plus(FileGroup other) {
     FileGroup first = other.example.compareTo(example) < 0 ? other : this;
     return of(
-        first.example, first.vector, numFiles + other.numFiles, sizeInBytes + other.sizeInBytes);
+        first.example,
+        first.vector,
+        numFiles + other.numFiles,
+        sizeInBytes + other.sizeInBytes,
+        later(removableFrom, other.removableFrom),
+        source);
   }
 
-  private FileGroup of(String anExample, String itsVector, long files, long size) {
+  /** Returns the same group of another table. */
+  FileGroup in(String table) {
+    return of(example, vector, numFiles, sizeInBytes, removableFrom, table);
+  }
+
+  /** Returns the later of two times; the other one if one is null. */
+  static Long later(Long one, Long other) {
+    if (one == null || other == null) {
+      return one == null ? other : one;
+    }
+    return Math.max(one, other);
+  }
+
+  private FileGroup of(
+      String path, String itsVector, long files, long size, Long from, String table) {
     return new FileGroup(
-        anExample,
+        path,
         files,
         size,
+        from,
+        kind,
+        table,
+        isHidden,
         addedUnder,
         partitionColumns,
         folders,

@@ -4,13 +4,14 @@ package sparkext.log;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.broadcast.Broadcast;
@@ -18,23 +19,40 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.util.SerializableConfiguration;
 
 /**
- * What an executor does with data files: it reads their footers and deletion vectors, and puts
- * those together that are alike. A table has many files, and few kinds of them.
+ * The task of an executor: it reads footers and deletion vectors, and puts files that are alike
+ * into one group. A table has many files, and few kinds of files.
  *
- * @param table its path, as a URI
+ * @param root the table's folder, as {@link DataFolder#root}
  * @param changes the versions that change the table's metadata, oldest first
+ * @param withSources whether the folders of files outside of the table are wanted
  */
 record FileGroups(
-    String table, Broadcast<SerializableConfiguration> configuration, List<Long> changes)
+    String root,
+    Broadcast<SerializableConfiguration> configuration,
+    List<Long> changes,
+    boolean withSources)
     implements FlatMapFunction<Iterator<Row>, String> {
   private static final ObjectMapper MAPPER = new ObjectMapper();
+  private static final String UNTRACKED = "untracked";
+  private static final String LIVE = "live";
+  private static final String CHANGE_DATA = "changeData";
+  private static final String CHANGE_DATA_FOLDER = "_change_data/";
 
-  /** As texts: every serializer that an application sets knows them. */
+  /** Delta's names for the files of deletion vectors. */
+  private static final Pattern VECTOR = Pattern.compile("deletion_vector_[0-9a-f-]{36}\\.bin");
+
+  /** Hadoop writes checksums beside files. They contain no values. */
+  private static final Pattern HADOOP_CHECKSUM = Pattern.compile("\\..+\\.crc");
+
+  /** Returns the groups as texts: every serializer that an application sets supports them. */
   @Override
   public Iterator<String> call(Iterator<Row> files) throws IOException {
     Map<FileGroup, FileGroup> groups = new LinkedHashMap<>();
     while (files.hasNext()) {
-      add(group(files.next()), groups);
+      FileGroup file = file(files.next());
+      if (file != null) {
+        add(file, groups);
+      }
     }
     List<String> texts = new ArrayList<>();
     for (FileGroup group : groups.values()) {
@@ -43,56 +61,110 @@ record FileGroups(
     return texts.iterator();
   }
 
-  /** The groups of all tasks, those that are alike together. */
-  static List<FileGroup> merged(List<String> texts) throws IOException {
+  /** Returns the groups of all tasks. Groups that are alike become one. */
+  static List<FileGroup> merged(List<String> texts, SourceTables tables) throws IOException {
     Map<FileGroup, FileGroup> groups = new LinkedHashMap<>();
     for (String text : texts) {
-      add(MAPPER.readValue(text, FileGroup.class), groups);
+      FileGroup group = MAPPER.readValue(text, FileGroup.class);
+      add(group.source() == null ? group : group.in(tables.of(group.source())), groups);
     }
     return List.copyOf(groups.values());
   }
 
-  private static void add(FileGroup group, Map<FileGroup, FileGroup> groups) {
-    groups.merge(group.kind(), group, FileGroup::plus);
+  private static void add(FileGroup file, Map<FileGroup, FileGroup> groups) {
+    groups.merge(file.common(), file, FileGroup::plus);
   }
 
-  private FileGroup group(Row file) throws IOException {
-    String path = file.getAs("path");
-    Path place = DataFooter.place(path);
-    Long size = file.getAs("size");
-    Long added = file.getAs("added");
-    boolean isRead = file.<Boolean>getAs("isRead");
-    DataFooter footer = footer(place, size, isRead);
-    LoggedVector vector = isRead ? LoggedVector.of(file.getAs("deletionVector")) : null;
+  /** Returns the group of one file; null for a file that does not exist and is not live. */
+  private FileGroup file(Row row) throws IOException {
+    String key = row.getAs("key");
+    String given = row.getAs("path");
+    Long length = row.getAs("length");
+    String kind = row.getAs("kind");
+    boolean isLive = LIVE.equals(kind);
+    boolean isInside = key.startsWith(root + "/");
+    if (isInside && length == null && !isLive) {
+      return null;
+    }
+    String relative = isInside ? key.substring(root.length() + 1) : key;
+    if (kind == null) {
+      kind = relative.startsWith(CHANGE_DATA_FOLDER) ? CHANGE_DATA : UNTRACKED;
+    }
+    Path place = DataFooter.place(key);
+    Long size = length == null ? row.<Long>getAs("size") : length;
+    DataFooter footer = footer(row, place, size);
+    if (!isInside && !isLive && DataFooter.MISSING.equals(footer.problem())) {
+      return null;
+    }
+    LoggedVector vector =
+        row.<Boolean>getAs("isRead") ? LoggedVector.of(row.getAs("deletionVector")) : null;
     String vectorProblem =
         vector == null
             ? null
-            : vector.problem(
-                configuration.value().value(), absolute(DataFooter.place(vector.path())));
+            : vector.problem(hadoop(), DataFooter.place(DataFolder.key(root, vector.path())));
+    Long added = row.getAs("added");
+    String statistics = row.getAs("statistics");
     return new FileGroup(
-        path,
+        given == null ? relative : given,
         1,
         size == null ? 0 : size,
+        isLive ? null : FileGroup.later(row.getAs("removed"), row.getAs("time")),
+        kind,
+        isInside || place == null || !withSources ? null : source(place),
+        Boolean.TRUE.equals(row.getAs("isHidden")),
         added == null ? null : new TreeSet<>(changes).floor(added),
-        file.getList(file.fieldIndex("partitionColumns")),
-        DataFooter.folders(place),
-        MAPPER.readValue(file.<String>getAs("statistics"), new TypeReference<>() {}),
+        row.getAs("partitionColumns") == null
+            ? List.of()
+            : row.getList(row.fieldIndex("partitionColumns")),
+        folders(row, relative),
+        statistics == null ? List.of() : MAPPER.readValue(statistics, new TypeReference<>() {}),
         footer.columns(),
         footer.problem(),
         vectorProblem == null ? null : vector.path(),
         vectorProblem);
   }
 
-  private DataFooter footer(Path given, Long size, boolean isRead) throws IOException {
-    if (given != null && size != null && !isRead) {
-      return DataFooter.NOT_READ;
-    }
-    return DataFooter.of(configuration.value().value(), absolute(given), size);
+  private Configuration hadoop() {
+    return configuration.value().value();
   }
 
-  private Path absolute(Path given) {
-    return given == null || given.isAbsolute()
-        ? given
-        : new Path(new Path(URI.create(table)), given);
+  private DataFooter footer(Row row, Path place, Long size) throws IOException {
+    boolean isEmpty = row.getAs("length") != null && size == 0;
+    if (isEmpty || isFolder(row)) {
+      return DataFooter.EMPTY;
+    }
+    if (place != null && HADOOP_CHECKSUM.matcher(place.getName()).matches()) {
+      return DataFooter.EMPTY;
+    }
+    boolean isVector =
+        row.getAs("isVector") == null
+            ? place != null && VECTOR.matcher(place.getName()).matches()
+            : row.<Boolean>getAs("isVector");
+    if (isVector) {
+      return DataFooter.ofVectors(hadoop(), place, row.getAs("length"));
+    }
+    return place != null && size != null && !row.<Boolean>getAs("isRead")
+        ? DataFooter.NOT_READ
+        : DataFooter.of(hadoop(), place, size);
+  }
+
+  private static boolean isFolder(Row row) {
+    return Boolean.TRUE.equals(row.getAs("isFolder"));
+  }
+
+  /** The row of an empty folder has the folder itself as its path. */
+  private static List<String> folders(Row row, String relative) {
+    return DataFooter.folders(DataFooter.place(isFolder(row) ? relative + "/file" : relative));
+  }
+
+  /** Returns the folder of another table's file, without the folders of partitions. */
+  private static String source(Path place) {
+    Path folder = place.getParent();
+    for (Path each = folder; each != null; each = each.getParent()) {
+      if (DataFooter.folderColumn(each.getName()) != null) {
+        folder = each.getParent();
+      }
+    }
+    return folder.toString();
   }
 }

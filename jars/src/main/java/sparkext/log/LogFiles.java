@@ -4,8 +4,8 @@ package sparkext.log;
 import java.util.List;
 
 /**
- * Files in the log's folder that are alike but for their number and version; {@code LogFiles} of
- * {@code spark_ext/log/places.py} says what each component means.
+ * Files in the log's folder that differ in their version only; {@code LogFiles} of {@code
+ * spark_ext/log/folder.py} says what each component means.
  */
 public record LogFiles(
     String kind,
@@ -19,14 +19,14 @@ public record LogFiles(
     List<String> texts,
     String problem) {
   /**
-   * What those that are alike have in common. Whether a text is older than every schema that is
-   * known is told by its version.
+   * Returns what files that are alike have in common. The version of texts without a known schema
+   * is kept: it tells whether they are older than every schema.
    */
   LogFiles common() {
     return of(0, under == null && !texts.isEmpty() ? version : null);
   }
 
-  /** One group of two that are alike; the newer version is that of both. */
+  /** Returns one group of two that are alike, with the newer version. */
   LogFiles plus(LogFiles other) {
     return of(
         numFiles + other.numFiles,

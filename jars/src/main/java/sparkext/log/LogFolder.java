@@ -1,125 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
-import java.util.regex.Matcher;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 
 /**
- * Every file in a table's {@code _delta_log}, whether readers of the table look at it or not.
+ * A table's {@code _delta_log}, listed once with the folders in it.
  *
- * <p>Source: Delta 4.4.0, FileNames.scala; MetadataCleanup.scala.
+ * <p>Source: Delta 4.4.0, SnapshotManagement.scala and MetadataCleanup.scala.
+ *
+ * @param files all files except the checksums that Hadoop writes
+ * @param commits by version. Commits before a missing version are left out, as after log cleanup.
+ * @param checkpoints by version, without those that lack a part
+ * @param compactions log compaction files, by last version
+ * @param lastCheckpointTarget the version in {@code _last_checkpoint}; -1 if that file contains
+ *     none, null if that file does not exist
  */
-record LogFolder(List<LogFolder.Found> files) {
-  private static final Pattern COMMIT = Pattern.compile("(0*\\d{1,18})\\.json");
-  private static final Pattern STAGED_COMMIT = Pattern.compile("(0*\\d{1,18})\\.[^.]+\\.json");
-  private static final Pattern COMPACTION =
-      Pattern.compile("(?:0*\\d{1,18})\\.(0*\\d{1,18})\\.compacted\\.json");
-  private static final Pattern CHECKPOINT =
-      Pattern.compile("(0*\\d{1,18})\\.checkpoint(?:\\.[^.]+)*\\.(?:json|parquet)");
-  private static final Pattern CHECKSUM = Pattern.compile("(0*\\d{1,18})\\.crc");
+record LogFolder(
+    Path table,
+    List<LogFile> files,
+    List<LogFile> commits,
+    List<Checkpoint> checkpoints,
+    List<LogFile> compactions,
+    Long lastCheckpointTarget) {
+  static final String NAME = "_delta_log";
+  private static final String LAST_CHECKPOINT = "_last_checkpoint";
+  private static final long NO_VERSION = -1;
   private static final Pattern HADOOP_CHECKSUM = Pattern.compile("\\..+\\.crc");
-  private static final List<String> NOTES = List.of("_last_checkpoint", "_last_vacuum_info");
-  private static final String SIDECARS = "_sidecars";
-  private static final String STAGED = "_staged_commits";
 
-  /** What a file is for; their names are those of {@code spark_ext/log/places.py}. */
-  enum Kind {
-    COMMIT,
-    CHECKPOINT,
-    CHECKSUM,
-    OTHER
+  /**
+   * A checkpoint.
+   *
+   * @param mayHaveSidecars whether its {@code add} actions may be in other files
+   */
+  record Checkpoint(long version, List<Path> parts, boolean mayHaveSidecars) {
+    boolean isJson() {
+      return parts.get(0).getName().endsWith(".json");
+    }
   }
 
   /**
-   * A file that has something in it.
+   * Lists the log of a table. The result is empty if the table has no log.
    *
-   * @param version null where its name has none
-   * @param time at which it was last modified, in milliseconds since the epoch
-   * @param problem why it cannot be read, or null
+   * @param accepted staged commits that the table's catalog has accepted. Other staged commits may
+   *     have failed.
    */
-  record Found(Path path, Kind kind, Long version, long time, boolean isInside, String problem) {
-    boolean isParquet() {
-      return path.getName().endsWith(".parquet");
-    }
-  }
-
-  static LogFolder of(Path table, Configuration configuration, long lastVersion)
+  static LogFolder of(Path table, Configuration configuration, List<FileStatus> accepted)
       throws IOException {
-    Path folder = new Path(table, "_delta_log");
+    Path folder = new Path(table, NAME);
     FileSystem storage = folder.getFileSystem(configuration);
-    List<Found> found = new ArrayList<>();
-    add(storage, folder, "", lastVersion, found);
-    return new LogFolder(found);
+    List<LogFile> found = new ArrayList<>();
+    list(storage, folder, "", found);
+    List<LogFile> commits = commits(found, accepted);
+    List<Checkpoint> checkpoints = checkpoints(found);
+    long last = lastVersion(commits, checkpoints);
+    return new LogFolder(
+        table,
+        found.stream()
+            .map(file -> isAfter(file, last) ? file.with("nobody reads it yet") : file)
+            .toList(),
+        commits,
+        checkpoints,
+        found.stream()
+            .filter(file -> file.firstVersion() != null)
+            .sorted(Comparator.comparing(LogFile::version))
+            .toList(),
+        hint(storage, found));
   }
 
-  /** The files that log cleanup lists before a checkpoint. */
-  long newestBefore(long version) {
-    return files.stream()
-        .filter(file -> !file.isInside() && file.kind() != Kind.OTHER)
-        .filter(file -> file.version() != null && file.version() < version)
-        .mapToLong(Found::time)
-        .max()
-        .orElse(0);
-  }
-
-  private static void add(
-      FileSystem storage, Path folder, String inside, long lastVersion, List<Found> found)
+  private static void list(FileSystem storage, Path path, String folder, List<LogFile> found)
       throws IOException {
-    for (FileStatus file : list(storage, folder)) {
+    for (FileStatus file : list(storage, path)) {
       String name = file.getPath().getName();
       if (file.isDirectory()) {
-        add(storage, file.getPath(), inside + name + "/", lastVersion, found);
-      } else if (file.getLen() > 0 && !HADOOP_CHECKSUM.matcher(name).matches()) {
-        found.add(found(file, inside, lastVersion));
+        list(storage, file.getPath(), folder.isEmpty() ? name : folder + "/" + name, found);
+      } else if (!HADOOP_CHECKSUM.matcher(name).matches()) {
+        found.add(LogFile.of(file, folder));
       }
     }
-  }
-
-  private static Found found(FileStatus file, String inside, long lastVersion) {
-    String name = file.getPath().getName();
-    String problem = null;
-    Kind kind = Kind.OTHER;
-    Long version = null;
-    Matcher matcher;
-    if (inside.equals(SIDECARS + "/")) {
-      kind = Kind.CHECKPOINT;
-      matcher = CHECKPOINT.matcher(name);
-      version = matcher.matches() ? Long.valueOf(matcher.group(1)) : null;
-      problem = name.endsWith(".parquet") ? null : "it is no sidecar";
-    } else if (isCommit(name, inside)) {
-      kind = Kind.COMMIT;
-      version = Long.valueOf(name.substring(0, name.indexOf('.')));
-      // The columns of such a commit are those of no version that is known here.
-      problem = version > lastVersion ? "it is of a version that is not read" : null;
-    } else if (!inside.isEmpty()) {
-      problem = "it is in a folder that is none of Delta's";
-    } else if ((matcher = COMPACTION.matcher(name)).matches()) {
-      version = Long.valueOf(matcher.group(1));
-    } else if ((matcher = CHECKPOINT.matcher(name)).matches()) {
-      kind = Kind.CHECKPOINT;
-      version = Long.valueOf(matcher.group(1));
-    } else if ((matcher = CHECKSUM.matcher(name)).matches()) {
-      kind = Kind.CHECKSUM;
-      version = Long.valueOf(matcher.group(1));
-    } else if (!NOTES.contains(name)) {
-      problem = "nothing of Delta is called so";
-    }
-    return new Found(
-        file.getPath(), kind, version, file.getModificationTime(), !inside.isEmpty(), problem);
-  }
-
-  private static boolean isCommit(String name, String inside) {
-    return inside.isEmpty()
-        ? COMMIT.matcher(name).matches()
-        : inside.equals(STAGED + "/") && STAGED_COMMIT.matcher(name).matches();
   }
 
   private static FileStatus[] list(FileSystem storage, Path folder) throws IOException {
@@ -128,5 +103,151 @@ record LogFolder(List<LogFolder.Found> files) {
     } catch (FileNotFoundException none) {
       return new FileStatus[0];
     }
+  }
+
+  private static List<LogFile> commits(List<LogFile> files, List<FileStatus> accepted) {
+    NavigableMap<Long, LogFile> commits = new TreeMap<>();
+    for (FileStatus status : accepted) {
+      LogFile staged = LogFile.of(status, LogFile.STAGED_COMMITS);
+      if (staged.version() != null) {
+        files.stream()
+            .filter(file -> file.isIn(LogFile.STAGED_COMMITS))
+            .filter(file -> file.path().getName().equals(staged.path().getName()))
+            .findFirst()
+            .ifPresentOrElse(
+                file -> commits.put(file.version(), file),
+                () -> commits.put(staged.version(), staged));
+      }
+    }
+    files.stream()
+        .filter(file -> file.kind() == LogFile.Kind.COMMIT && file.isIn(""))
+        .forEach(file -> commits.put(file.version(), file));
+    List<LogFile> sorted = new ArrayList<>(commits.values());
+    int first = Math.max(sorted.size() - 1, 0);
+    while (first > 0 && sorted.get(first - 1).version() == sorted.get(first).version() - 1) {
+      first--;
+    }
+    return List.copyOf(sorted.subList(first, sorted.size()));
+  }
+
+  /** Delta ignores empty files of checkpoints, and checkpoints that lack a part. */
+  private static List<Checkpoint> checkpoints(List<LogFile> files) {
+    return files.stream()
+        .filter(
+            file -> file.kind() == LogFile.Kind.CHECKPOINT && file.isIn("") && file.length() > 0)
+        .collect(
+            Collectors.groupingBy(
+                file ->
+                    file.version()
+                        + "."
+                        + (file.parts() > 1 ? file.parts() : file.path().getName())))
+        .values()
+        .stream()
+        .filter(parts -> parts.size() == parts.get(0).parts())
+        .map(
+            parts ->
+                // Protocol, "V2 Spec": a checkpoint with a classic name may be of version 2.
+                new Checkpoint(
+                    parts.get(0).version(),
+                    parts.stream().map(LogFile::path).sorted().toList(),
+                    parts.get(0).parts() == 1))
+        .sorted(Comparator.comparingLong(Checkpoint::version).thenComparing(c -> c.parts().get(0)))
+        .toList();
+  }
+
+  private static boolean isAfter(LogFile file, long last) {
+    return file.kind() == LogFile.Kind.COMMIT && file.version() > last;
+  }
+
+  private static Long hint(FileSystem storage, List<LogFile> files) throws IOException {
+    for (LogFile file : files) {
+      if (file.isIn("") && file.path().getName().equals(LAST_CHECKPOINT)) {
+        try (InputStream text = storage.open(file.path())) {
+          return new ObjectMapper().readTree(text).path("version").asLong(NO_VERSION);
+        } catch (JsonProcessingException broken) {
+          return NO_VERSION; // readers ignore the file
+        }
+      }
+    }
+    return null;
+  }
+
+  boolean isEmpty() {
+    return commits.isEmpty() && checkpoints.isEmpty();
+  }
+
+  long lastVersion() {
+    return lastVersion(commits, checkpoints);
+  }
+
+  private static long lastVersion(List<LogFile> commits, List<Checkpoint> checkpoints) {
+    long commit = commits.isEmpty() ? NO_VERSION : commits.get(commits.size() - 1).version();
+    return checkpoints.isEmpty()
+        ? commit
+        : Math.max(commit, checkpoints.get(checkpoints.size() - 1).version());
+  }
+
+  /** Returns the checkpoint that readers begin with; null if there is none. */
+  Checkpoint newestCheckpoint() {
+    return checkpoints.isEmpty() ? null : checkpoints.get(checkpoints.size() - 1);
+  }
+
+  /** Returns whether staged commits follow the last version that is read here. */
+  boolean hasStagedCommits() {
+    return files.stream().anyMatch(file -> isAfter(file, lastVersion()));
+  }
+
+  /** Returns the commits, log compaction files and checkpoints that are lines of JSON. */
+  List<Path> jsonFiles() {
+    return Stream.of(
+            commits.stream().map(LogFile::path),
+            compactions.stream().map(LogFile::path),
+            checkpoints.stream().filter(Checkpoint::isJson).flatMap(c -> c.parts().stream()))
+        .flatMap(paths -> paths)
+        .toList();
+  }
+
+  /** Returns the checkpoints that are Parquet files, without sidecars. */
+  List<Path> parquetFiles() {
+    return checkpoints.stream()
+        .filter(checkpoint -> !checkpoint.isJson())
+        .flatMap(checkpoint -> checkpoint.parts().stream())
+        .toList();
+  }
+
+  /** Returns the commits alone if they tell the whole history of the metadata. */
+  LogFolder forMetadata() {
+    boolean isWhole = !commits.isEmpty() && commits.get(0).version() == 0;
+    return isWhole
+        ? new LogFolder(table, files, commits, List.of(), List.of(), lastCheckpointTarget)
+        : this;
+  }
+
+  /** Returns the path of a sidecar that a checkpoint names. */
+  Path sidecar(String path) {
+    Path given = new Path(URI.create(path));
+    return given.isAbsolute()
+        ? given
+        : new Path(new Path(new Path(table, NAME), LogFile.SIDECARS), given);
+  }
+
+  /** Returns the versions before which log cleanup may delete, and when it may do so. */
+  List<CleanupBoundary> cleanupBoundaries() {
+    return LongStream.concat(
+            checkpoints.stream().mapToLong(Checkpoint::version), LongStream.of(lastVersion() + 1))
+        .distinct()
+        .sorted()
+        .mapToObj(version -> new CleanupBoundary(version, newestBefore(version)))
+        .toList();
+  }
+
+  /** Log cleanup lists the commits, checkpoints and checksums before a checkpoint. */
+  private long newestBefore(long version) {
+    return files.stream()
+        .filter(file -> file.isIn("") && file.length() > 0)
+        .filter(file -> file.kind() != LogFile.Kind.OTHER && file.version() < version)
+        .mapToLong(LogFile::time)
+        .max()
+        .orElse(0);
   }
 }

@@ -9,29 +9,25 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.FlatMapFunction;
+import org.apache.spark.api.java.function.Function;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
-import sparkext.commit.CommitLines;
 import sparkext.parquet.FileColumn;
 
-/** Finds what each file of a log has data of, in Spark jobs. */
-final class LogMentions {
+/**
+ * Finds the columns that each file of a log may contain data of. Those of JSON files are known
+ * already; Spark jobs read the checkpoints that are Parquet files.
+ */
+record LogMentions(SparkSession session, LogFolder log, Map<Path, LogJson> json) {
   private static final ObjectMapper MAPPER = new ObjectMapper();
-
-  /** So many files in a task that its own cost does not count. */
-  private static final int FILES_PER_TASK = 50;
-
   private static final StructType ACTIONS =
       StructType.fromDDL(
           "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, stats: STRING>,"
@@ -39,140 +35,104 @@ final class LogMentions {
               + " cdc STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>>,"
               + " metaData STRUCT<schemaString: STRING, configuration: MAP<STRING, STRING>>");
 
-  private final SparkSession session;
-  private final JavaSparkContext context;
-  private final List<LogFolder.Found> files;
-  private final TreeSet<Long> changes;
-
-  /**
-   * @param changes the versions that change the table's metadata
-   */
-  LogMentions(SparkSession session, List<LogFolder.Found> files, List<Long> changes) {
-    this.session = session;
-    this.context = JavaSparkContext.fromSparkContext(session.sparkContext());
-    this.files = files;
-    this.changes = new TreeSet<>(changes);
+  /** Returns the files of a log that are not empty. */
+  static List<LogFile> read(LogFolder log) {
+    return log.files().stream().filter(file -> file.length() > 0).toList();
   }
 
-  /** Groups of files that are alike. */
-  List<LogFiles> groups(Broadcast<SerializableConfiguration> configuration) throws IOException {
-    Map<String, ColumnMentions> found = new LinkedHashMap<>();
-    for (LogFolder.Found file : files) {
+  /**
+   * Returns groups of files that are alike.
+   *
+   * @param changes the versions that change the table's metadata
+   */
+  List<LogFiles> groups(Broadcast<SerializableConfiguration> configuration, List<Long> changes)
+      throws IOException {
+    Map<LogFile, ColumnMentions> found = new LinkedHashMap<>();
+    for (LogFile file : read(log)) {
       ColumnMentions mentions = new ColumnMentions();
       if (file.problem() != null) {
         mentions.fail(file.problem());
+      } else if (!file.isParquet()) {
+        mentions.add(json.get(file.path()).mentions());
       }
-      found.put(key(file), mentions);
+      found.put(file, mentions);
     }
-    List<String> known =
-        files.stream().filter(file -> file.problem() == null).map(LogMentions::key).toList();
-    collect(new Reading(configuration), known, found);
-    collectRows(found);
-    return grouped(found);
-  }
-
-  private static String key(LogFolder.Found file) {
-    return HeldGroups.key(file.path());
-  }
-
-  private List<LogFiles> grouped(Map<String, ColumnMentions> found) {
+    addParquet(configuration, found);
+    TreeSet<Long> versions = new TreeSet<>(changes);
     Map<LogFiles, LogFiles> groups = new LinkedHashMap<>();
-    for (LogFolder.Found file : files) {
-      Long under = file.version() == null ? null : changes.floor(file.version());
-      LogFiles one =
-          found
-              .get(key(file))
-              .in(file.kind().name().toLowerCase(Locale.ROOT), file.version(), under);
-      groups.merge(one.common(), one, LogFiles::plus);
-    }
+    found.forEach(
+        (file, mentions) -> {
+          Long under = file.version() == null ? null : versions.floor(file.version());
+          LogFiles one = mentions.in(file.kind().text(), file.version(), under);
+          groups.merge(one.common(), one, LogFiles::plus);
+        });
     return List.copyOf(groups.values());
   }
 
-  private void collect(Reading reading, List<String> paths, Map<String, ColumnMentions> found)
+  private void addParquet(
+      Broadcast<SerializableConfiguration> configuration, Map<LogFile, ColumnMentions> found)
       throws IOException {
-    if (paths.isEmpty()) {
+    Map<String, ColumnMentions> parquet = new LinkedHashMap<>();
+    found.forEach(
+        (file, mentions) -> {
+          if (file.isParquet() && file.problem() == null) {
+            parquet.put(DataFolder.key(file.path()), mentions);
+          }
+        });
+    if (parquet.isEmpty()) {
       return;
     }
-    int tasks =
-        Math.min(
-            paths.size(), Math.max(context.defaultParallelism(), paths.size() / FILES_PER_TASK));
-    take(context.parallelize(paths, tasks).mapPartitions(reading).collect(), found);
-  }
-
-  /** The rows of checkpoints, which only Spark's reader has. */
-  private void collectRows(Map<String, ColumnMentions> found) throws IOException {
-    List<Path> parquet =
-        files.stream()
-            .filter(file -> file.isParquet() && !found.get(key(file)).hasFailed())
-            .map(LogFolder.Found::path)
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
+    List<String> keys = List.copyOf(parquet.keySet());
+    add(
+        context
+            .parallelize(keys, LogJson.tasks(context, keys.size()))
+            .map(new Schemas(configuration))
+            .collect(),
+        parquet);
+    List<Path> readable =
+        keys.stream()
+            .filter(key -> !parquet.get(key).hasFailed())
+            .map(key -> new Path(URI.create(key)))
             .toList();
-    if (!parquet.isEmpty()) {
-      take(
-          LogReader.parquet(session, ACTIONS, parquet)
+    if (!readable.isEmpty()) {
+      add(
+          LogReader.parquet(session, ACTIONS, readable)
               .selectExpr("_metadata.file_path", "to_json(struct(add, remove, cdc, metaData))")
               .toJavaRDD()
               .mapPartitions(new Rows())
               .collect(),
-          found);
+          parquet);
     }
   }
 
-  private static void take(List<String> texts, Map<String, ColumnMentions> found)
+  private static void add(List<String> texts, Map<String, ColumnMentions> found)
       throws IOException {
     for (String text : texts) {
       int end = text.indexOf('\n');
-      ColumnMentions mentions = found.get(normal(text.substring(0, end)));
-      mentions.add(MAPPER.readValue(text.substring(end + 1), LogFiles.class));
+      found
+          .get(DataFolder.key(new Path(URI.create(text.substring(0, end)))))
+          .add(MAPPER.readValue(text.substring(end + 1), LogFiles.class));
     }
-  }
-
-  private static String normal(String uri) {
-    return HeldGroups.key(new Path(URI.create(uri)));
   }
 
   private static String text(String file, ColumnMentions mentions) throws IOException {
-    return file + "\n" + MAPPER.writeValueAsString(mentions.in("", null, null));
+    return file + "\n" + MAPPER.writeValueAsString(mentions.all());
   }
 
-  /** Reads files of JSON, and the schemas of those of Parquet. */
-  private record Reading(Broadcast<SerializableConfiguration> configuration)
-      implements FlatMapFunction<Iterator<String>, String> {
+  /** Reads schemas, which name the columns of statistics and partition values that are structs. */
+  private record Schemas(Broadcast<SerializableConfiguration> configuration)
+      implements Function<String, String> {
     @Override
-    public Iterator<String> call(Iterator<String> paths) throws IOException {
-      List<String> texts = new ArrayList<>();
-      while (paths.hasNext()) {
-        String path = paths.next();
-        ColumnMentions mentions = new ColumnMentions();
-        Path place = new Path(URI.create(path));
-        if (path.endsWith(".parquet")) {
-          readSchema(configuration.value().value(), place, mentions);
-        } else {
-          readLines(configuration.value().value(), place, mentions);
-        }
-        texts.add(text(path, mentions));
-      }
-      return texts.iterator();
-    }
-
-    private static void readLines(Configuration configuration, Path place, ColumnMentions mentions)
-        throws IOException {
-      try (CommitLines lines = new CommitLines(place, configuration)) {
-        for (String line; (line = lines.next()) != null; ) {
-          mentions.addJson(line);
-        }
-      } catch (ChecksumException broken) {
-        mentions.fail("it is not what was written");
-      }
-    }
-
-    /** Statistics and partition values that stand as structs have their names in the schema. */
-    private static void readSchema(Configuration configuration, Path place, ColumnMentions mentions)
-        throws IOException {
-      long size = place.getFileSystem(configuration).getFileStatus(place).getLen();
-      DataFooter footer = DataFooter.of(configuration, place, size);
+    public String call(String file) throws IOException {
+      Path place = new Path(URI.create(file));
+      ColumnMentions mentions = new ColumnMentions();
+      var hadoop = configuration.value().value();
+      long size = place.getFileSystem(hadoop).getFileStatus(place).getLen();
+      DataFooter footer = DataFooter.of(hadoop, place, size);
       if (footer.problem() != null) {
         mentions.fail(footer.problem());
-        return;
+        return text(file, mentions);
       }
       for (FileColumn column : footer.columns()) {
         List<String> path = column.path();
@@ -182,10 +142,11 @@ final class LogMentions {
           mentions.addPartitionColumn(path.get(2));
         }
       }
+      return text(file, mentions);
     }
   }
 
-  /** Reads rows, each of which has the file that it is in. */
+  /** Reads rows. The first column of a row is the path of the file that contains the row. */
   private static final class Rows implements FlatMapFunction<Iterator<Row>, String> {
     private static final long serialVersionUID = 1L;
 

@@ -11,34 +11,35 @@ import org.apache.spark.sql.execution.datasources.json.JsonFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.StructType;
 
-/** Spark's readers for files of a log, whatever the session's settings for readers are. */
+/** Reads files of a log by Spark's readers, independently of the session's settings. */
 final class LogReader {
   private LogReader() {}
 
-  /** Files of lines of JSON, by the columns of a schema. */
+  /** Reads files of lines of JSON. A line that is no JSON ends the query. */
   static Dataset<Row> json(SparkSession session, StructType schema, List<Path> files) {
     return load(reader(session, JsonFileFormat.class).schema(schema), files);
   }
 
-  /** The same without the lines that are no JSON. */
-  static Dataset<Row> wholeLines(SparkSession session, StructType schema, List<Path> files) {
+  /** Reads the same files without the lines that are no JSON. */
+  static Dataset<Row> jsonWithoutBrokenLines(
+      SparkSession session, StructType schema, List<Path> files) {
     return load(
         reader(session, JsonFileFormat.class).schema(schema).option("mode", "DROPMALFORMED"),
         files);
   }
 
-  /** Parquet files, by the columns of a schema. */
+  /** Reads Parquet files. */
   static Dataset<Row> parquet(SparkSession session, StructType schema, List<Path> files) {
     return load(reader(session, ParquetFileFormat.class).schema(schema), files);
   }
 
-  /** The columns that any of these Parquet files has. */
+  /** Returns the columns that any of these Parquet files contains. */
   static StructType columns(SparkSession session, List<Path> files) {
     return load(reader(session, ParquetFileFormat.class).option("mergeSchema", true), files)
         .schema();
   }
 
-  /** The class and not the name, behind which the session may have a source without metadata. */
+  /** Takes the class: for its name, the session may have a source without metadata. */
   private static DataFrameReader reader(SparkSession session, Class<?> format) {
     return session
         .read()

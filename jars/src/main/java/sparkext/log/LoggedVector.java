@@ -17,7 +17,7 @@ import sparkext.parquet.UnreadableFileException;
  *
  * <p>Source: Protocol, "Deletion Vector Descriptor Schema".
  *
- * @param path of its file: below the table's folder, or a URI
+ * @param path of the file: below the table's folder, or a URI
  */
 record LoggedVector(String path, Integer offset, Integer size) {
   /** The fields of a descriptor in a schema. */
@@ -36,7 +36,7 @@ record LoggedVector(String path, Integer offset, Integer size) {
   private static final int SIGNS_OF_UUID = 20;
   private static final int BYTES_OF_UUID = 16;
 
-  /** Null where a query reads no file for it. */
+  /** Returns the vector of a descriptor; null if a query reads no file for it. */
   static LoggedVector of(Row vector) {
     if (vector == null) {
       return null;
@@ -48,7 +48,7 @@ record LoggedVector(String path, Integer offset, Integer size) {
         : new LoggedVector(path, vector.getAs("offset"), vector.getAs("sizeInBytes"));
   }
 
-  /** The path of a vector's file, as {@link #path}; null without a file. */
+  /** Returns the path of a descriptor's file, as {@link #path}; null without a file. */
   static String path(Row vector) {
     if (vector == null || vector.getAs("pathOrInlineDv") == null) {
       return null;
@@ -61,7 +61,7 @@ record LoggedVector(String path, Integer offset, Integer size) {
     };
   }
 
-  /** The text as it is, if it contains no UUID. */
+  /** Returns the path of a text with a UUID; other texts are paths already. */
   private static String relative(String text) {
     int prefix = text.length() - SIGNS_OF_UUID;
     UUID id = prefix < 0 ? null : uuid(text.substring(prefix));
@@ -89,9 +89,9 @@ record LoggedVector(String path, Integer offset, Integer size) {
   }
 
   /**
-   * Returns why nobody can read it; null otherwise.
+   * Returns why nobody can read the vector; null otherwise.
    *
-   * @param place absolute; null where the path is none
+   * @param place absolute; null if the path is no URI
    */
   String problem(Configuration configuration, Path place) throws IOException {
     if (place == null) {

@@ -14,11 +14,9 @@ import org.apache.hadoop.security.AccessControlException;
 /**
  * Finds the table that a folder of data files belongs to: the nearest folder above with a log.
  *
- * <p>Each folder is asked for once, however many files it has.
+ * <p>Each folder is looked up once, for any number of files.
  */
 final class SourceTables {
-  private static final String LOG = "_delta_log";
-
   private final Configuration configuration;
   private final Map<Path, Optional<Path>> tables = new HashMap<>();
 
@@ -26,7 +24,7 @@ final class SourceTables {
     this.configuration = configuration;
   }
 
-  /** Returns the folder itself if no log can be seen above it, such as that of a dropped table. */
+  /** Returns the folder itself if no log can be seen above it, as for a dropped table. */
   String of(String folder) throws IOException {
     return nearest(new Path(folder)).map(Path::toString).orElse(folder);
   }
@@ -45,9 +43,9 @@ final class SourceTables {
 
   private boolean hasLog(Path folder) throws IOException {
     try {
-      return folder.getFileSystem(configuration).exists(new Path(folder, LOG));
+      return folder.getFileSystem(configuration).exists(new Path(folder, LogFolder.NAME));
     } catch (AccessControlException | AccessDeniedException | UnsupportedFileSystemException no) {
-      return false; // who may read a file need not see what lies above it
+      return false; // a user may read a file and not the folders above it
     }
   }
 }

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The columns that a file's statistics are of.
+ * The columns that statistics belong to.
  *
  * <p>Source: Protocol, "Per-file Statistics".
  */
@@ -21,19 +21,25 @@ final class StatisticsPaths {
 
   private StatisticsPaths() {}
 
-  /** The paths as a JSON array of arrays, in order; of none, or of no JSON, an empty one. */
+  /** Returns the sorted paths as a JSON array of arrays; an empty one if there are none. */
   static String of(String statistics) throws JsonProcessingException {
     Map<String, List<String>> paths = new TreeMap<>();
     if (statistics != null && !statistics.isEmpty()) {
       JsonNode parsed = parsed(statistics);
       for (String key : BY_COLUMN) {
-        collect(parsed.path(key), List.of(), paths);
+        collect(parsed.path(key), paths);
       }
     }
     return MAPPER.writeValueAsString(paths.values());
   }
 
-  /** Readers take statistics that they cannot parse for none. */
+  /** Adds the path of each value in an object of columns, by its text. */
+  static void collect(JsonNode values, Map<String, List<String>> paths)
+      throws JsonProcessingException {
+    collect(values, List.of(), paths);
+  }
+
+  /** Readers ignore statistics that they cannot parse. */
   private static JsonNode parsed(String statistics) {
     try {
       return MAPPER.readTree(statistics);

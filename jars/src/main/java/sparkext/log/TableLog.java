@@ -5,29 +5,30 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.List;
 
 /**
- * A table's log; {@code TableLog} of {@code spark_ext/log/actions.py} says what is in it.
+ * A table's log; {@code TableLog} of {@code spark_ext/log/actions.py} says what each component
+ * means.
  *
- * @param tornCommits the names of those that end with half a line
+ * @param truncatedCommits the names of commits whose last line is incomplete
  * @param commits by version, those that change metadata or protocol
- * @param files null where nobody asked for them
+ * @param files null if nobody asked for them
  */
 public record TableLog(
     long lastVersion,
     Long firstCommit,
-    Long hintedCheckpoint,
-    List<String> tornCommits,
+    Long lastCheckpointTarget,
+    List<String> truncatedCommits,
     List<Commit> commits,
     List<Summary> summaries,
     List<FileGroup> files) {
   /**
    * A commit.
    *
-   * @param time at which its file was last modified, in milliseconds since the epoch
+   * @param time of the last modification of its file, in milliseconds since the epoch
    * @param actions as in the log, those that are not about files
    */
   public record Commit(long version, long time, List<JsonNode> actions) {
-    boolean has(String kind) {
-      return Actions.has(actions, kind);
+    boolean contains(String kind) {
+      return actions.stream().anyMatch(action -> action.has(kind));
     }
   }
 
@@ -37,4 +38,24 @@ public record TableLog(
    * @param firstVersion null for a checkpoint
    */
   public record Summary(String file, long version, Long firstVersion, List<JsonNode> actions) {}
+
+  /** Returns the versions that change the metadata, oldest first. */
+  List<Long> metadataVersions() {
+    return commits.stream()
+        .filter(commit -> commit.contains("metaData"))
+        .map(Commit::version)
+        .toList();
+  }
+
+  /** Returns the same log with data files. */
+  TableLog with(List<FileGroup> groups) {
+    return new TableLog(
+        lastVersion,
+        firstCommit,
+        lastCheckpointTarget,
+        truncatedCommits,
+        commits,
+        summaries,
+        groups);
+  }
 }

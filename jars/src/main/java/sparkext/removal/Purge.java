@@ -22,6 +22,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.commands.Bin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
@@ -60,6 +61,9 @@ final class Purge {
 
   /** The actions that add copies, by the paths of their sources. */
   private final Map<String, AddFile> copies = new HashMap<>();
+
+  /** A group for each copied file, which Delta commits with its own groups. */
+  private List<Bin> groups = List.of();
 
   /** The paths of copies that Delta has received for a commit. */
   private final Set<String> given = ConcurrentHashMap.newKeySet();
@@ -166,6 +170,14 @@ final class Purge {
 
   boolean hasNoCopies() {
     return copies.isEmpty();
+  }
+
+  List<Bin> groups() {
+    return groups;
+  }
+
+  void setGroups(List<Bin> groups) {
+    this.groups = groups;
   }
 
   /** Returns the actions that replace files by their copies. */

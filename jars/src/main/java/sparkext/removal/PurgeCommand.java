@@ -73,33 +73,39 @@ public final class PurgeCommand {
       return partitions;
     }
     RUNNING.put(executor[0], purge.get());
+    purge.get().setGroups(groups(split(all, purge.get(), /* copied= */ true)));
     return split(all, purge.get(), /* copied= */ false);
   }
 
   /**
    * Adds a group for each copied file to Delta's groups of files that are rewritten together.
    *
-   * @param executor with the files that {@link #begin} received
    * @param bins Delta's groups of the files that {@link #begin} returned
    */
   @SuppressWarnings("unchecked")
-  public static Object group(Object[] executor, Object bins) {
-    Purge purge = RUNNING.get(executor[0]);
+  public static Object group(Object executor, Object bins) {
+    Purge purge = RUNNING.get(executor);
     if (purge == null) {
       return bins;
     }
     List<Bin> grouped = new ArrayList<>(CollectionConverters.asJava((Seq<Bin>) bins));
-    Seq<Tuple2<Object, Seq<AddFile>>> copied =
-        split((Seq<Tuple2<Object, Seq<AddFile>>>) executor[1], purge, /* copied= */ true);
-    for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(copied)) {
+    grouped.addAll(purge.groups());
+    return CollectionConverters.asScala(grouped).toList();
+  }
+
+  /** Returns a group for each of some files. */
+  @SuppressWarnings("unchecked")
+  private static List<Bin> groups(Seq<Tuple2<Object, Seq<AddFile>>> partitions) {
+    List<Bin> groups = new ArrayList<>();
+    for (Tuple2<Object, Seq<AddFile>> partition : CollectionConverters.asJava(partitions)) {
       for (AddFile file : CollectionConverters.asJava(partition._2())) {
-        grouped.add(
+        groups.add(
             new Bin(
                 (scala.collection.immutable.Map<String, String>) partition._1(),
                 CollectionConverters.asScala(List.of(file)).toList()));
       }
     }
-    return CollectionConverters.asScala(grouped).toList();
+    return groups;
   }
 
   /**

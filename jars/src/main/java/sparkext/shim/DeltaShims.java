@@ -17,16 +17,16 @@ import scala.collection.Iterator;
 import sparkext.error.UsageTrackingException;
 
 /**
- * What Delta 4.0 has under another name or with other parameters than the later releases, which are
- * called as they are.
+ * Calls methods of Delta that have another name or other parameters in Delta 4.0 than in later
+ * releases.
  *
- * <p>Each is looked up by itself: a vendor's Delta 4.0 may have some of what came later.
+ * <p>Each method is looked up by itself: a vendor's Delta 4.0 may contain some later methods.
  *
  * <p>Source: Delta 4.0.1, DeltaLog.scala, SnapshotManagement.scala, DeltaConfig.scala,
  * InMemoryLogReplay.scala.
  */
 public final class DeltaShims {
-  // FileDecision up once: a plan that is scanned may ask for commits.
+  // Looked up once, since a scan may read commits.
   private static final boolean LOG_FILES_TAKE_TABLE =
       has(DeltaLog.class, "getChangeLogFiles", long.class, Option.class, boolean.class);
   private static final boolean SNAPSHOTS_TAKE_RETENTION =
@@ -34,7 +34,7 @@ public final class DeltaShims {
 
   private DeltaShims() {}
 
-  /** {@code DeltaLog.getChangeLogFiles}. */
+  /** Calls {@code DeltaLog.getChangeLogFiles}. */
   @SuppressWarnings("unchecked")
   public static Iterator<Tuple2<Object, FileStatus>> getChangeLogFiles(
       DeltaLog log, long startVersion, Option<CatalogTable> table, boolean failOnDataLoss) {
@@ -44,7 +44,7 @@ public final class DeltaShims {
             call(log, "getChangeLogFiles", startVersion, failOnDataLoss);
   }
 
-  /** {@code DeltaLog.getSnapshotAt}, however long ago. */
+  /** Calls {@code DeltaLog.getSnapshotAt}, without a limit on the age of the version. */
   public static Snapshot getSnapshotAt(DeltaLog log, long version, Option<CatalogTable> table) {
     return SNAPSHOTS_TAKE_RETENTION
         ? log.getSnapshotAt(
@@ -55,7 +55,7 @@ public final class DeltaShims {
         : (Snapshot) call(log, "getSnapshotAt", version, Option.empty(), table);
   }
 
-  /** {@code DeltaConfigs.entries}: the table properties that Delta knows, to be added to. */
+  /** Returns {@code DeltaConfigs.entries}, the mutable map of properties that Delta knows. */
   @SuppressWarnings("unchecked")
   public static Map<String, DeltaConfig<?>> entries() {
     DeltaConfigs$ configs = DeltaConfigs$.MODULE$;
@@ -65,7 +65,7 @@ public final class DeltaShims {
             call(configs, "org$apache$spark$sql$delta$DeltaConfigsBase$$entries");
   }
 
-  /** An {@code InMemoryLogReplay} that forgets nothing. */
+  /** Returns an {@code InMemoryLogReplay} without a retention. */
   public static InMemoryLogReplay logReplay() {
     try {
       return has(InMemoryLogReplay.class, Option.class, Option.class)
@@ -91,7 +91,7 @@ public final class DeltaShims {
         .anyMatch(constructor -> Arrays.equals(constructor.getParameterTypes(), parameters));
   }
 
-  /** Calls the one method of this name with so many parameters. */
+  /** Calls the method of this name with as many parameters. */
   private static Object call(Object target, String name, Object... arguments) {
     try {
       return Arrays.stream(target.getClass().getMethods())

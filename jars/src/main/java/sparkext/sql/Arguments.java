@@ -13,13 +13,13 @@ import org.apache.spark.sql.types.StringType;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingException;
 
-/** What a table function is called with. */
+/** The arguments of a table function. */
 record Arguments(String function, List<Expression> given) {
   int count() {
     return given.size();
   }
 
-  /** Refuses more arguments or fewer. */
+  /** Throws if there are fewer or more arguments. */
   void requireCount(int least, int most) {
     if (count() < least || count() > most) {
       List<Object> counts = List.copyOf(IntStream.rangeClosed(least, most).boxed().toList());
@@ -29,7 +29,7 @@ record Arguments(String function, List<Expression> given) {
     }
   }
 
-  /** An argument's value, which is known while the query is analyzed, and is not null. */
+  /** Returns an argument's value. Throws if it is null or not known during analysis. */
   Object value(int place, String parameter, DataType type) {
     Expression argument = given.get(place);
     if (!argument.foldable() || argument.exists(part -> part instanceof RuntimeReplaceable)) {
@@ -48,7 +48,7 @@ record Arguments(String function, List<Expression> given) {
     return value;
   }
 
-  /** A string of any collation is a string. */
+  /** Strings may have any collation. */
   private static boolean isOf(DataType given, DataType wanted) {
     return given instanceof NullType
         || (wanted instanceof StringType && given instanceof StringType)

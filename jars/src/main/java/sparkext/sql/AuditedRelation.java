@@ -40,7 +40,7 @@ final class AuditedRelation {
             .analyzer()
             .execute(NamedTable.relation(found.catalog(), found.identifier(), table));
       } catch (Exception notOpened) { // Scala declares no checked exception: Delta's are some
-        // The audit tells why, and the relation below who may read that.
+        // The audit reports the reason to users who may read the relation below.
       }
     }
     Option<CatalogTable> known =

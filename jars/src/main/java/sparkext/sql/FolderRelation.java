@@ -21,8 +21,8 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The relation of a table that is not opened for it: it says which table and which folder, and
- * lists no file.
+ * The relation of a table that is not opened: it has the table's name and folder, and lists no
+ * files.
  */
 record FolderRelation(Path folder) implements FileIndex {
   /** Returns the relation as Spark shows it for a table of this name. */

@@ -12,29 +12,32 @@ import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
 
 /**
- * Looks at several tables at once, and goes on where one of them cannot be read.
+ * Reads several tables at once. A table that cannot be read does not end the others.
  *
- * <p>The threads are new: Spark hands a thread's tags, job group and class loader to those that it
- * starts, so what cancels the caller's jobs cancels theirs.
+ * <p>The threads are new: they inherit the tags, job group and class loader of the caller's thread.
+ * Cancelling the caller's jobs cancels theirs.
  */
 final class InParallel {
-  /** They wait for catalogs and stores most of the time, and a driver has room for so many. */
+  /** The threads wait for catalogs and stores most of the time. */
   private static final int THREADS = 16;
 
   private InParallel() {}
 
-  /** A look at one item. */
-  interface Look<T, R> {
-    R at(T item) throws Exception;
+  /** Reads one item. */
+  interface Reading<T, R> {
+    R of(T item) throws Exception;
   }
 
   /**
-   * What a look at each item gives, in order.
+   * Returns the result for each item, in order.
    *
-   * @param failed what stands for an item that cannot be looked at; what it throws ends all
+   * @param failed returns the result for an item that cannot be read; its exceptions end the call
    */
   static <T, R> List<R> map(
-      SparkSession session, List<T> items, Look<T, R> look, BiFunction<T, TableFailure, R> failed) {
+      SparkSession session,
+      List<T> items,
+      Reading<T, R> reading,
+      BiFunction<T, TableFailure, R> failed) {
     if (items.isEmpty()) {
       return List.of();
     }
@@ -44,7 +47,7 @@ final class InParallel {
     try {
       List<Future<R>> futures = new ArrayList<>();
       for (T item : items) {
-        futures.add(threads.submit(() -> one(session, item, look, failed)));
+        futures.add(threads.submit(() -> one(session, item, reading, failed)));
       }
       List<R> results = new ArrayList<>();
       for (Future<R> future : futures) {
@@ -61,10 +64,10 @@ final class InParallel {
   }
 
   private static <T, R> R one(
-      SparkSession session, T item, Look<T, R> look, BiFunction<T, TableFailure, R> failed) {
+      SparkSession session, T item, Reading<T, R> reading, BiFunction<T, TableFailure, R> failed) {
     SparkSession.setActiveSession(session);
     try {
-      return look.at(item);
+      return reading.of(item);
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       return failed.apply(item, TableFailure.of(interrupted));

@@ -31,9 +31,10 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
 /**
- * What a catalog lists in a schema, or everywhere, and which of it are Delta tables.
+ * The tables that a catalog lists in a schema, or in all schemas, and whether they are Delta
+ * tables.
  *
- * <p>The catalog alone says that: no file of a table is read, whatever its format.
+ * <p>The information is the catalog's: no file of a table is read.
  */
 final class ListedTables {
   private static final String PROVIDER = "provider";
@@ -44,7 +45,7 @@ final class ListedTables {
   private final String name;
   private final TableCatalog catalog;
 
-  /** What is listed, where the catalog knows it; else it may be a Delta table or not. */
+  /** The kind of an entry in the catalog. */
   enum Kind {
     DELTA,
     VIEW,
@@ -52,11 +53,11 @@ final class ListedTables {
   }
 
   /**
-   * A table that is listed, or a schema that cannot be.
+   * A listed table, or a schema that cannot be listed.
    *
-   * @param parts its full name
-   * @param kind null where the catalog does not know it
-   * @param failure why not; else null
+   * @param parts the full name
+   * @param kind null if the catalog does not know it
+   * @param failure the reason why the kind is not known; null otherwise
    */
   record Listed(List<String> parts, Kind kind, TableFailure failure) {
     String name() {
@@ -65,9 +66,9 @@ final class ListedTables {
   }
 
   /**
-   * What is listed, and where.
+   * The entries of a schema.
    *
-   * @param namespace the catalog's schema, as SHOW TABLES has it in its plan
+   * @param namespace the schema in the plan of SHOW TABLES
    */
   record Listing(ResolvedNamespace namespace, List<Listed> tables) {}
 
@@ -78,15 +79,16 @@ final class ListedTables {
   }
 
   /**
-   * What is listed in a catalog or in a schema and those below it.
+   * Lists a catalog, or a schema with the schemas below.
    *
-   * @param where the name of one; null for the current schema
-   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SCHEMA_NAME; Spark's, where there is none
+   * @param where the name of a catalog or schema; null for the current schema
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SCHEMA_NAME. Spark throws if the schema
+   *     does not exist.
    */
   static Listing in(SparkSession session, String where) {
     List<String> given = where == null ? List.of() : schemaParts(where);
     ResolvedNamespace found = resolve(session, given);
-    // A catalog may call itself otherwise than the session calls it.
+    // The catalog's own name may differ from its name in the session.
     String name =
         !given.isEmpty() && NameParts.isCatalog(session, given.get(0))
             ? given.get(0)
@@ -104,7 +106,7 @@ final class ListedTables {
     }
   }
 
-  /** As {@code SHOW TABLES IN} finds it; in a view, from where the view was created. */
+  /** Finds a schema as {@code SHOW TABLES IN} does, or as a view does that contains the call. */
   private static ResolvedNamespace resolve(SparkSession session, List<String> given) {
     List<String> home = CollectionConverters.asJava(AnalysisContext.get().catalogAndNamespace());
     List<String> parts = given;
@@ -141,7 +143,7 @@ final class ListedTables {
     return found;
   }
 
-  /** One schema among many that cannot be listed ends nothing. */
+  /** Adds the failure of a schema that cannot be listed. */
   private void addUnder(List<String> namespace, List<Listed> found) {
     try {
       addTables(namespace, found);
@@ -163,7 +165,7 @@ final class ListedTables {
               ? schemas.listNamespaces()
               : schemas.listNamespaces(namespace.toArray(String[]::new));
       return Arrays.stream(children).map(List::of).toList();
-    } catch (UnsupportedOperationException flat) { // Unity Catalog's, of a schema
+    } catch (UnsupportedOperationException flat) { // Unity Catalog throws it for a schema
       return List.of();
     } catch (NoSuchNamespaceException missing) {
       throw UsageTrackingException.sneakyThrow(missing);
@@ -172,7 +174,7 @@ final class ListedTables {
 
   private void addTables(List<String> namespace, List<Listed> found)
       throws NoSuchNamespaceException {
-    // Of a catalog with schemas, Spark and Unity Catalog refuse the question.
+    // Spark and Unity Catalog refuse to list the tables of a catalog with schemas.
     if (namespace.isEmpty() && catalog instanceof SupportsNamespaces) {
       return;
     }
@@ -188,7 +190,7 @@ final class ListedTables {
     }
   }
 
-  /** Delta's catalog would look at files to load a table of some other formats. */
+  /** Reads the session catalog: Delta's catalog would read files of other formats. */
   private List<Listed> inSessionCatalog(List<String> namespace) throws NoSuchNamespaceException {
     SessionCatalog tables = session.sessionState().catalog();
     if (namespace.size() != 1) {
@@ -214,7 +216,7 @@ final class ListedTables {
     if (table instanceof V1Table v1) {
       return kind(v1.catalogTable());
     }
-    // Those of Delta's own are in its log.
+    // The properties of a DeltaTableV2 are in its log.
     boolean isDelta =
         table instanceof DeltaTableV2
             || NameParts.DELTA.equalsIgnoreCase(table.properties().get(PROVIDER));

@@ -14,22 +14,22 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
-/** The parts of a name, which is not read as SQL text: no variable in it is substituted. */
+/** Parses names of tables and schemas. Variables in a name are not substituted. */
 final class NameParts {
   static final String DELTA = "delta";
   static final String SESSION_CATALOG = "spark_catalog";
   private static final String CATALOG = "spark.sql.catalog.";
 
-  /** More than any catalog or file system takes; Spark reads longer ones in quadratic time. */
+  /** Catalogs and file systems take shorter names. Spark parses names in quadratic time. */
   private static final int MAX_LENGTH = 32_768;
 
-  /** Of other words, such as {@code 1d}, the parser makes something else than a name. */
+  /** The parser reads other words, such as {@code 1d}, as something else than a name. */
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z_][A-Za-z_0-9]*");
 
   private NameParts() {}
 
   /**
-   * The parts of a name.
+   * Returns the parts of a name.
    *
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_TABLE_NAME
    */
@@ -52,7 +52,7 @@ final class NameParts {
     return List.copyOf(parts);
   }
 
-  /** The name that has these parts, with backticks where the parser wants them. */
+  /** Returns the name of parts, with backticks only if the parser requires them. */
   static String name(List<String> parts) {
     return parts.stream()
         .map(part -> PLAIN.matcher(part).matches() ? part : QuotingUtils.quoteIdentifier(part))
@@ -60,8 +60,8 @@ final class NameParts {
   }
 
   /**
-   * A name in the text of a view means the tables of the catalog and schema that the view was
-   * created in.
+   * Returns the parts of a name in the text of a view, which belongs to the catalog and schema that
+   * the view was created in.
    *
    * <p>Source: Spark 4.0 to 4.2, RelationResolution.scala, {@code expandIdentifier}.
    */
@@ -77,7 +77,7 @@ final class NameParts {
     return Stream.concat(missing.stream(), parts.stream()).toList();
   }
 
-  /** Spark's own method for it is one of a class in 4.0 and 4.1, and of an interface in 4.2. */
+  /** Returns whether a catalog has this name. Spark's own method moved between 4.1 and 4.2. */
   static boolean isCatalog(SparkSession session, String name) {
     return name.equalsIgnoreCase(SESSION_CATALOG)
         || session.conf().getOption(CATALOG + name).isDefined();

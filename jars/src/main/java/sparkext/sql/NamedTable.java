@@ -34,26 +34,26 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
 /**
- * A Delta table, and the full name that leads to it whatever the current catalog and schema are.
+ * A Delta table, and its full name, which does not depend on the current catalog and schema.
  *
- * <p>It is found as {@code ALTER TABLE} finds it, by Spark's analyzer: what is said of a table and
- * what is done to it then concern the same one.
+ * <p>Spark's analyzer finds the table as for {@code ALTER TABLE}, so a function and a statement
+ * with the same name concern the same table.
  */
 final class NamedTable {
   /**
-   * Spark substitutes a variable that nobody set by nothing, and does not look at the rest again.
+   * Spark substitutes nothing for a variable that is not set, and does not parse the rest again.
    */
   private static final String UNSET = "sparkext.unset";
 
   private static final String VARIABLE = "${";
   private static final String NO_VARIABLE = "$${" + UNSET + "}{";
 
-  /** By which Delta's catalog says of what connector its tables are, and its default. */
+  /** The setting of Delta's catalog for the connector of its tables, and its default. */
   private static final String CONNECTOR = "spark.databricks.delta.v2.enableMode";
 
   private static final String EITHER = "AUTO";
 
-  /** Where Kernel's tables are since Delta 4.4; this is compiled without them. */
+  /** The package of Kernel's tables since Delta 4.4. The jar is compiled without them. */
   private static final String KERNEL_CONNECTOR = "io.delta.spark.internal.v2.";
 
   private final SparkSession session;
@@ -61,10 +61,10 @@ final class NamedTable {
   private final DeltaTableV2 table;
   private final Snapshot snapshot;
 
-  /** What the name leads to; two, where it is ambiguous. */
+  /** The table of the name; two tables if the name is ambiguous. */
   private final List<ResolvedTable> resolved = new ArrayList<>();
 
-  /** It names places of tables, which not everybody may know; null, where there is none. */
+  /** Thrown late: it contains places of tables. Null if the name is not ambiguous. */
   private UsageTrackingException ambiguity;
 
   private NamedTable(SparkSession session, List<String> parts, Found found) {
@@ -75,12 +75,11 @@ final class NamedTable {
     this.resolved.add(found.resolved);
   }
 
-  /** What a name leads to, and its newest version then. */
+  /** The table of a name, with its newest version. */
   private record Found(ResolvedTable resolved, DeltaTableV2 table, Snapshot snapshot) {}
 
   /**
-   * The table that SQL means by a name, which is not read as SQL text: no variable in it is
-   * substituted.
+   * Finds the table of a name in SQL. Variables in the name are not substituted.
    *
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_TABLE_NAME; DELTA_MISSING_DELTA_TABLE;
    *     USAGE_TRACKING_KERNEL_TABLE
@@ -90,7 +89,7 @@ final class NamedTable {
   }
 
   /**
-   * The table that SQL means by the parts of a name, whatever view it is in.
+   * Finds the table of a name's parts, outside of views.
    *
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
@@ -99,7 +98,7 @@ final class NamedTable {
   }
 
   /**
-   * The table that a name was resolved to.
+   * Returns the table that a name was resolved to.
    *
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE; USAGE_TRACKING_KERNEL_TABLE
    */
@@ -115,8 +114,8 @@ final class NamedTable {
   }
 
   /**
-   * The table at a path, as {@code DeltaTable.forPath} finds it, unless the path is that of
-   * something inside it.
+   * Finds the table at a path, as {@code DeltaTable.forPath} does. The path of a folder inside the
+   * table is refused.
    *
    * @throws UsageTrackingException as {@link #byName}
    */
@@ -130,7 +129,7 @@ final class NamedTable {
     return new NamedTable(session, pathParts(log), found);
   }
 
-  /** Not by {@code DeltaTable.forPath}: what refuses its query tells the table's columns. */
+  /** {@code DeltaTable.forPath} is not used: its refusal would show the table's columns. */
   private static Path qualified(SparkSession session, String path) {
     try {
       Path given = new Path(path);
@@ -140,28 +139,28 @@ final class NamedTable {
     }
   }
 
-  /** Delta's refusal of a name that leads to no Delta table. */
+  /** Returns Delta's refusal of a name without a Delta table. */
   static UsageTrackingException missing(String name) {
     return UsageTrackingErrors.missingDeltaTable(deltaIdentifier(NameParts.of(name)));
   }
 
-  /** The full name, as {@link #byName} takes it. */
+  /** Returns the full name for {@link #byName}. */
   String name() {
     String head = isPath() ? DELTA : QuotingUtils.quoteIdentifier(parts.get(0));
     return Stream.concat(Stream.of(head), parts.stream().skip(1).map(QuotingUtils::quoteIdentifier))
         .collect(Collectors.joining("."));
   }
 
-  /** The full name, with backticks only where SQL wants them. */
+  /** Returns the full name, with backticks only if SQL requires them. */
   String readableName() {
     return NameParts.name(parts);
   }
 
   /**
-   * The full name as SQL text, from which this session's parser reads these very parts.
+   * Returns the full name as SQL text. The session's parser reads the same parts from it.
    *
-   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING, where Spark's substitution of
-   *     variables changes it in any spelling
+   * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING if Spark's substitution of
+   *     variables would change every spelling
    */
   String sqlName() {
     String name = name();
@@ -175,7 +174,7 @@ final class NamedTable {
   }
 
   /**
-   * The newest version of the table when it was found.
+   * Returns the newest version of the table when it was found.
    *
    * @throws UsageTrackingException USAGE_TRACKING_AMBIGUOUS_TABLE_NAME
    */
@@ -201,7 +200,7 @@ final class NamedTable {
   }
 
   /**
-   * The relation of a table that a catalog gave.
+   * Returns the relation of a table that a catalog has loaded.
    *
    * <p>Source: Spark 4.0 to 4.2, RelationResolution.scala, {@code createRelation}.
    */
@@ -213,8 +212,8 @@ final class NamedTable {
   }
 
   /**
-   * Refuses to read, where SQL means by a name a table of another catalog, and {@code
-   * DeltaTable.forName} one of the session catalog.
+   * Makes {@link #snapshot} throw if a name has a table in another catalog for SQL, and one in the
+   * session catalog for {@code DeltaTable.forName}.
    */
   NamedTable requireUnambiguous(String name) {
     List<String> given = NameParts.of(name);
@@ -245,7 +244,7 @@ final class NamedTable {
     }
   }
 
-  /** A catalog may call itself otherwise than the session calls it. */
+  /** The catalog's own name may differ from its name in the session. */
   private NamedTable requireSame(List<String> given) {
     if (!given.equals(parts)) {
       noteDifference(name(), table.deltaLog(), resolve(session, parts));
@@ -267,7 +266,7 @@ final class NamedTable {
   }
 
   /**
-   * What {@code ALTER TABLE} finds by a name.
+   * Returns the table that {@code ALTER TABLE} finds by a name.
    *
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
    */
@@ -289,7 +288,7 @@ final class NamedTable {
       }
     }
     if (isKernel(found.table())) {
-      // Delta's commands do not know it, and what Spark's would change is the catalog.
+      // Delta's commands do not know the table, and Spark's would change the catalog only.
       String connector = session.conf().get(CONNECTOR, EITHER);
       throw UsageTrackingErrors.kernelTable(NameParts.name(parts), CONNECTOR, connector)
           .sneakyThrow();
@@ -297,7 +296,7 @@ final class NamedTable {
     throw missing(parts);
   }
 
-  /** Whether Delta's second connector reads a table. */
+  /** Returns whether Delta's second connector reads a table. */
   static boolean isKernel(Table table) {
     return isKernel(table.getClass().getName());
   }
@@ -342,7 +341,7 @@ final class NamedTable {
       String schema = table.database().getOrElse(() -> "");
       if (schema.equalsIgnoreCase(identifier.namespace()[0])
           && table.table().equalsIgnoreCase(identifier.name())) {
-        // As the catalog writes it: in other letters it is another's where their case counts.
+        // The catalog's letter case: some catalogs are case-sensitive.
         return List.of(found.catalog().name(), schema, table.table());
       }
     }
@@ -358,7 +357,7 @@ final class NamedTable {
         .toList();
   }
 
-  /** Delta takes the path of a partition, and one that ends in {@code @v1}, for its table's. */
+  /** Delta accepts the path of a partition, and a path with {@code @v1}, for the table. */
   private static void requireRoot(SparkSession session, String path, DeltaLog log) {
     if (!qualified(session, path).equals(log.dataPath())) {
       throw UsageTrackingErrors.missingDeltaTable(

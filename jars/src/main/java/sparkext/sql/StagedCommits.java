@@ -8,11 +8,11 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.log.LoggedTable;
+import sparkext.log.TableReading;
 
 /**
- * The commits of a table that a catalog has accepted, and that nobody has copied into the log's
- * folder yet. Files beside them may be of commits that failed, so that Delta is asked.
+ * The commits that a table's catalog has accepted, and that are not yet published in the log's
+ * folder. Other staged files may be of failed commits, so Delta lists the accepted ones.
  *
  * <p>Source: Protocol, "Catalog-managed tables"; Delta 4.4.0, SnapshotManagement.scala, {@code
  * LogSegment}.
@@ -27,9 +27,9 @@ final class StagedCommits {
         .toList();
   }
 
-  /** The log of a version that Delta has read. */
-  static LoggedTable log(SparkSession session, Snapshot snapshot) throws IOException {
+  /** Reads the table of a version that Delta has read. */
+  static TableReading reading(SparkSession session, Snapshot snapshot) throws IOException {
     DeltaLog log = snapshot.deltaLog();
-    return new LoggedTable(session, log.newDeltaHadoopConf(), log.dataPath(), of(snapshot));
+    return new TableReading(session, log.newDeltaHadoopConf(), log.dataPath(), of(snapshot));
   }
 }

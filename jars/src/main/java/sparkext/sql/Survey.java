@@ -24,15 +24,13 @@ import sparkext.wire.Question.AskedTable;
 import sparkext.wire.Relation;
 
 /**
- * What removing column mapping costs for many tables.
- *
- * <p>The rows are made in {@code spark_ext/removal/survey.py}; which tables there are, and what
- * their logs say, here.
+ * Reads many tables for the costs of removing column mapping. {@code spark_ext/removal/survey.py}
+ * makes the rows.
  */
 final class Survey {
   private static final String SURVEY = "column_mapping_survey";
 
-  /** How many tables' schemas are held at once, and how much text a question may have. */
+  /** Limits the schemas in memory, and the text of a question. */
   private static final int MAX_TABLES = 128;
 
   private static final int MAX_TEXT = 4_000_000;
@@ -43,13 +41,13 @@ final class Survey {
   private final CopySetting removal;
 
   /**
-   * A table that was looked at.
+   * A table that was read.
    *
-   * @param relation null where it cannot be read
+   * @param relation null if the table cannot be read
    */
-  private record FileDecision(AskedTable table, LogicalPlan relation) {}
+  private record Surveyed(AskedTable table, LogicalPlan relation) {}
 
-  /** A table to look at, or why it cannot be. */
+  /** A table to read, or the reason why it cannot be read. */
   private record Wanted(String name, Supplier<NamedTable> table, TableFailure failure) {}
 
   private Survey(SparkSession session) {
@@ -58,11 +56,11 @@ final class Survey {
   }
 
   /**
-   * What a catalog lists.
+   * Lists what a catalog contains.
    *
    * @param where as {@link ListedTables#in}
    */
-  static Asked listed(SparkSession session, String where) {
+  static FoundTables listed(SparkSession session, String where) {
     List<Row> rows = new ArrayList<>();
     ListedTables.Listing listing = ListedTables.in(session, where);
     for (ListedTables.Listed table : listing.tables()) {
@@ -75,15 +73,15 @@ final class Survey {
               failure == null ? null : failure.message()));
     }
     Relation listed = new Relation(FunctionColumns.of("column_mapping_tables"), rows);
-    return new Asked(List.of(listing.namespace()), () -> listed);
+    return new FoundTables(List.of(listing.namespace()), () -> listed);
   }
 
   /**
-   * The Delta tables among what a catalog lists.
+   * Surveys the Delta tables that a catalog lists.
    *
    * @param where as {@link ListedTables#in}
    */
-  static Asked of(SparkSession session, String where) throws UsageTrackingException {
+  static FoundTables of(SparkSession session, String where) throws UsageTrackingException {
     ListedTables.Listing listing = ListedTables.in(session, where);
     List<Wanted> wanted =
         listing.tables().stream()
@@ -95,16 +93,17 @@ final class Survey {
                         () -> NamedTable.byParts(session, table.parts()),
                         table.failure()))
             .toList();
-    return new Survey(session).asked(wanted, listing.namespace());
+    return new Survey(session).tables(wanted, listing.namespace());
   }
 
   /**
-   * Tables by name or by path.
+   * Surveys tables by name or by path.
    *
    * @param tables a text with a slash outside of backticks is a path
    */
-  static Asked of(SparkSession session, List<String> tables) throws UsageTrackingException {
-    return new Survey(session).asked(tables.stream().map(table -> wanted(session, table)).toList());
+  static FoundTables of(SparkSession session, List<String> tables) throws UsageTrackingException {
+    return new Survey(session)
+        .tables(tables.stream().map(table -> wanted(session, table)).toList());
   }
 
   private static Wanted wanted(SparkSession session, String given) {
@@ -112,7 +111,7 @@ final class Survey {
       return new Wanted(given, () -> NamedTable.byPath(session, given), null);
     }
     try {
-      // Here: another thread does not know the view that this one is in.
+      // Other threads do not know the view that this thread resolves.
       List<String> parts = NameParts.inView(session, NameParts.of(given));
       return new Wanted(given, () -> NamedTable.byParts(session, parts), null);
     } catch (Exception noName) { // Scala declares no checked exception
@@ -121,29 +120,30 @@ final class Survey {
   }
 
   /**
-   * Reads the tables that may be read now: of those that may not, the answer tells why.
+   * Reads the tables. The answer contains the reason for each table that cannot be read.
    *
-   * @param relations what the answer is about besides
+   * @param relations other relations of the answer
    */
-  private Asked asked(List<Wanted> wanted, LogicalPlan... relations) throws UsageTrackingException {
+  private FoundTables tables(List<Wanted> wanted, LogicalPlan... relations)
+      throws UsageTrackingException {
     List<LogicalPlan> all = new ArrayList<>(List.of(relations));
     List<Row> rows = new ArrayList<>();
     int from = 0;
     do {
       int to = Math.min(wanted.size(), from + MAX_TABLES);
-      List<FileDecision> looked =
-          InParallel.map(session, wanted.subList(from, to), this::looked, Survey::unreadable);
-      looked.stream().map(FileDecision::relation).filter(Objects::nonNull).forEach(all::add);
-      for (List<AskedTable> question : questions(looked)) {
+      List<Surveyed> surveyed =
+          InParallel.map(session, wanted.subList(from, to), this::read, Survey::unreadable);
+      surveyed.stream().map(Surveyed::relation).filter(Objects::nonNull).forEach(all::add);
+      for (List<AskedTable> question : questions(surveyed)) {
         rows.addAll(MetadataRules.relation(SURVEY, new Question.Survey(question)).rows());
       }
       from = to;
     } while (from < wanted.size());
     Relation answer = new Relation(FunctionColumns.of(SURVEY), rows);
-    return new Asked(all, () -> answer);
+    return new FoundTables(all, () -> answer);
   }
 
-  private FileDecision looked(Wanted wanted) {
+  private Surveyed read(Wanted wanted) {
     if (wanted.failure != null) {
       return unreadable(wanted, wanted.failure);
     }
@@ -159,27 +159,28 @@ final class Survey {
             removal.value().orElse(null),
             removal.copies(snapshot.protocol()),
             /* exact= */ null);
-    return new FileDecision(new AskedTable(name, facts.json(), null, null), table.folder());
+    return new Surveyed(new AskedTable(name, facts.json(), null, null), table.folder());
   }
 
-  /** Throws what refuses a query of the table alone, which would refuse the survey as a whole. */
+  /** Throws if the session refuses a query of this table. It would refuse the whole survey. */
   private void requireReadable(NamedTable table) {
     Relation nothing = new Relation(new StructType(), List.of());
     LogicalPlan query =
-        TableAnswer.of(SURVEY, nothing.schema(), new Asked(table.relations(), () -> nothing));
+        ResolvedCall.of(
+            SURVEY, nothing.schema(), new FoundTables(table.relations(), () -> nothing));
     Dataset$.MODULE$.ofRows(session, query).queryExecution().optimizedPlan();
   }
 
-  private static FileDecision unreadable(Wanted wanted, TableFailure failure) {
-    return new FileDecision(
+  private static Surveyed unreadable(Wanted wanted, TableFailure failure) {
+    return new Surveyed(
         new AskedTable(wanted.name, null, failure.condition(), failure.message()), null);
   }
 
-  private static List<List<AskedTable>> questions(List<FileDecision> tables) {
+  private static List<List<AskedTable>> questions(List<Surveyed> tables) {
     List<List<AskedTable>> questions = new ArrayList<>(List.of(new ArrayList<>()));
     int text = 0;
-    for (FileDecision looked : tables) {
-      AskedTable table = looked.table();
+    for (Surveyed surveyed : tables) {
+      AskedTable table = surveyed.table();
       int more = table.facts() == null ? 0 : table.facts().length();
       if (text > 0 && text + more > MAX_TEXT) {
         questions.add(new ArrayList<>());

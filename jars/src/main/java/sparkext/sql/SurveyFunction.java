@@ -22,7 +22,7 @@ import sparkext.error.UsageTrackingException;
 /**
  * A table function over many tables: {@code SELECT * FROM column_mapping_survey('schema')}.
  *
- * <p>Without an argument it is about the current schema, as {@code SHOW TABLES}.
+ * <p>Without an argument the function lists the current schema, as {@code SHOW TABLES}.
  */
 final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
   private static final String SURVEY = "column_mapping_survey";
@@ -47,10 +47,10 @@ final class SurveyFunction extends AbstractFunction1<Seq<Expression>, LogicalPla
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
     Arguments given = new Arguments(name, CollectionConverters.asJava(arguments));
-    return new UnresolvedAnswer(name, () -> asked(given));
+    return new UnresolvedCall(name, () -> tables(given));
   }
 
-  private Asked asked(Arguments arguments) throws UsageTrackingException {
+  private FoundTables tables(Arguments arguments) throws UsageTrackingException {
     arguments.requireCount(0, 1);
     SparkSession session = SparkSession.active();
     boolean isSurvey = name.equals(SURVEY);

@@ -10,52 +10,56 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import sparkext.error.UsageTrackingException;
-import sparkext.log.LoggedTable;
 import sparkext.log.TableLog;
+import sparkext.log.TableReading;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 
-/** What is wrong with a table, by what lies there, which Delta may not be able to open. */
+/** Audits a table that Delta may not be able to open, by its files. */
 public final class TableAudit {
   private static final String AUDIT = "column_mapping_audit";
 
   private TableAudit() {}
 
   /**
-   * Finds the table. One whose newest commits are staged has to be one that Delta opens.
+   * Finds the table. If its newest commits are staged, Delta has to open it.
    *
-   * @param sample of so many data files the footers are read; null for all
+   * @param sample the number of data files whose footers are read; null for all
    * @throws UsageTrackingException DELTA_MISSING_DELTA_TABLE
    */
-  static Asked of(SparkSession session, String name, Integer sample)
+  static FoundTables of(SparkSession session, String name, Integer sample)
       throws IOException, AnalysisException {
     TablePlace place = TablePlace.of(session, name);
     List<String> parts = NameParts.inView(session, NameParts.of(name));
     LogicalPlan relation = AuditedRelation.of(session, parts, place.path());
-    LoggedTable table = new LoggedTable(session, place.configuration(), place.path(), List.of());
+    TableReading table = new TableReading(session, place.configuration(), place.path(), List.of());
     if (table.isMissing()) {
       throw NamedTable.missing(name).sneakyThrow();
     }
-    return new Asked(
+    return new FoundTables(
         List.of(relation),
         () -> {
-          LoggedTable read =
-              table.hasStaged() ? StagedCommits.log(session, place.newest().get()) : table;
-          TableLog log = read.metadataAndFiles(sample);
-          return MetadataRules.relation(AUDIT, new Question.NamedLog(name, log));
+          TableReading read =
+              table.hasStagedCommits()
+                  ? StagedCommits.reading(session, place.newest().get())
+                  : table;
+          TableLog log = read.liveFiles(sample);
+          return MetadataRules.relation(AUDIT, new Question.TableQuestion(name, log));
         });
   }
 
   /**
-   * The findings for a session that has our jar and not our extension, {@code
+   * Returns the findings for a session with the jar and without the extension, {@code
    * spark_ext/api/audit.py}.
    *
    * @param sample negative for all
    */
   public static Dataset<Row> rows(SparkSession session, String name, int sample) {
-    Asked asked = Asked.call(AUDIT, () -> of(session, name, sample < 0 ? null : sample));
-    // Analyzes and checks them.
-    asked.relations().forEach(relation -> Dataset$.MODULE$.ofRows(session, relation));
-    return Dataset$.MODULE$.ofRows(session, TableAnswer.given(Asked.call(AUDIT, asked.answer())));
+    FoundTables tables =
+        FoundTables.call(AUDIT, () -> of(session, name, sample < 0 ? null : sample));
+    // Analyzes and checks the relations.
+    tables.relations().forEach(relation -> Dataset$.MODULE$.ofRows(session, relation));
+    return Dataset$.MODULE$.ofRows(
+        session, ResolvedCall.given(FoundTables.call(AUDIT, tables.answer())));
   }
 }

@@ -8,16 +8,16 @@ import sparkext.error.UsageTrackingErrors;
 import sparkext.error.UsageTrackingException;
 
 /**
- * Why a table could not be read.
+ * The reason why a table could not be read.
  *
- * @param condition that of the error or of what caused it; where none has any, the error's class
- * @param message what it says
+ * @param condition of the error or of its cause; the class of the error if there is none
+ * @param message of the error
  */
 record TableFailure(String condition, String message) {
-  /** Some messages have a whole plan or a stack trace in them. */
+  /** Some messages contain a plan or a stack trace. */
   private static final int MAX_LENGTH = 1_000;
 
-  /** Of an error; throws it where it says that nobody wants to know of any table any more. */
+  /** Returns the reason in an error. Throws the error if the query was cancelled. */
   static TableFailure of(Throwable error) {
     if (isStop(error)) {
       throw UsageTrackingException.sneakyThrow(error);
@@ -28,7 +28,7 @@ record TableFailure(String condition, String message) {
         : new TableFailure(error.getClass().getName(), shortened(error.toString()));
   }
 
-  /** Whether somebody ended the query, which is no failure of a table. */
+  /** Returns whether the query was cancelled, which is no failure of a table. */
   static boolean isStop(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       if (cause instanceof InterruptedException

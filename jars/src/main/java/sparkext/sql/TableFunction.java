@@ -12,7 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.delta.DeltaConfigs;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import scala.Tuple3;
@@ -24,6 +26,7 @@ import sparkext.error.UsageTrackingException;
 import sparkext.feature.UsageTrackingFeature;
 import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
+import sparkext.log.TableFolder;
 import sparkext.log.TableLog;
 import sparkext.release.Versions;
 import sparkext.removal.RemovalCommand;
@@ -36,25 +39,24 @@ import sparkext.wire.Relation;
  * A table function whose first argument is the name of a table: {@code SELECT * FROM
  * column_mapping('db.t')}.
  *
- * <p>The table is found while the query is analyzed, and read once the session allows the query.
- * What is said about column mapping is decided in {@code spark_ext/process/table_functions.py};
- * which table a name leads to, here.
+ * <p>The table is found while the query is analyzed, and read after the session has allowed the
+ * query. {@code spark_ext/process/table_functions.py} makes the rows.
  */
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
   private static final String NAMED = "column_mapping_named_table";
 
   private static final List<TableFunction> ALL =
       List.of(
-          new TableFunction("column_mapping", null, of(TableFunction::columns)),
-          new TableFunction("column_mapping_removal", option("exact"), of(TableFunction::stages)),
-          new TableFunction(NAMED, option("isPath"), TableFunction::named),
-          logged("column_mapping_history"),
-          logged("column_mapping_status"),
-          new TableFunction("column_mapping_dropped", null, of(DroppedColumns::of)),
+          of("column_mapping", null, TableFunction::columns),
+          of("column_mapping_removal", option("exact"), TableFunction::stages),
+          of("column_mapping_history", null, TableFunction::metadata),
+          of("column_mapping_status", null, TableFunction::metadata),
+          of("column_mapping_dropped", null, TableFunction::folder),
           new TableFunction(
               "column_mapping_audit",
               new Option("sample", DataTypes.IntegerType, null),
-              (session, table, sample) -> TableAudit.of(session, table, (Integer) sample)));
+              (session, table, sample) -> TableAudit.of(session, table, (Integer) sample)),
+          new TableFunction(NAMED, option("isPath"), TableFunction::named));
 
   private final String name;
   private final Option option;
@@ -65,18 +67,18 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
 
   /** Finds the table of a function. */
   private interface Finding {
-    Asked of(SparkSession session, String table, Object option)
+    FoundTables of(SparkSession session, String table, Object option)
         throws UsageTrackingException, IOException, AnalysisException;
   }
 
-  /** Reads a table. */
+  /** Reads what the rule process has to know of a table. */
   private interface Reading {
-    Relation of(SparkSession session, NamedTable table, Object option)
+    Question of(SparkSession session, NamedTable table, Object option)
         throws UsageTrackingException, IOException;
   }
 
   /**
-   * @param option null where there is no second argument
+   * @param option null if there is no second argument
    */
   private TableFunction(String name, Option option, Finding finding) {
     this.name = name;
@@ -88,23 +90,16 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new Option(name, DataTypes.BooleanType, false);
   }
 
-  private static Finding of(Reading reading) {
-    return (session, name, option) -> {
-      NamedTable table = NamedTable.byName(session, name);
-      return new Asked(table.relations(), () -> reading.of(session, table, option));
-    };
-  }
-
-  /** A function of what changed a table's metadata. */
-  private static TableFunction logged(String function) {
+  private static TableFunction of(String function, Option option, Reading reading) {
     return new TableFunction(
         function,
-        null,
-        of(
-            (session, table, none) -> {
-              TableLog log = StagedCommits.log(session, table.snapshot()).metadata();
-              return MetadataRules.relation(function, new Question.NamedLog(table.name(), log));
-            }));
+        option,
+        (session, name, value) -> {
+          NamedTable table = NamedTable.byName(session, name);
+          return new FoundTables(
+              table.relations(),
+              () -> MetadataRules.relation(function, reading.of(session, table, value)));
+        });
   }
 
   /** Adds every table function to a session, and what finds their tables and answers them. */
@@ -117,50 +112,71 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               function));
     }
     SurveyFunction.inject(extensions);
-    UnresolvedAnswer.inject(extensions);
-    TableAnswer.inject(extensions);
+    UnresolvedCall.inject(extensions);
+    ResolvedCall.inject(extensions);
   }
 
   /** The rule of a session that runs already. */
   public static Rule<LogicalPlan> rule() {
-    return new UnresolvedAnswer.Ask();
+    return new UnresolvedCall.FindTables();
   }
 
   @Override
   public LogicalPlan apply(Seq<Expression> arguments) {
     Arguments given = new Arguments(name, CollectionConverters.asJava(arguments));
-    return new UnresolvedAnswer(name, () -> asked(given));
+    return new UnresolvedCall(name, () -> tables(given));
   }
 
-  private static Relation columns(SparkSession session, NamedTable table, Object none)
-      throws UsageTrackingException, IOException {
+  private static Question metadata(SparkSession session, NamedTable table, Object none)
+      throws IOException {
+    TableLog log = StagedCommits.reading(session, table.snapshot()).metadata();
+    return new Question.TableQuestion(table.name(), log);
+  }
+
+  private static Question columns(SparkSession session, NamedTable table, Object none)
+      throws IOException {
     Snapshot snapshot = table.snapshot();
-    TableLog log = StagedCommits.log(session, snapshot).metadata();
-    return MetadataRules.relation("column_mapping", new Question.TableAndLog(snapshot, log));
+    TableLog log = StagedCommits.reading(session, snapshot).metadata();
+    return new Question.TableQuestion(table.name(), snapshot, log);
   }
 
-  private static Relation stages(SparkSession session, NamedTable table, Object exact)
+  private static Question folder(SparkSession session, NamedTable table, Object none)
+      throws IOException {
+    Snapshot snapshot = table.snapshot();
+    Metadata metadata = snapshot.metadata();
+    TableFolder folder = StagedCommits.reading(session, snapshot).folder();
+    return new Question.TableQuestion(
+        table.sqlName(),
+        folder.log(),
+        new Question.Folder(
+            System.currentTimeMillis(),
+            DeltaConfigs.getMilliSeconds(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
+            DeltaConfigs.getMilliSeconds(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),
+            (boolean) DeltaConfigs.ENABLE_EXPIRED_LOG_CLEANUP().fromMetaData(metadata),
+            folder.logFiles(),
+            folder.boundaries()));
+  }
+
+  private static Question stages(SparkSession session, NamedTable table, Object exact)
       throws UsageTrackingException {
     Snapshot snapshot = table.snapshot();
     CopySetting removal = CopySetting.of(session, Setting.REMOVAL);
-    return MetadataRules.relation(
-        "column_mapping_removal",
-        new Question.TableFacts(
-            table.sqlName(),
-            snapshot,
-            LiveFiles.count(snapshot),
-            removal.value().orElse(null),
-            removal.copies(snapshot.protocol()),
-            (boolean) exact ? RemovalCommand.count(session, snapshot) : null));
+    return new Question.TableFacts(
+        table.sqlName(),
+        snapshot,
+        LiveFiles.count(snapshot),
+        removal.value().orElse(null),
+        removal.copies(snapshot.protocol()),
+        (boolean) exact ? RemovalCommand.count(session, snapshot) : null);
   }
 
-  /** For {@code spark_ext.UsageTracking}, which sees there whether the jar is of its version. */
-  private static Asked named(SparkSession session, String given, Object isPath) {
+  /** Answers {@code spark_ext.UsageTracking}, which compares the version of the jar. */
+  private static FoundTables named(SparkSession session, String given, Object isPath) {
     NamedTable table =
         (boolean) isPath
             ? NamedTable.byPath(session, given)
             : NamedTable.byName(session, given).requireUnambiguous(given);
-    return new Asked(table.relations(), () -> named(table));
+    return new FoundTables(table.relations(), () -> named(table));
   }
 
   private static Relation named(NamedTable table) {
@@ -181,7 +197,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
                 snapshot.version())));
   }
 
-  private Asked asked(Arguments arguments)
+  private FoundTables tables(Arguments arguments)
       throws UsageTrackingException, IOException, AnalysisException {
     arguments.requireCount(1, option == null ? 1 : 2);
     String table = arguments.value(0, "table", DataTypes.StringType).toString();

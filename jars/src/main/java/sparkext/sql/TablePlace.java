@@ -28,15 +28,15 @@ import scala.jdk.javaapi.CollectionConverters;
 import sparkext.error.UsageTrackingException;
 
 /**
- * Where the table of a name lies, which Delta may not be able to open.
+ * The place of a table that Delta may not be able to open.
  *
- * @param path its folder
- * @param configuration what reads it, with the credentials that its catalog gave
- * @param newest its newest version, of which its catalog may have commits that no listing shows
+ * @param path the table's folder
+ * @param configuration for reading, with the credentials of the table's catalog
+ * @param newest reads the newest version, which may consist of staged commits
  */
 record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> newest) {
   /**
-   * Finds a table, whichever of Delta's connectors the session reads it by.
+   * Finds a table, for either of Delta's connectors.
    *
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_TABLE_NAME; DELTA_MISSING_DELTA_TABLE
    */
@@ -74,7 +74,7 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
         () -> newest(DeltaLog.forTable(session, entry, options), Option.apply(entry)));
   }
 
-  /** As Delta's first connector does with a table of a catalog. */
+  /** Returns the options that Delta's first connector takes from a table of a catalog. */
   private static Map<String, String> fileSystemOptions(CatalogTable entry) {
     List<String> prefixes =
         CollectionConverters.asJava(DeltaTableUtils.validDeltaTableHadoopPrefixes());
@@ -88,7 +88,7 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
     return log.update(/* stalenessAcceptable= */ false, Option.empty(), entry);
   }
 
-  /** This is compiled without that connector, which Delta has since 4.4. */
+  /** Calls methods by name: the jar is compiled against a Delta without this connector. */
   private static TablePlace ofKernel(SparkSession session, List<String> given, ResolvedTable found)
       throws IOException {
     try {
@@ -97,7 +97,7 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
           ? ofEntry(session, (CatalogTable) entry.get())
           : atPath(session, (Path) ask(found.table(), "getTablePath"));
     } catch (ReflectiveOperationException unknown) {
-      // A later one: its refusal says how to reach the table.
+      // A later release: its refusal says how to reach the table.
       NamedTable.of(session, given, found);
       throw UsageTrackingException.sneakyThrow(unknown);
     }
@@ -107,7 +107,7 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
     return table.getClass().getMethod(method).invoke(table);
   }
 
-  /** What the session catalog has of a Delta table. */
+  /** Returns the entry of a Delta table in the session catalog. */
   private static Optional<CatalogTable> known(SparkSession session, List<String> parts)
       throws AnalysisException {
     boolean isNamed = parts.size() == 3 && parts.get(0).equals(SESSION_CATALOG);

@@ -14,27 +14,30 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What an ALTER TABLE means of a table: the columns that it names with those that they are in. A
- * change of a column also has the type that it had, so it means the columns in it; REPLACE COLUMNS
- * means all.
+ * The columns that an ALTER TABLE depends on: the columns that the statement names, and the structs
+ * around them. A change of a column repeats the column's type, so the change depends on nested
+ * columns too. REPLACE COLUMNS depends on all columns.
+ *
+ * @param named the paths of the named columns; an empty path names the table
+ * @param includesNested true if the statement depends on columns inside of the named columns
  */
-record AlteredColumns(List<List<String>> named, boolean withInner) {
+record AlteredColumns(List<List<String>> named, boolean includesNested) {
   static AlteredColumns of(AlterDeltaTableCommand alter) {
     if (alter instanceof AlterTableDropColumnsDeltaCommand drop) {
       return new AlteredColumns(
           CollectionConverters.asJava(drop.columnsToDrop()).stream()
               .map(AlteredColumns::names)
               .toList(),
-          /* withInner= */ false);
+          /* includesNested= */ false);
     }
     if (alter instanceof AlterTableChangeColumnDeltaCommand command) {
       return new AlteredColumns(
           CollectionConverters.asJava(command.columnChanges()).stream()
               .map(AlteredColumns::changed)
               .toList(),
-          /* withInner= */ true);
+          /* includesNested= */ true);
     }
-    return new AlteredColumns(List.of(List.of()), /* withInner= */ true);
+    return new AlteredColumns(List.of(List.of()), /* includesNested= */ true);
   }
 
   private static List<String> changed(DeltaChangeColumnSpec change) {
@@ -46,16 +49,17 @@ record AlteredColumns(List<List<String>> named, boolean withInner) {
     return CollectionConverters.asJava(path);
   }
 
+  /** Returns those of some paths that the statement depends on. */
   Set<Seq<String>> among(Set<Seq<String>> paths) {
-    return paths.stream().filter(path -> mean(names(path))).collect(Collectors.toSet());
+    return paths.stream().filter(path -> includes(names(path))).collect(Collectors.toSet());
   }
 
-  private boolean mean(List<String> column) {
+  private boolean includes(List<String> column) {
     return named.stream()
-        .anyMatch(name -> isWithin(name, column) || (withInner && isWithin(column, name)));
+        .anyMatch(name -> isWithin(name, column) || (includesNested && isWithin(column, name)));
   }
 
-  /** As Delta finds a column: whatever the case of the letters is. */
+  /** Compares names as Delta does, without regard to case. */
   private static boolean isWithin(List<String> inner, List<String> outer) {
     return outer.size() <= inner.size()
         && IntStream.range(0, outer.size())

@@ -13,54 +13,56 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import scala.collection.immutable.Seq;
 import sparkext.error.UsageTrackingException;
 
-/** A table as it was when a statement was analysed, and as it is where the statement runs. */
+/** A table when a statement was analysed, and the same table when the statement runs. */
 record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newest) {
-  /** Where row ids and commit versions of rows that were written again are. */
+  /** The properties that name the columns for row ids and commit versions of rewritten rows. */
   private static final List<String> ROW_TRACKING =
       List.of(
           "delta.rowTracking.materializedRowIdColumnName",
           "delta.rowTracking.materializedRowCommitVersionColumnName");
 
-  /** Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS where a plan of then cannot read files of now. */
+  /** Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS if the analysed plan cannot read the files. */
   void requireReadable() {
     require(isReadable());
   }
 
-  /** Refuses rows that a plan of then cannot read, or would write again without some values. */
+  /**
+   * Throws if the analysed plan cannot read the rows, or would rewrite them without some values.
+   */
   void requireRewritable() {
     require(isReadable() && (haveSameMetadata() || (haveSameRowTracking() && !columnsWereAdded())));
   }
 
-  /** Refuses values for columns of which one is gone, or another one has its name. */
+  /** Throws if a column was dropped, or if another column has its name. */
   void requireInsertable() {
     requireColumns(UnaryOperator.identity());
   }
 
   /**
-   * Refuses columns of which one is gone, or another one has its name.
+   * Throws if a column was dropped, or if another column has its name.
    *
-   * @param meant those of all paths that the statement means; not asked where nothing changed
+   * @param meant selects the columns that the statement depends on; not called if nothing changed
    */
   void requireColumns(UnaryOperator<Set<Seq<String>>> meant) {
     if (haveSameMetadata()) {
       return;
     }
     Set<Seq<String>> paths = meant.apply(columns(analysed).paths());
-    require(columnsAreThere(paths) && columnsWereKept(paths));
+    require(columnsExist(paths) && columnsAreKept(paths));
   }
 
-  /** Refuses all of that, and columns in another order: MERGE inserts by position. */
+  /** Throws in these cases, and if the order of columns changed: MERGE inserts by position. */
   void requireMergeable() {
     require(
         haveSameMetadata()
             || (Arrays.equals(
                     analysed.metadata().schema().names(), newest.metadata().schema().names())
-                && columnsAreThere(columns(analysed).paths())
+                && columnsExist(columns(analysed).paths())
                 && isReadable()));
   }
 
-  private void require(boolean isRight) {
-    if (!isRight) {
+  private void require(boolean condition) {
+    if (!condition) {
       throw UsageTrackingException.sneakyThrow(
           DeltaErrors.schemaChangedSinceAnalysis(
               analysed.metadata().schema(),
@@ -69,7 +71,7 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     }
   }
 
-  /** What most statements find, and pay for. */
+  /** Returns true for most statements, at little cost. */
   private boolean haveSameMetadata() {
     return analysed.metadata().equals(newest.metadata());
   }
@@ -78,21 +80,21 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
     if (haveSameMetadata()) {
       return true;
     }
-    ColumnNames then = columns(analysed);
+    ColumnNames before = columns(analysed);
     return analysed.metadata().partitionColumns().equals(newest.metadata().partitionColumns())
-        && (haveSameSchema() || then.readFilesOf(columns(newest)))
-        && columnsWereKept(then.paths());
+        && (haveSameSchema() || before.canReadFilesOf(columns(newest)))
+        && columnsAreKept(before.paths());
   }
 
   private boolean haveSameSchema() {
-    Metadata then = analysed.metadata();
-    Metadata now = newest.metadata();
-    return then.schemaString().equals(now.schemaString())
-        && then.columnMappingMode().equals(now.columnMappingMode());
+    Metadata before = analysed.metadata();
+    Metadata after = newest.metadata();
+    return before.schemaString().equals(after.schemaString())
+        && before.columnMappingMode().equals(after.columnMappingMode());
   }
 
-  private boolean columnsAreThere(Set<Seq<String>> paths) {
-    return ColumnNames.areKept(paths, columns(analysed), columns(newest));
+  private boolean columnsExist(Set<Seq<String>> paths) {
+    return ColumnNames.haveSameColumns(paths, columns(analysed), columns(newest));
   }
 
   private boolean columnsWereAdded() {
@@ -108,15 +110,15 @@ record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newes
                     newest.metadata().configuration().get(key)));
   }
 
-  /** Whether no version in between gave a column's name to another one. */
-  private boolean columnsWereKept(Set<Seq<String>> paths) {
+  /** Returns true if no version in between gave the name of a column to another column. */
+  private boolean columnsAreKept(Set<Seq<String>> paths) {
     if (newest.version() <= analysed.version()) {
       return true;
     }
-    if (!NameHistories.mayHaveLeft(analysed.protocol())
-        && !NameHistories.mayHaveLeft(newest.protocol())) {
-      // What left in between, and dropped the feature, did so together with its history.
-      return NameHistories.hasNext(newest.deltaLog(), analysed.version());
+    if (!NameHistories.mayHaveRemovedMapping(analysed.protocol())
+        && !NameHistories.mayHaveRemovedMapping(newest.protocol())) {
+      // A removal in between that also dropped the feature truncated the history.
+      return NameHistories.hasCommitAfter(newest.deltaLog(), analysed.version());
     }
     try {
       return NameHistories.between(analysed, newest)

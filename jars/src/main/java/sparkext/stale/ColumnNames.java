@@ -24,11 +24,11 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * The columns of a version of a table, at every level, and what finds them in its files: names,
- * physical names or ids, as the mode wants it.
+ * The columns of a version of a table, at every level, with the names or ids by which readers find
+ * the columns in data files.
  *
- * <p>Two versions are compared by what a reader with the one finds in files of the other, not by
- * how the one became the other. Source: Protocol, "Reader Requirements for Column Mapping".
+ * <p>Two versions are compared by what a reader of one version finds in files of the other version.
+ * Source: Protocol, "Reader Requirements for Column Mapping".
  */
 record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   private static final BiPredicate<DataType, DataType> ANY_TYPES = (here, there) -> true;
@@ -38,44 +38,45 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
   }
 
   /**
-   * Whether a plan with these columns reads files of the other version rightly: it finds each
-   * column, of the type that it expects, and null only where it expects null.
+   * Returns true if a plan with these columns reads files of the other version correctly: the plan
+   * finds each column, of the expected type, and null only if it expects null.
    *
-   * <p>Source: Delta 4.4.0, SchemaUtils.scala, {@code isReadCompatible}, which knows no mapping.
+   * <p>Source: Delta 4.4.0, SchemaUtils.scala, {@code isReadCompatible}, which ignores column
+   * mapping.
    */
-  boolean readFilesOf(ColumnNames other) {
+  boolean canReadFilesOf(ColumnNames other) {
     boolean haveIds = mode.equals(IdMapping$.MODULE$);
     return haveIds == other.mode.equals(IdMapping$.MODULE$)
         && isSubsetOf(
             schema,
             other.schema,
             (here, there) ->
-                nameInFiles(here).equals(other.nameInFiles(there))
+                physicalName(here).equals(other.physicalName(there))
                     && (!haveIds || Objects.equals(id(here), id(there)))
                     && (here.nullable() || !there.nullable()),
-            ColumnNames::holds);
+            ColumnNames::takesValuesOf);
   }
 
-  /** Whether the other has each column under the same name, in the table and in files. */
+  /** Returns true if the other version has each column, with the same logical and physical name. */
   boolean isSubsetOf(ColumnNames other) {
     return isSubsetOf(
         schema,
         other.schema,
-        (here, there) -> nameInFiles(here).equals(other.nameInFiles(there)),
+        (here, there) -> physicalName(here).equals(other.physicalName(there)),
         ANY_TYPES);
   }
 
-  /** The path of each column, in arrays and maps as Delta writes it. */
+  /** Returns the path of each column, with Delta's names for levels of arrays and maps. */
   Set<Seq<String>> paths() {
     return byPath().keySet();
   }
 
   /**
-   * Whether two versions have columns at these paths, and these are the same in both: by their ids;
-   * where column mapping was switched on or off in between, by their names.
+   * Returns true if both versions have the same columns at these paths. Columns are compared by id,
+   * or by name if one version has no column mapping.
    */
-  static boolean areKept(Set<Seq<String>> paths, ColumnNames before, ColumnNames after) {
-    boolean haveIds = before.areMapped() && after.areMapped();
+  static boolean haveSameColumns(Set<Seq<String>> paths, ColumnNames before, ColumnNames after) {
+    boolean haveIds = before.isMapped() && after.isMapped();
     Map<Seq<String>, StructField> then = before.byPath();
     Map<Seq<String>, StructField> now = after.byPath();
     return paths.stream()
@@ -86,8 +87,8 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
                     && (!haveIds || Objects.equals(id(then.get(path)), id(now.get(path)))));
   }
 
-  /** Whether one version has a column of these names that a later one has not. */
-  boolean loseSome(ColumnNames before, ColumnNames after) {
+  /** Returns true if one version has a column of these names that a later version lacks. */
+  boolean isAnyDroppedBetween(ColumnNames before, ColumnNames after) {
     Map<Seq<String>, StructField> then = before.byPath();
     Map<Seq<String>, StructField> now = after.byPath();
     return paths().stream().anyMatch(path -> then.containsKey(path) && !now.containsKey(path));
@@ -100,26 +101,29 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
     return fields;
   }
 
-  /** Whether the other has columns that are not here. */
+  /** Returns true if the other version has columns that this version lacks. */
   boolean lacksColumnsOf(ColumnNames other) {
     return !isSubsetOf(other.schema, schema, (here, there) -> true, ANY_TYPES);
   }
 
-  /** Whether each column has its own name in the files. */
-  boolean areOwn() {
+  /** Returns true if the physical name of each column equals its logical name. */
+  boolean arePhysicalNamesLogical() {
     return isSubsetOf(
-        schema, schema, (here, same) -> nameInFiles(here).equals(here.name()), ANY_TYPES);
+        schema, schema, (here, same) -> physicalName(here).equals(here.name()), ANY_TYPES);
   }
 
-  boolean areMapped() {
+  boolean isMapped() {
     return !mode.equals(NoMapping$.MODULE$);
   }
 
-  private String nameInFiles(StructField field) {
-    return areMapped() ? DeltaColumnMapping$.MODULE$.getPhysicalName(field) : field.name();
+  private String physicalName(StructField field) {
+    return isMapped() ? DeltaColumnMapping$.MODULE$.getPhysicalName(field) : field.name();
   }
 
-  /** Whether each field of a type is in another of the same name that passes, and so its type. */
+  /**
+   * Returns true if {@code there} has a field of the same name for each field of {@code here}, and
+   * if both fields and their types pass the tests.
+   */
   private static boolean isSubsetOf(
       DataType here,
       DataType there,
@@ -147,8 +151,8 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
     return types.test(here, there);
   }
 
-  /** Whether a type takes all values of another, which has the same inner types. */
-  private static boolean holds(DataType here, DataType there) {
+  /** Returns true if a type takes all values of another type with the same nested types. */
+  private static boolean takesValuesOf(DataType here, DataType there) {
     if (here instanceof ArrayType array && there instanceof ArrayType other) {
       return array.containsNull() || !other.containsNull();
     }

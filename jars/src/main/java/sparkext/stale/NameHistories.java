@@ -25,33 +25,33 @@ import scala.collection.Iterator;
 import sparkext.commit.CommitActions;
 import sparkext.error.UsageTrackingException;
 import sparkext.jobs.JobNames;
-import sparkext.log.LogLines;
+import sparkext.log.LogJson;
 import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**
- * The histories of the tables that a driver has asked for. Of each the commits are read once: who
- * holds on to a DeltaTable asks with every statement.
+ * A cache of the changes of tables. Each commit is read once, since every statement of a stale
+ * DeltaTable needs the history since its analysis.
  */
 final class NameHistories {
   private static final int MAX_TABLES = 100;
 
-  /** What stays in the protocol of a table whose column mapping was dropped with its history. */
+  /** The feature that remains in a protocol after column mapping and its history were dropped. */
   private static final String CHECKPOINT_PROTECTION = "checkpointProtection";
 
-  private static final Map<Tuple2<String, Path>, Known> KNOWN =
+  private static final Map<Tuple2<String, Path>, CachedChanges> CACHE =
       new LinkedHashMap<>(16, 0.75f, /* accessOrder= */ true) {
         private static final long serialVersionUID = 1L;
 
         @Override
-        protected boolean removeEldestEntry(Map.Entry<Tuple2<String, Path>, Known> eldest) {
+        protected boolean removeEldestEntry(Map.Entry<Tuple2<String, Path>, CachedChanges> eldest) {
           return size() > MAX_TABLES;
         }
       };
 
   private NameHistories() {}
 
-  /** What a commit changed; null where it did not. */
+  /** The protocol and the metadata that a commit changed. Each is null if it is unchanged. */
   private record Change(long version, String operation, Protocol protocol, Metadata metadata) {
     static Optional<Change> of(long version, List<Action> actions) {
       String operation = "";
@@ -80,45 +80,45 @@ final class NameHistories {
     }
   }
 
-  /** All changes of some versions in a row. */
-  private static final class Known {
+  /** All changes of consecutive versions. */
+  private static final class CachedChanges {
     private final List<Change> changes = new ArrayList<>();
     private long first;
     private long last;
 
-    Known(long first) {
+    CachedChanges(long first) {
       this.first = first;
       this.last = first - 1;
     }
   }
 
-  /** Whether a table may ever have left column mapping, in the versions that its log has. */
-  static boolean mayHaveLeft(Protocol protocol) {
+  /** Returns true if column mapping may have been removed in a version that the log contains. */
+  static boolean mayHaveRemovedMapping(Protocol protocol) {
     return protocol.isFeatureSupported(ColumnMappingTableFeature$.MODULE$)
         || protocol.writerFeatureNames().contains(CHECKPOINT_PROTECTION);
   }
 
   /**
-   * The history from a version that is known on to a later one.
+   * Returns the history from one version to a later version.
    *
-   * @param end the metadata of the later one; nothing where it is not known
-   * @param start what the table was then; asked only if it changed since
-   * @return nothing where it did not change
+   * @param end the metadata of the later version, if the caller knows it
+   * @param start returns the table at the first version; called only if the table changed since
+   * @return empty if the table did not change
    * @throws org.apache.spark.sql.delta.DeltaIllegalStateException a commit is missing
    * @throws UsageTrackingException a failure of the storage
    */
   static Optional<NameHistory> since(
       DeltaLog log, long version, long last, Optional<Metadata> end, Supplier<State> start) {
-    Optional<NameHistory> history = remembered(log, version, last, start);
+    Optional<NameHistory> history = cached(log, version, last, start);
     if (history.isPresent() && end.isPresent() && !history.get().metadata().equals(end.get())) {
-      // Who puts the folder of a table back has given it other commits.
+      // The folder was replaced, and has other commits now.
       forget(log);
-      return remembered(log, version, last, start);
+      return cached(log, version, last, start);
     }
     return history;
   }
 
-  /** The history from a version to the newest, which has other metadata. */
+  /** Returns the history from a version to the newest version, which has other metadata. */
   static Optional<NameHistory> between(SnapshotDescriptor analysed, SnapshotDescriptor newest) {
     DeltaLog log = newest.deltaLog();
     State start = new State(analysed.version(), "", analysed.protocol(), analysed.metadata());
@@ -127,13 +127,13 @@ final class NameHistories {
             log, analysed.version(), newest.version(), Optional.of(newest.metadata()), () -> start);
     if (history.isEmpty()) {
       forget(log);
-      return remembered(log, analysed.version(), newest.version(), () -> start);
+      return cached(log, analysed.version(), newest.version(), () -> start);
     }
     return history;
   }
 
-  /** Whether the log has the commit after a version. */
-  static boolean hasNext(DeltaLog log, long version) {
+  /** Returns true if the log contains the commit after a version. */
+  static boolean hasCommitAfter(DeltaLog log, long version) {
     Iterator<Tuple2<Object, FileStatus>> commits =
         DeltaShims.getChangeLogFiles(
             log, version + 1, log.getInitialCatalogTable(), /* failOnDataLoss= */ false);
@@ -141,12 +141,12 @@ final class NameHistories {
   }
 
   private static void forget(DeltaLog log) {
-    synchronized (KNOWN) {
-      KNOWN.remove(log.compositeId());
+    synchronized (CACHE) {
+      CACHE.remove(log.compositeId());
     }
   }
 
-  private static Optional<NameHistory> remembered(
+  private static Optional<NameHistory> cached(
       DeltaLog log, long version, long last, Supplier<State> start) {
     List<Change> changes = changes(log, version + 1, last);
     if (changes.isEmpty()) {
@@ -161,29 +161,29 @@ final class NameHistories {
   }
 
   private static List<Change> changes(DeltaLog log, long first, long last) {
-    Known known;
-    synchronized (KNOWN) {
-      known = KNOWN.computeIfAbsent(log.compositeId(), id -> new Known(first));
+    CachedChanges cache;
+    synchronized (CACHE) {
+      cache = CACHE.computeIfAbsent(log.compositeId(), id -> new CachedChanges(first));
     }
-    synchronized (known) {
-      if (last < known.first - 1) {
+    synchronized (cache) {
+      if (last < cache.first - 1) {
         return read(log, first, last);
       }
-      if (first > known.last + 1) {
-        // Nobody needs the commits in between, which may be gone.
-        known.changes.clear();
-        known.first = first;
-        known.last = first - 1;
+      if (first > cache.last + 1) {
+        // No caller needs the commits in between, which may be deleted.
+        cache.changes.clear();
+        cache.first = first;
+        cache.last = first - 1;
       }
-      if (first < known.first) {
-        known.changes.addAll(0, read(log, first, known.first - 1));
-        known.first = first;
+      if (first < cache.first) {
+        cache.changes.addAll(0, read(log, first, cache.first - 1));
+        cache.first = first;
       }
-      if (last > known.last) {
-        known.changes.addAll(read(log, known.last + 1, last));
-        known.last = last;
+      if (last > cache.last) {
+        cache.changes.addAll(read(log, cache.last + 1, last));
+        cache.last = last;
       }
-      return known.changes.stream()
+      return cache.changes.stream()
           .filter(change -> change.version() >= first && change.version() <= last)
           .toList();
     }
@@ -205,7 +205,7 @@ final class NameHistories {
         JavaSparkContext.fromSparkContext(SparkSession.active().sparkContext());
     List<Change> changes = new ArrayList<>();
     long version = first;
-    for (List<String> lines :
+    for (LogJson commit :
         JobNames.ofStatement(
             context.sc(),
             () ->
@@ -213,18 +213,23 @@ final class NameHistories {
                     context.sc(),
                     log.dataPath(),
                     "reads the log",
-                    () -> LogLines.of(context, log.newDeltaHadoopConf(), commits)))) {
-      CommitActions read =
-          CommitActions.of(lines.stream().filter(line -> !line.equals(LogLines.TORN)).toList());
-      (read.areAll() ? Change.of(version, read.actions()) : Optional.of(byDelta(log, version)))
+                    () ->
+                        LogJson.of(
+                                context,
+                                log.newDeltaHadoopConf(),
+                                commits,
+                                /* withMentions= */ false)
+                            .values()))) {
+      CommitActions read = CommitActions.of(commit.lines());
+      (read.areAll() ? Change.of(version, read.actions()) : Optional.of(fromSnapshot(log, version)))
           .ifPresent(changes::add);
       version++;
     }
     return changes;
   }
 
-  /** What a version has whose commit only Spark's reader of JSON reads. */
-  private static Change byDelta(DeltaLog log, long version) {
+  /** Returns the state of a version as a change, if only Spark's JSON reader reads its commit. */
+  private static Change fromSnapshot(DeltaLog log, long version) {
     Snapshot snapshot = DeltaShims.getSnapshotAt(log, version, log.getInitialCatalogTable());
     return new Change(version, "", snapshot.protocol(), snapshot.metadata());
   }

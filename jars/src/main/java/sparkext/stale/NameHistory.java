@@ -10,16 +10,16 @@ import scala.collection.immutable.Seq;
 import sparkext.feature.UsageTrackingFeature;
 
 /**
- * What the columns of a table were called in its files, version by version.
+ * The physical names of the columns of a table, version by version.
  *
- * <p>Only where column mapping was switched off in between can a column have the name of another
- * one: while it is on, a name in files is never given again, and ids tell columns apart.
+ * <p>A column can have the physical name of another column only if column mapping was off in
+ * between. While column mapping is on, no physical name is used twice, and ids tell columns apart.
  */
 final class NameHistory {
   private static final String RESTORE = "RESTORE";
 
-  /** Operations that bring metadata of another version or table, and all rows with it. */
-  private static final Set<String> BRINGING =
+  /** The operations that replace the metadata by that of another version or table. */
+  private static final Set<String> REPLACING =
       Set.of(
           RESTORE,
           "CLONE",
@@ -31,16 +31,16 @@ final class NameHistory {
   private final List<State> states;
 
   /**
-   * @param states in the order of their versions, at least one
+   * @param states at least one, in the order of their versions
    */
   NameHistory(List<State> states) {
     this.states = states;
   }
 
   /**
-   * A table from a version on.
+   * The protocol and metadata of a table from a version on.
    *
-   * @param operation of the commit that made it so; empty where that is not known
+   * @param operation the operation of the commit, or an empty text
    */
   record State(long version, String operation, Protocol protocol, Metadata metadata) {
     ColumnNames columns() {
@@ -48,48 +48,50 @@ final class NameHistory {
     }
 
     boolean isMapped() {
-      return columns().areMapped();
+      return columns().isMapped();
     }
 
     /**
-     * Whether nothing was dropped or renamed since the table began to be tracked, and each column
-     * has its own name in the files: then no other column's values have a name there.
+     * Returns true if the flag is false and each physical name equals the logical name. Then no
+     * physical name of a column was ever the name of another column.
      */
-    boolean isUnused() {
+    boolean hasOnlyLogicalNames() {
       return UsageTrackingFeature.isSupportedBy(protocol)
           && metadata.configuration().get(UsageTrackingFeature.FLAG).contains("false")
-          && columns().areOwn();
+          && columns().arePhysicalNamesLogical();
     }
   }
 
-  /** Whether an operation brings metadata of another version or table. */
-  static boolean isBringing(String operation) {
-    return BRINGING.contains(operation);
+  /** Returns true if an operation replaces the metadata by that of another version or table. */
+  static boolean replacesMetadata(String operation) {
+    return REPLACING.contains(operation);
   }
 
-  /** The metadata of the last version. */
+  /** Returns the metadata of the last version. */
   Metadata metadata() {
     return states.get(states.size() - 1).metadata();
   }
 
   /**
-   * Whether the columns at these paths of the first version are those of the same names in the
-   * last, as far as the names in files do not show it: that is, at each step of a way on which
-   * column mapping was switched on or off, or columns came back without it.
+   * Returns true if the columns at these paths are the same in the first and the last version.
+   *
+   * <p>If column mapping stayed on, physical names show a difference and nothing is compared here.
+   * If column mapping was turned on or off in between, each commit is compared.
    */
   boolean keeps(Set<Seq<String>> paths) {
     for (int i = 1; i < states.size(); i++) {
-      if (states.get(i - 1).isMapped() != states.get(i).isMapped() || isBroughtBack(i)) {
-        return areKeptAtEachStep(paths);
+      if (states.get(i - 1).isMapped() != states.get(i).isMapped() || restoresUnmapped(i)) {
+        return areKeptByEachCommit(paths);
       }
     }
     return true;
   }
 
-  private boolean areKeptAtEachStep(Set<Seq<String>> paths) {
+  private boolean areKeptByEachCommit(Set<Seq<String>> paths) {
     for (int i = 1; i < states.size(); i++) {
-      if (isBroughtBack(i)
-          || !ColumnNames.areKept(paths, states.get(i - 1).columns(), states.get(i).columns())) {
+      if (restoresUnmapped(i)
+          || !ColumnNames.haveSameColumns(
+              paths, states.get(i - 1).columns(), states.get(i).columns())) {
         return false;
       }
     }
@@ -97,35 +99,35 @@ final class NameHistory {
   }
 
   /**
-   * The version from which on files of this time may have the name of a reader's column for another
-   * one, if there is any.
+   * Returns the first version whose earlier files may contain, under the name of a reader's column,
+   * the values of another column.
    *
-   * <p>The columns that were there just before column mapping was switched off, and still have the
-   * same names, are the same. What else there is may have the name of one that was dropped before,
-   * with column mapping or, by overwriting the schema, without it.
+   * <p>The columns that existed just before column mapping was removed, and still have the same
+   * names, are the same columns. Any other column may have the name of a column that was dropped
+   * earlier.
    */
-  OptionalLong misleads(ColumnNames readers) {
+  OptionalLong firstMisleading(ColumnNames readers) {
     boolean wasMapped = states.stream().anyMatch(State::isMapped);
     for (int i = 1; i < states.size(); i++) {
-      if (wasMapped && isLostUnseen(i, readers)) {
+      if (wasMapped && isAnyDroppedUnseen(i, readers)) {
         return OptionalLong.of(states.get(i).version());
       }
-      if (isLeft(i)
-          && !states.get(i - 1).isUnused()
+      if (isRemoval(i)
+          && !states.get(i - 1).hasOnlyLogicalNames()
           && !readers.isSubsetOf(states.get(i - 1).columns())) {
         return OptionalLong.of(states.get(i).version());
       }
-      if (isBroughtBack(i) && !hasTheColumnsOfBeforeLeaving(i - 1)) {
+      if (restoresUnmapped(i) && !hasNoColumnAddedSinceRemoval(i - 1)) {
         return OptionalLong.of(states.get(i).version());
       }
     }
     return OptionalLong.empty();
   }
 
-  /** Whether a version without column mapping has no column that came after it was switched off. */
-  private boolean hasTheColumnsOfBeforeLeaving(int last) {
+  /** Returns true if no column of this version was added after column mapping was removed. */
+  private boolean hasNoColumnAddedSinceRemoval(int last) {
     for (int i = last; i > 0; i--) {
-      if (isLeft(i)) {
+      if (isRemoval(i)) {
         ColumnNames mapped = states.get(i - 1).columns();
         return !mapped.lacksColumnsOf(states.get(last).columns());
       }
@@ -133,27 +135,27 @@ final class NameHistory {
     return false;
   }
 
-  /** Whether column mapping was switched off. */
-  private boolean isLeft(int i) {
+  /** Returns true if a commit removed column mapping. */
+  private boolean isRemoval(int i) {
     return states.get(i - 1).isMapped() && !states.get(i).isMapped();
   }
 
-  /** Whether one of these columns went where Delta, which goes by ids, does not see it. */
-  private boolean isLostUnseen(int i, ColumnNames columns) {
+  /** Returns true if a commit without column mapping dropped a column, which Delta cannot see. */
+  private boolean isAnyDroppedUnseen(int i, ColumnNames columns) {
     State before = states.get(i - 1);
     State after = states.get(i);
     return !(before.isMapped() && after.isMapped())
-        && columns.loseSome(before.columns(), after.columns());
+        && columns.isAnyDroppedBetween(before.columns(), after.columns());
   }
 
   /**
-   * Whether columns of another version came of which no id says whether they are the same. What
-   * replaces a table without column mapping means names, and brings nothing back.
+   * Returns true if a commit restored columns of another version that have no ids to compare.
+   * REPLACE on an unmapped table matches columns by name, so it restores no dropped column.
    */
-  private boolean isBroughtBack(int i) {
+  private boolean restoresUnmapped(int i) {
     State before = states.get(i - 1);
     State after = states.get(i);
-    return !before.isMapped() && after.isMapped() && isBringing(after.operation())
+    return !before.isMapped() && after.isMapped() && replacesMetadata(after.operation())
         || !(before.isMapped() && after.isMapped()) && after.operation().equals(RESTORE);
   }
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaStreamingNonAdditiveSchemaIncompatibleException;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
+import org.apache.spark.sql.delta.WinningCommitSummary;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
 import org.apache.spark.sql.types.StructType;
@@ -17,22 +18,22 @@ import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**
- * Refuses to read changes, or to stream, from before column mapping was switched off with a schema
- * that has columns from after it: one of them may have the name of a column that was dropped.
+ * Refuses to read changes, to stream, or to rebase a commit, if a physical name means one column in
+ * some of the files and another column in others.
  *
- * <p>Delta tells columns apart by their names in files, which it never gives twice while column
- * mapping is on. It compares the two ends, and each metadata in between by itself.
+ * <p>Delta tells columns apart by physical name, and uses no physical name twice while column
+ * mapping is on. Once column mapping was removed, a new column may have the name of a dropped one.
  */
 public final class ReusedNames {
   private static final String UNSAFE_STREAMS =
       "spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled";
 
-  /** The read of changes that is being checked in this thread, version by version. */
+  /** The read of changes that this thread checks, version by version. */
   private static final ThreadLocal<Changes> CHECKED = new ThreadLocal<>();
 
   private ReusedNames() {}
 
-  /** A read of changes, of which versions after the first brought metadata. */
+  /** A read of changes in which versions after the first changed the metadata. */
   private record Changes(SnapshotDescriptor reader, long start, long end) {
     boolean isBeingChecked() {
       Changes other = CHECKED.get();
@@ -41,31 +42,31 @@ public final class ReusedNames {
   }
 
   /**
-   * Throws DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE, or _DATA_SCHEMA where the versions
-   * that are read all lie before, after Delta has found nothing.
+   * Throws DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE if Delta's own check missed that a
+   * name was reused, or _DATA_SCHEMA if the reader's schema is newer than all versions it reads.
    *
-   * @param arguments those of {@code CDCReaderBase.checkBatchCdfReadSchemaIncompatibility}, which
-   *     is called for each metadata after the first version, and then for that of the first
+   * <p>Delta calls its check for each metadata after the first version, and then for the metadata
+   * of the first version.
+   *
+   * @param schema a {@code SnapshotDescriptor}, whose schema the reader has
+   * @param start the first version that is read
+   * @param end the last version that is read
+   * @param isSchemaChange false for the metadata of the first version
    */
-  public static void refuseChanges(Object[] arguments) {
-    SnapshotDescriptor reader = (SnapshotDescriptor) arguments[0];
-    Changes changes = new Changes(reader, (long) arguments[1], (long) arguments[2]);
-    boolean isWanted = (boolean) arguments[3];
-    boolean isFirst = !(boolean) arguments[6];
-    if (!isWanted) {
-      return;
-    }
-    if (!isFirst) {
+  public static void refuseChanges(Object schema, long start, long end, boolean isSchemaChange) {
+    SnapshotDescriptor reader = (SnapshotDescriptor) schema;
+    Changes changes = new Changes(reader, start, end);
+    if (isSchemaChange) {
       CHECKED.set(changes);
       return;
     }
-    if (changes.end > reader.version() && !isKept(reader, changes.end, Optional.empty())) {
-      refuse(changes, changes.end);
+    if (end > reader.version() && !areColumnsKept(reader, end, Optional.empty())) {
+      refuse(changes, end);
     }
-    boolean mayMislead = changes.isBeingChecked() || changes.end < reader.version();
+    boolean mayMislead = changes.isBeingChecked() || end < reader.version();
     CHECKED.remove();
     if (mayMislead) {
-      misleads(reader, changes.start).ifPresent(version -> refuse(changes, version));
+      firstMisleading(reader, start).ifPresent(version -> refuse(changes, version));
     }
   }
 
@@ -82,59 +83,80 @@ public final class ReusedNames {
   }
 
   /**
-   * Throws DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG, before the stream has read
-   * anything, or what came after a change of metadata.
+   * Throws DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG before a stream reads a file,
+   * if a version since the start gave a name to another column.
    *
    * @param source a {@code DeltaSource}
-   * @param arguments those of {@code checkReadIncompatibleSchemaChangeOnStreamStartOnce}, or of
-   *     {@code checkReadIncompatibleSchemaChanges}, which is called for each change
+   * @param start the first version that the stream reads
    */
-  public static void refuseStream(Object source, Object[] arguments) {
+  public static void refuseStreamStart(Object source, long start) {
     DeltaSource stream = (DeltaSource) source;
-    boolean isMisled =
-        arguments[0] instanceof Metadata changed
-            ? isMisledBy(changed, (long) arguments[1], stream)
-            : isMisledFrom((long) arguments[0], stream);
-    if (isMisled) {
-      StructType schema = stream.snapshotAtSourceInit().metadata().schema();
-      throw UsageTrackingException.sneakyThrow(
-          new DeltaStreamingNonAdditiveSchemaIncompatibleException(
-              schema,
-              schema,
-              "-",
-              /* enableNonAdditiveSchemaEvolution= */ true,
-              Map$.MODULE$.empty()));
+    if (!stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
+        && isChecked(stream)
+        && firstMisleading(stream.snapshotAtSourceInit(), start).isPresent()) {
+      refuse(stream);
     }
   }
 
-  private static boolean isMisledFrom(long start, DeltaSource stream) {
-    return !stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
-        && isWanted(stream)
-        && misleads(stream.snapshotAtSourceInit(), start).isPresent();
-  }
-
-  private static boolean isMisledBy(Metadata changed, long version, DeltaSource stream) {
+  /**
+   * Throws the same error before a running stream reads files that follow a change of metadata.
+   *
+   * @param source a {@code DeltaSource}
+   * @param metadata the {@code Metadata} of the change
+   * @param version the version of the change
+   */
+  public static void refuseStreamChange(Object source, Object metadata, long version) {
+    DeltaSource stream = (DeltaSource) source;
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
-    return version > reader.version()
-        && isWanted(stream)
-        && !isKept(reader, version, Optional.of(changed));
+    if (version > reader.version()
+        && isChecked(stream)
+        && !areColumnsKept(reader, version, Optional.of((Metadata) metadata))) {
+      refuse(stream);
+    }
   }
 
-  private static boolean isWanted(DeltaSource stream) {
+  /**
+   * Returns true if files that were written without column mapping stay readable after a winning
+   * commit turned column mapping on: the physical names equal the logical names, and the columns
+   * are not those of another version.
+   *
+   * @param winner a {@code WinningCommitSummary}
+   * @param metadata the {@code Metadata} of the winner, with column mapping
+   */
+  public static boolean canRebase(Object winner, Object metadata) {
+    return ColumnNames.of((Metadata) metadata).arePhysicalNamesLogical()
+        && !((WinningCommitSummary) winner)
+            .commitInfo()
+            .exists(info -> NameHistory.replacesMetadata(info.operation()));
+  }
+
+  private static void refuse(DeltaSource stream) {
+    StructType schema = stream.snapshotAtSourceInit().metadata().schema();
+    throw UsageTrackingException.sneakyThrow(
+        new DeltaStreamingNonAdditiveSchemaIncompatibleException(
+            schema,
+            schema,
+            "-",
+            /* enableNonAdditiveSchemaEvolution= */ true,
+            Map$.MODULE$.empty()));
+  }
+
+  private static boolean isChecked(DeltaSource stream) {
     return !stream.trackingMetadataChange()
         && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
   }
 
-  /** Whether a reader's columns are those of the same names in a later version. */
-  private static boolean isKept(SnapshotDescriptor reader, long last, Optional<Metadata> end) {
+  /** Returns true if a later version has the same columns under the reader's names. */
+  private static boolean areColumnsKept(
+      SnapshotDescriptor reader, long last, Optional<Metadata> end) {
     State start = new State(reader.version(), "", reader.protocol(), reader.metadata());
     return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start)
         .map(history -> history.keeps(ColumnNames.of(reader.metadata()).paths()))
         .orElse(true);
   }
 
-  private static OptionalLong misleads(SnapshotDescriptor reader, long start) {
-    if (start >= reader.version() || !NameHistories.mayHaveLeft(reader.protocol())) {
+  private static OptionalLong firstMisleading(SnapshotDescriptor reader, long start) {
+    if (start >= reader.version() || !NameHistories.mayHaveRemovedMapping(reader.protocol())) {
       return OptionalLong.empty();
     }
     return NameHistories.since(
@@ -143,7 +165,7 @@ public final class ReusedNames {
             reader.version(),
             Optional.of(reader.metadata()),
             () -> stateAt(reader.deltaLog(), start))
-        .map(history -> history.misleads(ColumnNames.of(reader.metadata())))
+        .map(history -> history.firstMisleading(ColumnNames.of(reader.metadata())))
         .orElse(OptionalLong.empty());
   }
 

@@ -17,14 +17,15 @@ import sparkext.jobs.JobNames;
 
 /**
  * Refuses a {@code count}, {@code min} or {@code max} of a plan that was analysed when columns had
- * other names: Delta answers it from the log, by names, and reads no file.
+ * other names: Delta computes it from the log, by names, and reads no file.
  *
- * <p>A rule of the optimizer, since it comes before Delta's, wherever the two extensions stand. The
- * class of Delta's is loaded together with its extension, too early to be woven.
+ * <p>This is an optimizer rule, since the rule runs before Delta's rule in any order of the two
+ * extensions. The class of Delta's rule is loaded together with its extension, too early to be
+ * woven.
  *
  * <p>Source: Delta 4.4.0, OptimizeMetadataOnlyDeltaQuery.scala, {@code optimizeQueryWithMetadata};
- * PrepareDeltaScan.scala, {@code getDeltaScanGenerator}, which compares a table's first plan alone,
- * and in a transaction none.
+ * PrepareDeltaScan.scala, {@code getDeltaScanGenerator}, which compares the first plan of a table
+ * only, and no plan inside of a transaction.
  */
 public final class StaleAggregate extends Rule<LogicalPlan> {
   private StaleAggregate() {}
@@ -64,7 +65,7 @@ public final class StaleAggregate extends Rule<LogicalPlan> {
               transaction.get().getDeltaScanGenerator(index).snapshotToScan())
           .requireReadable();
     } else if (plans.stream().flatMap(StalePlan::indexes).anyMatch(other -> differ(index, other))) {
-      // Which compares, and costs a look at the log.
+      // This compares, and lists the log.
       JobNames.ofStatement(SparkSession.active().sparkContext(), index::getSnapshot);
     }
   }

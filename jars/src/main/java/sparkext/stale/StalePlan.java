@@ -20,17 +20,16 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Refuses to read a table's files by a plan that was analysed when their columns had other names,
- * by DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS.
+ * Refuses to read files by a plan that was analysed when the columns had other names, with
+ * DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS.
  *
- * <p>Delta compares the two for reads outside of a transaction only, of each table the first, and
- * columns by their names in files alone. In a transaction it puts the newest files under whatever
- * plan there is.
+ * <p>Delta compares plan and files only outside of transactions, only for the first plan of a
+ * table, and only by physical name. In a transaction Delta puts the newest files under any plan.
  *
  * <p>Source: Delta 4.4.0, TahoeFileIndex.scala, {@code TahoeLogFileIndex.getSnapshot}.
  */
 public final class StalePlan {
-  /** Delta's own, by which a session reads outside of transactions at its own risk. */
+  /** Delta's setting that turns the comparison off for reads outside of transactions. */
   private static final String CHECKED = "spark.databricks.delta.checkLatestSchemaOnRead";
 
   /** Source: Spark, StreamExecution.scala, {@code QUERY_ID_KEY}. */
@@ -39,11 +38,11 @@ public final class StalePlan {
   private StalePlan() {}
 
   /**
-   * Refuses a scan, or to write rows again.
+   * Throws if a stale plan would scan files or rewrite rows.
    *
    * @param plan a {@code LogicalPlan} over one table
-   * @param files the {@code FileIndex} that it gets: a {@code TahoeBatchFileIndex}, where rows are
-   *     written again
+   * @param files the {@code FileIndex} of the scan; a {@code TahoeBatchFileIndex} if rows are
+   *     rewritten
    */
   public static void refuseScan(Object plan, Object files) {
     if (files instanceof TahoeBatchFileIndex batch) {
@@ -58,7 +57,7 @@ public final class StalePlan {
   }
 
   /**
-   * Refuses to list files.
+   * Throws if a stale plan would list files.
    *
    * @param index the {@code TahoeLogFileIndex} of the analysis
    * @param snapshot the {@code Snapshot} that is read
@@ -72,16 +71,16 @@ public final class StalePlan {
 
   private static boolean areReadsChecked() {
     return OptimisticTransaction.getActive().isDefined()
-        // A sink's batch is planned before its transaction.
+        // The batch of a sink is planned before its transaction.
         || SparkSession.active().sparkContext().getLocalProperty(STREAM) != null
         || Boolean.parseBoolean(SparkSession.active().conf().get(CHECKED, "true"));
   }
 
   /**
-   * Refuses to look for rows that stay in their files.
+   * Throws if a stale plan would search rows to mark in deletion vectors.
    *
    * @param plan a {@code LogicalPlan} over one table
-   * @param files the {@code TahoeBatchFileIndex} that it gets
+   * @param files the {@code TahoeBatchFileIndex} of the search
    */
   public static void refuseMatching(Object plan, Object files) {
     if (files instanceof TahoeBatchFileIndex batch && !batch.addFiles().isEmpty()) {
@@ -90,8 +89,8 @@ public final class StalePlan {
   }
 
   /**
-   * Refuses a DELETE or an UPDATE with a condition on columns, which may find no file to look into,
-   * or need no look.
+   * Throws if a DELETE or an UPDATE has a stale condition on columns. Such a statement may read no
+   * file.
    *
    * @param command a {@code DeleteCommand} or an {@code UpdateCommand}
    * @param transaction its {@code OptimisticTransaction}
@@ -125,7 +124,7 @@ public final class StalePlan {
     return files instanceof TahoeLogFileIndex index ? index.snapshotAtAnalysis() : files;
   }
 
-  /** The tables of a plan, of which no file was listed yet. */
+  /** Returns the tables of a plan whose files are not listed yet. */
   static Stream<TahoeLogFileIndex> indexes(LogicalPlan plan) {
     return files(plan)
         .filter(TahoeLogFileIndex.class::isInstance)

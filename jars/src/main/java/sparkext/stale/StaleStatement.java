@@ -16,24 +16,24 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
 
 /**
- * Refuses a statement whose columns have become others between its analysis and its transaction: an
- * INSERT, which Delta writes by name whatever was meant by position, a MERGE, where it is the other
- * way round, and an ALTER TABLE, which goes by name.
+ * Refuses a statement whose columns changed between its analysis and its transaction. Delta writes
+ * an INSERT by name, even if the statement named columns by position. Delta inserts by position in
+ * a MERGE, and finds the columns of an ALTER TABLE by name.
  */
 public final class StaleStatement {
-  /** What the statement in this thread was analysed with. */
+  /** The table that the statement in this thread was analysed with. */
   private static final ThreadLocal<Target> TARGET = new ThreadLocal<>();
 
   private StaleStatement() {}
 
-  /** A table as it was analysed. */
+  /** An analysed table, and the check of the statement on it. */
   private record Target(SnapshotDescriptor table, Consumer<ChangeSinceAnalysis> check) {
     static Target ofInsert(SnapshotDescriptor table) {
       return new Target(table, ChangeSinceAnalysis::requireInsertable);
     }
   }
 
-  /** Delta's write, whose table is remembered while it runs. */
+  /** Delta's write, during which the table is remembered. */
   private record Write(SnapshotDescriptor target, V1Write delta) implements V1Write {
     @Override
     public InsertableRelation toInsertableRelation() {
@@ -51,7 +51,7 @@ public final class StaleStatement {
   }
 
   /**
-   * The write that remembers its table.
+   * Returns a write that remembers its table while it runs.
    *
    * @param builder a {@code WriteIntoDeltaBuilder}
    * @param write the {@code V1Write} that it built
@@ -79,7 +79,7 @@ public final class StaleStatement {
               alter.table().initialSnapshot(), change -> change.requireColumns(columns::among)));
     } else if (statement instanceof MergeIntoCommand merge
         && merge.targetFileIndex() instanceof TahoeLogFileIndex index) {
-      // Delta may find no file to look into, where else the two would be compared.
+      // If the MERGE reads no file, nothing else compares its columns.
       TARGET.set(
           new Target(
               index.snapshotAtAnalysis(),
@@ -92,14 +92,14 @@ public final class StaleStatement {
     }
   }
 
-  /** Forgets it, where the statement began no transaction. */
+  /** Forgets the table at the end of the statement, which may have begun no transaction. */
   public static void end() {
     TARGET.remove();
   }
 
   /**
-   * Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS where a column of the analysis is gone, or another
-   * one has its name.
+   * Throws DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS if an analysed column was dropped, or if another
+   * column has its name.
    *
    * @param log the {@code DeltaLog} of the table
    * @param transaction its {@code OptimisticTransaction}
@@ -107,7 +107,7 @@ public final class StaleStatement {
   public static void refuse(Object log, Object transaction) {
     Target target = TARGET.get();
     if (target != null && target.table().deltaLog().isSameLogAs((DeltaLog) log)) {
-      // What follows its commit, such as auto compaction, has transactions of its own.
+      // Statements that follow the commit, such as auto compaction, begin other transactions.
       end();
       target
           .check()

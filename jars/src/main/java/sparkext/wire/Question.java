@@ -4,7 +4,6 @@ package sparkext.wire;
 import java.util.List;
 import org.apache.spark.sql.delta.Snapshot;
 import sparkext.log.CleanupBoundary;
-import sparkext.log.DataFiles;
 import sparkext.log.LogFiles;
 import sparkext.log.TableLog;
 
@@ -26,33 +25,41 @@ public sealed interface Question {
   /** Asks for the plan of a purge. */
   record Purge(TableMetadata table) implements Question {}
 
-  /** Asks a table function that reads the schema and its history. */
-  record TableAndLog(TableMetadata table, TableLog log) implements Question {
-    /** Describes a version of a table. */
-    public TableAndLog(Snapshot snapshot, TableLog log) {
-      this(TableMetadata.of(snapshot.metadata()), log);
+  /**
+   * A table that a table function is called with.
+   *
+   * @param metadata null unless the function lists the columns
+   * @param folder null unless the function looks for dropped columns
+   */
+  record TableQuestion(String name, TableMetadata metadata, TableLog log, Folder folder)
+      implements Question {
+    /** A function that lists the columns of a version. */
+    public TableQuestion(String name, Snapshot snapshot, TableLog log) {
+      this(name, TableMetadata.of(snapshot.metadata()), log, null);
+    }
+
+    /** A function that reads the log alone. */
+    public TableQuestion(String name, TableLog log) {
+      this(name, null, log, null);
+    }
+
+    /** A function that looks for dropped columns. */
+    public TableQuestion(String name, TableLog log, Folder folder) {
+      this(name, null, log, folder);
     }
   }
 
-  /** Asks a table function that reads the log only. */
-  record NamedLog(String name, TableLog log) implements Question {}
-
   /**
-   * Asks where data of dropped columns is; {@code TablePlaces} of {@code spark_ext/log/places.py}
-   * documents each component.
+   * A table's folder; {@code TableFolder} of {@code spark_ext/log/folder.py} documents each
+   * component.
    */
-  record TablePlaces(
-      String name,
-      TableLog log,
+  record Folder(
       long now,
       long deletedFileRetention,
       long logRetention,
       boolean cleansUpLog,
-      boolean purges,
-      List<DataFiles> files,
       List<LogFiles> logFiles,
-      List<CleanupBoundary> boundaries)
-      implements Question {}
+      List<CleanupBoundary> boundaries) {}
 
   /**
    * Asks a table function that needs the number and the size of the files.

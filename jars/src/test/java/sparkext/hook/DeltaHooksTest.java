@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.hook;
 
-import static net.bytebuddy.matcher.ElementMatchers.any;
 import static net.bytebuddy.matcher.ElementMatchers.named;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.asm.MemberRemoval;
-import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
-import net.bytebuddy.matcher.ElementMatcher;
 import net.bytebuddy.pool.TypePool;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,113 +23,112 @@ class DeltaHooksTest {
     return weaver(CLASS_PATH).needed(DeltaHooks.ALL);
   }
 
+  static List<DeltaHook> hooksWithFields() {
+    return hooks().stream().filter(hook -> !hook.fields().isEmpty()).toList();
+  }
+
   @Test
   void everyWovenMethodHasAHookInTheList() {
     assertThat(hooks())
-        .extracting(DeltaHook::typeName)
+        .extracting(hook -> hook.key().substring("org.apache.spark.sql.delta.".length()))
         .containsExactly(
-            "org.apache.spark.sql.delta.TableFeature$",
-            "org.apache.spark.sql.delta.DeltaColumnMapping$",
-            "org.apache.spark.sql.delta.DeltaColumnMapping$",
-            "org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand",
-            "org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand",
-            "org.apache.spark.sql.delta.commands.OptimizeExecutor",
-            "org.apache.spark.sql.delta.commands.OptimizeExecutor",
-            "org.apache.spark.sql.delta.commands.OptimizeExecutor",
-            "org.apache.spark.sql.delta.commands.OptimizeExecutor",
-            "org.apache.spark.sql.delta.DeltaTableUtils$",
-            "org.apache.spark.sql.delta.files.TahoeLogFileIndex",
-            "org.apache.spark.sql.delta.commands.DMLWithDeletionVectorsHelper$",
-            "org.apache.spark.sql.delta.commands.DeleteCommand",
-            "org.apache.spark.sql.delta.commands.UpdateCommand",
-            "org.apache.spark.sql.delta.ConflictChecker",
-            "org.apache.spark.sql.delta.commands.cdc.CDCReaderBase",
-            "org.apache.spark.sql.delta.sources.DeltaSourceBase",
-            "org.apache.spark.sql.delta.sources.DeltaSourceBase",
-            "org.apache.spark.sql.delta.catalog.WriteIntoDeltaBuilder",
-            "org.apache.spark.sql.delta.DeltaLog$$anon$2",
-            "org.apache.spark.sql.delta.DeltaDynamicPartitionOverwriteCommand",
-            "org.apache.spark.sql.delta.commands.MergeIntoCommand",
-            "org.apache.spark.sql.delta.commands.AlterTableDropColumnsDeltaCommand",
-            "org.apache.spark.sql.delta.commands.AlterTableChangeColumnDeltaCommand",
-            "org.apache.spark.sql.delta.commands.AlterTableReplaceColumnsDeltaCommand",
-            "org.apache.spark.sql.delta.DeltaLog");
+            "TableFeature$.allSupportedFeaturesMap:After",
+            "DeltaColumnMapping$.verifyAndUpdateMetadataChange:After",
+            "DeltaColumnMapping$.filterColumnMappingProperties:After",
+            "commands.columnmapping.RemoveColumnMappingCommand.run:Instead",
+            "commands.columnmapping.RemoveColumnMappingCommand.buildDataFrame:After",
+            "commands.OptimizeExecutor.groupFilesIntoBins:Arguments",
+            "commands.OptimizeExecutor.groupFilesIntoBins:After",
+            "commands.OptimizeExecutor.runOptimizeBinJob:Instead",
+            "commands.OptimizeExecutor.runOptimizeBinJob:AtEnd",
+            "commands.OptimizeExecutor.commitAndRetry:Arguments",
+            "commands.OptimizeExecutor.optimize:AtEnd",
+            "DeltaTableUtils$.replaceFileIndex:Before",
+            "files.TahoeLogFileIndex.getSnapshot:After",
+            "commands.DMLWithDeletionVectorsHelper$.createTargetDfForScanningForMatches:Before",
+            "commands.DeleteCommand.performDelete:Before",
+            "commands.UpdateCommand.performUpdate:Before",
+            "ConflictChecker.areColumnMappingChangesConflictFree:After",
+            "commands.cdc.CDCReaderBase.checkBatchCdfReadSchemaIncompatibility:After",
+            "sources.DeltaSourceBase.checkReadIncompatibleSchemaChangeOnStreamStartOnce:Before",
+            "sources.DeltaSourceBase.checkReadIncompatibleSchemaChanges:Before",
+            "catalog.WriteIntoDeltaBuilder.build:After",
+            "DeltaLog$$anon$2.insert:Around",
+            "DeltaDynamicPartitionOverwriteCommand.run:Around",
+            "commands.MergeIntoCommand.runMerge:Around",
+            "commands.AlterTableDropColumnsDeltaCommand.run:Around",
+            "commands.AlterTableChangeColumnDeltaCommand.run:Around",
+            "commands.AlterTableReplaceColumnsDeltaCommand.run:Around",
+            "DeltaLog.startTransaction:After");
+  }
+
+  @Test
+  void everyHookHasAKeyOfItsOwn() {
+    assertThat(DeltaHooks.ALL).extracting(DeltaHook::key).doesNotHaveDuplicates();
   }
 
   @ParameterizedTest
   @MethodSource("hooks")
-  void matchesOneMethodOfThePinnedDelta(DeltaHook hook) {
+  void hookMatchesOneMethodOfThePinnedDelta(DeltaHook hook) {
     assertThat(weaver(CLASS_PATH).mismatches(List.of(hook))).isEmpty();
+    assertThat(
+            HookedMethod.methods(TypePool.Default.of(CLASS_PATH), hook.method().typeName())
+                .filter(hook.method().matcher()))
+        .hasSize(1);
   }
 
   @ParameterizedTest
   @MethodSource("hooks")
-  void namesTheMismatchWhereTheMethodIsGone(DeltaHook hook) {
-    assertThat(weaver(without(hook, hook.method())).mismatches(List.of(hook)))
-        .containsExactly(
-            hook.getClass().getSimpleName()
-                + " matches 0 methods of "
-                + hook.typeName()
-                + " by "
-                + hook.method());
+  void mismatchNamesTheMethodWhenTheMethodIsRemoved(DeltaHook hook) {
+    assertThat(weaver(withoutMethod(hook)).mismatches(List.of(hook)))
+        .containsExactly("the method `" + hook.method() + "` does not exist");
   }
 
   @ParameterizedTest
   @MethodSource("hooks")
-  void namesTheMismatchWhereTheTypeIsGone(DeltaHook hook) {
+  void mismatchNamesTheMethodWhenTheTypeIsRemoved(DeltaHook hook) {
     assertThat(weaver(ClassFileLocator.NoOp.INSTANCE).mismatches(List.of(hook)))
-        .containsExactly(
-            hook.getClass().getSimpleName()
-                + " matches 0 methods of "
-                + hook.typeName()
-                + " by "
-                + hook.method());
+        .containsExactly("the method `" + hook.method() + "` does not exist");
+  }
+
+  @ParameterizedTest
+  @MethodSource("hooksWithFields")
+  void weavingFailsWhenAFieldIsRemoved(DeltaHook hook) {
+    DeltaHook misfit = hook.withFields("removed");
+
+    assertThatThrownBy(() -> weaver(CLASS_PATH).woven(List.of(misfit)))
+        .isInstanceOf(IllegalStateException.class);
   }
 
   @ParameterizedTest
   @MethodSource("hooks")
-  void weavesWithoutAddingMembers(DeltaHook hook) {
+  void weavingAddsNoMembers(DeltaHook hook) {
+    String typeName = hook.method().typeName();
+
     byte[] woven = weaver(CLASS_PATH).woven(List.of(hook));
 
     // Redefinition of a loaded class allows changed bodies only.
-    ClassFileLocator wovenOnly = ClassFileLocator.Simple.of(hook.typeName(), woven);
-    assertThat(methods(new ClassFileLocator.Compound(wovenOnly, CLASS_PATH), hook))
-        .isEqualTo(methods(CLASS_PATH, hook));
+    ClassFileLocator wovenOnly = ClassFileLocator.Simple.of(typeName, woven);
+    assertThat(methods(new ClassFileLocator.Compound(wovenOnly, CLASS_PATH), typeName))
+        .isEqualTo(methods(CLASS_PATH, typeName));
   }
 
-  private static List<String> methods(ClassFileLocator classFiles, DeltaHook hook) {
-    return TypePool.Default.of(classFiles)
-        .describe(hook.typeName())
-        .resolve()
-        .getDeclaredMethods()
-        .filter(any())
-        .stream()
+  private static List<String> methods(ClassFileLocator classFiles, String typeName) {
+    return HookedMethod.methods(TypePool.Default.of(classFiles), typeName).stream()
         .map(method -> method.toGenericString())
         .sorted()
         .toList();
   }
 
-  private static ClassFileLocator without(
-      DeltaHook hook, ElementMatcher<? super MethodDescription> method) {
+  private static ClassFileLocator withoutMethod(DeltaHook hook) {
+    String typeName = hook.method().typeName();
     byte[] changed =
         new ByteBuddy()
-            .decorate(
-                TypePool.Default.of(CLASS_PATH).describe(hook.typeName()).resolve(), CLASS_PATH)
-            .visit(new MemberRemoval().stripMethods(named(nameOf(hook, method))))
+            .decorate(TypePool.Default.of(CLASS_PATH).describe(typeName).resolve(), CLASS_PATH)
+            .visit(new MemberRemoval().stripMethods(named(hook.method().name())))
             .make()
             .getBytes();
-    return new ClassFileLocator.Compound(
-        ClassFileLocator.Simple.of(hook.typeName(), changed), CLASS_PATH);
-  }
-
-  private static String nameOf(DeltaHook hook, ElementMatcher<? super MethodDescription> method) {
-    return TypePool.Default.of(CLASS_PATH)
-        .describe(hook.typeName())
-        .resolve()
-        .getDeclaredMethods()
-        .filter(method)
-        .getOnly()
-        .getName();
+    return new ClassFileLocator.Compound(ClassFileLocator.Simple.of(typeName, changed), CLASS_PATH);
   }
 
   private static HookWeaver weaver(ClassFileLocator classFiles) {

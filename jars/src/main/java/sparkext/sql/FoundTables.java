@@ -13,16 +13,16 @@ import sparkext.jobs.JobNames;
 import sparkext.wire.Relation;
 
 /**
- * What a table function is asked.
+ * The call of a table function, whose tables are found.
  *
- * @param relations the tables that the answer is about, as a SELECT has them
- * @param answer reads them; is called once the session allows a query of the relations
+ * @param relations the tables of the answer, as a SELECT has them
+ * @param answer reads the tables after the session has allowed a query of the relations
  */
-record Asked(List<LogicalPlan> relations, Callable<Relation> answer) {
+record FoundTables(List<LogicalPlan> relations, Callable<Relation> answer) {
   /**
-   * Calls what may throw anything; whatever it throws reaches PySpark as an AnalysisException.
+   * Calls a function. PySpark gets any exception as an AnalysisException.
    *
-   * @param function its name, for an error that does not say it
+   * @param function its name, for the text of an error
    */
   static <T> T call(String function, Callable<T> callable) {
     try {
@@ -33,7 +33,7 @@ record Asked(List<LogicalPlan> relations, Callable<Relation> answer) {
     }
   }
 
-  /** Spark's own refusals reach PySpark; of Delta's, PySpark looks the text up in Spark's list. */
+  /** PySpark would look up the conditions of Delta's exceptions in Spark's list. */
   private static boolean isLeftAsItIs(Exception error) {
     boolean isRefusal = error instanceof AnalysisException;
     return (isRefusal && !(error instanceof DeltaAnalysisException)) || TableFailure.isStop(error);

@@ -27,12 +27,14 @@ import sparkext.wire.FunctionColumns;
 import sparkext.wire.Relation;
 
 /**
- * A table function that is analyzed and not yet answered, over the relations that it is about.
+ * A table function that is analyzed and not yet answered. Its children are the relations of its
+ * tables.
  *
- * <p>Check rules, listeners and optimizer rules of others find the relations as they find those of
- * a SELECT, and refuse the query before anything is read. {@link Give} reads, in the optimizer.
+ * <p>Check rules, listeners and optimizer rules of other extensions see the relations as those of a
+ * SELECT, and may refuse the query before anything is read. {@link ReadTables} reads, in the
+ * optimizer.
  */
-final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
+final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
   private static final long serialVersionUID = 1L;
 
   private final String function;
@@ -42,27 +44,27 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
   private final boolean seen;
 
   /**
-   * An answer that is read once, whatever becomes of the plan.
+   * An answer that is read once for all copies of the plan.
    *
    * @param function its name
-   * @param schema what it has to have
+   * @param schema the required columns
    */
   private static final class Answer {
     private final String function;
     private final StructType schema;
-    private final Asked asked;
+    private final FoundTables tables;
     private List<org.apache.spark.sql.Row> rows;
 
-    Answer(String function, StructType schema, Asked asked) {
+    Answer(String function, StructType schema, FoundTables tables) {
       this.function = function;
       this.schema = schema;
-      this.asked = asked;
+      this.tables = tables;
     }
 
     /** Returns the rows. Reads again after a failure. */
     synchronized Seq<org.apache.spark.sql.Row> rows() {
       if (rows == null) {
-        Relation read = Asked.call(function, asked.answer());
+        Relation read = FoundTables.call(function, tables.answer());
         if (!read.schema().equals(schema)) {
           throw UsageTrackingErrors.malformedAnswer(
                   "has the columns " + read.schema().toDDL() + " and not " + schema.toDDL(), null)
@@ -74,7 +76,7 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
     }
   }
 
-  private TableAnswer(
+  private ResolvedCall(
       String function,
       Seq<Attribute> columns,
       Seq<LogicalPlan> relations,
@@ -88,21 +90,21 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
   }
 
   /** Makes the plan of a table function. */
-  static LogicalPlan of(String function, Asked asked) {
-    return of(function, FunctionColumns.of(function), asked);
+  static LogicalPlan of(String function, FoundTables tables) {
+    return of(function, FunctionColumns.of(function), tables);
   }
 
-  /** Makes the plan of what has these columns. */
-  static LogicalPlan of(String function, StructType schema, Asked asked) {
-    return new TableAnswer(
+  /** Makes the plan of a function with these columns. */
+  static LogicalPlan of(String function, StructType schema, FoundTables tables) {
+    return new ResolvedCall(
         function,
         attributes(schema),
-        CollectionConverters.asScala(asked.relations()).toList(),
-        new Answer(function, schema, asked),
+        CollectionConverters.asScala(tables.relations()).toList(),
+        new Answer(function, schema, tables),
         /* seen= */ false);
   }
 
-  /** Makes a plan of rows that are read already. */
+  /** Makes the plan of rows. */
   static LogicalPlan given(Relation rows) {
     return LocalRelation$.MODULE$.fromExternalRows(
         attributes(rows.schema()), CollectionConverters.asScala(rows.rows()).toList());
@@ -114,9 +116,9 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
     return CollectionConverters.asScala(attributes).toList();
   }
 
-  /** Adds the rule that answers to a session. */
+  /** Adds the rule that reads to a session. */
   static void inject(SparkSessionExtensions extensions) {
-    extensions.injectOptimizerRule(session -> new Give());
+    extensions.injectOptimizerRule(session -> new ReadTables());
   }
 
   @Override
@@ -131,16 +133,16 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
 
   @Override
   public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> relations) {
-    return new TableAnswer(function, columns, relations.toList(), answer, seen);
+    return new ResolvedCall(function, columns, relations.toList(), answer, seen);
   }
 
-  /** Spark makes copies by a constructor that takes the product's elements, which this has not. */
+  /** Spark's implementation needs a constructor that takes the product's elements. */
   @Override
   public LogicalPlan clone() {
     List<LogicalPlan> copies = new ArrayList<>();
     CollectionConverters.asJava(relations).forEach(relation -> copies.add(relation.clone()));
     LogicalPlan copy =
-        new TableAnswer(
+        new ResolvedCall(
             function, columns, CollectionConverters.asScala(copies).toList(), answer, seen);
     copy.copyTagsFrom(this);
     if (analyzed()) {
@@ -149,34 +151,34 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
     return copy;
   }
 
-  /** Of a self-join, each side has columns of its own. */
+  /** The sides of a self-join need different columns. */
   @Override
   public LogicalPlan newInstance() {
     List<Attribute> renewed = new ArrayList<>();
     CollectionConverters.asJava(columns).forEach(column -> renewed.add(column.newInstance()));
-    return new TableAnswer(
+    return new ResolvedCall(
         function, CollectionConverters.asScala(renewed).toList(), relations, answer, seen);
   }
 
-  /** Every column of the relations: nothing of them is pruned before others have seen it. */
+  /** Refers to every column, so that no relation is pruned before other rules have seen it. */
   @Override
   public AttributeSet references() {
     return inputSet();
   }
 
-  /** The hidden columns of the relations are not the function's. */
+  /** The function does not have the hidden columns of the relations. */
   @Override
   public Seq<Attribute> metadataOutput() {
     return CollectionConverters.asScala(List.<Attribute>of()).toList();
   }
 
-  /** Asks no relation for its size, which would list its files. */
+  /** Does not read the size of a relation, which would list its files. */
   @Override
   public Statistics stats() {
     return LocalRelation$.MODULE$.apply(columns).stats();
   }
 
-  /** What it becomes. */
+  /** The pattern of the plan that replaces this one. */
   @Override
   public Seq<Enumeration.Value> nodePatterns() {
     return CollectionConverters.asScala(List.of(TreePattern$.MODULE$.LOCAL_RELATION())).toList();
@@ -192,7 +194,7 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
     return function;
   }
 
-  /** What Spark shows in a plan: the columns of the function alone. */
+  /** Shows the columns of the function, and nothing of the relations. */
   @Override
   public String simpleString(int maxFields) {
     return nodeName() + " " + function + columns.mkString("[", ", ", "]");
@@ -200,12 +202,12 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
 
   @Override
   public boolean canEqual(Object other) {
-    return other instanceof TableAnswer;
+    return other instanceof ResolvedCall;
   }
 
   /**
-   * Shows the node without its children: Spark puts the plan into the text of an error of a check
-   * rule, and who is refused is not to see the columns of the relations.
+   * Shows the node without its children. Spark writes the plan into the error of a check rule, and
+   * a user who is refused must not see the columns of the relations.
    *
    * <p>Source: Spark 4.0, TreeNode.scala, {@code generateTreeString}.
    */
@@ -229,7 +231,7 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
     append.apply(line.append(prefix).append(simpleString(maxFields)).append("\n").toString());
   }
 
-  /** The same in later releases, where this overrides it. */
+  /** The same method in later releases. */
   public void generateTreeString(
       int depth,
       ArrayList<Object> lastChildren,
@@ -245,10 +247,10 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
         depth, lastChildren, append, verbose, prefix, addSuffix, maxFields, printNodeId, indent);
   }
 
-  /** Two calls are never equal: the cached rows of one user's call are not for another user's. */
+  /** Two calls are never equal: another user must not get the cached rows of a call. */
   @Override
   public boolean equals(Object other) {
-    return other instanceof TableAnswer that
+    return other instanceof ResolvedCall that
         && answer == that.answer
         && seen == that.seen
         && columns.equals(that.columns)
@@ -261,37 +263,37 @@ final class TableAnswer extends LogicalPlan implements MultiInstanceRelation {
   }
 
   /**
-   * Puts the rows in the place of the function.
+   * Replaces the function by its rows.
    *
-   * <p>Others authorize by rules of the same batch, in an order that the session's extensions
-   * decide. So the rule reads only in the second round, when every rule has seen the relations, and
-   * before the batch in which Delta lists the files of relations.
+   * <p>Other extensions authorize by rules of the same batch, in the order of the session's
+   * extensions. So this rule reads in the second round only: every rule has seen the relations
+   * then, and Delta has not yet listed their files.
    *
    * <p>Source: Spark 4.0 to 4.2, Optimizer.scala, {@code defaultBatches}; Delta 4.4.0,
    * PrepareDeltaScan.scala.
    */
-  static final class Give extends Rule<LogicalPlan> {
+  static final class ReadTables extends Rule<LogicalPlan> {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
       return plan.containsPattern(TreePattern$.MODULE$.LOCAL_RELATION())
-          ? plan.transformUp(new Given())
+          ? plan.transformUp(new Replacement())
           : plan;
     }
   }
 
-  private static final class Given extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+  private static final class Replacement extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
     @Override
     public boolean isDefinedAt(LogicalPlan node) {
-      return node instanceof TableAnswer;
+      return node instanceof ResolvedCall;
     }
 
     @Override
     public LogicalPlan apply(LogicalPlan node) {
-      TableAnswer asked = (TableAnswer) node;
-      return asked.seen
-          ? LocalRelation$.MODULE$.fromExternalRows(asked.columns, asked.answer.rows())
-          : new TableAnswer(
-              asked.function, asked.columns, asked.relations, asked.answer, /* seen= */ true);
+      ResolvedCall call = (ResolvedCall) node;
+      return call.seen
+          ? LocalRelation$.MODULE$.fromExternalRows(call.columns, call.answer.rows())
+          : new ResolvedCall(
+              call.function, call.columns, call.relations, call.answer, /* seen= */ true);
     }
   }
 }

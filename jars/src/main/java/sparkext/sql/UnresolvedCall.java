@@ -19,30 +19,30 @@ import scala.runtime.AbstractPartialFunction;
 import sparkext.error.UsageTrackingException;
 
 /**
- * A table function whose tables are not yet found. Spark 4.0 and 4.1 look a function up, and make
- * its plan, under the lock of the session's catalog, for which every other query waits; this is
- * made there, and a rule of the analyzer finds the tables.
+ * A table function whose tables are not yet found. Spark 4.0 and 4.1 look up a function, and make
+ * its plan, under the lock of the session's catalog. Every other query waits for that lock, so a
+ * rule of the analyzer finds the tables later.
  *
  * <p>Source: Spark 4.1, SessionCatalog.scala, {@code resolveBuiltinOrTempFunctionInternal}.
  */
-final class UnresolvedAnswer extends LogicalPlan {
+final class UnresolvedCall extends LogicalPlan {
   private static final long serialVersionUID = 1L;
 
   private final String function;
-  private final transient Callable<Asked> question;
+  private final transient Callable<FoundTables> question;
 
   /**
    * @param function its name
    * @param question finds the tables; is called once
    */
-  UnresolvedAnswer(String function, Callable<Asked> question) {
+  UnresolvedCall(String function, Callable<FoundTables> question) {
     this.function = function;
     this.question = question;
   }
 
   /** Adds the rule that finds the tables to a session. */
   static void inject(SparkSessionExtensions extensions) {
-    extensions.injectResolutionRule(session -> new Ask());
+    extensions.injectResolutionRule(session -> new FindTables());
   }
 
   @Override
@@ -97,32 +97,32 @@ final class UnresolvedAnswer extends LogicalPlan {
     return System.identityHashCode(this);
   }
 
-  /** Puts the tables under the function. */
-  static final class Ask extends Rule<LogicalPlan> {
+  /** Replaces the function by one with its tables. */
+  static final class FindTables extends Rule<LogicalPlan> {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
       return plan.containsPattern(TreePattern$.MODULE$.UNRESOLVED_TABLE_VALUED_FUNCTION())
-          ? plan.resolveOperatorsUp(new Answered())
+          ? plan.resolveOperatorsUp(new Replacement())
           : plan;
     }
   }
 
-  private static final class Answered extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+  private static final class Replacement extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
     @Override
     public boolean isDefinedAt(LogicalPlan node) {
-      return node instanceof UnresolvedAnswer;
+      return node instanceof UnresolvedCall;
     }
 
     @Override
     public LogicalPlan apply(LogicalPlan node) {
-      // As where Spark asks a function itself: an error says where in the text it stands.
+      // An error contains the position of the function in the text, as for Spark's functions.
       return package$.MODULE$.withPosition(
           node,
           new AbstractFunction0<LogicalPlan>() {
             @Override
             public LogicalPlan apply() {
-              UnresolvedAnswer asked = (UnresolvedAnswer) node;
-              return TableAnswer.of(asked.function, Asked.call(asked.function, asked.question));
+              UnresolvedCall call = (UnresolvedCall) node;
+              return ResolvedCall.of(call.function, FoundTables.call(call.function, call.question));
             }
           });
     }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.hook;
+
+import static net.bytebuddy.matcher.ElementMatchers.named;
+import static net.bytebuddy.matcher.ElementMatchers.returns;
+import static net.bytebuddy.matcher.ElementMatchers.takesArgument;
+import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
+
+import java.util.List;
+import java.util.Map;
+import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.description.method.MethodList;
+import net.bytebuddy.matcher.ElementMatcher;
+import net.bytebuddy.pool.TypePool;
+
+/**
+ * A method of Delta, by its whole signature. A type declares one such method or none.
+ *
+ * <p>Types are named and never loaded: a type that is loaded before it is woven cannot be defined.
+ *
+ * @param typeName the binary name of the type that declares the method
+ * @param neighbourName the binary name of a type in the same package, which lends the right to
+ *     define types there and whose loading loads no woven type
+ */
+record HookedMethod(
+    String typeName,
+    String neighbourName,
+    String returnType,
+    String name,
+    List<String> argumentTypes) {
+  static final String DELTA = "org.apache.spark.sql.delta.";
+  static final String COMMANDS = DELTA + "commands.";
+  static final String DELTA_LOG = DELTA + "DeltaLog";
+  static final String METADATA = DELTA + "actions.Metadata";
+  static final String PROTOCOL = DELTA + "actions.Protocol";
+  static final String TRANSACTION = DELTA + "OptimisticTransaction";
+  static final String DATASET = "org.apache.spark.sql.Dataset";
+  static final String LOGICAL_PLAN = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan";
+  static final String SESSION = "org.apache.spark.sql.SparkSession";
+  static final String MAP = "scala.collection.immutable.Map";
+  static final String OPTION = "scala.Option";
+  static final String SEQ = "scala.collection.immutable.Seq";
+  static final String BOOLEAN = "boolean";
+  static final String LONG = "long";
+  static final String VOID = "void";
+
+  /** A type of Delta's main package. The class loader that has it is Delta's. */
+  static final String MAIN_NEIGHBOUR = DELTA + "DroppedColumn";
+
+  private static final Map<String, String> NEIGHBOURS =
+      Map.of(
+          DELTA,
+          MAIN_NEIGHBOUR,
+          DELTA + "catalog.",
+          DELTA + "catalog.BucketTransform",
+          DELTA + "files.",
+          DELTA + "files.DeltaFileListingResult",
+          DELTA + "sources.",
+          DELTA + "sources.DeltaSourceOffset",
+          COMMANDS,
+          COMMANDS + "TouchedFileWithDV",
+          COMMANDS + "cdc.",
+          COMMANDS + "cdc.CDCReader$CDCDataSpec",
+          COMMANDS + "columnmapping.",
+          COMMANDS + "columnmapping.RemoveColumnMappingCommand$");
+
+  /** A method of a type in one of the packages that have a neighbour here. */
+  static HookedMethod method(
+      String typeName, String returnType, String name, String... argumentTypes) {
+    String neighbour = NEIGHBOURS.get(typeName.substring(0, typeName.lastIndexOf('.') + 1));
+    return new HookedMethod(typeName, neighbour, returnType, name, List.of(argumentTypes));
+  }
+
+  /** Returns the methods that a type declares. A release of Delta may lack the type. */
+  static MethodList<?> methods(TypePool types, String typeName) {
+    TypePool.Resolution type = types.describe(typeName);
+    return type.isResolved() ? type.resolve().getDeclaredMethods() : new MethodList.Empty<>();
+  }
+
+  boolean isIn(TypePool types) {
+    return !methods(types, typeName).filter(matcher()).isEmpty();
+  }
+
+  ElementMatcher.Junction<MethodDescription> matcher() {
+    ElementMatcher.Junction<MethodDescription> matcher =
+        named(name).and(returns(named(returnType))).and(takesArguments(argumentTypes.size()));
+    for (int i = 0; i < argumentTypes.size(); i++) {
+      matcher = matcher.and(takesArgument(i, named(argumentTypes.get(i))));
+    }
+    return matcher;
+  }
+
+  @Override
+  public String toString() {
+    return returnType + " " + typeName + "." + name + "(" + String.join(", ", argumentTypes) + ")";
+  }
+}

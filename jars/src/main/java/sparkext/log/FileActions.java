@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.log;
+
+import static org.apache.spark.sql.functions.coalesce;
+import static org.apache.spark.sql.functions.col;
+import static org.apache.spark.sql.functions.expr;
+import static org.apache.spark.sql.functions.lit;
+import static org.apache.spark.sql.functions.to_json;
+import static org.apache.spark.sql.functions.xxhash64;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.java.function.FlatMapFunction;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The data files that a log names: what checkpoints and commits add and remove, reconciled.
+ *
+ * <p>Source: Protocol, "Action Reconciliation"; Delta 4.4.0, VacuumCommand.scala.
+ *
+ * @param truncated commits that are read without their last line, which is incomplete
+ */
+record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<Path> truncated) {
+  private static final int TASKS_PER_CORE = 8;
+  private static final String VECTOR = ", deletionVector: " + LoggedVector.FIELDS;
+  private static final StructType ACTIONS =
+      StructType.fromDDL(
+          "add STRUCT<path: STRING, partitionValues: MAP<STRING, STRING>, size: BIGINT, stats: STRING"
+              + VECTOR
+              + ">, remove STRUCT<path: STRING, size: BIGINT, deletionTimestamp: BIGINT"
+              + VECTOR
+              + ">, cdc STRUCT<path: STRING, size: BIGINT>");
+
+  private static final StructType SIDECAR = StructType.fromDDL("sidecar STRUCT<path: STRING>");
+
+  /** The column of a checkpoint with statistics as structs. */
+  private static final String STRUCTS = "stats_parsed";
+
+  /**
+   * Returns the live files, in groups of files that are alike. Columns are not parsed from text:
+   * the session may reserve their names as keywords.
+   *
+   * @param sample the number of files whose footers are read; null for all
+   */
+  List<FileGroup> live(FileGroups groups, Integer sample) throws IOException {
+    Dataset<Row> live =
+        byVector(Stream.ofNullable(log.newestCheckpoint()).toList(), /* withVectorFiles= */ false)
+            .where("isLive")
+            .select(
+                col("key"),
+                lit("live").as("kind"),
+                col("last.*"),
+                col("lastAdded").as("added"),
+                col("removed"),
+                col("isVector"),
+                lit(null).cast(DataTypes.LongType).as("length"),
+                lit(null).cast(DataTypes.LongType).as("time"),
+                lit(false).as("isFolder"),
+                lit(false).as("isHidden"));
+    Column isRead = lit(true);
+    if (sample != null) {
+      Dataset<Row> hashes = live.select(xxhash64(col("path")).as("hash")).orderBy("hash");
+      List<Row> last = hashes.limit(sample).orderBy(col("hash").desc()).limit(1).collectAsList();
+      isRead = last.isEmpty() ? lit(false) : xxhash64(col("path")).leq(last.get(0).getLong(0));
+    }
+    return grouped(live.withColumn("isRead", isRead), groups);
+  }
+
+  /** Returns the files that the log names or the table's folder contains, in the same groups. */
+  List<FileGroup> all(FileGroups groups) throws IOException {
+    Dataset<Row> logged =
+        byVector(log.checkpoints(), /* withVectorFiles= */ true)
+            .groupBy("key")
+            .agg(
+                expr("CASE WHEN bool_or(coalesce(isLive, false)) THEN 'live'"
+                        + " WHEN bool_and(isCdc) THEN 'changeData' ELSE 'removed' END")
+                    .as("kind"),
+                expr("max(size)").as("size"),
+                // What an older checkpoint contains was added before the commit that adds it again.
+                expr("CASE WHEN min(inCheckpoint) < min(firstAdded) THEN NULL"
+                        + " ELSE min(firstAdded) END")
+                    .as("added"),
+                expr("max(removed)").as("removed"),
+                expr("bool_and(isVector)").as("isVector"),
+                expr("max_by(last, isLive) FILTER (WHERE isLive)").as("last"));
+    Dataset<Row> onDisk =
+        session
+            .createDataset(folder.rows(), Encoders.row(DataFolder.SCHEMA))
+            .withColumnRenamed("key", "onDisk");
+    return grouped(
+        logged
+            .join(onDisk, col("key").equalTo(col("onDisk")), "full")
+            .select(
+                coalesce(col("key"), col("onDisk")).as("key"),
+                col("kind"),
+                col("last.path"),
+                col("size"),
+                col("last.partitionColumns"),
+                col("last.statistics"),
+                lit(null).cast(DataType.fromDDL(LoggedVector.FIELDS)).as("deletionVector"),
+                col("added"),
+                col("removed"),
+                col("isVector"),
+                col("length"),
+                col("time"),
+                col("isFolder"),
+                col("isHidden"),
+                lit(true).as("isRead")),
+        groups);
+  }
+
+  private List<FileGroup> grouped(Dataset<Row> files, FileGroups groups) throws IOException {
+    int cores = JavaSparkContext.fromSparkContext(session.sparkContext()).defaultParallelism();
+    return FileGroups.merged(
+        files.repartition(cores * TASKS_PER_CORE).toJavaRDD().mapPartitions(groups).collect(),
+        new SourceTables(groups.configuration().value().value()));
+  }
+
+  /**
+   * Returns a row for each pair of a file and its deletion vector.
+   *
+   * @param withVectorFiles whether the files of deletion vectors have rows, too
+   */
+  private Dataset<Row> byVector(List<LogFolder.Checkpoint> checkpoints, boolean withVectorFiles) {
+    LogFolder.Checkpoint newest = log.newestCheckpoint();
+    String counts =
+        "(isBase OR (NOT isCheckpoint AND version > "
+            + (newest == null ? -1 : newest.version())
+            + "))";
+    return withKeys(actions(checkpoints, newest), withVectorFiles)
+        .groupBy("key", "vector")
+        .agg(
+            expr("max_by(isAdd, version) FILTER (WHERE " + counts + " AND NOT isCdc)").as("isLive"),
+            expr("max_by(struct(path, size, partitionColumns, statistics, deletionVector), version)"
+                    + " FILTER (WHERE "
+                    + counts
+                    + " AND isAdd)")
+                .as("last"),
+            expr("max(size)").as("size"),
+            expr("min(version) FILTER (WHERE isAdd AND NOT isCheckpoint)").as("firstAdded"),
+            expr("max(version) FILTER (WHERE isAdd AND NOT isCheckpoint)").as("lastAdded"),
+            expr("min(version) FILTER (WHERE isAdd AND isCheckpoint)").as("inCheckpoint"),
+            expr("max(deletionTimestamp)").as("removed"),
+            expr("bool_or(isCdc)").as("isCdc"),
+            expr("bool_and(isVector)").as("isVector"));
+  }
+
+  /** Returns a row for each action on a file. */
+  private Dataset<Row> actions(
+      List<LogFolder.Checkpoint> checkpoints, LogFolder.Checkpoint newest) {
+    List<Dataset<Row>> found = new ArrayList<>();
+    List<Path> whole =
+        log.commits().stream()
+            .map(LogFile::path)
+            .filter(file -> !truncated.contains(file))
+            .toList();
+    // Log cleanup, or a copy of the table, may have left no commit.
+    if (!whole.isEmpty()) {
+      found.add(ofCommits(LogReader.json(session, ACTIONS, whole)));
+    }
+    if (!truncated.isEmpty()) {
+      found.add(ofCommits(LogReader.jsonWithoutBrokenLines(session, ACTIONS, truncated)));
+    }
+    for (LogFolder.Checkpoint checkpoint : checkpoints) {
+      boolean isBase = checkpoint == newest;
+      found.add(ofCheckpoint(checkpoint, checkpoint.parts(), checkpoint.isJson(), isBase));
+      List<Path> sidecars = sidecars(checkpoint);
+      if (!sidecars.isEmpty()) {
+        found.add(ofCheckpoint(checkpoint, sidecars, /* isJson= */ false, isBase));
+      }
+    }
+    return found.stream().reduce(Dataset::unionByName).get();
+  }
+
+  private static Dataset<Row> ofCommits(Dataset<Row> commits) {
+    Column version = col("_metadata.file_name").substr(1, 20).cast(DataTypes.LongType);
+    return selected(commits, version, lit(false), lit(false), col("add.stats"));
+  }
+
+  private Dataset<Row> ofCheckpoint(
+      LogFolder.Checkpoint checkpoint, List<Path> files, boolean isJson, boolean isBase) {
+    Optional<StructField> structs = isJson || !isBase ? Optional.empty() : structs(files);
+    StructType schema = new StructType();
+    for (StructField action : ACTIONS.fields()) {
+      StructType fields = (StructType) action.dataType();
+      boolean hasStructs = action.name().equals("add") && structs.isPresent();
+      schema = schema.add(action.name(), hasStructs ? fields.add(structs.get()) : fields);
+    }
+    // Columns without statistics are left out, whatever the session does with null.
+    Column statistics =
+        structs.isEmpty()
+            ? col("add.stats")
+            : coalesce(
+                col("add.stats"),
+                to_json(col("add." + STRUCTS), Map.of("ignoreNullFields", "true")));
+    return selected(
+        read(schema, files, isJson), lit(checkpoint.version()), lit(true), lit(isBase), statistics);
+  }
+
+  private Dataset<Row> read(StructType schema, List<Path> files, boolean isJson) {
+    return isJson
+        ? LogReader.json(session, schema, files)
+        : LogReader.parquet(session, schema, files);
+  }
+
+  private static Dataset<Row> selected(
+      Dataset<Row> actions, Column version, Column isCheckpoint, Column isBase, Column statistics) {
+    return actions
+        .where("add IS NOT NULL OR remove IS NOT NULL OR cdc IS NOT NULL")
+        .withColumn("v", expr("coalesce(add.deletionVector, remove.deletionVector)"))
+        .select(
+            version.as("version"),
+            isCheckpoint.as("isCheckpoint"),
+            isBase.as("isBase"),
+            lit("").as("key"),
+            expr("coalesce(add.path, remove.path, cdc.path)").as("path"),
+            // Protocol, "Deletion Vectors": this and the path identify a file.
+            expr("concat_ws('@', v.storageType, v.pathOrInlineDv, v.`offset`)").as("vector"),
+            col("v").as("deletionVector"),
+            lit(false).as("isVector"),
+            expr("add IS NOT NULL").as("isAdd"),
+            expr("cdc IS NOT NULL").as("isCdc"),
+            expr("coalesce(add.size, remove.size, cdc.size)").as("size"),
+            col("remove.deletionTimestamp"),
+            expr("coalesce(array_sort(map_keys(add.partitionValues)), array())")
+                .as("partitionColumns"),
+            statistics.as("statistics"));
+  }
+
+  /** Returns the field with a file's statistics as structs if the files of a checkpoint have it. */
+  private Optional<StructField> structs(List<Path> files) {
+    return Arrays.stream(LogReader.columns(session, files).fields())
+        .filter(field -> field.name().equals("add"))
+        .flatMap(add -> add.dataType() instanceof StructType of ? Arrays.stream(of.fields()) : null)
+        .filter(field -> field.name().equals(STRUCTS))
+        .findFirst();
+  }
+
+  private List<Path> sidecars(LogFolder.Checkpoint checkpoint) {
+    if (!checkpoint.mayHaveSidecars()) {
+      return List.of();
+    }
+    return read(SIDECAR, checkpoint.parts(), checkpoint.isJson())
+        .where("sidecar IS NOT NULL")
+        .select("sidecar.path")
+        .collectAsList()
+        .stream()
+        .map(row -> log.sidecar(row.getString(0)))
+        .toList();
+  }
+
+  /**
+   * Adds the keys of files, and keeps the paths of statistics only, which need less shuffling. The
+   * file of a deletion vector is live as long as one of its data files is.
+   */
+  private Dataset<Row> withKeys(Dataset<Row> actions, boolean withVectorFiles) {
+    StructType schema = actions.schema();
+    String root = folder.root();
+    FlatMapFunction<Row, Row> change =
+        row -> {
+          String key = DataFolder.key(root, row.getAs("path"));
+          Object[] values = IntStream.range(0, row.length()).mapToObj(row::get).toArray();
+          values[schema.fieldIndex("key")] = key;
+          values[schema.fieldIndex("statistics")] = StatisticsPaths.of(row.getAs("statistics"));
+          List<Row> rows = new ArrayList<>(List.of(RowFactory.create(values)));
+          String vector = withVectorFiles ? LoggedVector.path(row.getAs("deletionVector")) : null;
+          if (vector != null) {
+            Object[] ofVector = values.clone();
+            ofVector[schema.fieldIndex("key")] = DataFolder.key(root, vector);
+            ofVector[schema.fieldIndex("path")] = vector;
+            ofVector[schema.fieldIndex("vector")] = key + "@" + row.getAs("vector");
+            ofVector[schema.fieldIndex("isVector")] = true;
+            ofVector[schema.fieldIndex("size")] = null;
+            ofVector[schema.fieldIndex("partitionColumns")] = new String[0];
+            ofVector[schema.fieldIndex("statistics")] = StatisticsPaths.of(null);
+            rows.add(RowFactory.create(ofVector));
+          }
+          return rows.iterator();
+        };
+    return actions.flatMap(change, Encoders.row(schema));
+  }
+}

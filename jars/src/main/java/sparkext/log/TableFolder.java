@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.log;
+
+import java.util.List;
+
+/**
+ * A table's folder, with what its files may contain of columns.
+ *
+ * @param log its files are those outside of {@code _delta_log}
+ * @param logFiles those in {@code _delta_log}
+ * @param boundaries by version
+ */
+public record TableFolder(
+    TableLog log, List<LogFiles> logFiles, List<CleanupBoundary> boundaries) {}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.log;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumException;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkThrowable;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.util.SerializableConfiguration;
+import sparkext.error.UsageTrackingErrors;
+import sparkext.error.UsageTrackingException;
+import sparkext.jobs.JobNames;
+
+/**
+ * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have left
+ * a log that Delta does not open.
+ */
+public final class TableReading {
+  private final SparkSession session;
+  private final JavaSparkContext context;
+  private final Configuration configuration;
+  private final Path table;
+  private final LogFolder folder;
+
+  /**
+   * Lists the table's log.
+   *
+   * @param table its absolute path
+   * @param staged commits that the table's catalog has accepted. The log's folder itself need not
+   *     contain them.
+   */
+  public TableReading(
+      SparkSession session, Configuration configuration, Path table, List<FileStatus> staged)
+      throws IOException {
+    this.session = session;
+    this.context = JavaSparkContext.fromSparkContext(session.sparkContext());
+    this.configuration = configuration;
+    this.table = table;
+    this.folder = LogFolder.of(table, configuration, staged);
+  }
+
+  /** Returns whether there are commits that only count if the table's catalog has accepted them. */
+  public boolean hasStagedCommits() {
+    return folder.hasStagedCommits();
+  }
+
+  /** Returns whether there is neither a commit nor a checkpoint. */
+  public boolean isMissing() {
+    return folder.isEmpty();
+  }
+
+  /** Returns the changes of the table's metadata. */
+  public TableLog metadata() throws IOException {
+    return described(
+        "reads the log",
+        () -> {
+          LogFolder log = folder.forMetadata();
+          return log(log, json(log.jsonFiles(), /* withMentions= */ false), List.of());
+        });
+  }
+
+  /**
+   * Returns the changes of the table's metadata, and its live data files. A commit whose last line
+   * is incomplete is read without that line.
+   *
+   * @param sample the number of files whose footers are read; null for all
+   */
+  public TableLog liveFiles(Integer sample) throws IOException {
+    return described(
+        "reads the log and footers",
+        () -> {
+          Map<Path, LogJson> json = json(folder.jsonFiles(), /* withMentions= */ false);
+          List<Path> truncated =
+              folder.commits().stream()
+                  .map(LogFile::path)
+                  .filter(file -> json.get(file).isTruncated())
+                  .toList();
+          TableLog log = log(folder, json, truncated);
+          FileActions actions = actions(truncated);
+          return withConfiguration(
+              broadcast -> log.with(actions.live(groups(actions, broadcast, log, false), sample)));
+        });
+  }
+
+  /** Returns the changes of the table's metadata, and all files in the table's folder. */
+  public TableFolder folder() throws IOException {
+    return described(
+        "reads the folder, the log and footers",
+        () -> {
+          LogFolder read = folder.forMetadata();
+          Set<Path> files = new LinkedHashSet<>(read.jsonFiles());
+          LogMentions.read(folder).stream()
+              .filter(file -> file.problem() == null && !file.isParquet())
+              .forEach(file -> files.add(file.path()));
+          Map<Path, LogJson> json = json(files, /* withMentions= */ true);
+          TableLog log = log(read, json, List.of());
+          FileActions actions = actions(List.of());
+          return withConfiguration(
+              broadcast ->
+                  new TableFolder(
+                      log.with(actions.all(groups(actions, broadcast, log, true))),
+                      new LogMentions(session, folder, json)
+                          .groups(broadcast, log.metadataVersions()),
+                      folder.cleanupBoundaries()));
+        });
+  }
+
+  private Map<Path, LogJson> json(Collection<Path> files, boolean withMentions) {
+    return LogJson.of(context, configuration, files, withMentions);
+  }
+
+  private FileActions actions(List<Path> truncated) throws IOException {
+    return new FileActions(session, folder, new DataFolder(table, configuration), truncated);
+  }
+
+  private static FileGroups groups(
+      FileActions actions,
+      Broadcast<SerializableConfiguration> configuration,
+      TableLog log,
+      boolean withSources) {
+    return new FileGroups(
+        actions.folder().root(), configuration, log.metadataVersions(), withSources);
+  }
+
+  private interface Reading<T> {
+    T read() throws IOException;
+  }
+
+  private interface Configured<T> {
+    T read(Broadcast<SerializableConfiguration> configuration) throws IOException;
+  }
+
+  private <T> T withConfiguration(Configured<T> reading) throws IOException {
+    Broadcast<SerializableConfiguration> broadcast =
+        context.broadcast(new SerializableConfiguration(configuration));
+    try {
+      return reading.read(broadcast);
+    } finally {
+      broadcast.destroy();
+    }
+  }
+
+  private <T> T described(String doing, Reading<T> reading) throws IOException {
+    try {
+      return JobNames.described(session.sparkContext(), table, doing, reading::read);
+    } catch (Exception failed) { // Scala declares no checked exception: SparkException is one
+      throw asUnreadable(failed);
+    }
+  }
+
+  /** Returns USAGE_TRACKING_UNREADABLE_LOG if Spark or Hadoop cannot read a file of the log. */
+  private RuntimeException asUnreadable(Exception failed) {
+    for (Throwable cause = failed; cause != null; cause = cause.getCause()) {
+      if (cause instanceof ChecksumException) { // it names the file
+        String log = new Path(table, LogFolder.NAME).toString();
+        return UsageTrackingErrors.unreadableLog(log, firstLine(cause)).sneakyThrow();
+      }
+      if (cause instanceof SparkThrowable known
+          && known.getCondition() != null
+          && known.getCondition().startsWith("FAILED_READ_FILE")) {
+        Throwable reason = cause.getCause() == null ? cause : cause.getCause();
+        String path = known.getMessageParameters().get("path");
+        return UsageTrackingErrors.unreadableLog(path, firstLine(reason)).sneakyThrow();
+      }
+    }
+    return UsageTrackingException.sneakyThrow(failed);
+  }
+
+  private static String firstLine(Throwable reason) {
+    return String.valueOf(reason.getMessage()).lines().findFirst().orElse("");
+  }
+
+  /**
+   * Returns a log without data files.
+   *
+   * @param truncated the commits that may end with an incomplete line. Another file may not.
+   */
+  private TableLog log(LogFolder log, Map<Path, LogJson> json, List<Path> truncated) {
+    for (Path file : log.jsonFiles()) {
+      LogJson read = json.get(file);
+      boolean isCut = read.isTruncated() && !truncated.contains(file);
+      if (isCut || read.problem() != null) {
+        String problem = isCut ? "it ends with half a line" : read.problem();
+        throw UsageTrackingErrors.unreadableLog(file.toString(), problem).sneakyThrow();
+      }
+    }
+    MetadataActions actions = new MetadataActions(session, log, json);
+    List<TableLog.Commit> commits =
+        log.commits().stream()
+            .map(
+                commit ->
+                    new TableLog.Commit(
+                        commit.version(), commit.time(), actions.in(List.of(commit.path()))))
+            .filter(commit -> commit.contains("metaData") || commit.contains("protocol"))
+            .toList();
+    return new TableLog(
+        folder.lastVersion(),
+        log.commits().isEmpty() ? null : log.commits().get(0).version(),
+        log.lastCheckpointTarget(),
+        truncated.stream().map(Path::getName).toList(),
+        commits,
+        summaries(log, actions),
+        null);
+  }
+
+  private static List<TableLog.Summary> summaries(LogFolder log, MetadataActions actions) {
+    List<TableLog.Summary> summaries = new ArrayList<>();
+    for (LogFolder.Checkpoint checkpoint : log.checkpoints()) {
+      String name = checkpoint.parts().get(0).getName();
+      summaries.add(
+          new TableLog.Summary(name, checkpoint.version(), null, actions.in(checkpoint.parts())));
+    }
+    for (LogFile compaction : log.compactions()) {
+      summaries.add(
+          new TableLog.Summary(
+              compaction.path().getName(),
+              compaction.version(),
+              compaction.firstVersion(),
+              actions.in(List.of(compaction.path()))));
+    }
+    return summaries;
+  }
+}
