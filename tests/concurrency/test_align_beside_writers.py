@@ -7,7 +7,7 @@ from itertools import count
 
 from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.held_statement import Step, overtaken
+from tests.support.held_statement import Step, with_conflicts
 
 
 def test_append_before_each_commit_is_kept(table: Table) -> None:
@@ -22,7 +22,7 @@ def test_append_before_each_commit_is_kept(table: Table) -> None:
         number = next(numbers)
         table.insert(f"({number}, {number})")
 
-    error = overtaken(
+    error = with_conflicts(
         table.spark,
         lambda: usage.align_names(progress=None),
         Step.COMMIT,

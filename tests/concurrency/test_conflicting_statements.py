@@ -56,7 +56,7 @@ EXCEPTIONS = {
 }
 
 
-def conflict(held: Statement, overtaking: Statement, kind: Kind) -> str | None:
+def conflict(held: Statement, winner: Statement, kind: Kind) -> str | None:
     """Why the held statement must lose; None where it may commit on top.
 
     Source:
@@ -64,14 +64,14 @@ def conflict(held: Statement, overtaking: Statement, kind: Kind) -> str | None:
     """
     if held in (RESTORE, CLONE_OVER):
         return CONCURRENT_WRITE  # these look at no conflict: any commit is one
-    if held is DISABLE_MAPPING and kind.is_tracked and overtaking not in (DISABLE_MAPPING, REPLACE):
+    if held is DISABLE_MAPPING and kind.is_tracked and winner not in (DISABLE_MAPPING, REPLACE):
         return None  # it goes on with what it has
-    if overtaking is APPEND:
+    if winner is APPEND:
         return CONCURRENT_APPEND if held is REPLACE else None  # that one reads the whole table
-    if (held, overtaking) == (APPEND, ENABLE_MAPPING):
+    if (held, winner) == (APPEND, ENABLE_MAPPING):
         return None  # the names in the files are those that mapping takes
     upgrades = {ENABLE_TRACKING} if kind.is_mapped else {ENABLE_TRACKING, ENABLE_MAPPING}
-    if held in upgrades and overtaking in {*upgrades, RESTORE, CLONE_OVER}:
+    if held in upgrades and winner in {*upgrades, RESTORE, CLONE_OVER}:
         return PROTOCOL_CHANGED
     return METADATA_CHANGED
 
@@ -109,62 +109,62 @@ def race(tables: Tables, tmp_path: Path) -> Race:
 
 
 def pairs(statements: Sequence[Statement], share: int) -> list[Any]:
-    """Every pair; in each run, of each statement one in `share`, held and overtaking."""
+    """Returns every pair; each run takes one in `share` of each statement, held and as winner."""
     return [
         pytest.param(
             held,
-            overtaking,
-            id=f"{overtaking}-{held}",
+            winner,
+            id=f"{winner}-{held}",
             marks=() if (row + 2 * column) % share == 0 else pytest.mark.matrix,
         )
         for row, held in enumerate(statements)
-        for column, overtaking in enumerate(statements)
+        for column, winner in enumerate(statements)
     ]
 
 
-@pytest.mark.parametrize(("held", "overtaking"), pairs(STATEMENTS, share=6))
+@pytest.mark.parametrize(("held", "winner"), pairs(STATEMENTS, share=6))
 def test_conflicting_statement_commits_on_top_or_fails_without_a_trace(
-    race: Race, held: Statement, overtaking: Statement
+    race: Race, held: Statement, winner: Statement
 ) -> None:
-    assert_commits_on_top_or_loses(race, held, overtaking, kind_for(held, overtaking))
+    assert_commits_on_top_or_loses(race, held, winner, kind_for(held, winner))
 
 
-# With the flag true, which each of these has to leave so; switching mapping off copies files here.
+# These statements keep a true flag; removing column mapping copies files here.
 
 KEEP_THE_FLAG = [DISABLE_MAPPING, RESTORE, REPLACE, CLONE_OVER]
 
 
-@pytest.mark.parametrize(("held", "overtaking"), pairs([*KEEP_THE_FLAG, ADD], share=3))
+@pytest.mark.parametrize(("held", "winner"), pairs([*KEEP_THE_FLAG, ADD], share=3))
 def test_conflicting_statement_on_a_used_table_commits_on_top_or_fails_without_a_trace(
-    race: Race, held: Statement, overtaking: Statement
+    race: Race, held: Statement, winner: Statement
 ) -> None:
-    kind = replace(kind_for(held, overtaking), is_used=True)
+    kind = replace(kind_for(held, winner), is_used=True)
 
     assert kind.state.flag == "true"
-    assert_commits_on_top_or_loses(race, held, overtaking, kind)
+    assert_commits_on_top_or_loses(race, held, winner, kind)
 
 
 def assert_commits_on_top_or_loses(
-    race: Race, held: Statement, overtaking: Statement, kind: Kind
+    race: Race, held: Statement, winner: Statement, kind: Kind
 ) -> None:
     table = race(kind)
-    reason = conflict(held, overtaking, kind)
+    reason = conflict(held, winner, kind)
 
     with HeldStatement(table.spark, lambda: held.run(table, kind.is_mapped), Step.COMMIT) as first:
         with table.one_commit():
-            overtaking.run(table, kind.is_mapped)
-        overtaken = table.log.version
+            winner.run(table, kind.is_mapped)
+        winning_version = table.log.version
         error = first.release()
 
-    state = overtaking.effect(kind.state)
+    state = winner.effect(kind.state)
     if reason is None:
         assert error is None
-        assert table.log.version == overtaken + 1
+        assert table.log.version == winning_version + 1
         state = held.effect(state)
         assert_reads(table, state)
     else:
         assert_lost(error, reason)
-        assert table.log.version == overtaken
+        assert table.log.version == winning_version
     assert_is(table, state)
 
 
@@ -201,24 +201,24 @@ def test_pairs_are_all_pairs() -> None:
 RACING_WITH_DISABLE = [APPEND, APPEND_WITH_NEW_COLUMN, RENAME, ADD, DROP, DISABLE_MAPPING]
 
 
-@pytest.mark.parametrize("overtaking", RACING_WITH_DISABLE, ids=str)
+@pytest.mark.parametrize("winner", RACING_WITH_DISABLE, ids=str)
 @pytest.mark.parametrize("step", [Step.START, Step.PREPARE])
 def test_removal_after_a_conflict_decides_by_the_newer_table(
-    race: Race, step: Step, overtaking: Statement
+    race: Race, step: Step, winner: Statement
 ) -> None:
     table = race(Kind())
 
     with HeldStatement(table.spark, lambda: DISABLE_MAPPING.run(table, True), step) as disable:
-        overtaking.run(table, True)
+        winner.run(table, True)
         files = table.log.live_files
         error = disable.release()
 
-    state = overtaking.effect(Kind().state)
-    if overtaking is DISABLE_MAPPING:
+    state = winner.effect(Kind().state)
+    if winner is DISABLE_MAPPING:
         assert_lost(error, METADATA_CHANGED)
     else:
         # All files have the renamed column, one the dropped one.
-        copied = {RENAME: len(files), DROP: 1}.get(overtaking, 0)
+        copied = {RENAME: len(files), DROP: 1}.get(winner, 0)
         assert error is None
         assert table.log.operation == "REMOVE COLUMN MAPPING"
         assert len(table.log.live_files) == len(files)

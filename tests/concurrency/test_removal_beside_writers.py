@@ -15,7 +15,7 @@ import pytest
 
 from tests.concurrency.statements import named_condition
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn, refusal
-from tests.support.held_statement import HeldStatement, Step, overtaken
+from tests.support.held_statement import HeldStatement, Step, with_conflicts
 from tests.support.prepared import made_once
 from tests.support.removal import (
     NONE_MODE,
@@ -38,7 +38,7 @@ from tests.support.table_log import TableLog
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 NO_VECTORS = "'delta.enableDeletionVectors' = 'false'"
 TIMEOUT = "spark.sparkext.columnMapping.removal.timeout"
-OVERTAKEN = "USAGE_TRACKING_REMOVAL_CONFLICT"
+CONFLICT = "USAGE_TRACKING_REMOVAL_CONFLICT"
 
 SetConf = Callable[[str, str], None]
 Rows = list[tuple[object, ...]]
@@ -64,13 +64,13 @@ def remove_mapping(table: Table) -> None:
 
 
 def remove_beside(table: Table, *writers: Callable[[Table], object]) -> Exception | None:
-    """Leaves; each time that it is about to commit, the next of the writers does so first."""
+    """Removes column mapping; before each try to commit, the next of the writers commits."""
     others = [lambda write=write: write(table) for write in writers]
-    return overtaken(table.spark, lambda: remove_mapping(table), Step.COMMIT, others)
+    return with_conflicts(table.spark, lambda: remove_mapping(table), Step.COMMIT, others)
 
 
 def goes_on_beside(table: Table, write: Callable[[Table], object]) -> None:
-    """Leaving succeeds, and no row of the writer's is lost."""
+    """The removal succeeds, and every row of the writer is kept."""
     seen: list[Rows] = []
 
     error = remove_beside(table, in_turn(write, lambda table: seen.append(table.rows())))
@@ -547,7 +547,7 @@ def test_removal_fails_after_the_timeout_and_deletes_its_copies(
     conf(TIMEOUT, "0s")
     files = parquet_files(table)
 
-    with refusal(OVERTAKEN) as refused:
+    with refusal(CONFLICT) as refused:
         error = remove_beside(table, WRITERS["append"])
         assert error is not None
         raise error
@@ -611,9 +611,9 @@ def test_refusal_by_delta_after_a_concurrent_change_deletes_the_copies(
 
 
 @pytest.mark.parametrize("step", [Step.COMMIT, Step.PREPARE])
-@pytest.mark.parametrize("is_overtaken", [False, True])
+@pytest.mark.parametrize("has_conflict", [False, True])
 def test_cancel_before_the_log_entry_is_written_deletes_the_copies(
-    table: Table, step: Step, is_overtaken: bool
+    table: Table, step: Step, has_conflict: bool
 ) -> None:
     used(table)
     threads: list[Any] = []
@@ -625,7 +625,7 @@ def test_cancel_before_the_log_entry_is_written_deletes_the_copies(
 
     with HeldStatement(table.spark, remove_on_a_known_thread, step) as held:
         assert len(copies(table)) == 4
-        if is_overtaken:
+        if has_conflict:
             WRITERS["append"](table)
         before = data_files(table.path) - copies(table)
         threads[0].interrupt()

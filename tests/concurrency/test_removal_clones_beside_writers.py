@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.concurrency.test_removal_beside_writers import (
-    OVERTAKEN,
+    CONFLICT,
     TIMEOUT,
     WRITERS,
     SetConf,
@@ -100,7 +100,7 @@ def test_removal_that_times_out_deletes_its_copies_of_deletion_vectors(
         seen.append(vector_files(table))
         WRITERS["append"](table)
 
-    with refusal(OVERTAKEN):
+    with refusal(CONFLICT):
         error = remove_beside(table, append)
         assert error is not None
         raise error

@@ -23,7 +23,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tests.concurrency.statements import named_condition
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
-from tests.support.held_statement import HeldStatement, Step, overtaken
+from tests.support.held_statement import HeldStatement, Step, with_conflicts
 from tests.support.prepared import made_once
 from tests.support.removal import NONE_MODE, OPERATION, insert_one_file
 from tests.support.waiting import wait_until
@@ -57,7 +57,7 @@ def remove_mapping(table: Table) -> None:
 
 def refused_once(table: Table, write: Callable[[], object]) -> None:
     """The writer has written its files when the table is left."""
-    error = overtaken(table.spark, write, Step.COMMIT, [lambda: remove_mapping(table)])
+    error = with_conflicts(table.spark, write, Step.COMMIT, [lambda: remove_mapping(table)])
 
     assert error is not None
     assert named_condition(error) == METADATA_CHANGED

@@ -27,7 +27,7 @@ def test_alter_in_conflict_with_another_thread_fails_as_in_delta(table: Table) -
     together = Barrier(THREADS)
 
     def run(thread: int) -> list[MetadataChangedException]:
-        overtaken = []
+        conflicts = []
         together.wait()
         for change in (
             f"ADD COLUMN a{thread} INT",
@@ -38,16 +38,16 @@ def test_alter_in_conflict_with_another_thread_fails_as_in_delta(table: Table) -
             try:
                 table.alter(change)
             except MetadataChangedException as error:
-                overtaken.append(error)
-        return overtaken
+                conflicts.append(error)
+        return conflicts
 
     with ThreadPoolExecutor(THREADS) as threads:
-        overtaken = [error for errors in threads.map(run, range(THREADS)) for error in errors]
+        conflicts = [error for errors in threads.map(run, range(THREADS)) for error in errors]
 
-    assert overtaken
-    assert table.log.version + len(overtaken) == 4 * THREADS
-    assert all("[DELTA_METADATA_CHANGED]" in str(error) for error in overtaken)
-    assert {error.getCondition() for error in overtaken} == {None}
+    assert conflicts
+    assert table.log.version + len(conflicts) == 4 * THREADS
+    assert all("[DELTA_METADATA_CHANGED]" in str(error) for error in conflicts)
+    assert {error.getCondition() for error in conflicts} == {None}
     assert_sound(table.path)
 
 

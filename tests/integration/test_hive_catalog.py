@@ -43,7 +43,7 @@ REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_tabl
             ],
         ),
     ],
-    ids=["the flag", "creation", "leaving", "the survey"],
+    ids=["the flag", "creation", "removal", "the survey"],
 )
 def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(
     tmp_path: Path, files: list[str], options: list[str]

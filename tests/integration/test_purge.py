@@ -13,7 +13,7 @@ import pytest
 from pyspark import InheritableThread
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn
-from tests.support.held_statement import Step, overtaken
+from tests.support.held_statement import Step, with_conflicts
 from tests.support.odd_disk import OddDisk
 from tests.support.releases import PURGES, since_delta_4_1
 from tests.support.removal import (
@@ -416,7 +416,7 @@ def test_committed_batch_keeps_its_copies_when_the_other_conflicts(
 
 def beside(table: Table, *others: Callable[[Table], object]) -> Exception | None:
     """Purges a table, while others commit just before the purge."""
-    return overtaken(
+    return with_conflicts(
         table.spark, lambda: purge(table), Step.COMMIT, [lambda: in_turn(*others)(table)]
     )
 

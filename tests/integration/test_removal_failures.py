@@ -386,7 +386,7 @@ def interrupt_all(spark: SparkSession) -> None:
 def test_removal_cancelled_in_the_second_round_deletes_the_copies_of_the_first(
     odd_table: Table, disk: OddDisk, cancel: Callable[[SparkSession], object]
 ) -> None:
-    """Its copies are complete when it is overtaken, and that of what was appended is held."""
+    """All copies are complete at the conflict; the copy of the appended file is held."""
     spark = odd_table.spark
     other = Table(spark, odd_table.path)
 
@@ -461,7 +461,7 @@ def test_removal_in_conflict_while_it_copies_continues_or_deletes_its_copies(
     odd_table: Table, disk: OddDisk, change: str, condition: str | None
 ) -> None:
     disk.hold()
-    running = Running(odd_table, "overtaken")
+    running = Running(odd_table, "conflict")
     wait_until(lambda: disk.is_waiting, "a copy")
     other = Table(odd_table.spark, odd_table.path)
 

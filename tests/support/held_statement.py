@@ -93,15 +93,15 @@ class HeldStatement:
             self._released.wait()  # for ever, where the driver is to be killed
 
 
-def overtaken(
+def with_conflicts(
     spark: SparkSession,
     action: Callable[[], object],
     step: Step,
     others: Sequence[Callable[[], object]],
 ) -> Exception | None:
-    """Runs an action, and each time that it gets to a step, the next of the others.
+    """Runs an action, and the next of the others each time that the action reaches a step.
 
-    Returns the action's error, None where it succeeded.
+    Returns the action's error, or None if the action succeeded.
     """
     ensure_callback_server_started(spark.sparkContext._gateway)
     to_come = list(others)

@@ -89,7 +89,7 @@ def insert_one_file(table: Table, values: str) -> None:
     table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
 
 
-def by_delta(table: Table, leave: Callable[[Table], object] = disable) -> Table:
+def by_delta(table: Table, remove: Callable[[Table], object] = disable) -> Table:
     """A copy of the table, which left column mapping by Delta's own rewrite.
 
     The way may be given.
@@ -97,7 +97,7 @@ def by_delta(table: Table, leave: Callable[[Table], object] = disable) -> Table:
     twin = Table(table.spark, table.path.with_name(f"{table.path.name}-by-delta"))
     shutil.copytree(table.path, twin.path)
     with setting(table, "rewrite"):
-        leave(twin)
+        remove(twin)
     return twin
 
 

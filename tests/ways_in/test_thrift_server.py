@@ -82,7 +82,7 @@ def test_client_may_not_configure_the_rule_process(place: Place, port: str) -> N
 
 @pytest.mark.matrix
 def test_clients_that_change_one_table_at_once(place: Place, port: str) -> None:
-    """Each statement is in the log, or its client was told that it was overtaken."""
+    """Each statement is in the log, or its client got the error of a conflict."""
     command = block(SECTION, "sh", "Server2 \\\n    $(", port=port)
     together = Barrier(3)
 
