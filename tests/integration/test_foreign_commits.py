@@ -255,6 +255,26 @@ def test_stale_plan_reads_what_delta_reads(table: Table, style: Callable[[Lines]
 
 
 @pytest.mark.every_variant
+@pytest.mark.broken_table("file_missing")
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_audit_compares_paths_as_delta_does(table: Table, is_absolute: bool) -> None:
+    table.create_tracked("a INT")
+    insert_one_file(table, "(1)")
+    insert_one_file(table, "(2)")
+    path = min(live(table.log))
+    removed = (table.path / path).as_uri() if is_absolute else f"./{path}"
+
+    table.log.append_foreign(
+        {"remove": {"path": removed, "deletionTimestamp": 1, "dataChange": True}}
+    )
+
+    assert len(table.rows()) == (2 if is_absolute else 1)
+    (table.path / path).unlink()
+    audited = spark_ext.audit(table.spark, table.path, progress=None).findings
+    assert [finding.check for finding in audited] == (["file_missing"] if is_absolute else [])
+
+
+@pytest.mark.every_variant
 @pytest.mark.parametrize("style", [byte_order_mark, *in_matrix(blank_line)])
 def test_audit_reads_what_delta_reads(table: Table, style: Callable[[Lines], str]) -> None:
     renamed(table)

@@ -40,6 +40,16 @@ final class DataFolder {
   }
 
   /**
+   * Returns the text by which readers of the log compare paths.
+   *
+   * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code getCanonicalPathUdf}.
+   */
+  static String keyInLog(String path) {
+    Path place = DataFooter.place(path);
+    return place == null ? path : place.toUri().toString();
+  }
+
+  /**
    * Returns one text for each file, whatever path names it; the path itself if it is no URI.
    *
    * @param root the table's folder, as {@link #root}

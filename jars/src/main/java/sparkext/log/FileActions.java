@@ -61,7 +61,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
    */
   List<FileGroup> live(FileGroups groups, Integer sample) throws IOException {
     Dataset<Row> live =
-        byVector(Stream.ofNullable(log.newestCheckpoint()).toList(), /* withVectorFiles= */ false)
+        byVector(Stream.ofNullable(log.newestCheckpoint()).toList(), /* ofFolder= */ false)
             .where("isLive")
             .select(
                 col("key"),
@@ -86,7 +86,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   /** Returns the files that the log names or the table's folder contains, in the same groups. */
   List<FileGroup> all(FileGroups groups) throws IOException {
     Dataset<Row> logged =
-        byVector(log.checkpoints(), /* withVectorFiles= */ true)
+        byVector(log.checkpoints(), /* ofFolder= */ true)
             .groupBy("key")
             .agg(
                 expr("CASE WHEN bool_or(coalesce(isLive, false)) THEN 'live'"
@@ -136,15 +136,17 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
   /**
    * Returns a row for each pair of a file and its deletion vector.
    *
-   * @param withVectorFiles whether the files of deletion vectors have rows, too
+   * @param ofFolder whether the rows are compared with the table's folder. Then one key stands for
+   *     all paths of a file, and the files of deletion vectors have rows, too. Otherwise a relative
+   *     and an absolute path are two keys, as they are to readers of the log.
    */
-  private Dataset<Row> byVector(List<LogFolder.Checkpoint> checkpoints, boolean withVectorFiles) {
+  private Dataset<Row> byVector(List<LogFolder.Checkpoint> checkpoints, boolean ofFolder) {
     LogFolder.Checkpoint newest = log.newestCheckpoint();
     String counts =
         "(isBase OR (NOT isCheckpoint AND version > "
             + (newest == null ? -1 : newest.version())
             + "))";
-    return withKeys(actions(checkpoints, newest), withVectorFiles)
+    return withKeys(actions(checkpoints, newest), ofFolder)
         .groupBy("key", "vector")
         .agg(
             expr("max_by(isAdd, version) FILTER (WHERE " + counts + " AND NOT isCdc)").as("isLive"),
@@ -270,17 +272,18 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
    * Adds the keys of files, and keeps the paths of statistics only, which need less shuffling. The
    * file of a deletion vector is live as long as one of its data files is.
    */
-  private Dataset<Row> withKeys(Dataset<Row> actions, boolean withVectorFiles) {
+  private Dataset<Row> withKeys(Dataset<Row> actions, boolean ofFolder) {
     StructType schema = actions.schema();
     String root = folder.root();
     FlatMapFunction<Row, Row> change =
         row -> {
-          String key = DataFolder.key(root, row.getAs("path"));
+          String path = row.getAs("path");
+          String key = ofFolder ? DataFolder.key(root, path) : DataFolder.keyInLog(path);
           Object[] values = IntStream.range(0, row.length()).mapToObj(row::get).toArray();
           values[schema.fieldIndex("key")] = key;
           values[schema.fieldIndex("statistics")] = StatisticsPaths.of(row.getAs("statistics"));
           List<Row> rows = new ArrayList<>(List.of(RowFactory.create(values)));
-          String vector = withVectorFiles ? LoggedVector.path(row.getAs("deletionVector")) : null;
+          String vector = ofFolder ? LoggedVector.path(row.getAs("deletionVector")) : null;
           if (vector != null) {
             Object[] ofVector = values.clone();
             ofVector[schema.fieldIndex("key")] = DataFolder.key(root, vector);

@@ -4,6 +4,7 @@ package sparkext.log;
 import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -90,7 +91,7 @@ record FileGroups(
     if (kind == null) {
       kind = relative.startsWith(CHANGE_DATA_FOLDER) ? CHANGE_DATA : UNTRACKED;
     }
-    Path place = DataFooter.place(key);
+    Path place = absolute(key);
     Long size = length == null ? row.<Long>getAs("size") : length;
     DataFooter footer = footer(row, place, size);
     if (!isInside && !isLive && DataFooter.MISSING.equals(footer.problem())) {
@@ -99,9 +100,7 @@ record FileGroups(
     LoggedVector vector =
         row.<Boolean>getAs("isRead") ? LoggedVector.of(row.getAs("deletionVector")) : null;
     String vectorProblem =
-        vector == null
-            ? null
-            : vector.problem(hadoop(), DataFooter.place(DataFolder.key(root, vector.path())));
+        vector == null ? null : vector.problem(hadoop(), absolute(vector.path()));
     Long added = row.getAs("added");
     String statistics = row.getAs("statistics");
     return new FileGroup(
@@ -122,6 +121,14 @@ record FileGroups(
         footer.problem(),
         vectorProblem == null ? null : vector.path(),
         vectorProblem);
+  }
+
+  /** Returns the place of a path of the log; null if the path is not URL-encoded. */
+  private Path absolute(String path) {
+    Path place = DataFooter.place(path);
+    return place == null || place.isAbsolute()
+        ? place
+        : new Path(new Path(URI.create(root)), place);
   }
 
   private Configuration hadoop() {

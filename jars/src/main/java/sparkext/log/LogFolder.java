@@ -164,6 +164,8 @@ record LogFolder(
       if (file.isIn("") && file.path().getName().equals(LAST_CHECKPOINT)) {
         try (InputStream text = storage.open(file.path())) {
           return new ObjectMapper().readTree(text).path("version").asLong(NO_VERSION);
+        } catch (FileNotFoundException replaced) {
+          return null; // a writer replaces the file at this moment
         } catch (JsonProcessingException broken) {
           return NO_VERSION; // readers ignore the file
         }

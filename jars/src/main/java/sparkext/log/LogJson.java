@@ -31,6 +31,16 @@ import sparkext.error.UsageTrackingException;
  * @param mentions null if nobody asked for them
  */
 public record LogJson(List<String> lines, boolean isTruncated, String problem, LogFiles mentions) {
+  /**
+   * What the driver receives of a file. Checksum files have long lines with the same actions as
+   * commits, which nobody reads.
+   */
+  public enum Wanted {
+    LINES,
+    MENTIONS,
+    LINES_AND_MENTIONS
+  }
+
   /** The actions that are not about files. */
   static final List<String> KINDS = List.of("commitInfo", "protocol", "metaData");
 
@@ -48,8 +58,8 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
   /**
    * Reads files, in a Spark job if there are many.
    *
-   * @param withMentions whether the column mentions of the files are wanted. Then a file that
-   *     differs from its checksum has a problem; otherwise that is a failure of the storage.
+   * @param wanted with column mentions, a file that differs from its checksum has a problem;
+   *     otherwise that is a failure of the storage
    * @return by file, in the order of the files
    * @throws UsageTrackingException a failure of the storage; from a job, Spark's exception
    */
@@ -57,12 +67,12 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
       JavaSparkContext context,
       Configuration configuration,
       Collection<Path> files,
-      boolean withMentions) {
+      Wanted wanted) {
     Map<Path, LogJson> found = new LinkedHashMap<>();
     try {
       if (files.size() <= MAX_FILES_WITHOUT_A_JOB) {
         for (Path file : files) {
-          found.put(file, of(file, configuration, withMentions));
+          found.put(file, of(file, configuration, wanted));
         }
         return found;
       }
@@ -75,7 +85,7 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
         texts =
             context
                 .parallelize(uris, tasks(context, uris.size()))
-                .map(new Task(broadcast, withMentions))
+                .map(new Task(broadcast, wanted))
                 .collect();
       } finally {
         broadcast.destroy();
@@ -95,23 +105,24 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
     return Math.min(files, Math.max(context.defaultParallelism(), files / FILES_PER_TASK));
   }
 
-  private record Task(Broadcast<SerializableConfiguration> configuration, boolean withMentions)
+  private record Task(Broadcast<SerializableConfiguration> configuration, Wanted wanted)
       implements Function<String, String> {
     @Override
     public String call(String uri) throws IOException {
       Path path = new Path(URI.create(uri));
-      return MAPPER.writeValueAsString(of(path, configuration.value().value(), withMentions));
+      return MAPPER.writeValueAsString(of(path, configuration.value().value(), wanted));
     }
   }
 
-  private static LogJson of(Path path, Configuration configuration, boolean withMentions)
+  private static LogJson of(Path path, Configuration configuration, Wanted wanted)
       throws IOException {
+    boolean withMentions = wanted != Wanted.LINES;
     List<String> found = new ArrayList<>();
     ColumnMentions mentions = withMentions ? new ColumnMentions() : null;
     String last = null;
     try (CommitLines lines = new CommitLines(path, configuration)) {
       for (String line; (line = lines.next()) != null; ) {
-        if (KEYS.stream().anyMatch(line::contains)) {
+        if (wanted != Wanted.MENTIONS && KEYS.stream().anyMatch(line::contains)) {
           found.add(line);
         }
         if (withMentions) {

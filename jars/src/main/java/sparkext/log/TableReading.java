@@ -8,6 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.fs.FileStatus;
@@ -65,7 +66,7 @@ public final class TableReading {
         "reads the log",
         () -> {
           LogFolder log = folder.forMetadata();
-          return log(log, json(log.jsonFiles(), /* withMentions= */ false), List.of());
+          return log(log, json(log.jsonFiles(), LogJson.Wanted.LINES), List.of());
         });
   }
 
@@ -79,7 +80,7 @@ public final class TableReading {
     return described(
         "reads the log and footers",
         () -> {
-          Map<Path, LogJson> json = json(folder.jsonFiles(), /* withMentions= */ false);
+          Map<Path, LogJson> json = json(folder.jsonFiles(), LogJson.Wanted.LINES);
           List<Path> truncated =
               folder.commits().stream()
                   .map(LogFile::path)
@@ -98,11 +99,14 @@ public final class TableReading {
         "reads the folder, the log and footers",
         () -> {
           LogFolder read = folder.forMetadata();
-          Set<Path> files = new LinkedHashSet<>(read.jsonFiles());
-          LogMentions.read(folder).stream()
-              .filter(file -> file.problem() == null && !file.isParquet())
-              .forEach(file -> files.add(file.path()));
-          Map<Path, LogJson> json = json(files, /* withMentions= */ true);
+          Set<Path> others =
+              LogMentions.read(folder).stream()
+                  .filter(file -> file.problem() == null && !file.isParquet())
+                  .map(LogFile::path)
+                  .collect(Collectors.toCollection(LinkedHashSet::new));
+          read.jsonFiles().forEach(others::remove);
+          Map<Path, LogJson> json = json(read.jsonFiles(), LogJson.Wanted.LINES_AND_MENTIONS);
+          json.putAll(json(others, LogJson.Wanted.MENTIONS));
           TableLog log = log(read, json, List.of());
           FileActions actions = actions(List.of());
           return withConfiguration(
@@ -115,8 +119,8 @@ public final class TableReading {
         });
   }
 
-  private Map<Path, LogJson> json(Collection<Path> files, boolean withMentions) {
-    return LogJson.of(context, configuration, files, withMentions);
+  private Map<Path, LogJson> json(Collection<Path> files, LogJson.Wanted wanted) {
+    return LogJson.of(context, configuration, files, wanted);
   }
 
   private FileActions actions(List<Path> truncated) throws IOException {

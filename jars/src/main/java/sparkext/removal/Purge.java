@@ -172,8 +172,11 @@ final class Purge {
     return copies.isEmpty();
   }
 
-  List<Bin> groups() {
-    return groups;
+  /** Returns the groups once: Delta would commit a copy twice if it got them again. */
+  List<Bin> takeGroups() {
+    List<Bin> taken = groups;
+    groups = List.of();
+    return taken;
   }
 
   void setGroups(List<Bin> groups) {

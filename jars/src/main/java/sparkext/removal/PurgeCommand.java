@@ -89,7 +89,7 @@ public final class PurgeCommand {
       return bins;
     }
     List<Bin> grouped = new ArrayList<>(CollectionConverters.asJava((Seq<Bin>) bins));
-    grouped.addAll(purge.groups());
+    grouped.addAll(purge.takeGroups());
     return CollectionConverters.asScala(grouped).toList();
   }
 

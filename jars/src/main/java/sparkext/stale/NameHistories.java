@@ -214,11 +214,7 @@ final class NameHistories {
                     log.dataPath(),
                     "reads the log",
                     () ->
-                        LogJson.of(
-                                context,
-                                log.newDeltaHadoopConf(),
-                                commits,
-                                /* withMentions= */ false)
+                        LogJson.of(context, log.newDeltaHadoopConf(), commits, LogJson.Wanted.LINES)
                             .values()))) {
       CommitActions read = CommitActions.of(commit.lines());
       (read.areAll() ? Change.of(version, read.actions()) : Optional.of(fromSnapshot(log, version)))
