@@ -26,7 +26,13 @@ from tests.concurrency.test_removal_beside_writers import (
 )
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.held_statement import HeldStatement, Step
-from tests.support.removal import NONE_MODE, in_matrix, insert_one_file, live, metrics
+from tests.support.removal import (
+    NONE_MODE,
+    insert_one_file,
+    live,
+    metrics,
+)
+from tests.support.variants import in_matrix
 
 CHANGED = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 ROW_TRACKING = "'delta.feature.rowTracking' = 'supported'"

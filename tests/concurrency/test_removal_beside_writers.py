@@ -24,7 +24,6 @@ from tests.support.removal import (
     assert_checksum_holds,
     assert_names_of_the_table,
     data_files,
-    in_matrix,
     live,
     local,
     metrics,
@@ -34,6 +33,7 @@ from tests.support.removal import (
     untouched,
 )
 from tests.support.table_log import TableLog
+from tests.support.variants import in_matrix
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 NO_VECTORS = "'delta.enableDeletionVectors' = 'false'"

@@ -25,6 +25,7 @@ from tests.support.name_changes import (
 )
 from tests.support.prepared import made_once
 from tests.support.releases import since_delta_4_1
+from tests.support.variants import crossed
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 METADATA_CHANGED = "DELTA_METADATA_CHANGED"
@@ -100,8 +101,9 @@ def test_reader_is_refused_when_columns_changed_since_its_analysis(
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("change", [drop_and_add, rename_and_add, rename])
-@pytest.mark.parametrize("statement", INSERTS)
+@pytest.mark.parametrize(
+    ("statement", "change"), crossed(list(INSERTS), [drop_and_add, rename_and_add, rename])
+)
 def test_insert_is_refused_when_columns_changed_since_its_analysis(
     table: Table, statement: str, change: Change
 ) -> None:
@@ -113,8 +115,7 @@ def test_insert_is_refused_when_columns_changed_since_its_analysis(
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("change", [swap, drop_and_add])
-@pytest.mark.parametrize("statement", INSERTS)
+@pytest.mark.parametrize(("statement", "change"), crossed(list(INSERTS), [swap, drop_and_add]))
 def test_insert_is_refused_when_columns_changed_before_a_removal(
     table: Table, statement: str, change: Change
 ) -> None:
@@ -126,8 +127,7 @@ def test_insert_is_refused_when_columns_changed_before_a_removal(
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("change", [swap, drop_and_add])
-@pytest.mark.parametrize("statement", INSERTS)
+@pytest.mark.parametrize(("statement", "change"), crossed(list(INSERTS), [swap, drop_and_add]))
 def test_insert_analysed_without_mapping_is_refused_when_columns_changed(
     table: Table, statement: str, change: Change
 ) -> None:
@@ -239,8 +239,9 @@ def test_insert_is_rebased_when_mapping_was_enabled(table: Table) -> None:
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("step", [Step.PREPARE, Step.COMMIT])
-@pytest.mark.parametrize("change", [swap, drop_and_add])
+@pytest.mark.parametrize(
+    ("change", "step"), crossed([swap, drop_and_add], [Step.PREPARE, Step.COMMIT])
+)
 def test_insert_conflicts_with_a_restore_of_other_columns(
     table: Table, change: Change, step: Step
 ) -> None:
@@ -277,15 +278,17 @@ def test_insert_is_refused_when_restore_goes_to_a_version_before_mapping(
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("change", [swap, rename_and_add], ids=["swapped", "name used again"])
 @pytest.mark.parametrize(
-    "alter",
-    [
-        "DROP COLUMN b",
-        "RENAME COLUMN b TO e",
-        "ALTER COLUMN b COMMENT 'what it was'",
-        "REPLACE COLUMNS (a INT, b STRING COMMENT 'what it was', d STRING)",
-    ],
+    ("alter", "change"),
+    crossed(
+        [
+            "DROP COLUMN b",
+            "RENAME COLUMN b TO e",
+            "ALTER COLUMN b COMMENT 'what it was'",
+            "REPLACE COLUMNS (a INT, b STRING COMMENT 'what it was', d STRING)",
+        ],
+        [swap, rename_and_add],
+    ),
 )
 def test_alter_is_refused_when_its_column_changed(table: Table, alter: str, change: Change) -> None:
     create(table)
@@ -343,8 +346,10 @@ NESTED = "a INT, s STRUCT<x INT, y INT>, l ARRAY<STRUCT<x INT, y INT>>"
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("alter", ["DROP COLUMN {c}.x", "RENAME COLUMN {c}.x TO z"])
-@pytest.mark.parametrize("column", ["s", "l.element"])
+@pytest.mark.parametrize(
+    ("alter", "column"),
+    crossed(["DROP COLUMN {c}.x", "RENAME COLUMN {c}.x TO z"], ["s", "l.element"]),
+)
 def test_alter_of_a_field_depends_on_its_parents_and_not_on_its_siblings(
     table: Table, alter: str, column: str
 ) -> None:

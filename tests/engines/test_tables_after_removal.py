@@ -11,7 +11,13 @@ import pytest
 from tests.engines import engines
 from tests.engines.engines import Rows
 from tests.support.delta_table import Table
-from tests.support.removal import OPERATION, by_delta, counts, in_matrix, insert_one_file
+from tests.support.removal import (
+    OPERATION,
+    by_delta,
+    counts,
+    insert_one_file,
+)
+from tests.support.variants import in_matrix
 
 ENGINES: list[Callable[..., Rows]] = [
     engines.deltalake_by_datafusion,

@@ -25,7 +25,10 @@ from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.deltalake_readers import read_by_pyarrow
 from tests.support.prepared import made_once
 from tests.support.releases import LIKE_TAKES_PATHS
-from tests.support.removal import in_matrix, removal_of
+from tests.support.removal import (
+    removal_of,
+)
+from tests.support.variants import in_matrix
 
 ID_MODE = "'delta.columnMapping.mode' = 'id'"
 ALIGNING = "sparkext.columnMapping.aligning"

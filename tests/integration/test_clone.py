@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.releases import TAKES_PARQUET
-from tests.support.removal import in_matrix
 from tests.support.table_log import FEATURE, FLAG, UUID, TableLog
+from tests.support.variants import in_matrix
 
 FEATURE_DEFAULT = f"spark.databricks.delta.properties.defaults.feature.{FEATURE}"
 TRACK_MAPPED = "spark.sparkext.usageTracking.enabledByDefault"

@@ -15,8 +15,8 @@ from tests.integration import routes
 from tests.integration.routes import CREATIONS, Route
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import SQL_GENERATES_COLUMNS
-from tests.support.removal import in_matrix
 from tests.support.table_log import FEATURE, UUID, TableLog, is_uuid_name
+from tests.support.variants import in_matrix
 
 IGNORE_DEFAULTS = "'delta.ignoreProtocolDefaults' = 'true'"
 

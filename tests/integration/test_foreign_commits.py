@@ -21,11 +21,11 @@ from tests.support.removal import (
     OPERATION,
     counts,
     data_files,
-    in_matrix,
     insert_one_file,
     live,
     untouched,
 )
+from tests.support.variants import in_matrix
 
 pytestmark = pytest.mark.without("optimize-write", "auto-compact")
 

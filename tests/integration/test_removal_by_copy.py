@@ -18,7 +18,6 @@ from tests.support.removal import (
     by_unset,
     counts,
     disable,
-    in_matrix,
     insert_one_file,
     metrics,
     newest_adds,
@@ -28,6 +27,7 @@ from tests.support.removal import (
     untouched,
 )
 from tests.support.table_log import TableLog
+from tests.support.variants import in_matrix
 
 Disable = Callable[[Table], object]
 

@@ -30,13 +30,13 @@ from tests.support.removal import (
     counts,
     data_files,
     disable,
-    in_matrix,
     insert_one_file,
     local,
     newest_adds,
     untouched,
 )
 from tests.support.table_log import TableLog
+from tests.support.variants import in_matrix
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.without("optimize-write", "auto-compact")

@@ -21,7 +21,6 @@ from tests.support.removal import (
     by_delta,
     counts,
     disable,
-    in_matrix,
     insert_one_file,
     local,
     newest_adds,
@@ -29,6 +28,7 @@ from tests.support.removal import (
     setting,
 )
 from tests.support.table_log import TableLog
+from tests.support.variants import in_matrix
 
 VECTORS = "'delta.enableDeletionVectors' = 'true'"
 ROW_TRACKING = "'delta.enableRowTracking' = 'true'"

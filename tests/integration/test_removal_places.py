@@ -16,12 +16,12 @@ from tests.support.removal import (
     counts,
     data_files,
     disable,
-    in_matrix,
     insert_one_file,
     local,
     rows_in_files,
 )
 from tests.support.table_log import TableLog
+from tests.support.variants import in_matrix
 
 MATRIX = pytest.mark.matrix
 # For a folder of the local disk and for a partition value alike; without `:`, which Hadoop takes

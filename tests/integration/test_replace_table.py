@@ -11,8 +11,8 @@ from tests.integration import routes
 from tests.integration.routes import REPLACEMENTS, Route, replace_as_select
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.releases import NAMES_NO_MISMATCH, REPLACED_COLUMNS_ARE_NEW
-from tests.support.removal import in_matrix
 from tests.support.table_log import UUID
+from tests.support.variants import in_matrix
 
 NO_MODE = "'delta.columnMapping.mode' = 'none'"
 ID_MODE = "'delta.columnMapping.mode' = 'id'"

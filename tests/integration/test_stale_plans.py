@@ -31,6 +31,7 @@ from tests.support.name_changes import (
     swap,
 )
 from tests.support.removal import NONE_MODE
+from tests.support.variants import crossed
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 COLUMNS = "a INT, b STRING, d STRING"
@@ -219,13 +220,12 @@ def test_stale_plan_is_refused_when_physical_names_changed(
 
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
-    "statement", ["VALUES (3, 'v', 'w')", "SELECT * FROM VALUES (3, 'v', 'w')"]
-)
-@pytest.mark.parametrize("kind", ["INTO", "OVERWRITE"])
-@pytest.mark.parametrize(
-    "change",
-    [drop_and_add, swap, and_remove_mapping(swap), and_remove_mapping(rename_and_add)],
-    ids=range(4),
+    ("change", "kind", "statement"),
+    crossed(
+        [drop_and_add, swap, and_remove_mapping(swap), and_remove_mapping(rename_and_add)],
+        ["INTO", "OVERWRITE"],
+        ["VALUES (3, 'v', 'w')", "SELECT * FROM VALUES (3, 'v', 'w')"],
+    ),
 )
 def test_insert_into_stale_view_is_refused_when_columns_changed(
     table: Table, change: Change, kind: str, statement: str
@@ -267,11 +267,12 @@ def reorder(table: Table) -> None:
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("condition", ["t.a = s.a", "t.a = s.a AND t.a > 1000"])
 @pytest.mark.parametrize(
-    "change",
-    [drop_and_add, swap, and_remove_mapping(swap), and_remove_mapping(drop_and_add), reorder],
-    ids=range(5),
+    ("change", "condition"),
+    crossed(
+        [drop_and_add, swap, and_remove_mapping(swap), and_remove_mapping(drop_and_add), reorder],
+        ["t.a = s.a", "t.a = s.a AND t.a > 1000"],
+    ),
 )
 def test_merge_that_inserts_by_position_is_refused_when_columns_changed(
     table: Table, change: Change, condition: str
@@ -457,20 +458,22 @@ def update(held: Held) -> None:
     held.delta_table.update("a > 0", {"a": "a + 1"})
 
 
+# The columns, a row, and the struct that changes.
+NESTED = {
+    "struct": ("a INT, s STRUCT<x: INT, y: INT>", "(1, named_struct('x', 2, 'y', 3))", "s"),
+    "array": ("a INT, s ARRAY<STRUCT<x: INT, y: INT>>", "(1, array((2, 3)))", "s.element"),
+    "map": ("a INT, s MAP<INT, STRUCT<x: INT, y: INT>>", "(1, map(1, (2, 3)))", "s.value"),
+}
+
+
 @pytest.mark.every_variant
 @pytest.mark.parametrize(
-    ("columns", "values", "change"),
-    [
-        ("a INT, s STRUCT<x: INT, y: INT>", "(1, named_struct('x', 2, 'y', 3))", "s"),
-        ("a INT, s ARRAY<STRUCT<x: INT, y: INT>>", "(1, array((2, 3)))", "s.element"),
-        ("a INT, s MAP<INT, STRUCT<x: INT, y: INT>>", "(1, map(1, (2, 3)))", "s.value"),
-    ],
-    ids=["struct", "array", "map"],
+    ("shape", "kind"), crossed(list(NESTED), ["dropped and added", "removed", "added"])
 )
-@pytest.mark.parametrize("kind", ["dropped and added", "removed", "added"])
 def test_stale_plan_is_refused_when_nested_columns_changed(
-    table: Table, columns: str, values: str, change: str, kind: str
+    table: Table, shape: str, kind: str
 ) -> None:
+    columns, values, change = NESTED[shape]
     table.create_tracked(columns)
     table.insert(values)
     if kind == "removed":
@@ -780,8 +783,7 @@ STALE_VIEW = {
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize("tracked", [True, False])
-@pytest.mark.parametrize("columns", STALE_VIEW)
+@pytest.mark.parametrize(("columns", "tracked"), crossed(list(STALE_VIEW), [True, False]))
 def test_stale_view_reads_by_name_when_tracked_table_was_created_again(
     named_table: Table, columns: str, tracked: bool
 ) -> None:

@@ -14,8 +14,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from spark_ext import UsageTracking
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.releases import NAMES_NO_MISMATCH
-from tests.support.removal import in_matrix
 from tests.support.table_log import FEATURE, UUID
+from tests.support.variants import in_matrix
 
 DEFAULTS = "spark.databricks.delta.properties.defaults"
 INCOMPATIBLE_CHANGE = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"

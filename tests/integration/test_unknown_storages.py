@@ -11,7 +11,14 @@ from pyspark.errors import AnalysisException
 from spark_ext import UsageTracking
 from tests.support.delta_table import Table
 from tests.support.releases import PURGES
-from tests.support.removal import NONE_MODE, counts, disable, in_matrix, insert_one_file, untouched
+from tests.support.removal import (
+    NONE_MODE,
+    counts,
+    disable,
+    insert_one_file,
+    untouched,
+)
+from tests.support.variants import in_matrix
 
 # Delta asks for the class of each file that OPTIMIZE may merge.
 pytestmark = [

@@ -11,7 +11,14 @@ import pytest
 from spark_ext import UsageTracking
 from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
-from tests.support.removal import data_files, disable, in_matrix, insert_one_file, live, untouched
+from tests.support.removal import (
+    data_files,
+    disable,
+    insert_one_file,
+    live,
+    untouched,
+)
+from tests.support.variants import in_matrix
 
 pytestmark = pytest.mark.without("auto-compact", "row-tracking")
 

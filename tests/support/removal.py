@@ -19,6 +19,7 @@ from delta.tables import DeltaTable
 from tests.support.delta_table import Table
 from tests.support.session_conf import session_conf
 from tests.support.table_log import TableLog
+from tests.support.variants import in_matrix
 
 SETTING = "spark.sparkext.columnMapping.removal"
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"
@@ -26,14 +27,6 @@ OPERATION = "REMOVE COLUMN MAPPING"
 COPY = re.compile(r"part-\d{5}-[0-9a-f-]{36}-\d+\.")
 
 Action = dict[str, Any]
-
-
-def in_matrix(*cases: Any) -> list[Any]:
-    """Cases of a test that takes too long with all of them."""
-    return [
-        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.matrix)
-        for case in cases
-    ]
 
 
 def disable(table: Table) -> TableLog:
