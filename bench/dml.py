@@ -47,7 +47,7 @@ class Row:
 
 
 Seconds = dict[str, list[tuple[float, float]]]
-"""By statement, pairs of our seconds and the seconds of plain Delta."""
+"""Maps a statement to pairs of our seconds and the seconds of plain Delta."""
 
 
 def run(folder: Path) -> Report:

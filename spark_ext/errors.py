@@ -52,7 +52,7 @@ class SparkExtError(Exception):
         return f"`{value}`" if place[0] == "`" and "`" not in value else value
 
     def __reduce__(self) -> tuple[Callable[..., SparkExtError], tuple[object, ...]]:
-        # By default an exception is pickled by its positional arguments, and this class has none.
+        # Python pickles an exception by its positional arguments, and this class has none.
         return _raised, (type(self), self.params)
 
 

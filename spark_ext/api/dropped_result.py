@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the data of dropped columns exists, for programs and for people."""
+"""Reports where data of dropped columns exists, for programs and for people."""
 
 from __future__ import annotations
 

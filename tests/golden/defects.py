@@ -138,7 +138,7 @@ def dropped_column_shown(workshop: Workshop, name: str) -> Path:
     return path
 
 
-# By deleting files.
+# Files are deleted.
 
 
 @on_copy("tracked")
@@ -202,7 +202,7 @@ def last_checkpoint_missing(table: Path) -> None:
         file.unlink()
 
 
-# By editing data files and their actions.
+# Data files and their actions are edited.
 
 
 @on_copy("tracked")
@@ -247,7 +247,7 @@ def statistics_names__as_structs(table: Path) -> None:
     rename_statistics(table, "a", "col-a")
 
 
-# By commits of a writer without the rules.
+# A writer without the rules commits.
 
 
 @on_copy("tracked")

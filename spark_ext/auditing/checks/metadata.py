@@ -26,7 +26,7 @@ from spark_ext.model.schema import quoted
 _KEYS = frozenset({COLUMN_ID, PHYSICAL_NAME, NESTED_COLUMN_IDS})
 _MODES = (MODE_NONE, MODE_NAME, MODE_ID)
 _RESTORE = "RESTORE the table to the last version before this one."
-# From these versions on a protocol lists its features.
+# A protocol of these versions or later lists its features.
 _LISTING_READER, _LISTING_WRITER = 3, 7
 # These versions include column mapping without listing it.
 _MAPPING_READER, _MAPPING_WRITER = 2, 5

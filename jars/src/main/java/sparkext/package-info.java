@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Where Spark, a running session and the jars of executors call this jar first.
+ * The entry points that Spark, a running session and the jars of executors call first.
  *
  * <p>Java, because Spark loads an extension by its class name when a session starts.
  */

@@ -93,7 +93,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
                         + " WHEN bool_and(isCdc) THEN 'changeData' ELSE 'removed' END")
                     .as("kind"),
                 expr("max(size)").as("size"),
-                // What an older checkpoint contains was added before the commit that adds it again.
+                // A file in an older checkpoint was added before the commit that adds it again.
                 expr("CASE WHEN min(inCheckpoint) < min(firstAdded) THEN NULL"
                         + " ELSE min(firstAdded) END")
                     .as("added"),

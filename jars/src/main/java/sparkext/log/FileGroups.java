@@ -42,9 +42,6 @@ record FileGroups(
   /** Delta's names for the files of deletion vectors. */
   private static final Pattern VECTOR = Pattern.compile("deletion_vector_[0-9a-f-]{36}\\.bin");
 
-  /** Hadoop writes checksums beside files. They contain no values. */
-  private static final Pattern HADOOP_CHECKSUM = Pattern.compile("\\..+\\.crc");
-
   /** Returns the groups as texts: every serializer that an application sets supports them. */
   @Override
   public Iterator<String> call(Iterator<Row> files) throws IOException {
@@ -140,7 +137,7 @@ record FileGroups(
     if (isEmpty || isFolder(row)) {
       return DataFooter.EMPTY;
     }
-    if (place != null && HADOOP_CHECKSUM.matcher(place.getName()).matches()) {
+    if (place != null && LogFolder.HADOOP_CHECKSUM.matcher(place.getName()).matches()) {
       return DataFooter.EMPTY;
     }
     boolean isVector =

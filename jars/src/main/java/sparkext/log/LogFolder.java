@@ -43,7 +43,9 @@ record LogFolder(
   static final String NAME = "_delta_log";
   private static final String LAST_CHECKPOINT = "_last_checkpoint";
   private static final long NO_VERSION = -1;
-  private static final Pattern HADOOP_CHECKSUM = Pattern.compile("\\..+\\.crc");
+
+  /** Hadoop writes checksums beside files. They contain no values. */
+  static final Pattern HADOOP_CHECKSUM = Pattern.compile("\\..+\\.crc");
 
   /**
    * A checkpoint.

@@ -21,7 +21,7 @@ import sparkext.commit.CommitLines;
 import sparkext.error.UsageTrackingException;
 
 /**
- * What one JSON file of a log says of the table's metadata and columns. A task reads each file
+ * The content of one JSON file of a log: the table's metadata and columns. A task reads each file
  * once.
  *
  * @param lines those that contain an action of {@link #KINDS}
@@ -32,8 +32,8 @@ import sparkext.error.UsageTrackingException;
  */
 public record LogJson(List<String> lines, boolean isTruncated, String problem, LogFiles mentions) {
   /**
-   * What the driver receives of a file. Checksum files have long lines with the same actions as
-   * commits, which nobody reads.
+   * Selects what the driver receives. Checksum files have long lines with the same actions as
+   * commits, and nobody reads those lines.
    */
   public enum Wanted {
     LINES,

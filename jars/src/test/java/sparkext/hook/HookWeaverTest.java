@@ -23,7 +23,7 @@ import sparkext.hook.sample.LoadedWithEveryAdvice;
 import sparkext.hook.sample.LoadedWithTwoHooks;
 import sparkext.hook.sample.Neighbour;
 
-/** What woven methods do. The advice is the real one; the woven classes are samples. */
+/** Tests what woven methods do. The advice is the real one; the woven classes are samples. */
 class HookWeaverTest {
   private static final ClassLoader LOADER = HookWeaverTest.class.getClassLoader();
   private static final ClassFileLocator CLASS_PATH = ClassFileLocator.ForClassLoader.of(LOADER);
