@@ -63,9 +63,10 @@ def every_block() -> list[Block]:
 
 def commands() -> list[tuple[str, str]]:
     """Returns our command lines that the pages show, in blocks and in sentences."""
-    found = re.compile(
-        r"(?:^|`|\$\()((?:make|python -m spark_ext|spark-ext) [a-z][^`)\n#]*)", re.MULTILINE
-    )
+    names = "|".join(command.name for command in command_line.COMMANDS)
+    # A sentence may have "spark-ext" at the start of a line.
+    ours = rf"make|python -m spark_ext|(?<=`)spark-ext|spark-ext(?= (?:{names})\b)"
+    found = re.compile(rf"(?:^|`|\$\()((?:{ours}) [a-z][^`)\n#]*)", re.MULTILINE)
     return [(id_of(page), command) for page in PAGES for command in found.findall(page.read_text())]
 
 
