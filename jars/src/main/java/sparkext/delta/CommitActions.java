@@ -13,6 +13,7 @@ import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
+import sparkext.log.CommitLines;
 
 /**
  * The actions of a commit. Delta has two readers of commits. Spark's JSON reader, which rebuilds
