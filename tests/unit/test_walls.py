@@ -50,9 +50,9 @@ ROOMS: Mapping[str, set[str]] = {
     "launch": {"errors", "version"},
     "api": {"errors", "show", "model", "removal", "auditing", "wire", "launch"},
     "doctor": {"errors", "model", "launch", "version"},
-    "cli": {"errors", "model", "removal", "wire", "launch", "api"},
+    "cli": {"errors", "model", "removal", "wire", "launch", "api", "doctor"},
     "__init__": {"errors", "removal", "auditing", "launch", "api", "version"},
-    "__main__": {"errors", "launch", "cli", "doctor"},
+    "__main__": {"cli", "version"},
 }
 # The libraries that each room may import, besides the standard library.
 LIBRARIES: Mapping[str, set[str]] = {
