@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import sparkext.error.Releases;
+import sparkext.common.Releases;
 import sparkext.release.DeltaJar;
 
 /** The hooks against the jar of every supported release of Delta. */

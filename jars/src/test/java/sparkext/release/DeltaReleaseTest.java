@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.delta.UsageTrackingFeature;
 
 /** The facts that are read from a Delta alone. */
 class DeltaReleaseTest {
