@@ -7,7 +7,7 @@ import argparse
 import re
 from datetime import timedelta
 
-_BYTES = {
+_BYTES: dict[str, int] = {
     "B": 1,
     **{f"{prefix}B": 1000**power for power, prefix in enumerate("KMGTP", 1)},
     **{f"{prefix}IB": 1024**power for power, prefix in enumerate("KMGTP", 1)},
@@ -34,7 +34,7 @@ def size(text: str) -> int:
             f"{text!r} is not a size: write a number and a unit, such as 500GB (10^9 bytes each) "
             "or 500GiB (2^30 bytes each)"
         )
-    return round(float(match[1]) * unit)
+    return int(float(match[1]) * unit)
 
 
 def duration(text: str) -> timedelta:
