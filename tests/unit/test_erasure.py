@@ -320,7 +320,7 @@ def test_column_of_a_clone_is_not_the_dropped_column(mode: str) -> None:
 
 
 def test_dropped_column_does_not_come_back_when_ids_start_again() -> None:
-    """As `align_names` has it, and a column of the same name that is added then."""
+    """`align_names` starts the ids again, and then a column of the same name is added."""
     plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
     steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
     anew = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))

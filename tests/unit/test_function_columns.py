@@ -24,7 +24,7 @@ FILE = Path(__file__).parents[2] / "spark_ext" / "function_columns.json"
 
 @dataclass
 class NamedTable:
-    """What `TableFunction.java` makes by itself."""
+    """A row that `TableFunction.java` makes without the rule process."""
 
     name: str
     sql_name: str
@@ -36,7 +36,7 @@ class NamedTable:
 
 @dataclass
 class ListedTable:
-    """What `Survey.java` makes by itself."""
+    """A row that `Survey.java` makes without the rule process."""
 
     table: str
     kind: str | None

@@ -19,9 +19,9 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.util.SerializableConfiguration;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
-import sparkext.jobs.JobNames;
+import sparkext.common.JobNames;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 
 /**
  * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have left
