@@ -21,7 +21,7 @@ SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
 DELTAS = list(RELEASES["deltas"])
 WITHOUT_LINE = RELEASES["artifactsWithoutLine"]
 SPARK, DELTA = RELEASES["default"]["spark"], RELEASES["default"]["delta"]
-# The jar is compiled against this release. `sparkext.shim` adapts to older releases.
+# The jar is compiled against this release. `sparkext.delta` adapts to older releases.
 COMPILED = next(delta for delta in DELTAS if delta not in WITHOUT_LINE)
 LINE = SPARK.rpartition(".")[0]
 PACKAGE = f"io.delta:delta-spark_{LINE}_{SCALA}:{DELTA}"

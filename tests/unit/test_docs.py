@@ -63,7 +63,10 @@ def every_block() -> list[Block]:
 
 def commands() -> list[tuple[str, str]]:
     """Returns our command lines that the pages show, in blocks and in sentences."""
-    found = re.compile(r"(?:^|`|\$\()((?:make|python -m spark_ext) [a-z][^`)\n#]*)", re.MULTILINE)
+    names = "|".join(command.name for command in command_line.COMMANDS)
+    # A sentence may have "spark-ext" at the start of a line.
+    ours = rf"make|python -m spark_ext|(?<=`)spark-ext|spark-ext(?= (?:{names})\b)"
+    found = re.compile(rf"(?:^|`|\$\()((?:{ours}) [a-z][^`)\n#]*)", re.MULTILINE)
     return [(id_of(page), command) for page in PAGES for command in found.findall(page.read_text())]
 
 
@@ -171,7 +174,7 @@ def test_every_block_runs_or_has_a_reason() -> None:
 
 def is_of_commands(block: Block) -> bool:
     """Returns whether each line is one of our commands (`test_commands_of_pages_exist`)."""
-    ours = ("make ", "python -m spark_ext ")
+    ours = ("make ", "python -m spark_ext ", "spark-ext ")
     return all(line.startswith(ours) for line in block.text.splitlines())
 
 
@@ -202,8 +205,8 @@ def test_blocks_that_never_run_exist_and_show_no_output() -> None:
 
 @pytest.mark.parametrize(("page", "command"), commands())
 def test_commands_of_pages_exist(page: str, command: str) -> None:
-    program, *arguments = command.replace("python -m ", "").split()
-    if program == "spark_ext":
+    program, *arguments = command.replace("python -m spark_ext", "spark-ext").split()
+    if program == "spark-ext":
         with pytest.raises(SystemExit) as ended:
             command_line.main([*arguments, "--help"])
         assert ended.value.code == 0

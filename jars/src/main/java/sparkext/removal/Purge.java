@@ -28,11 +28,12 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import sparkext.commit.CommitActions;
+import sparkext.common.Setting;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 import sparkext.copy.CopyProgress;
-import sparkext.error.Setting;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
+import sparkext.delta.CommitActions;
+import sparkext.delta.DeltaShims;
 import sparkext.files.CopiedActions;
 import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
@@ -42,7 +43,6 @@ import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
 import sparkext.parquet.Uninterrupted;
-import sparkext.shim.DeltaShims;
 import sparkext.wire.MetadataRules;
 
 /**

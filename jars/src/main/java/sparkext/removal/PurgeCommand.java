@@ -20,8 +20,8 @@ import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
-import sparkext.error.UsageTrackingException;
-import sparkext.jobs.JobNames;
+import sparkext.common.JobNames;
+import sparkext.common.UsageTrackingException;
 
 /**
  * Has Delta's REORG TABLE .. APPLY (PURGE) commit byte copies of files that contain dropped

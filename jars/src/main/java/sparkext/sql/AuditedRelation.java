@@ -15,7 +15,7 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /** The relation of a table that Delta may not be able to open. */
 final class AuditedRelation {

@@ -30,8 +30,8 @@ import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation$;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 
 /**
  * A Delta table, and its full name, which does not depend on the current catalog and schema.

@@ -25,7 +25,7 @@ import scala.Option;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /**
  * The place of a table that Delta may not be able to open.

@@ -54,12 +54,16 @@ public sealed interface Question {
    * component.
    */
   record Folder(
+      String location,
+      String column,
+      boolean caseSensitive,
       long now,
       long deletedFileRetention,
       long logRetention,
       boolean cleansUpLog,
       List<LogFiles> logFiles,
-      List<CleanupBoundary> boundaries) {}
+      List<CleanupBoundary> boundaries,
+      List<TableLog.Commit> starts) {}
 
   /**
    * Asks a table function that needs the number and the size of the files.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.shim;
+package sparkext.delta;
 
 import java.lang.reflect.InvocationTargetException;
 import java.util.Arrays;
@@ -14,7 +14,7 @@ import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /**
  * Calls methods of Delta that have another name or other parameters in Delta 4.0 than in later

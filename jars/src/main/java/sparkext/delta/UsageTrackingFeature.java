@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.feature;
+package sparkext.delta;
 
 import java.util.List;
 import org.apache.spark.sql.delta.DeltaConfig;
@@ -12,7 +12,6 @@ import org.apache.spark.sql.delta.actions.Protocol;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.shim.DeltaShims;
 
 /**
  * The writer table feature {@code columnMappingUsageTracking}.

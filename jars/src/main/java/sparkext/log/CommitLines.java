@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.commit;
+package sparkext.log;
 
 import java.io.BufferedReader;
 import java.io.Closeable;
@@ -42,7 +42,7 @@ public final class CommitLines implements Closeable {
   }
 
   /** Returns the number of the last line that was read, which is 1 for the first. */
-  int number() {
+  public int number() {
     return number;
   }
 

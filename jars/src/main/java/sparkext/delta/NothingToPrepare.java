@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.feature;
+package sparkext.delta;
 
 import static net.bytebuddy.matcher.ElementMatchers.named;
 

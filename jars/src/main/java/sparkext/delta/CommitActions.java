@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.commit;
+package sparkext.delta;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import java.io.IOException;
@@ -11,8 +11,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Action$;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
+import sparkext.log.CommitLines;
 
 /**
  * The actions of a commit. Delta has two readers of commits. Spark's JSON reader, which rebuilds
@@ -26,7 +27,7 @@ import sparkext.error.UsageTrackingException;
  *     has to be asked.
  */
 public record CommitActions(List<Action> actions, String problem) {
-  /** What a decoder puts in the place of bytes that are no UTF-8, which Spark refuses. */
+  /** A decoder puts this in the place of bytes that are not UTF-8; Spark refuses such bytes. */
   private static final char REPLACEMENT = '\uFFFD';
 
   /** Reads a whole commit. */

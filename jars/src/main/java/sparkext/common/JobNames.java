@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package sparkext.jobs;
+package sparkext.common;
 
 import org.apache.spark.SparkContext;
 import org.apache.spark.util.CallSite;
