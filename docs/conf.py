@@ -7,13 +7,15 @@ as it stands.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
-import spark_ext
-
 CHECKOUT = Path(__file__).parents[1]
+sys.path.insert(0, str(CHECKOUT))  # `make docs` does not install the package
+
+import spark_ext  # noqa: E402
 # By what is asked; a page that is in no list is an error.
 CONTENTS = {
     "Use": [
@@ -54,6 +56,7 @@ default_role = "code"
 napoleon_custom_sections = ["Shape", "Source", "Units"]
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+autodoc_mock_imports = ["delta", "py4j", "pyspark"]
 
 html_theme = "furo"
 html_title = f"spark-ext {release}"
