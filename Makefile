@@ -81,6 +81,10 @@ notebook: venv jar ## Run the cells of examples/make_notebook.py and write examp
 golden: venv jar ## Make the tables of docs/golden from their JSON
 	$(BIN)/python -m tests.golden.states
 
+.PHONY: pictures
+pictures: jar ## Draw the pictures of docs/pictures again
+	$(BIN)/python -m docs.pictures.parquet_schema
+
 .PHONY: docs
 docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html

@@ -11,16 +11,19 @@ import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.ext.autodoc.mock import mock
 
 CHECKOUT = Path(__file__).parents[1]
 sys.path.insert(0, str(CHECKOUT))  # `make docs` does not install the package
 
 import spark_ext  # noqa: E402
+
 # By what is asked; a page that is in no list is an error.
 CONTENTS = {
     "Use": [
         "README",
         "docs/install",
+        "docs/nulls",
         "docs/tracking",
         "docs/history",
         "docs/removal",
@@ -57,6 +60,9 @@ napoleon_custom_sections = ["Shape", "Source", "Units"]
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_mock_imports = ["delta", "py4j", "pyspark"]
+with mock(autodoc_mock_imports):
+    # spark_ext imports a name's module when the name is read, which may be outside of a mock.
+    public = [getattr(spark_ext, name) for name in spark_ext.__all__]
 
 html_theme = "furo"
 html_title = f"spark-ext {release}"

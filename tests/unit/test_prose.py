@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the sentences of the pages to the rules for prose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.prose import objections, sentences
+
+CHECKOUT = Path(__file__).parents[2]
+# The pages that follow the rules. A page joins the list when it is rewritten.
+PAGES = ("README.md", "docs/guide.md", "docs/nulls.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_follows_the_rules_for_prose(page: str) -> None:
+    assert objections((CHECKOUT / page).read_text()) == []
+
+
+def test_sentences_end_at_stops_cells_items_and_headings() -> None:
+    page = "# Title\nOne `a. b` [link](y.md).\nTwo\nlines: three.\n\n- item\n- item\n\n| a | b |\n"
+
+    assert list(sentences(page)) == [
+        *("Title", "One x link.", "Two lines:", "three."),
+        *("item", "item", "a", "b"),
+    ]
+
+
+def test_code_is_no_sentence() -> None:
+    assert list(sentences("```sql\nSELECT gone\n```\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "found"),
+    [
+        ("word " * 25, 0),
+        ("word " * 26, 1),
+        ("The values are gone.", 1),
+        ("`gone` is a column.", 0),
+        ("Leaving column mapping costs nothing.", 2),
+        ("The exit code is 1.", 0),
+    ],
+)
+def test_objections_are_long_sentences_and_unwanted_words(page: str, found: int) -> None:
+    assert len(objections(page)) == found
