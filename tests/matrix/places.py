@@ -113,6 +113,7 @@ PLACES = (
     Place("docs/install.md", r"(?<=^\|---\|---\|---\|\n)(\| .* \| `delta-.* \|\n)+", pairs()),
     Place("docs/install.md", r"(?<=^Of delta-spark )[\d., ]+(?= there)", without_jars()),
     Place("docs/install.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
+    Place("docs/tracking.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
     Place(
         "docs/install.md",
         r"(?<=that of )Spark .* with Delta .*(?=:$)",

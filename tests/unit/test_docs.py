@@ -79,8 +79,9 @@ def rows(page: Path) -> list[list[str]]:
 
 def listed_conditions() -> list[tuple[str, str]]:
     """Returns the conditions of the errors page, with their SQLSTATEs."""
-    cells = [row for row in rows(ERRORS) if row[0][:1] == "`"]
-    return [(row[0].strip("`"), row[1]) for row in cells]
+    entries = re.findall(r"^### `(.+)`\n\nSQLSTATE `(.+?)`\. ", ERRORS.read_text(), re.MULTILINE)
+    assert len(entries) == ERRORS.read_text().count("\n### ")
+    return entries
 
 
 @pytest.mark.parametrize("page", PAGES, ids=id_of)
@@ -165,10 +166,13 @@ def test_install_page_contains_the_settings_of_the_defaults_file() -> None:
     assert listed["spark.jars"] != ""
 
 
-@pytest.mark.parametrize("condition", [row for row in rows(ERRORS) if row[0][:1] == "`"], ids=str)
-def test_listed_condition_has_cause_and_remedy(condition: list[str]) -> None:
-    assert len(condition) == 4
-    assert all(condition)
+@pytest.mark.parametrize("entry", ERRORS.read_text().split("\n### ")[1:])
+def test_listed_condition_has_cause_state_and_remedy(entry: str) -> None:
+    found = re.match(
+        r"`.+`\n\nSQLSTATE `.+?`\. .+\n\n- \*\*Table:\*\* .+\n- \*\*What to do:\*\* .+\n", entry
+    )
+
+    assert found is not None
 
 
 def test_every_block_runs_or_has_a_reason() -> None:
