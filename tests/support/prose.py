@@ -32,7 +32,7 @@ UNWANTED = {
 FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 CODE = re.compile(r"(`+).+?\1")
-END = re.compile(r"(?<=[.!?:;])(?=\s|$)")
+END = re.compile(r"(?<=[.!?:;])(?=\s|$)|·")
 
 
 def sentences(page: str) -> Iterator[str]:

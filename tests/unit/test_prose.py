@@ -13,7 +13,10 @@ CHECKOUT = Path(__file__).parents[2]
 # The pages that follow the rules. A page joins the list when it is rewritten.
 PAGES = (
     "README.md",
+    "docs/benchmarks.md",
+    "docs/byte-copy.md",
     "docs/command-line.md",
+    "docs/concurrent-writers.md",
     "docs/databricks.md",
     "docs/errors.md",
     "docs/first-table.md",
@@ -21,6 +24,9 @@ PAGES = (
     "docs/guide.md",
     "docs/nulls.md",
     "docs/platforms.md",
+    "docs/readable-names.md",
+    "docs/removal.md",
+    "docs/streams.md",
     "docs/tracking.md",
     "docs/undo.md",
     "docs/when-something-fails.md",
