@@ -12,6 +12,7 @@ from pathlib import Path
 
 from spark_ext.auditing import Finding
 from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.erasure import ColumnErasure
 from spark_ext.model.status import HistoryRow, StatusRow
 from spark_ext.process.table_functions import FUNCTIONS, MappedColumn
 from spark_ext.removal.stages import RemovalStage
@@ -47,6 +48,7 @@ ASKED = {
     "column_mapping": MappedColumn,
     "column_mapping_audit": Finding,
     "column_mapping_dropped": DroppedColumn,
+    "column_mapping_erasure": ColumnErasure,
     "column_mapping_removal": RemovalStage,
     "column_mapping_history": HistoryRow,
     "column_mapping_status": StatusRow,
