@@ -13,6 +13,7 @@ CHECKOUT = Path(__file__).parents[2]
 # The pages that follow the rules. A page joins the list when it is rewritten.
 PAGES = (
     "README.md",
+    "docs/audit.md",
     "docs/benchmarks.md",
     "docs/byte-copy.md",
     "docs/column-names.md",
@@ -25,9 +26,11 @@ PAGES = (
     "docs/guide.md",
     "docs/history.md",
     "docs/install.md",
+    "docs/limits.md",
     "docs/notebooks.md",
     "docs/nulls.md",
     "docs/platforms.md",
+    "docs/purge.md",
     "docs/readable-names.md",
     "docs/removal.md",
     "docs/rfc.md",
@@ -36,10 +39,13 @@ PAGES = (
     "docs/spark-connect.md",
     "docs/sql.md",
     "docs/streams.md",
+    "docs/survey.md",
     "docs/test-matrix.md",
     "docs/thrift-server.md",
     "docs/tracking.md",
     "docs/undo.md",
+    "docs/unity-catalog.md",
+    "docs/upgrading.md",
     "docs/versions.md",
     "docs/when-something-fails.md",
 )
