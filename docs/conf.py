@@ -95,6 +95,9 @@ with mock(autodoc_mock_imports):
 
 html_theme = "furo"
 html_title = f"spark-ext {release}"
+html_logo = html_favicon = "pictures/mark.svg"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_extra_path = ["index.html"]
 html_copy_source = html_show_copyright = html_domain_indices = False
 # A summary is fetched, which a browser does not do between files of a folder.
@@ -105,9 +108,14 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
     """Gives the first page the table of contents, which plain Markdown has no words for."""
     if name == root_doc:
         for caption, pages in CONTENTS.items():
-            there = [f"/{page}" for page in pages if list(CHECKOUT.glob(f"{page}.*"))]
+            there = [entry(page) for page in pages if list(CHECKOUT.glob(f"{page}.*"))]
             source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", ""])
             source[0] += "\n".join(["", *there, "```", ""])
+
+
+def entry(page: str) -> str:
+    """Returns a line of a table of contents. README has the title of the first page."""
+    return f"Overview </{page}>" if page == "README" else f"/{page}"
 
 
 def setup(app: Sphinx) -> None:
