@@ -83,6 +83,7 @@ golden: venv jar ## Make the tables of docs/golden from their JSON
 
 .PHONY: pictures
 pictures: jar ## Draw the pictures of docs/pictures again
+	$(BIN)/python -m docs.pictures.diagrams
 	$(BIN)/python -m docs.pictures.parquet_schema
 
 .PHONY: docs
