@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +16,11 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import LakehouseProgress, LakehouseReport
+from spark_ext.__main__ import main
+from tests.support.pages import commands
 from tests.support.table_log import TableLog
 from tests.ways_in.lakehouses import (
+    CATALOG,
     KINDS,
     Lakehouse,
     Prototypes,
@@ -186,3 +192,91 @@ def test_dropped_table_is_gone_and_a_new_one_waits_for_the_next_run(
     second = remove(spark, lakehouse)
     assert [each.table for each in second.tables if each.outcome == "DONE"] == [name_of(new)]
     assert_all_removed(lakehouse)
+
+
+# The command.
+
+
+def run(*arguments: str) -> int:
+    return main([*arguments, "--progress", "none"])
+
+
+def test_exit_code_says_whether_every_table_has_reached_the_goal(
+    lakehouse: Lakehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = f"{CATALOG}.sales.deep"
+    without_blocked = [schema, "--exclude", "BLOCKED"]
+
+    assert run("remove", schema, "--dry-run") == 1
+    assert run("remove", *without_blocked, "--dry-run") == 0
+    assert run("remove", *without_blocked, "--max-bytes", "0B") == 1
+    assert run("remove", *without_blocked) == 0
+    assert run("remove", *without_blocked, "--include", "*.deep.*") == 0
+    assert run("remove", schema) == 1
+    assert run("remove", f"{CATALOG}.broken") == 1
+    assert capsys.readouterr().err == ""
+    assert run("remove", f"{CATALOG}.nothing") == 2
+    assert capsys.readouterr().err.startswith("[SCHEMA_NOT_FOUND] ")
+
+
+def test_tables_are_tracked_aligned_and_untracked(lakehouse: Lakehouse) -> None:
+    schema = f"{CATALOG}.sales"
+    chosen = [schema, *("--exclude", "blocked", "--exclude", "ids")]
+
+    assert run("align", *chosen) == 0
+    aligned = logs_of(lakehouse, "sales/")
+    assert run("align", schema) == 1  # mode id needs --to-name-mode
+    assert run("track", schema) == 0
+    tracked = logs_of(lakehouse, "sales/")
+    assert run("untrack", schema) == 0
+
+    for place, log in aligned.items():
+        kind = lakehouse.kinds[place]
+        if kind not in ("blocked", "ids", "unmapped"):
+            assert log.flag == "false", place
+            assert all(name == path.split(".")[-1] for path, name in log.physical_names.items())
+    assert all(log.is_tracked for log in tracked.values())
+    assert not any(log.is_tracked for log in logs_of(lakehouse, "sales/").values())
+
+
+def logs_of(lakehouse: Lakehouse, start: str) -> dict[str, TableLog]:
+    return {place: log for place, log in lakehouse.logs().items() if place.startswith(start)}
+
+
+def test_report_files_have_the_same_rows(lakehouse: Lakehouse, tmp_path: Path) -> None:
+    files = [tmp_path / f"out.{form}" for form in ("csv", "json", "html", "txt")]
+
+    options = [option for file in files for option in ("--report", str(file))]
+    assert run("remove", f"{CATALOG}.sales", "--max-bytes", "6kB", *options) == 1
+
+    lines = files[0].read_text().splitlines(keepends=True)
+    rows = {row["table"]: row["outcome"] for row in csv.DictReader(lines)}
+    _, *tables = map(json.loads, files[1].read_text().splitlines())
+    assert {each["table"]: each["outcome"] for each in tables} == rows
+    for place, log in logs_of(lakehouse, "sales/").items():
+        assert removals(log) == (rows[name_of(place)] == "DONE"), place
+    for file in files[2:]:
+        assert [name for name in rows if name not in file.read_text()] == []
+
+
+def test_commands_of_the_page_run(
+    lakehouse: Lakehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {
+        "sales": f"{CATALOG}.sales",
+        "main.hr": f"{CATALOG}.hr",
+        "spark_catalog": CATALOG,
+        "/var/log/spark-ext.json": "cron.json",
+    }
+
+    codes = [
+        main([names.get(word, word) for word in words])
+        for words in commands("docs/lakehouse.md", "On a command line")
+    ]
+
+    # Each includes tables that are blocked.
+    assert codes == [1] * len(codes) != []
+    assert {file.name for file in tmp_path.iterdir()} == {
+        *("out.csv", "out.html", "out.json", "cron.json")
+    }
