@@ -375,22 +375,21 @@ def test_no_table_begins_after_the_failures(
 # Signals and cancellation.
 
 
-def held(
-    spark: SparkSession, disk: OddDisk, then: Callable[[], object]
-) -> tuple[threading.Thread, list[object]]:
+def held(spark: SparkSession, disk: OddDisk, then: Callable[[], object]) -> threading.Thread:
     """Calls `then` while a copy is held, and releases the copy when no job is active."""
     tracker = spark.sparkContext.statusTracker()
-    result: list[object] = []
 
     def wait() -> None:
-        wait_until(lambda: disk.is_waiting, "a copy")
-        result.append(then())
-        wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
-        disk.release()
+        try:
+            wait_until(lambda: disk.is_waiting, "a copy")
+            then()
+            wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
+        finally:
+            disk.release()
 
     thread = threading.Thread(target=wait)
     thread.start()
-    return thread, result
+    return thread
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -402,7 +401,7 @@ def test_signal_cancels_what_runs_and_begins_no_table(
     files = set((tmp_path / "a").rglob("*.parquet"))
     disk.hold()
 
-    waiter, _ = held(spark, disk, lambda: os.kill(os.getpid(), number))
+    waiter = held(spark, disk, lambda: os.kill(os.getpid(), number))
     with tables[0].no_commit(), pytest.raises(LakehouseInterrupted) as raised:
         quiet(
             spark_ext.remove_column_mapping,

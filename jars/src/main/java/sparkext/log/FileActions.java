@@ -126,7 +126,9 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         groups);
   }
 
-  /** Returns the number, the size and the newest time of listed files that the log does not name. */
+  /**
+   * Returns the number, the size and the newest time of listed files that the log does not name.
+   */
   Row unnamed(List<Row> listed) {
     Dataset<Row> named =
         withKeys(actions(log.checkpoints(), log.newestCheckpoint()), /* ofFolder= */ true)

@@ -40,6 +40,7 @@ public record UnnamedCopies(long numFiles, long sizeInBytes, Long newest) {
       return NONE;
     }
     Row found = reading.read().unnamed(copies);
-    return new UnnamedCopies(found.getAs("numFiles"), found.getAs("sizeInBytes"), found.getAs("newest"));
+    return new UnnamedCopies(
+        found.getAs("numFiles"), found.getAs("sizeInBytes"), found.getAs("newest"));
   }
 }
