@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
+from datetime import timedelta
 
 import pytest
 
 import spark_ext
 from spark_ext import __main__ as command_line
 from spark_ext.__main__ import COMMANDS, main
+from spark_ext.cli import amounts
 from spark_ext.cli.command import Command
 
 NAMES = [command.name for command in COMMANDS]
@@ -94,3 +97,45 @@ def test_interrupted_command_has_the_exit_code_of_the_signal(
     monkeypatch.setattr(command_line, "COMMANDS", (Command("jars", "", ("jars",), interrupted),))
 
     assert main(["jars"]) == 130
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("42B", 42),
+        ("500GB", 500 * 10**9),
+        ("500gb", 500 * 10**9),
+        ("1.5 MiB", 3 * 2**19),
+        ("0B", 0),
+        ("2PB", 2 * 10**15),
+        ("0.1kB", 100),
+    ],
+)
+def test_size_is_bytes(text: str, expected: int) -> None:
+    assert amounts.size(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "500", "500g", "-1GB", "GB", "1e3GB", "5 G B", "٣GB"])
+def test_size_refuses_other_texts(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="500GB"):
+        amounts.size(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("6h", 21_600), ("1h30m", 5_400), ("45s", 45), ("1.5h", 5_400), ("2d", 172_800), ("0s", 0)],
+)
+def test_duration_is_a_timedelta(text: str, seconds: int) -> None:
+    assert amounts.duration(text) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("text", ["", "6", "h", "-6h", "6 h", "6h30", "1w", "٣h", "9999999999d"])
+def test_duration_refuses_other_texts(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="1h30m"):
+        amounts.duration(text)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.0", "", "²"])
+def test_count_refuses_other_texts(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="from 1"):
+        amounts.count(text)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from spark_ext.auditing import Finding
 from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.erasure import ColumnErasure
 from spark_ext.model.status import HistoryRow, StatusRow
 from spark_ext.process.table_functions import FUNCTIONS, MappedColumn
 from spark_ext.removal.stages import RemovalStage
@@ -23,7 +24,7 @@ FILE = Path(__file__).parents[2] / "spark_ext" / "function_columns.json"
 
 @dataclass
 class NamedTable:
-    """What `TableFunction.java` makes by itself."""
+    """A row that `TableFunction.java` makes without the rule process."""
 
     name: str
     sql_name: str
@@ -35,7 +36,7 @@ class NamedTable:
 
 @dataclass
 class ListedTable:
-    """What `Survey.java` makes by itself."""
+    """A row that `Survey.java` makes without the rule process."""
 
     table: str
     kind: str | None
@@ -47,6 +48,7 @@ ASKED = {
     "column_mapping": MappedColumn,
     "column_mapping_audit": Finding,
     "column_mapping_dropped": DroppedColumn,
+    "column_mapping_erasure": ColumnErasure,
     "column_mapping_removal": RemovalStage,
     "column_mapping_history": HistoryRow,
     "column_mapping_status": StatusRow,

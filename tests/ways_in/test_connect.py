@@ -427,7 +427,7 @@ print(json.dumps([spark_ext.__file__, absent, columns, trips.has_dropped_or_rena
 
 @pytest.mark.matrix
 def test_install_page_makes_a_client(server: str, tmp_path: Path) -> None:
-    """With Spark's client alone; pip takes from a folder what it would fetch."""
+    """The environment has Spark's client alone, and pip takes packages from a folder."""
     run(
         *(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps"),
         *("-w", tmp_path, CHECKOUT),

@@ -27,7 +27,7 @@ import sparkext.log.CommitLines;
  *     has to be asked.
  */
 public record CommitActions(List<Action> actions, String problem) {
-  /** What a decoder puts in the place of bytes that are no UTF-8, which Spark refuses. */
+  /** A decoder puts this in the place of bytes that are not UTF-8; Spark refuses such bytes. */
   private static final char REPLACEMENT = '\uFFFD';
 
   /** Reads a whole commit. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -115,7 +116,8 @@ public final class TableReading {
                       log.with(actions.all(groups(actions, broadcast, log, true))),
                       new LogMentions(session, folder, json)
                           .groups(broadcast, log.metadataVersions()),
-                      folder.cleanupBoundaries()));
+                      folder.cleanupBoundaries(),
+                      starts(read, json)));
         });
   }
 
@@ -215,6 +217,21 @@ public final class TableReading {
         commits,
         summaries(log, actions),
         null);
+  }
+
+  /** Returns the possible starts of the known history. {@code commitInfo} may have the time. */
+  private static List<TableLog.Commit> starts(LogFolder log, Map<Path, LogJson> json) {
+    return log.starts().stream()
+        .map(file -> new TableLog.Commit(file.version(), file.time(), info(file.path(), json)))
+        .toList();
+  }
+
+  private static List<JsonNode> info(Path file, Map<Path, LogJson> json) {
+    List<String> lines = json.containsKey(file) ? json.get(file).lines() : List.of();
+    return lines.stream()
+        .flatMap(line -> MetadataActions.of(file, line).stream())
+        .filter(action -> action.has("commitInfo"))
+        .toList();
   }
 
   private static List<TableLog.Summary> summaries(LogFolder log, MetadataActions actions) {

@@ -52,6 +52,10 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           of("column_mapping_history", null, TableFunction::metadata),
           of("column_mapping_status", null, TableFunction::metadata),
           of("column_mapping_dropped", null, TableFunction::folder),
+          of(
+              "column_mapping_erasure",
+              new Option("column", DataTypes.StringType, null),
+              TableFunction::folder),
           new TableFunction(
               "column_mapping_audit",
               new Option("sample", DataTypes.IntegerType, null),
@@ -140,7 +144,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     return new Question.TableQuestion(table.name(), snapshot, log);
   }
 
-  private static Question folder(SparkSession session, NamedTable table, Object none)
+  private static Question folder(SparkSession session, NamedTable table, Object column)
       throws IOException {
     Snapshot snapshot = table.snapshot();
     Metadata metadata = snapshot.metadata();
@@ -149,12 +153,16 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         table.sqlName(),
         folder.log(),
         new Question.Folder(
+            snapshot.deltaLog().dataPath().toString(),
+            column == null ? null : column.toString(),
+            session.sessionState().conf().caseSensitiveAnalysis(),
             System.currentTimeMillis(),
             DeltaConfigs.getMilliSeconds(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
             DeltaConfigs.getMilliSeconds(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),
             (boolean) DeltaConfigs.ENABLE_EXPIRED_LOG_CLEANUP().fromMetaData(metadata),
             folder.logFiles(),
-            folder.boundaries()));
+            folder.boundaries(),
+            folder.starts()));
   }
 
   private static Question stages(SparkSession session, NamedTable table, Object exact)

@@ -37,7 +37,7 @@ class DeltaReleaseTest {
     assertThat(DeltaRelease.ownFeature(jar.classFiles(), UsageTrackingFeature.NAME)).isEmpty();
   }
 
-  /** Without this test the one before would pass on any Delta. */
+  /** Makes the test above meaningful: that test alone would pass on any Delta. */
   @ParameterizedTest
   @MethodSource("jars")
   void featureOfDeltaIsFoundInEveryRelease(DeltaJar jar) throws IOException {
