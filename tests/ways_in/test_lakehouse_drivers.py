@@ -45,6 +45,13 @@ def test_killed_runs_have_the_same_end(lakehouse: Lakehouse, driver: Driver, see
     assert kills > 0
     assert last.wait() == 1, last.stderr
     assert_all_removed(lakehouse)
+    names = {name_of(place): lakehouse.path(place) for place in lakehouse.kinds}
+    orphans = lakehouse.orphans()
+    for row in last.rows():
+        if (row["outcome"], row["cost"]) == ("DONE", "COPY") and row["numFiles"]:
+            copies = [file for file in orphans if names[row["table"]] in file.parents]
+            assert row["leftovers"]["numFiles"] == len(copies), row["table"]
+            assert ("VACUUM" in (row["removedBy"] or "")) == bool(copies)
 
 
 def assert_stopped_in_order(lakehouse: Lakehouse, running: Running, code: int, name: str) -> None:
