@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
     from spark_ext.lakehouse.options import LakehouseOptions
     from spark_ext.lakehouse.progress import LakehouseProgress
-    from spark_ext.lakehouse.report import (
-        LakehouseInterrupted,
-        LakehouseReport,
-        OutcomeSum,
-        TableResult,
-    )
+    from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
+    from spark_ext.lakehouse.results import OutcomeSum, TableResult
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
     from spark_ext.model.dropped import DroppedColumn, ErasureStep
@@ -119,8 +115,8 @@ _MODULES = {
     "LakehouseOptions": "spark_ext.lakehouse.options",
     "LakehouseProgress": "spark_ext.lakehouse.progress",
     "LakehouseReport": "spark_ext.lakehouse.report",
-    "OutcomeSum": "spark_ext.lakehouse.report",
-    "TableResult": "spark_ext.lakehouse.report",
+    "OutcomeSum": "spark_ext.lakehouse.results",
+    "TableResult": "spark_ext.lakehouse.results",
     "align_names": "spark_ext.lakehouse.calls",
     "remove_column_mapping": "spark_ext.lakehouse.calls",
     "track": "spark_ext.lakehouse.calls",
