@@ -22,6 +22,7 @@ PAGES = (
     "docs/databricks.md",
     "docs/errors.md",
     "docs/first-table.md",
+    "docs/for-engines.md",
     "docs/glossary.md",
     "docs/guide.md",
     "docs/history.md",
