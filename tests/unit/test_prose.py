@@ -12,6 +12,7 @@ from tests.support.prose import objections, sentences
 CHECKOUT = Path(__file__).parents[2]
 # The pages that follow the rules. A page joins the list when it is rewritten.
 PAGES = (
+    ".github/SECURITY.md",
     "README.md",
     "docs/audit.md",
     "docs/benchmarks.md",
