@@ -44,3 +44,12 @@ def make(folder: Path) -> str | None:
     if archive.exists():
         os.environ[VARIABLE] = f"{options} -XX:SharedArchiveFile={archive}"
     return session.stderr if session.returncode else None
+
+
+def environment(*hidden: str) -> dict[str, str]:
+    """Returns the environment without these prefixes, but with the options of each JVM."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if key == VARIABLE or not key.startswith(hidden)
+    }
