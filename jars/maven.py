@@ -153,7 +153,7 @@ def _package(name: str) -> Path:
 
 
 def resources() -> list[str]:
-    """What goes into the jar from packages: py4j's Python half, and its licence.
+    """Returns the files of packages that go into the jar: py4j's Python half and its license.
 
     They are no artifacts of Maven Central. pyproject.toml pins the PySpark that brings both.
     """

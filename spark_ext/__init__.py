@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from spark_ext.api.table import UsageTracking
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
+    from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
+    from spark_ext.lakehouse.options import LakehouseOptions
+    from spark_ext.lakehouse.progress import LakehouseProgress
+    from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
+    from spark_ext.lakehouse.results import OutcomeSum, TableResult
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
     from spark_ext.model.dropped import DroppedColumn, ErasureStep
@@ -47,9 +52,14 @@ __all__ = [
     "FileCount",
     "Finding",
     "FlagChange",
+    "LakehouseInterrupted",
+    "LakehouseOptions",
+    "LakehouseProgress",
+    "LakehouseReport",
     "NameAlignment",
     "Obstacle",
     "ObstacleSum",
+    "OutcomeSum",
     "Progress",
     "Reason",
     "RemovalStage",
@@ -59,12 +69,17 @@ __all__ = [
     "SurveyProgress",
     "SurveySums",
     "SurveyedTable",
+    "TableResult",
     "UsageTracking",
     "__version__",
+    "align_names",
     "attach",
     "audit",
     "configure",
+    "remove_column_mapping",
     "survey",
+    "track",
+    "untrack",
 ]
 
 _MODULES = {
@@ -96,6 +111,16 @@ _MODULES = {
     "audit": "spark_ext.api.audit",
     "configure": "spark_ext.launch.session",
     "survey": "spark_ext.api.survey",
+    "LakehouseInterrupted": "spark_ext.lakehouse.report",
+    "LakehouseOptions": "spark_ext.lakehouse.options",
+    "LakehouseProgress": "spark_ext.lakehouse.progress",
+    "LakehouseReport": "spark_ext.lakehouse.report",
+    "OutcomeSum": "spark_ext.lakehouse.results",
+    "TableResult": "spark_ext.lakehouse.results",
+    "align_names": "spark_ext.lakehouse.calls",
+    "remove_column_mapping": "spark_ext.lakehouse.calls",
+    "track": "spark_ext.lakehouse.calls",
+    "untrack": "spark_ext.lakehouse.calls",
 }
 
 

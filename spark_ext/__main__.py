@@ -1,64 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext jars | submit-args | doctor | audit | survey | dropped`."""
+"""The command line: `python -m spark_ext`, which the wheel installs as `spark-ext`."""
 
 from __future__ import annotations
 
 import argparse
-import os
+import signal
 import sys
+from pathlib import Path
 
-from spark_ext.cli import audit, dropped, survey
-from spark_ext.cli.session import error_text
-from spark_ext.doctor.diagnoses import as_json, as_text, is_sound
-from spark_ext.doctor.examination import examine
-from spark_ext.errors import SparkExtError
-from spark_ext.launch.session import CLIENT, DEPLOY_MODES, jar, submit_args
+from spark_ext.cli import audit, dropped, installation, lakehouse, survey
+from spark_ext.cli.command import PROGRAM, Command, examples
+from spark_ext.version import __version__
+
+COMMANDS: tuple[Command, ...] = (
+    *installation.COMMANDS,
+    audit.COMMAND,
+    survey.COMMAND,
+    *lakehouse.COMMANDS,
+    dropped.COMMAND,
+)
+
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; returns the exit code."""
+    is_module = Path(sys.argv[0]).name == "__main__.py"
     parser = argparse.ArgumentParser(
-        prog="python -m spark_ext", description="Column mapping usage tracking for Delta Lake."
+        prog="python -m spark_ext" if is_module else PROGRAM,
+        description="Column mapping of Delta tables that is removed without rewriting files.",
+        epilog=examples(("survey sales", "<command> --help")),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("jars", help="print the jar's path, for --jars")
-    submit = commands.add_parser(
-        "submit-args", help="print all arguments that spark-submit, spark-sql or pyspark need"
-    )
-    submit.add_argument(
-        "--deploy-mode",
-        choices=DEPLOY_MODES,
-        default=CLIENT,
-        help="cluster: the driver runs elsewhere, with the Python that its cluster names",
-    )
-    doctor = commands.add_parser(
-        "doctor", help="try sessions on this machine; exit code 1 if something is wrong"
-    )
-    doctor.add_argument("--json", action="store_true", help="print one JSON object")
-    audit.add_to(commands)
-    survey.add_to(commands)
-    dropped.add_to(commands)
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="<command>", dest="command")
+    for command in COMMANDS:
+        command.add_to(commands)
     chosen = parser.parse_args(arguments)
-    if chosen.command == "audit":
-        return audit.run(chosen)
-    if chosen.command == "survey":
-        return survey.run(chosen)
-    if chosen.command == "dropped":
-        return dropped.run(chosen)
-    if chosen.command == "doctor":
-        return _doctor(json=chosen.json)
     try:
-        print(jar() if chosen.command == "jars" else " ".join(submit_args(chosen.deploy_mode)))
-    except SparkExtError as error:
-        print(error_text(error), file=sys.stderr)
-        return 1
-    return 0
-
-
-def _doctor(*, json: bool) -> int:
-    findings = examine(os.environ)
-    print(as_json(findings) if json else as_text(findings))
-    return 0 if is_sound(findings) else 1
+        code: int = chosen.run(chosen)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
 
 
 if __name__ == "__main__":

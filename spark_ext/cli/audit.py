@@ -4,22 +4,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spark_ext.api.audit_result import AuditResult
+from spark_ext.cli.command import Command
 from spark_ext.cli.tables import add_tables, exit_code
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def add_to(commands: Any) -> None:
-    """Adds the command to the commands of a parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "audit",
-        help="read the logs and files of tables and print what is wrong; exit code 1 with a finding"
-        " of damage, 2 if a table cannot be audited",
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tables(parser, "finding")
     parser.add_argument(
         "--sample", type=_count, metavar="N", help="read the footers of N files of each table"
@@ -29,7 +24,7 @@ def add_to(commands: Any) -> None:
     )
 
 
-def run(chosen: argparse.Namespace) -> int:
+def _run(chosen: argparse.Namespace) -> int:
     """Audits every table, prints the findings, and returns the exit code."""
 
     def read(spark: SparkSession, table: str) -> AuditResult:
@@ -48,3 +43,13 @@ def _count(text: str) -> int:
     if number < 0:
         raise ValueError
     return number
+
+
+COMMAND = Command(
+    "audit",
+    "read the logs and files of tables and print what is wrong; exit code 1 with a finding"
+    " of damage, 2 if a table cannot be audited",
+    ("audit db.trips", "audit db.trips /data/trips --json", "audit db.trips --strict"),
+    _run,
+    _add_arguments,
+)

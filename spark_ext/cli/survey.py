@@ -8,9 +8,9 @@ import csv
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any
 
 from spark_ext.api.survey_result import Survey, obstacles_in_words
+from spark_ext.cli.command import Command
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.model.schema import backticked
 from spark_ext.removal.survey import SurveyedTable
@@ -19,13 +19,7 @@ from spark_ext.wire.rows import as_row
 DONE, UNREADABLE, FAILED = 0, 1, 2
 
 
-def add_to(commands: Any) -> None:
-    """Adds the command to the commands of a parser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "survey",
-        help="print what removing column mapping costs, for every Delta table; exit code 1 if a"
-        " table cannot be read, 2 if a schema does not exist",
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "where",
         nargs="*",
@@ -39,7 +33,7 @@ def add_to(commands: Any) -> None:
     form.add_argument("--csv", action="store_true", help="print a line for each table")
 
 
-def run(chosen: argparse.Namespace) -> int:
+def _run(chosen: argparse.Namespace) -> int:
     """Prints the survey, and returns the exit code."""
     try:
         from spark_ext.api.survey import survey
@@ -75,3 +69,13 @@ def write_csv(found: Survey) -> None:
     writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
+
+
+COMMAND = Command(
+    "survey",
+    "print what removing column mapping costs, for every Delta table; exit code 1 if a"
+    " table cannot be read, 2 if a schema does not exist",
+    ("survey", "survey sales main.hr", "survey /data/trips --json"),
+    _run,
+    _add_arguments,
+)

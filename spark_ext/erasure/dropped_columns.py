@@ -45,7 +45,13 @@ def dropped_columns(folder: TableFolder) -> tuple[DroppedColumn, ...]:
     of: list[tuple[Resolved | None, Traces]] = [*all_traces.of.items()]
     if not of and (all_traces.unknown_files or all_traces.unknown_log_files):
         of.append((None, Traces()))
-    rows = [_row(folder, column, each, all_traces, table=found[-1]) for column, each in of]
+    return newest_first(
+        dropped_column(folder, column, each, all_traces, table=found[-1]) for column, each in of
+    )
+
+
+def newest_first(rows: Iterable[DroppedColumn]) -> tuple[DroppedColumn, ...]:
+    """Returns the last dropped column first, then columns that no schema contains."""
     return tuple(sorted(rows, key=_order))
 
 
@@ -53,7 +59,7 @@ def _order(row: DroppedColumn) -> tuple[bool, int, str]:
     return row.version is None, -(row.version or 0), row.path or row.physical_path or ""
 
 
-def _row(
+def dropped_column(
     folder: TableFolder,
     column: Resolved | None,
     of: Traces,
@@ -61,6 +67,7 @@ def _row(
     *,
     table: State,
 ) -> DroppedColumn:
+    """Returns the row of a column with these traces; None stands for columns without a name."""
     unknown, unknown_log = everywhere.unknown_files, everywhere.unknown_log_files
     left = steps(folder, of, unknown, unknown_log, table=table)
     own = [files for files in of.files if files.source is None]

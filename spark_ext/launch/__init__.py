@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How Spark is started with spark-ext, and which Spark."""
+"""Starts Spark with spark-ext, and knows the releases that fit."""

@@ -36,6 +36,7 @@ class LoggedMetadata:
     Args:
         schema: None if `schemaString` is no schema.
         configuration: Every property, with its value of any type.
+        id: The table's id; None if it is no text.
 
     Source:
         Protocol, "Change Metadata".
@@ -44,6 +45,7 @@ class LoggedMetadata:
     schema: Schema | None
     configuration: Mapping[str, Any] = field(default_factory=dict)
     partition_columns: tuple[str, ...] = ()
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Commit:
         operation: The operation in `commitInfo`; None, as the next two, if the writer omitted it.
         user: The `userName` in `commitInfo`, else the `userId`.
         engine: The `engineInfo` in `commitInfo`.
+        parameters: The `operationParameters` in `commitInfo`.
     """
 
     version: int
@@ -64,6 +67,7 @@ class Commit:
     engine: str | None = None
     protocol: Protocol | None = None
     metadata: LoggedMetadata | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -189,6 +193,7 @@ def commit(version: int, time: int | None, actions: Iterable[Action]) -> Commit:
         engine=info.get("engineInfo"),
         protocol=protocol(found.get("protocol")),
         metadata=metadata(found.get("metaData")),
+        parameters=info.get("operationParameters") or {},
     )
 
 
@@ -210,10 +215,12 @@ def metadata(action: Action | None) -> LoggedMetadata | None:
     """Returns the metadata of a `metaData` action."""
     if action is None:
         return None
+    table_id = action.get("id")
     return LoggedMetadata(
         schema=_schema(action.get("schemaString")),
         configuration=action.get("configuration") or {},
         partition_columns=tuple(action.get("partitionColumns") or ()),
+        id=table_id if isinstance(table_id, str) else None,
     )
 
 

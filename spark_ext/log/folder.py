@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from spark_ext.log.actions import FileGroup, TableLog
+from spark_ext.log.actions import Commit, FileGroup, TableLog
 from spark_ext.model.schema import Path
 
 # Kinds of files of a log.
@@ -23,6 +23,7 @@ class LogFiles:
     Args:
         kind: `COMMIT`, `CHECKPOINT` (sidecars too), `CHECKSUM` or `OTHER`.
         num_files: The number of files.
+        size_in_bytes: The size of all files.
         version: The newest version of the files; None if their names contain none.
         under: The version of the newest metadata at that version; None if it is not known.
         schemas: The values of `schemaString`.
@@ -43,6 +44,7 @@ class LogFiles:
     folders: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     problem: str | None = None
+    size_in_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,10 @@ class TableFolder:
         log_retention: `delta.logRetentionDuration`.
         cleans_up_log: `delta.enableExpiredLogCleanup`.
         boundaries: By version.
+        location: The path of the table.
+        column: The name or shell pattern that was asked for; None for every dropped column.
+        case_sensitive: Whether Spark distinguishes names by letter case.
+        starts: The versions at which the known history may begin. Each has its time, and no action.
     """
 
     name: str
@@ -82,6 +88,10 @@ class TableFolder:
     cleans_up_log: bool = True
     log_files: tuple[LogFiles, ...] = ()
     boundaries: tuple[CleanupBoundary, ...] = ()
+    location: str = ""
+    column: str | None = None
+    case_sensitive: bool = False
+    starts: tuple[Commit, ...] = ()
 
     @property
     def files(self) -> tuple[FileGroup, ...]:

@@ -8,13 +8,14 @@ relation. A function of this module makes rows of the request. Their dataclass d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
 from spark_ext.history.status import Status, status
 from spark_ext.log.actions import Commit, TableLog
+from spark_ext.log.folder import TableFolder
 from spark_ext.log.replay import states
 from spark_ext.model.column_mapping import (
     column_id,
@@ -24,6 +25,7 @@ from spark_ext.model.column_mapping import (
     physical_name,
 )
 from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.erasure import ColumnErasure
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.model.misleading_names import misleading_names
 from spark_ext.model.schema import Path, quoted, type_name, walk
@@ -105,11 +107,14 @@ def column_mapping_dropped(request: str) -> Relation:
     # Importing takes time, as for the audit.
     from spark_ext.erasure.dropped_columns import dropped_columns
 
-    folder = parse_folder(request)
-    if not states(folder.log):
-        # The answer would be that no column was dropped.
-        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
-    return DroppedColumn, dropped_columns(folder)
+    return DroppedColumn, dropped_columns(_folder(request))
+
+
+def column_mapping_erasure(request: str) -> Relation:
+    """Returns whether data of a column exists, as one row."""
+    from spark_ext.erasure.column_erasure import column_erasure
+
+    return ColumnErasure, (column_erasure(_folder(request)),)
 
 
 def column_mapping_survey(request: str) -> Relation:
@@ -126,9 +131,18 @@ FUNCTIONS: dict[str, Callable[[str], Relation]] = {
         column_mapping_history,
         column_mapping_status,
         column_mapping_dropped,
+        column_mapping_erasure,
         column_mapping_survey,
     )
 }
+
+
+def _folder(request: str) -> TableFolder:
+    folder = parse_folder(request)
+    if not states(folder.log):
+        # The answer would be that no column was dropped.
+        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
+    return folder
 
 
 def _mapped_columns(table: TableMetadata, log: TableLog) -> Iterator[MappedColumn]:
@@ -152,7 +166,7 @@ def _surveyed(table: AskedTable) -> SurveyedTable:
     if table.facts is None:
         return SurveyedTable(table.name, error=table.error, message=table.message)
     try:
-        return surveyed(parse_table_facts(table.facts))
+        return replace(surveyed(parse_table_facts(table.facts)), version=table.version)
     except Exception as error:  # the other tables have rows of their own
         refusal = described(error)
         return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))

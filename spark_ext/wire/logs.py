@@ -38,7 +38,7 @@ def parse_table_and_log(text: str) -> tuple[TableMetadata, TableLog]:
 
 
 def parse_folder(text: str) -> TableFolder:
-    """Returns the folder of the table that `column_mapping_dropped` is called with."""
+    """Returns the folder of the table that a function about dropped columns is called with."""
     _, _, folder = TABLE_QUESTION.parse(text)
     return _required(folder, "folder")
 
@@ -64,5 +64,5 @@ def _table_question(
 COMMIT = Shape(actions.commit)
 SUMMARY = Shape(actions.summary)
 LOG = Shape(TableLog, given=("name",), parts={Commit: COMMIT.read, Summary: SUMMARY.read})
-FOLDER = Shape(TableFolder, given=("name", "log"))
+FOLDER = Shape(TableFolder, given=("name", "log"), parts={Commit: COMMIT.read})
 TABLE_QUESTION = Shape(_table_question, parts={TableMetadata: table_metadata})

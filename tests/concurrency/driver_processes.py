@@ -80,7 +80,7 @@ def hold_while_copying(home: Path, jars: list[str]) -> None:
 
 
 def _tiny_session(home: Path, jars: list[str]) -> SparkSession:
-    """For a few rows, and not to be in the way of its neighbours."""
+    """Returns a session for a few rows, which leaves the cores to other processes."""
     builder = session(home, jars).master("local[1]")
     builder.config("spark.ui.showConsoleProgress", "false")
     return builder.getOrCreate()

@@ -45,7 +45,7 @@ class State:
         return replace(self, flag="true") if self.flag and self.is_mapped else self
 
     def early(self) -> State:
-        """With the columns and rows of the early version."""
+        """Returns the state with the columns and rows of the early version."""
         return replace(self, columns=EARLY_COLUMNS, rows=EARLY_ROWS).used()
 
     def renamed(self, old: str, new: str) -> State:

@@ -203,7 +203,7 @@ class _History:
                 return
 
     def _forget(self, name: str) -> None:
-        """From now on a null: its type is not the one that it was made with."""
+        """Expects nulls from now on, since the column has another type than before."""
         self.columns[name] = _Null(self.columns[name].ddl)
 
     def drop(self) -> None:
@@ -226,7 +226,7 @@ class _History:
     dropped = "id"
 
     def drop_secrets(self) -> None:
-        """At every level."""
+        """Drops the secret columns at every level."""
         self.table.alter("DROP COLUMNS (secret, box.secret, boxes.element.secret)")
 
     def delete(self) -> None:

@@ -20,8 +20,8 @@ from spark_ext import UsageTracking
 from spark_ext.errors import CannotAlignNamesError
 from tests.integration.catalog_managed import CATALOG_MANAGED, managed_table, staged
 from tests.integration.connectors import MODE, TWO_CONNECTORS
-from tests.integration.java_catalogs import add_catalog
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.java_catalogs import add_catalog
 from tests.support.removal import local
 from tests.support.session_conf import session_conf
 from tests.support.table_log import UUID, TableLog

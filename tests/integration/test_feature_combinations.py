@@ -23,7 +23,7 @@ NO_BOTH = "DELTA_ICEBERG_COMPAT_VIOLATION.DELETION_VECTORS_SHOULD_BE_DISABLED"
 def assert_each_commit(
     table: Table, first: int, last: int, flag: str, columns: dict[str, tuple[int, str]]
 ) -> None:
-    """From the first version to the last, the table is tracked with this flag and these columns."""
+    """Asserts that each version is tracked and has this flag and these columns."""
     for log in map(table.log.at, range(first, last + 1)):
         assert (log.is_tracked, log.flag, log.columns) == (True, flag, columns), log.operation
 

@@ -178,7 +178,7 @@ def test_removal_reads_what_delta_reads(table: Table, style: Callable[[Lines], s
 def test_dry_run_and_survey_read_what_delta_reads(
     table: Table, style: Callable[[Lines], str], *, checksums: bool
 ) -> None:
-    """Without checksums, the number of files comes from the commits."""
+    """Deletes the checksums in one case: the number of files comes from the commits then."""
     renamed(table)
     if not checksums:
         for file in (table.path / "_delta_log").glob("*.crc"):

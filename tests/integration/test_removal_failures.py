@@ -72,7 +72,7 @@ def cut_short(file: Path) -> None:
 
 
 def cut_in_the_middle(file: Path) -> None:
-    """With a footer at its end, though the log says that it is longer."""
+    """Cuts bytes out of a file, which keeps its footer and is shorter than the log says."""
     content = file.read_bytes()
     file.write_bytes(content[:4] + content[100:])
 

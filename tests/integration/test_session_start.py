@@ -95,7 +95,7 @@ def session_of_a_broken_jar(home: Path, jars: list[str]) -> tuple[str, bool]:
         ),
         # Our own errors are missing as well.
         pytest.param(
-            ["sql/TableFunction", "error/UsageTrackingErrors"],
+            ["sql/TableFunction", "common/UsageTrackingErrors"],
             "java.lang.IllegalStateException",
             marks=pytest.mark.matrix,
         ),

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import UsageTracking
-from tests.integration.java_catalogs import add_catalog
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.java_catalogs import add_catalog
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 from tests.support.table_log import TableLog
 

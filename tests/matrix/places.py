@@ -21,7 +21,7 @@ SPARKS = [spark for sparks in RELEASES["sparks"].values() for spark in sparks]
 DELTAS = list(RELEASES["deltas"])
 WITHOUT_LINE = RELEASES["artifactsWithoutLine"]
 SPARK, DELTA = RELEASES["default"]["spark"], RELEASES["default"]["delta"]
-# The jar is compiled against this release. `sparkext.shim` adapts to older releases.
+# The jar is compiled against this release. `sparkext.delta` adapts to older releases.
 COMPILED = next(delta for delta in DELTAS if delta not in WITHOUT_LINE)
 LINE = SPARK.rpartition(".")[0]
 PACKAGE = f"io.delta:delta-spark_{LINE}_{SCALA}:{DELTA}"
@@ -110,15 +110,16 @@ PLACES = (
     Place("conf/spark-defaults.conf", r"io\.delta:delta-spark_\S+", PACKAGE),
     Place("README.md", r"(?<=^Spark )[\d.]+(?= or later)", SPARKS[0]),
     Place("README.md", r"(?<=with delta-spark )[\d.]+(?= or later)", DELTAS[0]),
-    Place("docs/install.md", r"(?<=^\|---\|---\|---\|\n)(\| .* \| `delta-.* \|\n)+", pairs()),
-    Place("docs/install.md", r"(?<=^Of delta-spark )[\d., ]+(?= there)", without_jars()),
+    Place("docs/versions.md", r"(?<=^\|---\|---\|---\|\n)(\| .* \| `delta-.* \|\n)+", pairs()),
+    Place("docs/versions.md", r"(?<=^Of delta-spark )[\d., ]+(?= there)", without_jars()),
     Place("docs/install.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
+    Place("docs/tracking.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
     Place(
         "docs/install.md",
         r"(?<=that of )Spark .* with Delta .*(?=:$)",
         f"Spark {LINE} with Delta {DELTA}",
     ),
-    Place("docs/install.md", r"(?<=pyspark-client==)[\d.]+", SPARK),
+    Place("docs/spark-connect.md", r"(?<=pyspark-client==)[\d.]+", SPARK),
 )
 
 

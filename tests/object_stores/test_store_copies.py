@@ -235,7 +235,7 @@ def test_executors_copy_when_multipart_uploads_are_disabled(
 def test_executors_copy_after_the_store_refuses_once(
     table: Table, server: S3, new_store_on: Callable[..., Store]
 ) -> None:
-    """Without the right to copy, the executor copies all files in the same statement."""
+    """The store forbids copies, so the executor copies all files in the same statement."""
     store = new_store_on(server)
     text_table(table)
     insert_text(table, *TEXTS, megabytes=12)

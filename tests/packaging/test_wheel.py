@@ -188,7 +188,7 @@ def test_wheel_contains_the_package_and_the_jar(wheel: Path) -> None:
     about = {Path(name).name for name in packed if ".dist-info/" in name}
     assert {name: data for name, data in packed.items() if ".dist-info/" not in name} == package
     assert JAR in packed
-    assert about == {"LICENSE", "METADATA", "RECORD", "WHEEL"}
+    assert about == {"LICENSE", "METADATA", "RECORD", "WHEEL", "entry_points.txt"}
 
 
 def test_metadata_version_is_one_that_the_upload_reads(wheel: Path) -> None:
@@ -213,6 +213,7 @@ def test_readme_links_lead_to_the_repository_on_an_index(copy: Path, tmp_path: P
     links = re.findall(r"\]\(([^)]+)\)", page)
     files = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", README)}
     assert f"{repository}/blob/v{spark_ext.__version__}/docs/install.md" in links
+    assert f"{repository}/raw/v{spark_ext.__version__}/docs/pictures/parquet-schema.svg" in links
     assert {link for link in links if not link.startswith(("https://", "#"))} == set()
     assert len(links) >= len(files)
 
@@ -298,8 +299,12 @@ def test_wheel_works_outside_the_checkout_without_a_compiler(
 
 
 def test_jars_command_prints_the_installed_jar(installed: Environment, tmp_path: Path) -> None:
-    printed = run(installed.python, "-m", "spark_ext", "jars", cwd=tmp_path).strip()
+    program = installed.home / "bin" / "spark-ext"
 
+    printed = run(program, "jars", cwd=tmp_path).strip()
+
+    assert printed == run(installed.python, "-m", "spark_ext", "jars", cwd=tmp_path).strip()
+    assert run(program, "--version", cwd=tmp_path) == f"spark-ext {spark_ext.__version__}\n"
     assert Path(printed) == installed.site_packages / JAR
     assert Path(printed).read_bytes() == (CHECKOUT / JAR).read_bytes()
 

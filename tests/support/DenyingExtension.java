@@ -55,7 +55,7 @@ public class DenyingExtension extends AbstractFunction1<SparkSessionExtensions, 
     throw (T) error;
   }
 
-  /** What {@code injectCheckRule} takes. */
+  /** The check rule, in the type that {@code injectCheckRule} takes. */
   private static final class Check extends AbstractFunction1<LogicalPlan, BoxedUnit> {
     private final SparkSession session;
 

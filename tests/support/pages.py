@@ -27,22 +27,32 @@ ELSEWHERE = {
     ("README.md", "Install"): "tests/packaging/test_make_wheel.py",
     ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
     ("docs/erasure.md", "The command"): "tests/integration/test_dropped_data.py",
+    ("docs/lakehouse.md", "On a command line"): "tests/ways_in/test_lakehouse_runs.py",
     ("docs/survey.md", "On a command line"): "tests/integration/test_surveyed_tables.py",
     ("docs/object-stores.md", "Set-up"): "tests/object_stores/test_page.py",
     ("docs/object-stores.md", "Copies made by S3"): "tests/object_stores/test_page.py",
     ("docs/install.md", "Further packages"): "tests/ways_in/test_further_packages.py",
     ("docs/install.md", "From a command line"): "tests/ways_in/test_spark_submit.py",
     ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
-    ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
+    ("docs/thrift-server.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
     ("docs/install.md", "Jars in Spark's own folder"): "tests/ways_in/test_where_jars_are.py",
     ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application.py",
     ("docs/install.md", "By coordinates"): "tests/packaging/test_release.py",
-    ("docs/install.md", "Spark Connect"): "tests/ways_in/test_connect.py",
-    ("docs/install.md", "When something does not work"): "tests/integration/test_doctor_session.py",
+    ("docs/spark-connect.md", "Spark Connect"): "tests/ways_in/test_connect.py",
+    ("docs/when-something-fails.md", "A session does not start"): (
+        "tests/integration/test_doctor_session.py"
+    ),
 }
 
 # Blocks that no test runs, by their first words: the reason.
 NOT_RUN = {
+    ("docs/platforms.md", "spark-submit --master spark:"): "the test of clusters starts its own",
+    ("docs/platforms.md", "spark-submit --master k8s:"): "needs a Kubernetes cluster",
+    ("docs/platforms.md", "spark-submit --jars /usr/share/aws"): "needs a cluster of EMR",
+    ("docs/platforms.md", "pip install --no-deps"): "needs a workspace of Fabric",
+    ("docs/platforms.md", "gcloud"): "needs a project of Google Cloud",
+    ("docs/tracking.md", "spark_ext:"): "needs dbt, which no test installs",
+    ("docs/tracking.md", "models:"): "needs dbt, which no test installs",
     ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
     ("docs/object-stores.md", '{"Rules": ['): "a rule for a bucket, which no server here has",
 }
@@ -56,6 +66,7 @@ VOLATILE = {
     r" {2,}": " ",
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?": "<time>",
     r"\b\d+\.\d s\b": "<seconds>",
+    r"(?<![\w.])\d+\.\d(?![\w.])": "<seconds>",  # a number under a heading
     # A file's bytes, which are others with each release of Parquet.
     r"\b\d{3,4}\b": "<bytes>",
     r"(?:file:/{1,3}|(?<![\w/])/)(?:[\w.@=%-]+/)+[\w.@=%-]*": "<path>",
@@ -120,9 +131,9 @@ def comparable(text: str) -> list[str]:
 
 
 def commands(page: str, section: str) -> list[list[str]]:
-    """The arguments of each `python -m spark_ext` in a section's blocks."""
+    """The arguments of each `python -m spark_ext` or `spark-ext` in a section's blocks."""
     lines = [
-        line
+        re.sub("^spark-ext ", "python -m spark_ext ", line)
         for block in blocks(page)
         if (block.section, block.language) == (section, "sh")
         for line in block.text.splitlines()

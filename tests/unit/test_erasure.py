@@ -16,7 +16,6 @@ from spark_ext.log.actions import (
     MISSING,
     REMOVED,
     UNTRACKED,
-    FileGroup,
     ParquetColumn,
     TableLog,
 )
@@ -25,46 +24,13 @@ from spark_ext.log.folder import (
     COMMIT,
     OTHER,
     CleanupBoundary,
-    LogFiles,
     TableFolder,
 )
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount, TableMetadata
-from spark_ext.model.schema import Path
+from tests.unit.folders import BOTH, DAY, MONTH, NOW, ONE, WEEK, data, folder, logged
 from tests.unit.logs import cleaned_up, log
 from tests.unit.tables import TRACKED, table
-
-HOUR = 3600 * 1000
-DAY = 24 * HOUR
-NOW = 100 * DAY + HOUR
-WEEK, MONTH = 7 * DAY, 30 * DAY
-
-BOTH = table({"a": "1 a", "b": "2 b"}, "name", "false")
-ONE = table({"a": "1 a"}, "name", "true")
-DROP = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE))
-
-
-def folder(of: TableLog = DROP, files: tuple[FileGroup, ...] = (), **facts: Any) -> TableFolder:
-    return TableFolder(
-        name="t",
-        log=replace(of, files=files),
-        now=NOW,
-        deleted_file_retention=WEEK,
-        log_retention=MONTH,
-        **facts,
-    )
-
-
-def data(kind: str, *columns: Path | str, **facts: Any) -> FileGroup:
-    facts = {"example": "f", "num_files": 1, "size_in_bytes": 10, "added_under": 0, **facts}
-    if kind != LIVE:
-        facts.setdefault("removable_from", NOW)
-    found = (ParquetColumn((each,) if isinstance(each, str) else each) for each in columns)
-    return FileGroup(kind=kind, columns=facts.pop("columns", tuple(found)), **facts)
-
-
-def logged(kind: str, **facts: Any) -> LogFiles:
-    return LogFiles(kind, **{"num_files": 1, "version": 0, "under": 0, **facts})
 
 
 def only(of: TableFolder) -> DroppedColumn:
@@ -354,7 +320,7 @@ def test_column_of_a_clone_is_not_the_dropped_column(mode: str) -> None:
 
 
 def test_dropped_column_does_not_come_back_when_ids_start_again() -> None:
-    """As `align_names` has it, and a column of the same name that is added then."""
+    """`align_names` starts the ids again, and then a column of the same name is added."""
     plain, mapped = table({"a": ""}), table({"a": "1 a"}, "name", "false")
     steps = (("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("REMOVE COLUMN MAPPING", plain))
     anew = log(*steps, ("SET TBLPROPERTIES", mapped), ("ADD COLUMNS", BOTH))

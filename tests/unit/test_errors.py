@@ -17,7 +17,7 @@ from spark_ext.errors import SparkExtError
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / "spark_ext"
-JAVA = ROOT / "jars/src/main/java/sparkext/error/UsageTrackingErrors.java"
+JAVA = ROOT / "jars/src/main/java/sparkext/common/UsageTrackingErrors.java"
 LISTED = json.loads((ROOT / "spark_ext/conditions.json").read_text())
 
 CLASSES = [

@@ -16,9 +16,11 @@ from spark_ext import (
     DroppedColumns,
     Finding,
     FlagChange,
+    LakehouseReport,
     NameAlignment,
     Survey,
     SurveyedTable,
+    TableResult,
 )
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
@@ -200,6 +202,9 @@ RESULTS: dict[str, Rendered] = {
     "alignment": TestAlignment.ALIGNMENT,
     "audit": AuditResult(ODD, (Finding(3, "c", ODD, ODD, ODD, ODD),)),
     "dropped columns": DroppedColumns(ODD, ()),
+    "lakehouse": LakehouseReport(
+        ODD, (ODD,), (TableResult(table=ODD, outcome="FAILED", message=ODD),)
+    ),
     "stages": RemovalStages(stages(FACTS), (StatementResult(ODD, 3, 4, 0.5),)),
     "status": replace(STATUS, table=ODD, dropped_or_renamed=(replace(RENAMED, old_name=ODD),)),
     "survey": Survey((UNREADABLE,), sums((UNREADABLE,), num_views=1)),

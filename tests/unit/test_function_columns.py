@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from spark_ext.auditing import Finding
 from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.erasure import ColumnErasure
 from spark_ext.model.status import HistoryRow, StatusRow
 from spark_ext.process.table_functions import FUNCTIONS, MappedColumn
 from spark_ext.removal.stages import RemovalStage
@@ -23,7 +25,7 @@ FILE = Path(__file__).parents[2] / "spark_ext" / "function_columns.json"
 
 @dataclass
 class NamedTable:
-    """What `TableFunction.java` makes by itself."""
+    """A row that `TableFunction.java` makes without the rule process."""
 
     name: str
     sql_name: str
@@ -35,7 +37,7 @@ class NamedTable:
 
 @dataclass
 class ListedTable:
-    """What `Survey.java` makes by itself."""
+    """A row that `Survey.java` makes without the rule process."""
 
     table: str
     kind: str | None
@@ -43,16 +45,31 @@ class ListedTable:
     message: str | None
 
 
+@dataclass
+class UnnamedCopies:
+    """A row that `TableFunction.java` makes without the rule process."""
+
+    num_files: int
+    size_in_bytes: int
+    removable_from: datetime | None
+
+
 ASKED = {
     "column_mapping": MappedColumn,
     "column_mapping_audit": Finding,
     "column_mapping_dropped": DroppedColumn,
+    "column_mapping_erasure": ColumnErasure,
     "column_mapping_removal": RemovalStage,
     "column_mapping_history": HistoryRow,
     "column_mapping_status": StatusRow,
     "column_mapping_survey": SurveyedTable,
 }
-ROWS = {**ASKED, "column_mapping_named_table": NamedTable, "column_mapping_tables": ListedTable}
+ROWS = {
+    **ASKED,
+    "column_mapping_copies": UnnamedCopies,
+    "column_mapping_named_table": NamedTable,
+    "column_mapping_tables": ListedTable,
+}
 
 
 def columns() -> dict[str, str]:

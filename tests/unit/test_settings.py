@@ -66,7 +66,7 @@ def test_page_shows_every_declared_setting() -> None:
 
 
 def test_java_has_a_constant_for_every_declared_setting() -> None:
-    text = (JAVA / "error" / "Setting.java").read_text()
+    text = (JAVA / "common" / "Setting.java").read_text()
 
     constants = re.findall(r'^  [A-Z_]+\("([\w.]+)"\)[,;]', text, re.MULTILINE)
     assert [f"spark.sparkext.{name}" for name in constants] == list(DECLARED)

@@ -49,41 +49,41 @@ ROOMS: Mapping[str, set[str]] = {
     "version": set(),
     "launch": {"errors", "version"},
     "api": {"errors", "show", "model", "removal", "auditing", "wire", "launch"},
+    "lakehouse": {"errors", "show", "model", "removal", "wire", "api"},
     "doctor": {"errors", "model", "launch", "version"},
-    "cli": {"errors", "model", "removal", "wire", "launch", "api"},
-    "__init__": {"errors", "removal", "auditing", "launch", "api", "version"},
-    "__main__": {"errors", "launch", "cli", "doctor"},
+    "cli": {"errors", "model", "removal", "wire", "launch", "api", "lakehouse", "doctor"},
+    "__init__": {"errors", "removal", "auditing", "launch", "api", "lakehouse", "version"},
+    "__main__": {"cli", "version"},
 }
 # The libraries that each room may import, besides the standard library.
 LIBRARIES: Mapping[str, set[str]] = {
     "process": {"py4j"},
     "launch": {"pyspark", "delta", "py4j"},
     "api": {"pyspark", "py4j"},
+    "lakehouse": {"pyspark", "py4j"},
     "doctor": {"pyspark"},
     "cli": {"pyspark"},
 }
 
 JAVA_ROOMS: Mapping[str, set[str]] = {
-    "shim": {"error"},
-    "feature": {"shim"},
+    "common": set(),
     "s3": set(),
     "parquet": {"s3"},
-    "error": set(),
-    "jobs": set(),
-    "release": {"error"},
-    "process": {"error"},
-    "copy": {"error", "parquet"},
-    "check": {"error", "feature", "jobs"},
-    "commit": {"error"},
-    "log": {"commit", "error", "parquet", "jobs"},
-    "wire": {"error", "feature", "process", "parquet", "log"},
-    "files": {"commit", "copy", "error", "feature", "parquet", "shim", "wire", "jobs"},
-    "removal": {"commit", "copy", "error", "files", "parquet", "shim", "wire", "jobs"},
-    "stale": {"commit", "error", "feature", "log", "shim", "jobs"},
-    "hook": {"error", "feature", "release", "wire", "removal", "stale"},
-    "sql": {"error", "feature", "files", "removal", "log", "release", "wire", "jobs"},
-    "": {"check", "hook", "process", "release", "sql", "stale", "error"},
+    "process": {"common"},
+    "release": {"common"},
+    "copy": {"common", "parquet"},
+    "log": {"common", "parquet"},
+    "delta": {"common", "log"},
+    "check": {"common", "delta"},
+    "wire": {"common", "delta", "log", "parquet", "process"},
+    "stale": {"common", "delta", "log"},
+    "files": {"common", "copy", "delta", "parquet", "wire"},
+    "removal": {"common", "copy", "delta", "files", "parquet", "wire"},
+    "hook": {"common", "delta", "release", "removal", "stale", "wire"},
+    "sql": {"common", "delta", "files", "log", "release", "removal", "wire"},
+    "": {"check", "common", "hook", "process", "release", "sql", "stale"},
 }
+# The names that a room or one of its files may not contain.
 # The process package uses neither Delta nor the weaver.
 FORBIDDEN_IN_JAVA = {
     "process": ("org.apache.spark.sql.delta", "net.bytebuddy"),
@@ -94,9 +94,13 @@ FORBIDDEN_IN_JAVA = {
     "copy": ("org.apache.spark.sql", "io.delta", "net.bytebuddy", "py4j"),
     # The checked classes may not fit each other.
     "release": ("import org.apache.spark", "import scala", "py4j"),
+    "common": ("io.delta", "net.bytebuddy", "py4j"),
+    # Rooms without Delta name their jobs by it.
+    "common.JobNames": ("org.apache.spark.sql",),
+    "delta.CommitActions": ("net.bytebuddy", "py4j"),
+    "delta.DeltaShims": ("net.bytebuddy", "py4j"),
     "wire": ("net.bytebuddy", "py4j"),
     "stale": ("net.bytebuddy", "py4j"),
-    "shim": ("net.bytebuddy", "py4j"),
     "check": ("net.bytebuddy", "py4j"),
     "sql": ("net.bytebuddy", "py4j"),
 }
@@ -210,15 +214,20 @@ def test_java_package_imports_only_allowed_packages(file: Path) -> None:
     text = java_files()[file]
     for package in re.findall(r"^import (?:static )?sparkext\.(?:(\w+)\.)?[A-Z]", text, re.M):
         assert package in {here, *JAVA_ROOMS[here]}, package
-    for forbidden in FORBIDDEN_IN_JAVA.get(here, ()):
-        assert forbidden not in text
+    for place in (here, java_name(file)):
+        for forbidden in FORBIDDEN_IN_JAVA.get(place, ()):
+            assert forbidden not in text
 
 
 def test_java_packages_have_no_circle() -> None:
     assert circle(JAVA_ROOMS) == []
-    assert {
-        "" if file.parent == Path() else file.parent.as_posix() for file in java_files()
-    } == set(JAVA_ROOMS)
+
+
+def test_java_rooms_and_their_forbidden_names_belong_to_files() -> None:
+    rooms = {"" if file.parent == Path() else file.parent.as_posix() for file in java_files()}
+
+    assert rooms == set(JAVA_ROOMS)
+    assert set(FORBIDDEN_IN_JAVA) <= rooms | {*map(java_name, java_files())}
 
 
 def java_names(file: Path, text: str, neighbours: set[str]) -> set[str]:

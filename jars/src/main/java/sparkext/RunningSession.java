@@ -18,8 +18,8 @@ import org.apache.spark.sql.delta.DeltaAnalysis;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.check.StatementCheck;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 import sparkext.sql.TableFunction;
 
 /**

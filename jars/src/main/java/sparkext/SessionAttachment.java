@@ -3,7 +3,7 @@ package sparkext;
 
 import java.io.IOException;
 import org.apache.spark.sql.classic.SparkSession;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 import sparkext.hook.DeltaHooks;
 import sparkext.process.ProcessSettings;
 

@@ -8,7 +8,7 @@ import scala.runtime.BoxedUnit;
 import sparkext.check.CheckedParser;
 import sparkext.check.DeltaConfiguration;
 import sparkext.check.StatementCheck;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.hook.DeltaHooks;
 import sparkext.process.ProcessSettings;
 import sparkext.release.DeltaBuild;

@@ -27,10 +27,10 @@ import scala.Option;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingException;
-import sparkext.feature.ChangedMetadata;
-import sparkext.feature.UsageTrackingFeature;
-import sparkext.jobs.JobNames;
+import sparkext.common.JobNames;
+import sparkext.common.UsageTrackingException;
+import sparkext.delta.ChangedMetadata;
+import sparkext.delta.UsageTrackingFeature;
 
 /**
  * Refuses a statement that removes column mapping from a tracked table and sets other properties

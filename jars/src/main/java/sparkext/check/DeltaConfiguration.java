@@ -6,7 +6,7 @@ import java.util.List;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.common.UsageTrackingErrors;
 
 /** Checks that a session has Delta's extension and a session catalog. */
 public final class DeltaConfiguration {

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import scala.Option;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /** Finds the nodes of plans that create, read, write or name a Delta table. */
 final class DeltaNode {

@@ -19,8 +19,8 @@ import scala.Tuple2;
 import scala.collection.Iterable;
 import scala.collection.Map;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.delta.UsageTrackingFeature;
 
 /**
  * Refuses statements and builders that name the flag, and CREATE TABLE LIKE that names the feature.

@@ -2,7 +2,7 @@
 package sparkext.copy;
 
 import java.io.IOException;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.common.UsageTrackingErrors;
 
 /**
  * Thrown if a task failed to copy a file, or to read the file's footer if there is no target. It

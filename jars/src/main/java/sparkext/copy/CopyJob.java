@@ -22,7 +22,7 @@ import org.apache.spark.api.java.JavaSparkStatusTracker;
 import org.apache.spark.api.java.function.Function;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.Renaming;
 import sparkext.parquet.Storages;
@@ -32,7 +32,7 @@ public final class CopyJob {
   /** The time to open a file, as the bytes that are copied in that time. */
   private static final long OPEN_COST = 4L << 20;
 
-  /** With this many files or bytes in a task, the cost of the task itself is small. */
+  /** A task with this many files or bytes outweighs its own cost. */
   private static final int FILES_PER_TASK = 256;
 
   private static final long BYTES_PER_TASK = 256L << 20;

@@ -8,7 +8,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 import sparkext.parquet.Uninterrupted;
 
 /**

@@ -23,7 +23,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 import sparkext.parquet.Storages;
 import sparkext.parquet.Uninterrupted;
 

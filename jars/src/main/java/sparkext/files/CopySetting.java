@@ -4,8 +4,8 @@ package sparkext.files;
 import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Protocol;
-import sparkext.error.Setting;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.common.Setting;
+import sparkext.delta.UsageTrackingFeature;
 
 /**
  * The one owner of the choice between copies and Delta's rewrite.
@@ -19,7 +19,7 @@ public record CopySetting(Optional<String> value) {
   /**
    * Reads {@link Setting#REMOVAL} or {@link Setting#PURGE} of a session.
    *
-   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
+   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
   public static CopySetting of(SparkSession session, Setting setting) {
     return new CopySetting(setting.of(session));

@@ -9,14 +9,14 @@ import java.util.function.BiFunction;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.AddFile;
+import sparkext.common.JobNames;
+import sparkext.common.Setting;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 import sparkext.copy.CopyJob;
 import sparkext.copy.CopyProgress;
 import sparkext.copy.FileRequest;
 import sparkext.copy.FileResult;
-import sparkext.error.Setting;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
-import sparkext.jobs.JobNames;
 
 /**
  * Reads the footers of files in a Spark job, and copies the files that need a new footer.

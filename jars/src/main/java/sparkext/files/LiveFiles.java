@@ -20,9 +20,9 @@ import org.apache.spark.sql.delta.actions.InMemoryLogReplay;
 import scala.Option;
 import scala.collection.immutable.Set;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.commit.CommitActions;
-import sparkext.error.UsageTrackingException;
-import sparkext.shim.DeltaShims;
+import sparkext.common.UsageTrackingException;
+import sparkext.delta.CommitActions;
+import sparkext.delta.DeltaShims;
 import sparkext.wire.CountedFiles;
 
 /**

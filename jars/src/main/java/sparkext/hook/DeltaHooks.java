@@ -15,9 +15,9 @@ import java.util.stream.Stream;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.error.Releases;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.common.Releases;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.delta.UsageTrackingFeature;
 import sparkext.release.DeltaRelease;
 import sparkext.release.Linkage;
 import sparkext.release.Versions;
@@ -48,7 +48,7 @@ public final class DeltaHooks {
    * before the first hook is woven, and the bridge calls nothing back until the last hook is woven:
    * no session is half woven.
    *
-   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
+   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
    */
   public static synchronized void install() {
     try {
@@ -63,7 +63,7 @@ public final class DeltaHooks {
   /**
    * Throws if the class path has no Delta.
    *
-   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
+   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION
    */
   public static void requireDelta() {
     neighbour();

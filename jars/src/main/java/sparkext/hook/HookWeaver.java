@@ -23,7 +23,7 @@ import net.bytebuddy.implementation.bytecode.StackManipulation;
 import net.bytebuddy.implementation.bytecode.member.FieldAccess;
 import net.bytebuddy.implementation.bytecode.member.MethodVariableAccess;
 import net.bytebuddy.pool.TypePool;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.common.UsageTrackingErrors;
 
 /** Weaves advice into class files, from descriptions only: no class is loaded to be described. */
 final class HookWeaver {

@@ -16,8 +16,8 @@ import static sparkext.hook.HookedMethod.method;
 import java.util.List;
 import java.util.Locale;
 import scala.collection.immutable.Map;
-import sparkext.feature.Downgrade;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.delta.Downgrade;
+import sparkext.delta.UsageTrackingFeature;
 import sparkext.wire.MetadataRules;
 
 /** The hooks of usage tracking: the table feature, the column names and the flag. */

@@ -72,10 +72,11 @@ final class ColumnMentions {
   private String problem;
 
   /** Returns the group of one file. */
-  LogFiles in(String kind, Long version, Long under) {
+  LogFiles in(String kind, long size, Long version, Long under) {
     return new LogFiles(
         kind,
         1,
+        size,
         version,
         under,
         List.copyOf(schemas),
@@ -88,7 +89,7 @@ final class ColumnMentions {
 
   /** Returns the mentions of a file, or of a part of one. */
   LogFiles all() {
-    return in("", null, null);
+    return in("", 0, null, null);
   }
 
   /** Adds the mentions of another part of the same file. */

@@ -10,6 +10,7 @@ import java.util.List;
 public record LogFiles(
     String kind,
     long numFiles,
+    long sizeInBytes,
     Long version,
     Long under,
     List<String> schemas,
@@ -23,20 +24,31 @@ public record LogFiles(
    * is kept: it tells whether they are older than every schema.
    */
   LogFiles common() {
-    return of(0, under == null && !texts.isEmpty() ? version : null);
+    return of(0, 0, under == null && !texts.isEmpty() ? version : null);
   }
 
   /** Returns one group of two that are alike, with the newer version. */
   LogFiles plus(LogFiles other) {
     return of(
         numFiles + other.numFiles,
+        sizeInBytes + other.sizeInBytes,
         version == null || other.version == null
             ? version == null ? other.version : version
             : Long.valueOf(Math.max(version, other.version)));
   }
 
-  private LogFiles of(long files, Long newest) {
+  private LogFiles of(long files, long size, Long newest) {
     return new LogFiles(
-        kind, files, newest, under, schemas, statistics, partitionColumns, folders, texts, problem);
+        kind,
+        files,
+        size,
+        newest,
+        under,
+        schemas,
+        statistics,
+        partitionColumns,
+        folders,
+        texts,
+        problem);
   }
 }

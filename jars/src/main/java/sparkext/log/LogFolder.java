@@ -227,6 +227,21 @@ record LogFolder(
         : this;
   }
 
+  /**
+   * Returns a file for each version at which the known history may begin: its commit, or its
+   * checkpoint if log cleanup deleted the commit.
+   */
+  List<LogFile> starts() {
+    NavigableMap<Long, LogFile> found = new TreeMap<>();
+    files.stream()
+        .filter(file -> file.kind() == LogFile.Kind.CHECKPOINT && file.isIn(""))
+        .forEach(file -> found.put(file.version(), file));
+    commits.stream()
+        .filter(commit -> commit == commits.get(0) || found.containsKey(commit.version()))
+        .forEach(commit -> found.put(commit.version(), commit));
+    return List.copyOf(found.values());
+  }
+
   /** Returns the path of a sidecar that a checkpoint names. */
   Path sidecar(String path) {
     Path given = new Path(URI.create(path));

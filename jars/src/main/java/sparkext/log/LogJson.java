@@ -17,8 +17,7 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.Function;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.util.SerializableConfiguration;
-import sparkext.commit.CommitLines;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /**
  * The content of one JSON file of a log: the table's metadata and columns. A task reads each file
@@ -44,13 +43,13 @@ public record LogJson(List<String> lines, boolean isTruncated, String problem, L
   /** The actions that are not about files. */
   static final List<String> KINDS = List.of("commitInfo", "protocol", "metaData");
 
-  /** In quotes, as a key has them. Inside a string of JSON they would be escaped. */
+  /** The keys with their quotes, which a string inside of JSON would have escaped. */
   private static final List<String> KEYS = KINDS.stream().map(kind -> '"' + kind + '"').toList();
 
   /** The driver reads so few files before a job would have begun. */
   private static final int MAX_FILES_WITHOUT_A_JOB = 8;
 
-  /** With so many files in a task, the overhead of the task is negligible. */
+  /** A task with this many files outweighs its own cost. */
   static final int FILES_PER_TASK = 50;
 
   private static final ObjectMapper MAPPER = new ObjectMapper();

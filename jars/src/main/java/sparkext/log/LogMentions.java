@@ -63,7 +63,7 @@ record LogMentions(SparkSession session, LogFolder log, Map<Path, LogJson> json)
     found.forEach(
         (file, mentions) -> {
           Long under = file.version() == null ? null : versions.floor(file.version());
-          LogFiles one = mentions.in(file.kind().text(), file.version(), under);
+          LogFiles one = mentions.in(file.kind().text(), file.length(), file.version(), under);
           groups.merge(one.common(), one, LogFiles::plus);
         });
     return List.copyOf(groups.values());

@@ -11,7 +11,7 @@ import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.StructType;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.common.UsageTrackingErrors;
 
 /** The actions of a log that are not about files, by the file of the log that contains them. */
 final class MetadataActions {
@@ -50,6 +50,11 @@ final class MetadataActions {
   }
 
   private void add(Path file, String line) {
+    found.computeIfAbsent(file, none -> new ArrayList<>()).addAll(of(file, line));
+  }
+
+  /** Returns the actions of a line, each as an object whose only key is the kind. */
+  static List<JsonNode> of(Path file, String line) {
     JsonNode parsed;
     try {
       parsed = MAPPER.readTree(line);
@@ -57,12 +62,12 @@ final class MetadataActions {
       String reason = "it has a line that is no JSON: " + broken.getOriginalMessage();
       throw UsageTrackingErrors.unreadableLog(file.toString(), reason).sneakyThrow();
     }
+    List<JsonNode> actions = new ArrayList<>();
     for (String kind : LogJson.KINDS) {
       if (parsed.path(kind).isObject()) {
-        found
-            .computeIfAbsent(file, none -> new ArrayList<>())
-            .add(MAPPER.createObjectNode().set(kind, parsed.get(kind)));
+        actions.add(MAPPER.createObjectNode().set(kind, parsed.get(kind)));
       }
     }
+    return actions;
   }
 }

@@ -9,6 +9,10 @@ import java.util.List;
  * @param log its files are those outside of {@code _delta_log}
  * @param logFiles those in {@code _delta_log}
  * @param boundaries by version
+ * @param starts the versions at which the known history may begin, with their times
  */
 public record TableFolder(
-    TableLog log, List<LogFiles> logFiles, List<CleanupBoundary> boundaries) {}
+    TableLog log,
+    List<LogFiles> logFiles,
+    List<CleanupBoundary> boundaries,
+    List<TableLog.Commit> starts) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.log;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -16,11 +17,12 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.util.SerializableConfiguration;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
-import sparkext.jobs.JobNames;
+import sparkext.common.JobNames;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 
 /**
  * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have left
@@ -115,8 +117,18 @@ public final class TableReading {
                       log.with(actions.all(groups(actions, broadcast, log, true))),
                       new LogMentions(session, folder, json)
                           .groups(broadcast, log.metadataVersions()),
-                      folder.cleanupBoundaries()));
+                      folder.cleanupBoundaries(),
+                      starts(read, json)));
         });
+  }
+
+  /**
+   * Returns the number, the size and the newest time of files that the log does not name.
+   *
+   * @param listed rows of {@link DataFolder}, listed before this reading
+   */
+  Row unnamed(List<Row> listed) throws IOException {
+    return described("reads the log", () -> actions(List.of()).unnamed(listed));
   }
 
   private Map<Path, LogJson> json(Collection<Path> files, LogJson.Wanted wanted) {
@@ -215,6 +227,21 @@ public final class TableReading {
         commits,
         summaries(log, actions),
         null);
+  }
+
+  /** Returns the possible starts of the known history. {@code commitInfo} may have the time. */
+  private static List<TableLog.Commit> starts(LogFolder log, Map<Path, LogJson> json) {
+    return log.starts().stream()
+        .map(file -> new TableLog.Commit(file.version(), file.time(), info(file.path(), json)))
+        .toList();
+  }
+
+  private static List<JsonNode> info(Path file, Map<Path, LogJson> json) {
+    List<String> lines = json.containsKey(file) ? json.get(file).lines() : List.of();
+    return lines.stream()
+        .flatMap(line -> MetadataActions.of(file, line).stream())
+        .filter(action -> action.has("commitInfo"))
+        .toList();
   }
 
   private static List<TableLog.Summary> summaries(LogFolder log, MetadataActions actions) {

@@ -8,9 +8,9 @@ import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.internal.SQLConf$;
-import sparkext.error.Setting;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.Setting;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 
 /**
  * The settings of the rule process, read from the application's configuration only.

@@ -34,7 +34,7 @@ final class RuleProcess {
   private static final Logger LOG = LoggerFactory.getLogger(RuleProcess.class);
   private static final int STDERR_CHARACTERS = 2000;
 
-  /** As in {@code __main__.py}. The JVM's own loopback address may be ::1. */
+  /** The address of {@code __main__.py}. The JVM's own loopback address may be ::1. */
   private static final byte[] LOOPBACK = {127, 0, 0, 1};
 
   private final List<String> command;

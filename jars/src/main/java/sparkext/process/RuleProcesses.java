@@ -10,8 +10,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 
 /**
  * The one rule process of the JVM, started at the first call and replaced after a failure.

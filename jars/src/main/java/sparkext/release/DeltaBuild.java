@@ -13,7 +13,7 @@ import net.bytebuddy.jar.asm.ClassVisitor;
 import net.bytebuddy.jar.asm.MethodVisitor;
 import net.bytebuddy.jar.asm.Type;
 import net.bytebuddy.utility.OpenedClassReader;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.common.UsageTrackingErrors;
 
 /**
  * Refuses a Delta on the class path that was built for another Spark.
@@ -55,7 +55,7 @@ public final class DeltaBuild {
    * Refuses a Delta that was built for another Spark. The hooks decide on a Delta without a known
    * mark, such as a later release.
    *
-   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION
+   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION
    */
   public static void requireForThisSpark() throws IOException {
     ClassLoader loader = DeltaBuild.class.getClassLoader();

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import net.bytebuddy.dynamic.ClassFileLocator;
 import net.bytebuddy.jar.asm.ClassReader;
-import sparkext.error.Releases;
+import sparkext.common.Releases;
 
 /** Reads facts from the class files of the Delta on the class path, without loading them. */
 public final class DeltaRelease {

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.jar.JarFile;
 import java.util.zip.ZipEntry;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.common.UsageTrackingErrors;
 
 /**
  * Refuses two different jars of ours on one class path: the JVM would load some classes from the
@@ -31,7 +31,7 @@ public final class JarCopies {
   /**
    * Returns normally if all copies are alike.
    *
-   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_SEVERAL_JARS
+   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_SEVERAL_JARS
    */
   public static void requireAlike() throws IOException {
     // Texts, because the equality of URLs queries name servers.

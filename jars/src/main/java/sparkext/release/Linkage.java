@@ -38,7 +38,7 @@ public final class Linkage {
 
   /** Our classes that adapt to a release, and name members that other releases lack. */
   private static final List<String> ADAPTING =
-      List.of("sparkext/shim/", "sparkext/feature/NothingToPrepare");
+      List.of("sparkext/delta/DeltaShims", "sparkext/delta/NothingToPrepare");
 
   /** Our classes whose supertypes Spark does not contain. */
   private static final List<String> OPTIONAL = List.of("sparkext/s3/");

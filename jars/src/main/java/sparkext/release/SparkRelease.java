@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.release;
 
-import sparkext.error.Releases;
-import sparkext.error.UnsupportedSparkException;
+import sparkext.common.Releases;
+import sparkext.common.UnsupportedSparkException;
 
 /**
  * Refuses a Spark that is too old, or of another Scala.

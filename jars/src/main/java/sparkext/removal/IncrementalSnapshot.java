@@ -22,9 +22,9 @@ import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.commit.CommitActions;
+import sparkext.delta.CommitActions;
+import sparkext.delta.DeltaShims;
 import sparkext.files.LiveFiles;
-import sparkext.shim.DeltaShims;
 
 /**
  * The newest version of a table, updated by the commits since the version that was read before.

@@ -26,10 +26,10 @@ import scala.collection.Iterator;
 import scala.collection.immutable.Map$;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
-import sparkext.commit.CommitActions;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
+import sparkext.delta.CommitActions;
+import sparkext.delta.DeltaShims;
 import sparkext.parquet.Uninterrupted;
-import sparkext.shim.DeltaShims;
 
 /**
  * The commit that removes column mapping, tried until it succeeds or the removal gives up.

@@ -3,7 +3,7 @@ package sparkext.removal;
 
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.SparkSession;
-import sparkext.error.Setting;
+import sparkext.common.Setting;
 
 /** The timer of {@link Setting#REMOVAL_TIMEOUT}, which starts when every file was copied once. */
 final class RemovalTimeout {
@@ -15,7 +15,7 @@ final class RemovalTimeout {
   /**
    * Reads the timeout of a session.
    *
-   * @throws sparkext.error.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
+   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
   RemovalTimeout(SparkSession session) {
     text = Setting.REMOVAL_TIMEOUT.of(session).orElseThrow();

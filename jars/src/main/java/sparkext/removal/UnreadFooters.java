@@ -9,7 +9,7 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /**
  * Names the file at fault if Delta fails to read footers for a purge. Delta reads footers in a

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.NullType;
 import org.apache.spark.sql.types.StringType;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /** The arguments of a table function. */
 record Arguments(String function, List<Expression> given) {

@@ -7,9 +7,9 @@ import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaAnalysisException;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
-import sparkext.jobs.JobNames;
+import sparkext.common.JobNames;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 import sparkext.wire.Relation;
 
 /**

@@ -9,7 +9,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.classic.SparkSession;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /**
  * Reads several tables at once. A table that cannot be read does not end the others.

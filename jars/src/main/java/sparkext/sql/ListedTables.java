@@ -27,8 +27,8 @@ import org.apache.spark.sql.delta.DeltaTableUtils;
 import org.apache.spark.sql.delta.catalog.DeltaTableV2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 
 /**
  * The tables that a catalog lists in a schema, or in all schemas, and whether they are Delta

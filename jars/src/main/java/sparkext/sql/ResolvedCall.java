@@ -22,7 +22,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
-import sparkext.error.UsageTrackingErrors;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.wire.FunctionColumns;
 import sparkext.wire.Relation;
 

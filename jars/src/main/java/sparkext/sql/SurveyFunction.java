@@ -17,7 +17,7 @@ import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /**
  * A table function over many tables: {@code SELECT * FROM column_mapping_survey('schema')}.

@@ -9,7 +9,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 import sparkext.log.TableLog;
 import sparkext.log.TableReading;
 import sparkext.wire.MetadataRules;
@@ -34,7 +34,7 @@ public final class TableAudit {
     LogicalPlan relation = AuditedRelation.of(session, parts, place.path());
     TableReading table = new TableReading(session, place.configuration(), place.path(), List.of());
     if (table.isMissing()) {
-      throw NamedTable.missing(name).sneakyThrow();
+      throw LoadedTable.missing(NameParts.of(name)).sneakyThrow();
     }
     return new FoundTables(
         List.of(relation),

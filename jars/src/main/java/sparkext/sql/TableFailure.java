@@ -4,8 +4,8 @@ package sparkext.sql;
 import java.io.InterruptedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import org.apache.spark.SparkThrowable;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
 
 /**
  * The reason why a table could not be read.

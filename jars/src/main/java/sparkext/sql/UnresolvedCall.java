@@ -16,7 +16,7 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractPartialFunction;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /**
  * A table function whose tables are not yet found. Spark 4.0 and 4.1 look up a function, and make

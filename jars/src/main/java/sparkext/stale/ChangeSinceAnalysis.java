@@ -11,7 +11,7 @@ import org.apache.spark.sql.delta.DeltaIllegalStateException;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.actions.Metadata;
 import scala.collection.immutable.Seq;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /** A table when a statement was analysed, and the same table when the statement runs. */
 record ChangeSinceAnalysis(SnapshotDescriptor analysed, SnapshotDescriptor newest) {

@@ -22,11 +22,11 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.Tuple2;
 import scala.collection.Iterator;
-import sparkext.commit.CommitActions;
-import sparkext.error.UsageTrackingException;
-import sparkext.jobs.JobNames;
+import sparkext.common.JobNames;
+import sparkext.common.UsageTrackingException;
+import sparkext.delta.CommitActions;
+import sparkext.delta.DeltaShims;
 import sparkext.log.LogJson;
-import sparkext.shim.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**

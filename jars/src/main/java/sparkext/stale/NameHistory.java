@@ -7,7 +7,7 @@ import java.util.Set;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import scala.collection.immutable.Seq;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.delta.UsageTrackingFeature;
 
 /**
  * The physical names of the columns of a table, version by version.

@@ -13,8 +13,8 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Map$;
-import sparkext.error.UsageTrackingException;
-import sparkext.shim.DeltaShims;
+import sparkext.common.UsageTrackingException;
+import sparkext.delta.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**

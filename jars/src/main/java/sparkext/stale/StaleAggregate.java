@@ -13,7 +13,7 @@ import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.files.TahoeLogFileIndex;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.jobs.JobNames;
+import sparkext.common.JobNames;
 
 /**
  * Refuses a {@code count}, {@code min} or {@code max} of a plan that was analysed when columns had

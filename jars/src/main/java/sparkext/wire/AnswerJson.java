@@ -25,9 +25,9 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType;
 import scala.jdk.javaapi.CollectionConverters;
-import sparkext.error.UsageTrackingErrors;
-import sparkext.error.UsageTrackingException;
-import sparkext.feature.ChangedMetadata;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
+import sparkext.delta.ChangedMetadata;
 
 /** Reads the JSON of answers; {@code spark_ext/wire/messages.py} describes the shape. */
 final class AnswerJson {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.wire;
 
-import static sparkext.feature.UsageTrackingFeature.FEATURE_DEFAULT;
-import static sparkext.feature.UsageTrackingFeature.FLAG_DEFAULT;
+import static sparkext.delta.UsageTrackingFeature.FEATURE_DEFAULT;
+import static sparkext.delta.UsageTrackingFeature.FLAG_DEFAULT;
 
 import java.util.Locale;
 import java.util.Optional;
@@ -13,9 +13,9 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.Protocol;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.error.Setting;
-import sparkext.error.UsageTrackingException;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.common.Setting;
+import sparkext.common.UsageTrackingException;
+import sparkext.delta.UsageTrackingFeature;
 import sparkext.parquet.ColumnPlan;
 import sparkext.process.RuleProcesses;
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import sparkext.error.Releases;
+import sparkext.common.Releases;
 import sparkext.release.DeltaJar;
 
 /** The hooks against the jar of every supported release of Delta. */
@@ -33,7 +33,7 @@ class DeltaReleasesTest {
                     .map(type -> Arguments.of(jar, type)));
   }
 
-  /** On Spark 4.2 one command has a supertype that the class path of these tests lacks. */
+  /** Returns whether the class path lacks a supertype of a type, as of one command on Spark 4.2. */
   private static boolean needsMore(DeltaJar jar, String typeName) {
     return jar.spark().equals("4.2") && typeName.endsWith("DeltaDynamicPartitionOverwriteCommand");
   }

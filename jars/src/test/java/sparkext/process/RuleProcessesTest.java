@@ -12,7 +12,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /** Which process is asked; each is a script that names a port, on which nobody is ever called. */
 class RuleProcessesTest {

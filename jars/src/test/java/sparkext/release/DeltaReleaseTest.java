@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import sparkext.feature.UsageTrackingFeature;
+import sparkext.delta.UsageTrackingFeature;
 
 /** The facts that are read from a Delta alone. */
 class DeltaReleaseTest {
@@ -37,7 +37,7 @@ class DeltaReleaseTest {
     assertThat(DeltaRelease.ownFeature(jar.classFiles(), UsageTrackingFeature.NAME)).isEmpty();
   }
 
-  /** Without this test the one before would pass on any Delta. */
+  /** Makes the test above meaningful: that test alone would pass on any Delta. */
   @ParameterizedTest
   @MethodSource("jars")
   void featureOfDeltaIsFoundInEveryRelease(DeltaJar jar) throws IOException {

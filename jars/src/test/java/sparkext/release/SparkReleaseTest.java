@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import sparkext.error.UnsupportedSparkException;
+import sparkext.common.UnsupportedSparkException;
 
 /** The releases of Spark that are refused by their version. */
 class SparkReleaseTest {

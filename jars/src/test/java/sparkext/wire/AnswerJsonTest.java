@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import sparkext.error.UsageTrackingException;
+import sparkext.common.UsageTrackingException;
 
 /** Answers as records, with the oldest Jackson. */
 class AnswerJsonTest {

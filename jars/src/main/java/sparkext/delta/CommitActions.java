@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.delta;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkThrowable;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Action$;
+import sparkext.common.UsageTrackingErrors;
+import sparkext.common.UsageTrackingException;
+import sparkext.log.CommitLines;
+
+/**
+ * The actions of a commit. Delta has two readers of commits. Spark's JSON reader, which rebuilds
+ * the state of a table, also accepts arrays of actions, single quotes and statistics that are
+ * objects. {@code Action.fromJson}, which this class calls, accepts none of them.
+ *
+ * <p>Source: Delta 4.4.0, DeltaLog.scala, {@code indexToRelation} and {@code getChanges}.
+ *
+ * @param actions without those that this Delta does not know
+ * @param problem says which line {@code fromJson} does not read; null if it reads all. Then Delta
+ *     has to be asked.
+ */
+public record CommitActions(List<Action> actions, String problem) {
+  /** A decoder puts this in the place of bytes that are not UTF-8; Spark refuses such bytes. */
+  private static final char REPLACEMENT = '\uFFFD';
+
+  /** Reads a whole commit. */
+  public static CommitActions of(Path commit, Configuration configuration) {
+    return of(commit, configuration, line -> true);
+  }
+
+  /**
+   * Reads the lines of a commit that are wanted.
+   *
+   * @throws UsageTrackingException a failure of the storage
+   */
+  public static CommitActions of(
+      Path commit, Configuration configuration, Predicate<String> isWanted) {
+    Reading reading = new Reading();
+    try (CommitLines lines = new CommitLines(commit, configuration)) {
+      for (String line; (line = lines.next()) != null; ) {
+        if (isWanted.test(line)) {
+          reading.add(line, lines.number());
+        }
+      }
+    } catch (IOException unreachable) {
+      throw UsageTrackingException.sneakyThrow(unreachable);
+    }
+    return reading.end();
+  }
+
+  /** Reads lines that {@link CommitLines} has returned. */
+  public static CommitActions of(List<String> lines) {
+    Reading reading = new Reading();
+    lines.forEach(line -> reading.add(line, lines.indexOf(line) + 1));
+    return reading.end();
+  }
+
+  private static final class Reading {
+    private final List<Action> actions = new ArrayList<>();
+    private String problem;
+
+    void add(String line, int number) {
+      String reason = line.indexOf(REPLACEMENT) < 0 ? null : "it is no UTF-8";
+      try {
+        Action action = Action$.MODULE$.fromJson(line);
+        if (action != null) {
+          actions.add(action);
+        }
+      } catch (Exception unread) { // Scala declares none: Jackson's are checked ones
+        reason =
+            unread instanceof JsonProcessingException json
+                ? json.getOriginalMessage()
+                : unread.toString();
+      }
+      if (problem == null && reason != null) {
+        problem = "its line " + number + " is no action: " + reason;
+      }
+    }
+
+    CommitActions end() {
+      return new CommitActions(List.copyOf(actions), problem);
+    }
+  }
+
+  /** Returns whether this holds every action of the commit. */
+  public boolean areAll() {
+    return problem == null;
+  }
+
+  /**
+   * Returns whether a failure is one of {@code fromJson}, which Delta calls for winning commits.
+   */
+  public static boolean isUnread(Throwable failure) {
+    for (StackTraceElement place : failure.getStackTrace()) {
+      if (place.getClassName().equals(Action$.class.getName())
+          && place.getMethodName().equals("fromJson")) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * Returns USAGE_TRACKING_UNREADABLE_LOG with the line at fault if Spark failed to read a commit,
+   * and any other failure as it is.
+   */
+  public static Throwable described(Throwable failure, Configuration configuration) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SparkThrowable known
+          && known.getCondition() != null
+          && known.getCondition().startsWith("FAILED_READ_FILE")
+          && known.getMessageParameters().get("path").endsWith(".json")) {
+        String path = known.getMessageParameters().get("path");
+        String problem = of(new Path(path), configuration).problem();
+        return problem == null ? failure : UsageTrackingErrors.unreadableLog(path, problem);
+      }
+    }
+    return failure;
+  }
+}

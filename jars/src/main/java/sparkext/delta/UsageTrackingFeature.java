@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.delta;
+
+import java.util.List;
+import org.apache.spark.sql.delta.DeltaConfig;
+import org.apache.spark.sql.delta.PreDowngradeTableFeatureCommand;
+import org.apache.spark.sql.delta.RemovableFeature;
+import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.WriterFeature;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Protocol;
+import org.apache.spark.sql.delta.catalog.DeltaTableV2;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The writer table feature {@code columnMappingUsageTracking}.
+ *
+ * <p>Delta's {@code RemovableFeature} (TableFeature.scala, 4.4.0) has four duties. (a) Nothing is
+ * done before the downgrade. (b) So every snapshot may be downgraded. (c) A writer feature leaves
+ * no trace that a reader could misread, so history needs no protection. (d) So Delta never asks
+ * whether an action uses the feature. The downgrade commit itself removes the flag.
+ *
+ * <p>The feature is a singleton also after serialization: Delta sends features to executors and
+ * compares them by identity.
+ */
+public final class UsageTrackingFeature extends WriterFeature implements RemovableFeature {
+  public static final String NAME = "columnMappingUsageTracking";
+  public static final String FLAG = "delta.columnMapping.hasDroppedOrRenamed";
+
+  /** The table property that enables the feature. */
+  public static final String PROPERTY = "delta.feature." + NAME;
+
+  private static final String DEFAULTS = "spark.databricks.delta.properties.defaults.";
+
+  /** The setting by which a session enables the feature for every new table. */
+  public static final String FEATURE_DEFAULT = DEFAULTS + "feature." + NAME;
+
+  /** The setting by which a session would set the flag of every new table. */
+  public static final String FLAG_DEFAULT = DEFAULTS + "columnMapping.hasDroppedOrRenamed";
+
+  public static final UsageTrackingFeature INSTANCE = new UsageTrackingFeature();
+
+  private static final long serialVersionUID = 1L;
+
+  private UsageTrackingFeature() {
+    super(NAME);
+  }
+
+  /** Returns true if a table with this protocol is tracked. */
+  public static boolean isSupportedBy(Protocol protocol) {
+    return protocol.writerFeatures().isDefined() && protocol.writerFeatures().get().contains(NAME);
+  }
+
+  /**
+   * Makes the flag a property that Delta knows. The property is editable for Delta, since CREATE
+   * TABLE LIKE copies the flag and Delta validates the copy. A check of statements refuses users.
+   *
+   * <p>Delta reads the map without a lock, so a lock here would not help. This method is called
+   * once, while the first session with the extension starts. A statement of a session without the
+   * extension may run at the same time. It never reads this entry, and fails at worst because the
+   * map changed while the statement iterated over it.
+   */
+  public static void registerFlag() {
+    scala.Function1<String, String> asWritten = value -> value;
+    scala.Function1<String, Object> anyValue = value -> true;
+    DeltaConfig<String> flag =
+        new DeltaConfig<>(
+            FLAG,
+            "false",
+            asWritten,
+            anyValue,
+            "is set by the writer",
+            /* editable= */ true,
+            CollectionConverters.asScala(List.<String>of()).toList());
+    String entry = FLAG.substring("delta.".length()).toLowerCase(java.util.Locale.ROOT);
+    DeltaShims.entries().put(entry, flag);
+  }
+
+  @Override
+  public PreDowngradeTableFeatureCommand preDowngradeCommand(DeltaTableV2 table) {
+    return NothingToPrepare.command();
+  }
+
+  @Override
+  public boolean validateDropInvariants(DeltaTableV2 table, Snapshot snapshot) {
+    return true;
+  }
+
+  /** Does the same for Delta 4.0. */
+  public boolean validateRemoval(Snapshot snapshot) {
+    return true;
+  }
+
+  @Override
+  public boolean actionUsesFeature(Action action) {
+    // Delta calls this only for features with history protection.
+    throw new UnsupportedOperationException(NAME);
+  }
+
+  @Override
+  public Seq<String> tablePropertiesToRemoveAtDowngradeCommit() {
+    return CollectionConverters.asScala(List.of(FLAG)).toList();
+  }
+
+  private Object readResolve() {
+    return INSTANCE;
+  }
+}

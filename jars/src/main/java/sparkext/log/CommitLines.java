@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.log;
+
+import java.io.BufferedReader;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+
+/**
+ * Reads the lines of a log's JSON file that Spark's JSON reader would see. Delta reads logs by that
+ * reader, which skips blank lines and byte order marks. Other writers leave both.
+ *
+ * <p>Source: Spark 4.0 to 4.2, JsonDataSource.scala and Hadoop's LineRecordReader.
+ */
+public final class CommitLines implements Closeable {
+  private static final String BYTE_ORDER_MARK = "\uFEFF";
+
+  private final BufferedReader reader;
+  private int number;
+
+  /** Opens a file. */
+  public CommitLines(Path path, Configuration configuration) throws IOException {
+    reader =
+        new BufferedReader(
+            new InputStreamReader(
+                path.getFileSystem(configuration).open(path), StandardCharsets.UTF_8));
+  }
+
+  /** Returns the next line that is not blank, or null at the end of the file. */
+  public String next() throws IOException {
+    for (String read; (read = reader.readLine()) != null; ) {
+      number++;
+      String line = read.startsWith(BYTE_ORDER_MARK) ? read.substring(1) : read;
+      if (!isBlank(line)) {
+        return line;
+      }
+    }
+    return null;
+  }
+
+  /** Returns the number of the last line that was read, which is 1 for the first. */
+  public int number() {
+    return number;
+  }
+
+  /** Returns whether JSON would see nothing. Other white space is no JSON. */
+  private static boolean isBlank(String line) {
+    return line.chars().allMatch(sign -> sign == ' ' || sign == '\t');
+  }
+
+  @Override
+  public void close() throws IOException {
+    reader.close();
+  }
+}

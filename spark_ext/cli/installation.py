@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`jars`, `submit-args` and `doctor`: the commands about the installation, without a session."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+
+from spark_ext.cli.command import Command
+from spark_ext.cli.session import error_text
+from spark_ext.doctor.diagnoses import as_json, as_text, is_sound
+from spark_ext.doctor.examination import examine
+from spark_ext.errors import SparkExtError
+from spark_ext.launch.session import CLIENT, DEPLOY_MODES, jar, submit_args
+
+
+def _jars(chosen: argparse.Namespace) -> int:
+    return _printed(lambda: str(jar()))
+
+
+def _submit_args(chosen: argparse.Namespace) -> int:
+    return _printed(lambda: " ".join(submit_args(chosen.deploy_mode)))
+
+
+def _doctor(chosen: argparse.Namespace) -> int:
+    findings = examine(os.environ)
+    print(as_json(findings) if chosen.json else as_text(findings))
+    return 0 if is_sound(findings) else 1
+
+
+def _printed(text: Callable[[], str]) -> int:
+    try:
+        print(text())
+    except SparkExtError as error:
+        print(error_text(error), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _add_deploy_mode(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--deploy-mode",
+        choices=DEPLOY_MODES,
+        default=CLIENT,
+        help="cluster: the driver runs elsewhere, with the Python that its cluster names",
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+COMMANDS = (
+    Command("jars", "print the jar's path, for --jars", ("jars",), _jars),
+    Command(
+        "submit-args",
+        "print all arguments that spark-submit, spark-sql or pyspark need",
+        ("submit-args", "submit-args --deploy-mode cluster"),
+        _submit_args,
+        _add_deploy_mode,
+    ),
+    Command(
+        "doctor",
+        "try sessions on this machine; exit code 1 if something is wrong",
+        ("doctor", "doctor --json"),
+        _doctor,
+        _add_json,
+    ),
+)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decides whether data of a column exists in a table, and how far the answer goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from spark_ext.erasure.dropped_columns import dropped_column, newest_first
+from spark_ext.erasure.name_resolver import Resolved, UnknownColumn
+from spark_ext.erasure.names import KnownNames, known_names
+from spark_ext.erasure.traces import FoundTraces, Traces, traces
+from spark_ext.history.lifetimes import Lifetime, column_lifetimes
+from spark_ext.log.actions import MISSING
+from spark_ext.log.folder import TableFolder
+from spark_ext.log.replay import CLONE, State, states
+from spark_ext.model.dropped import DroppedColumn
+from spark_ext.model.erasure import (
+    ERASED,
+    LIVE,
+    NEVER_HAD,
+    STILL_PRESENT,
+    UNKNOWN,
+    ColumnErasure,
+    FilesRead,
+    LiveColumn,
+    NameInLog,
+)
+from spark_ext.model.metadata import FileCount
+from spark_ext.model.name_pattern import NamePattern
+from spark_ext.model.schema import Path, quoted
+
+
+def column_erasure(folder: TableFolder) -> ColumnErasure:
+    """Returns whether data of the column that was asked for exists, in a log with a state.
+
+    A column is found by its last path, by every former path, and by its path in data files: the
+    physical name of a tracked table is the first name of the column.
+    """
+    found = states(folder.log)
+    lifetimes = column_lifetimes(found)
+    everywhere = traces(folder, found, lifetimes)
+    names = known_names(folder, found, lifetimes)
+    asked = _Asked(folder, names)
+    dropped = [column for column in everywhere.of if asked.is_wanted(names.of(column))]
+    live = asked.live(lifetimes)
+    unnamed = _unnamed(everywhere, dropped, found)
+    rows = {
+        column: dropped_column(folder, column, everywhere.of[column], everywhere, table=found[-1])
+        for column in (*dropped, *unnamed)
+    }
+    unknown = FileCount(
+        sum(files.num_files for files in everywhere.unknown_files),
+        sum(files.size_in_bytes for files in everywhere.unknown_files),
+    )
+    unknown_log_files = sum(files.num_files for files in everywhere.unknown_log_files)
+    unknown_schemas = sum(state.metadata.schema is None for state in found)
+    is_unknown = bool(unnamed or unknown.num_files or unknown_log_files or unknown_schemas)
+    columns = list(rows.values())
+    if not columns and (unknown.num_files or unknown_log_files):
+        columns.append(dropped_column(folder, None, Traces(), everywhere, table=found[-1]))
+    in_log = tuple(asked.in_log())
+    # The JVM makes timestamps of milliseconds.
+    now: Any = folder.now
+    since: Any = _time_of(folder, found[0])
+    return ColumnErasure(
+        verdict=_verdict(live, [rows[column] for column in dropped], in_log, is_unknown=is_unknown),
+        column=folder.column,
+        table_id=found[-1].metadata.id,
+        location=folder.location,
+        version=folder.log.last_version,
+        timestamp=now,
+        oldest_version=found[0].version,
+        oldest_timestamp=since,
+        live_columns=tuple(_live(column, names) for column in live),
+        columns=newest_first(columns),
+        names_in_log=in_log,
+        unnamed_columns=tuple(sorted(quoted(column.path) for column in unnamed)),
+        unknown_files=unknown,
+        unknown_log_files=unknown_log_files,
+        unknown_schemas=unknown_schemas,
+        forgotten_ids=_forgotten_ids(found),
+        files_read=tuple(_files_read(folder)),
+    )
+
+
+class _Asked:
+    """The column that was asked for."""
+
+    def __init__(self, folder: TableFolder, names: KnownNames) -> None:
+        self._names = names
+        self._pattern = (
+            None if folder.column is None else NamePattern(folder.column, folder.case_sensitive)
+        )
+
+    def is_wanted(self, paths: Sequence[Path]) -> bool:
+        """Returns whether a dropped column with these paths was asked for."""
+        return self._pattern is None or any(map(self._pattern.matches, paths))
+
+    def live(self, lifetimes: Sequence[Lifetime]) -> list[Lifetime]:
+        """Returns the columns of the newest version that were asked for by a name."""
+        if self._pattern is None:
+            return []
+        now = (lifetime for lifetime in lifetimes if lifetime.dropped_by is None)
+        return [lifetime for lifetime in now if self.is_wanted(self._names.of(lifetime))]
+
+    def in_log(self) -> Iterator[NameInLog]:
+        """Yields the names of columns that no schema of the known history has."""
+        for path, name in self._names.others.items():
+            if self.is_wanted((path,)):
+                yield name
+
+
+def _verdict(
+    live: Sequence[Lifetime],
+    dropped: Sequence[DroppedColumn],
+    in_log: Sequence[NameInLog],
+    *,
+    is_unknown: bool,
+) -> str:
+    if live:
+        return LIVE
+    if any(map(_has_data, dropped)):
+        return STILL_PRESENT
+    if is_unknown:
+        return UNKNOWN
+    return ERASED if dropped or in_log else NEVER_HAD
+
+
+def _has_data(row: DroppedColumn) -> bool:
+    counted = (row.live_files, row.removed_files, row.change_data_files, row.untracked_files)
+    return bool(
+        any(files.num_files for files in counted)
+        or row.source_files
+        or row.live_statistics
+        or row.commits
+        or row.checkpoints
+        or row.other_log_files
+    )
+
+
+def _unnamed(
+    everywhere: FoundTraces, dropped: Sequence[Resolved], found: Sequence[State]
+) -> list[UnknownColumn]:
+    """Returns the columns of files that may have had the name that was asked for.
+
+    If the whole log has no column mapping, a column of a file has its only name there.
+    """
+    has_only_names = found[0].version == 0 and not any(
+        state.is_mapped or state.operation in (CLONE, None) for state in found
+    )
+    if has_only_names:
+        return []
+    wanted = set(dropped)
+    return [
+        column
+        for column in everywhere.of
+        if isinstance(column, UnknownColumn) and column not in wanted
+    ]
+
+
+def _live(column: Lifetime, names: KnownNames) -> LiveColumn:
+    last = column.last
+    former = [path for path in (*names.former.get(column, ()), *column.paths) if path != last.path]
+    return LiveColumn(
+        quoted(last.path),
+        tuple(map(quoted, former)),
+        quoted(last.physical_path),
+        last.id if type(last.id) is int else None,
+    )
+
+
+def _time_of(folder: TableFolder, oldest: State) -> int | None:
+    if oldest.commit is not None:
+        return oldest.commit.time
+    return next((each.time for each in folder.starts if each.version == oldest.version), None)
+
+
+def _forgotten_ids(found: Sequence[State]) -> int | None:
+    """Returns the number of ids that the table assigned, and that no schema of the log has."""
+    last = found[-1]
+    highest = last.max_column_id
+    if not last.is_mapped or highest is None:
+        return None
+    known = {
+        id
+        for state in found
+        for column in state.columns
+        for id in (column.id, *column.nested_ids.values())
+        if type(id) is int and 1 <= id <= highest
+    }
+    return highest - len(known)
+
+
+def _files_read(folder: TableFolder) -> Iterator[FilesRead]:
+    data = [
+        (files.kind, files.num_files, files.size_in_bytes)
+        for files in folder.files
+        if files.problem != MISSING
+    ]
+    logs = [(files.kind, files.num_files, files.size_in_bytes) for files in folder.log_files]
+    for kind in dict.fromkeys(kind for kind, _, _ in (*data, *logs)):
+        counts = [(files, size) for of, files, size in (*data, *logs) if of == kind]
+        yield FilesRead(kind, sum(files for files, _ in counts), sum(size for _, size in counts))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds every name that a column of a table had, as far as the log has it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spark_ext.erasure.name_resolver import Resolved
+from spark_ext.history.lifetimes import Lifetime
+from spark_ext.log import actions
+from spark_ext.log.actions import Commit
+from spark_ext.log.folder import TableFolder
+from spark_ext.log.replay import State, columns_of
+from spark_ext.model.erasure import NameInLog
+from spark_ext.model.schema import Path, lower, quoted
+
+# Delta 4.4.0, DeltaOperations.scala.
+_DROP, _RENAME = "DROP COLUMNS", "RENAME COLUMN"
+
+# Spark, UnresolvedAttribute: a name with a dot is in backticks.
+_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
+
+
+@dataclass
+class KnownNames:
+    """The names of columns from before the known history.
+
+    Args:
+        former: The paths before a rename, by column of the known history.
+        others: The names of columns that no schema of the known history has.
+    """
+
+    former: dict[Lifetime, list[Path]] = field(default_factory=lambda: defaultdict(list))
+    others: dict[Path, NameInLog] = field(default_factory=dict)
+
+    def of(self, column: Resolved) -> tuple[Path, ...]:
+        """Returns every path of a column, also of those in data files."""
+        if not isinstance(column, Lifetime):
+            return (column.path,)
+        physical = (known.physical_path for _, known in column.columns)
+        return tuple(dict.fromkeys([*self.former.get(column, ()), *column.paths, *physical]))
+
+
+def known_names(
+    folder: TableFolder, states: Sequence[State], lifetimes: Sequence[Lifetime]
+) -> KnownNames:
+    """Returns the names that commits and files of the log have from before the known history.
+
+    Log cleanup may keep the commit that dropped a column, and delete every schema that has it.
+    Names of columns that log cleanup forgot wholly are not found.
+
+    Source:
+        Delta 4.4.0, MetadataCleanup.scala; DeltaOperations.scala, `DropColumns`, `RenameColumn`.
+    """
+    names = KnownNames()
+    oldest = states[0]
+    now = {
+        lower(lifetime.columns[0][1].path): lifetime
+        for lifetime in lifetimes
+        if lifetime.since == oldest.version
+    }
+    if oldest.commit is None:
+        older = [commit for commit in folder.log.commits if commit.version <= oldest.version]
+        for commit in reversed(older):
+            _add_names(commit, now, names)
+    known = {path for lifetime in lifetimes for path in names.of(lifetime)}
+    for path, version in _in_schemas(folder):
+        if path not in known:
+            names.others.setdefault(path, NameInLog(quoted(path), version, None, "SCHEMA"))
+    return names
+
+
+def _add_names(commit: Commit, now: dict[Path, Lifetime], names: KnownNames) -> None:
+    """Adds the names before a commit. `now` has the columns after it, and before it afterwards."""
+    time: Any = commit.time  # the JVM makes a timestamp of the milliseconds
+    if commit.operation == _DROP:
+        for path in _dropped(commit.parameters):
+            names.others.setdefault(path, NameInLog(quoted(path), commit.version, time, _DROP))
+    elif commit.operation == _RENAME:
+        old, new = (_path(commit.parameters.get(key)) for key in ("oldColumnPath", "newColumnPath"))
+        moved = {path: now[path] for path in now if path[: len(new)] == lower(new)}
+        for path, lifetime in moved.items():
+            before = (*old, *lifetime.columns[0][1].path[len(new) :])
+            names.former[lifetime].insert(0, before)
+            now[lower(before)] = now.pop(path)
+        if old and not moved:
+            names.others.setdefault(old, NameInLog(quoted(old), commit.version, time, _RENAME))
+
+
+def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:
+    try:
+        found = json.loads(parameters.get("columns", "[]"))
+    except (TypeError, ValueError):  # of another writer
+        return
+    for name in found if isinstance(found, list) else ():
+        if path := _path(name):
+            yield path
+
+
+def _path(name: Any) -> Path:
+    """Returns the path that Spark's text of a name has; empty if it is no text.
+
+    Example:
+        >>> _path("a.`b.c`")
+        ('a', 'b.c')
+    """
+    found = _PART.findall(name) if isinstance(name, str) else []
+    return tuple(quoted_name.replace("``", "`") or plain for quoted_name, plain in found)
+
+
+def _in_schemas(folder: TableFolder) -> Iterator[tuple[Path, int | None]]:
+    for files in folder.log_files:
+        for text in files.schemas:
+            metadata = actions.metadata({"schemaString": text})
+            if metadata is not None and metadata.schema is not None:
+                for column in columns_of(metadata.schema):
+                    yield column.path, files.version

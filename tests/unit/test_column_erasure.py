@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts about a column by the files in a table's folder, and how far they go."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from spark_ext.erasure.column_erasure import column_erasure
+from spark_ext.log.actions import LIVE, REMOVED, UNTRACKED, Commit, LoggedMetadata, TableLog
+from spark_ext.log.folder import CHECKPOINT, COMMIT, TableFolder
+from spark_ext.model.erasure import FilesRead, NameInLog
+from spark_ext.model.metadata import FileCount
+from tests.unit.folders import BOTH, DROP, NOW, ONE, data, folder, logged
+from tests.unit.logs import cleaned_up, log
+from tests.unit.tables import table
+
+UUID = "col-3f2a91d4-0c11-4a5e-8a53-1f6f3fbd0c44"
+RENAMED = table({"a": "1 a", "c": "2 b"}, "name", "true")
+
+
+def asked(of: TableFolder, column: str | None = "b", **facts: Any) -> Any:
+    # Times are milliseconds here, and the JVM makes timestamps of them.
+    return column_erasure(replace(of, column=column, **facts))
+
+
+def forgotten(whole: TableLog, version: int, **parameters: Any) -> TableLog:
+    """Returns the log from a checkpoint on; the commit of its version has these parameters."""
+    cut = cleaned_up(whole, version)
+    first, *others = cut.commits
+    return replace(cut, commits=(replace(first, parameters=parameters), *others))
+
+
+def test_column_is_erased_when_nothing_is_left() -> None:
+    found = asked(folder(files=(data(LIVE, "a"),)))
+
+    assert found.verdict == "ERASED"
+    assert [(row.path, row.version, row.gone) for row in found.columns] == [("b", 1, True)]
+    assert (found.version, found.oldest_version, found.oldest_timestamp) == (1, 0, 0)
+    assert found.timestamp == NOW
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"files": (data(LIVE, "a", "b"),)},
+        {"files": (data(REMOVED, "b"),)},
+        {"files": (data(UNTRACKED, "b"),)},
+        {"files": (data(LIVE, "a", statistics=(("b",),)),)},
+        {"files": (data(LIVE, "b", source="file:/source"),)},
+        {"log_files": (logged(COMMIT, statistics=(("b",),)),)},
+        {"log_files": (logged(CHECKPOINT, statistics=(("b",),)),)},
+    ],
+)
+def test_column_is_still_present_when_a_place_has_its_data(places: dict[str, Any]) -> None:
+    found = asked(folder(**places))
+
+    assert found.verdict == "STILL_PRESENT"
+    assert found.columns[0].steps
+    assert asked(folder(**places), "other").verdict == "NEVER_HAD"
+
+
+@pytest.mark.parametrize("name", ["b", "c", "B", "[bx]", "?"])
+def test_column_is_found_by_each_name_and_by_patterns(name: str) -> None:
+    whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", RENAMED), ("DROP COLUMNS", ONE))
+    found = asked(folder(whole, files=(data(LIVE, "a", "b"),)), name)
+
+    assert [(row.path, row.former_paths) for row in found.columns] == [("c", ("b",))]
+    # A question mark matches the live column, too.
+    assert found.verdict == ("LIVE" if name == "?" else "STILL_PRESENT")
+
+
+def test_letter_case_counts_when_spark_is_case_sensitive() -> None:
+    of = folder(files=(data(LIVE, "a", "b"),))
+
+    assert asked(of, "B").verdict == "STILL_PRESENT"
+    assert asked(of, "B", case_sensitive=True).verdict == "NEVER_HAD"
+
+
+@pytest.mark.parametrize(
+    ("column", "verdict"),
+    [
+        ("y", "STILL_PRESENT"),
+        ("s.y", "STILL_PRESENT"),
+        ("s.*", "LIVE"),
+        ("x", "LIVE"),
+        ("z", "NEVER_HAD"),
+    ],
+)
+def test_nested_column_is_found_by_its_path_and_by_its_last_name(column: str, verdict: str) -> None:
+    both = table({"s": {"column": "1 s", "struct": {"x": "2 x", "y": "3 y"}}}, "name", "false")
+    one = table({"s": {"column": "1 s", "struct": {"x": "2 x"}}}, "name", "true")
+    whole = log(("CREATE TABLE", both), ("DROP COLUMNS", one))
+
+    found = asked(folder(whole, files=(data(LIVE, "s", ("s", "x"), ("s", "y")),)), column)
+
+    assert found.verdict == verdict
+
+
+def test_renamed_column_is_live_under_its_former_name() -> None:
+    found = asked(folder(log(("CREATE TABLE", BOTH), ("RENAME COLUMN", RENAMED))))
+
+    assert found.verdict == "LIVE"
+    (live,) = found.live_columns
+    assert (live.path, live.former_paths, live.physical_path, live.id) == ("c", ("b",), "b", 2)
+
+
+def test_physical_name_is_the_first_name_when_log_forgot_the_rename() -> None:
+    whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", RENAMED), ("WRITE", RENAMED))
+
+    found = asked(folder(cleaned_up(whole, 2)))
+
+    assert (found.verdict, [live.path for live in found.live_columns]) == ("LIVE", ["c"])
+
+
+def test_new_column_of_the_name_hides_no_data_of_the_dropped_column() -> None:
+    again = table({"a": "1 a", "b": f"3 {UUID}"}, "name", "true")
+    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("ADD COLUMNS", again))
+
+    found = asked(folder(whole, files=(data(REMOVED, "b"),)))
+
+    assert found.verdict == "LIVE"
+    assert [row.removed_files.num_files for row in found.columns] == [1]
+
+
+# How far the answer goes.
+
+
+def test_table_never_had_a_column_for_certain_when_log_is_whole() -> None:
+    found = asked(folder(files=(data(LIVE, "a"),)), "other")
+
+    assert (found.verdict, found.oldest_version, found.columns) == ("NEVER_HAD", 0, ())
+    assert found.forgotten_ids == 0
+
+
+def test_answer_goes_back_to_the_oldest_schema_when_log_forgot_the_drop() -> None:
+    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
+    cut = cleaned_up(whole, 2)
+    highest = {**cut.summaries[0].metadata.configuration, "delta.columnMapping.maxColumnId": "2"}  # type: ignore[union-attr]
+    metadata = LoggedMetadata(ONE.schema, highest)
+    cut = replace(
+        cut, commits=(), summaries=(replace(cut.summaries[0], metadata=metadata),), first_commit=2
+    )
+
+    found = asked(folder(cut, files=(data(LIVE, "a"),), starts=(Commit(2, time=77),)))
+
+    assert (found.verdict, found.oldest_version, found.oldest_timestamp) == ("NEVER_HAD", 2, 77)
+    assert found.forgotten_ids == 1
+
+
+def test_commit_of_the_drop_tells_of_the_column_when_its_schemas_are_gone() -> None:
+    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE))
+    cut = forgotten(whole, 1, columns='["b","`x.y`","s.`n`"]')
+    of = folder(cut, files=(data(LIVE, "a"),))
+
+    found = asked(of)
+
+    assert found.verdict == "ERASED"
+    assert found.names_in_log == (NameInLog("b", 1, 1000, "DROP COLUMNS"),)  # type: ignore[arg-type]
+    assert asked(of, "x.y").verdict == asked(of, "n").verdict == "ERASED"
+    assert asked(of, "y").verdict == "NEVER_HAD"
+    assert asked(of, None).verdict == "ERASED"
+
+
+def test_commit_of_a_rename_tells_the_former_name_when_its_schemas_are_gone() -> None:
+    by_uuid = table({"a": "1 a", "c": f"2 {UUID}"}, "name", "true")
+    whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", by_uuid), ("DROP COLUMNS", ONE))
+    cut = forgotten(whole, 1, oldColumnPath="b", newColumnPath="C")
+
+    found = asked(folder(cut, files=(data(LIVE, "a", UUID),)))
+
+    assert (found.verdict, found.columns[0].path) == ("STILL_PRESENT", "c")
+    live = asked(folder(forgotten(log(*[("RENAME COLUMN", by_uuid)] * 2), 1, oldColumnPath="b",
+                                  newColumnPath="c")))  # fmt: skip
+    assert (live.verdict, live.live_columns[0].former_paths) == ("LIVE", ("b",))
+
+
+def test_older_file_of_the_log_tells_of_the_column_by_its_schema() -> None:
+    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
+    older = logged("other", version=0, under=None, schemas=(json.dumps(BOTH.schema),))
+
+    found = asked(folder(cleaned_up(whole, 2), log_files=(older,)))
+
+    assert found.verdict == "ERASED"
+    assert found.names_in_log == (NameInLog("b", 0, None, "SCHEMA"),)
+
+
+@pytest.mark.parametrize("kind", [LIVE, REMOVED, UNTRACKED])
+def test_column_without_a_known_name_makes_the_answer_unknown(kind: str) -> None:
+    whole = log(("CREATE TABLE", BOTH), ("DROP COLUMNS", ONE), ("WRITE", ONE))
+    of = folder(cleaned_up(whole, 2), files=(data(kind, "a", UUID, added_under=None),))
+
+    found = asked(of)
+
+    assert (found.verdict, found.unnamed_columns) == ("UNKNOWN", (f"`{UUID}`",))
+    (row,) = found.columns
+    assert (row.path, row.physical_path, bool(row.steps)) == (None, f"`{UUID}`", True)
+    assert asked(of, "col-*").verdict == "STILL_PRESENT"
+    assert asked(of, None).verdict == "STILL_PRESENT"
+
+
+def test_column_of_a_file_has_its_only_name_when_table_was_never_mapped() -> None:
+    plain = log(("CREATE TABLE", table({"a": ""})), ("WRITE", table({"a": ""})))
+    file = data(UNTRACKED, "a", "index", added_under=None)
+
+    assert asked(folder(plain, files=(file,))).verdict == "NEVER_HAD"
+    cloned = log(("CREATE TABLE", table({"a": ""})), ("CLONE", table({"a": ""})))
+    assert asked(folder(cloned, files=(file,))).verdict == "UNKNOWN"
+    cut = folder(cleaned_up(plain, 1), files=(file,))
+    assert asked(cut).verdict == "UNKNOWN"
+
+
+# What cannot be read.
+
+
+def test_unreadable_file_makes_the_answer_unknown() -> None:
+    broken = data(UNTRACKED, columns=None, problem="no footer")
+    erased = asked(folder(files=(broken,)))
+    never = asked(folder(files=(broken,)), "other")
+
+    assert (erased.verdict, erased.unknown_files) == ("UNKNOWN", FileCount(1, 10))
+    assert (never.verdict, len(never.columns)) == ("UNKNOWN", 1)
+    assert (never.columns[0].path, never.columns[0].physical_path) == (None, None)
+    assert [step.step for step in never.columns[0].steps] == ["VACUUM"]
+
+
+def test_unreadable_log_file_or_schema_makes_the_answer_unknown() -> None:
+    broken = logged(COMMIT, problem="it is broken")
+    assert asked(folder(log_files=(broken,))).unknown_log_files == 1
+    assert asked(folder(log_files=(broken,)), "other").verdict == "UNKNOWN"
+    first, last = DROP.commits
+    unreadable = replace(first, version=1, metadata=LoggedMetadata(None))
+    whole = replace(DROP, commits=(first, unreadable, replace(last, version=2)), last_version=2)
+
+    found = asked(folder(whole), "other")
+
+    assert (found.verdict, found.unknown_schemas) == ("UNKNOWN", 1)
+
+
+def test_files_are_counted_by_kind() -> None:
+    found = asked(
+        folder(
+            files=(data(LIVE, "a"), data(LIVE, "b", num_files=2), data(REMOVED, "b")),
+            log_files=(logged(COMMIT, num_files=3, size_in_bytes=30), logged(CHECKPOINT)),
+        )
+    )
+
+    assert found.files_read == (
+        FilesRead("live", 3, 20),
+        FilesRead("removed", 1, 10),
+        FilesRead("commit", 3, 30),
+        FilesRead("checkpoint", 1, 0),
+    )
