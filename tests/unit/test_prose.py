@@ -29,6 +29,7 @@ PAGES = (
     "docs/history.md",
     "docs/how-it-works.md",
     "docs/install.md",
+    "docs/lakehouse.md",
     "docs/limits.md",
     "docs/notebooks.md",
     "docs/nulls.md",
