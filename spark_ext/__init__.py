@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from spark_ext.api.table import UsageTracking
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
+    from spark_ext.lakehouse.certificate import Certificate
+    from spark_ext.lakehouse.erasure import dropped_columns
+    from spark_ext.lakehouse.erasure_report import AppliedStep, ErasureReport, TableErasure
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
     from spark_ext.model.dropped import DroppedColumn, ErasureStep
+    from spark_ext.model.erasure import ColumnErasure
     from spark_ext.model.metadata import FileCount
     from spark_ext.model.status import ColumnChange, FlagChange
     from spark_ext.removal.reasons import Reason
@@ -36,12 +40,16 @@ if TYPE_CHECKING:
     from spark_ext.removal.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
 
 __all__ = [
+    "AppliedStep",
     "AuditResult",
+    "Certificate",
     "ColumnChange",
+    "ColumnErasure",
     "ColumnMappingStatus",
     "CostSum",
     "DroppedColumn",
     "DroppedColumns",
+    "ErasureReport",
     "ErasureStep",
     "ErrorSum",
     "FileCount",
@@ -59,22 +67,27 @@ __all__ = [
     "SurveyProgress",
     "SurveySums",
     "SurveyedTable",
+    "TableErasure",
     "UsageTracking",
     "__version__",
     "attach",
     "audit",
     "configure",
+    "dropped_columns",
     "survey",
 ]
 
 _MODULES = {
+    "AppliedStep": "spark_ext.lakehouse.erasure_report",
     "AuditResult": "spark_ext.api.audit_result",
+    "Certificate": "spark_ext.lakehouse.certificate",
     "ColumnChange": "spark_ext.model.status",
-    "RemovalStage": "spark_ext.removal.stages",
+    "ColumnErasure": "spark_ext.model.erasure",
     "ColumnMappingStatus": "spark_ext.api.status",
     "CostSum": "spark_ext.removal.survey_sums",
     "DroppedColumn": "spark_ext.model.dropped",
     "DroppedColumns": "spark_ext.api.dropped_result",
+    "ErasureReport": "spark_ext.lakehouse.erasure_report",
     "ErasureStep": "spark_ext.model.dropped",
     "ErrorSum": "spark_ext.removal.survey_sums",
     "FileCount": "spark_ext.model.metadata",
@@ -85,16 +98,19 @@ _MODULES = {
     "ObstacleSum": "spark_ext.removal.survey_sums",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.removal.reasons",
+    "RemovalStage": "spark_ext.removal.stages",
     "SparkExtError": "spark_ext.errors",
     "StatementResult": "spark_ext.api.statements",
     "Survey": "spark_ext.api.survey_result",
     "SurveyProgress": "spark_ext.api.survey",
     "SurveySums": "spark_ext.removal.survey_sums",
     "SurveyedTable": "spark_ext.removal.survey",
+    "TableErasure": "spark_ext.lakehouse.erasure_report",
     "UsageTracking": "spark_ext.api.table",
     "attach": "spark_ext.launch.attach",
     "audit": "spark_ext.api.audit",
     "configure": "spark_ext.launch.session",
+    "dropped_columns": "spark_ext.lakehouse.erasure",
     "survey": "spark_ext.api.survey",
 }
 

@@ -49,9 +49,10 @@ ROOMS: Mapping[str, set[str]] = {
     "version": set(),
     "launch": {"errors", "version"},
     "api": {"errors", "show", "model", "removal", "auditing", "wire", "launch"},
+    "lakehouse": {"errors", "show", "model", "removal", "wire", "api", "version"},
     "doctor": {"errors", "model", "launch", "version"},
-    "cli": {"errors", "model", "removal", "wire", "launch", "api", "doctor"},
-    "__init__": {"errors", "removal", "auditing", "launch", "api", "version"},
+    "cli": {"errors", "model", "removal", "wire", "launch", "api", "lakehouse", "doctor"},
+    "__init__": {"errors", "removal", "auditing", "launch", "api", "lakehouse", "version"},
     "__main__": {"cli", "version"},
 }
 # The libraries that each room may import, besides the standard library.
@@ -59,6 +60,7 @@ LIBRARIES: Mapping[str, set[str]] = {
     "process": {"py4j"},
     "launch": {"pyspark", "delta", "py4j"},
     "api": {"pyspark", "py4j"},
+    "lakehouse": {"pyspark", "py4j"},
     "doctor": {"pyspark"},
     "cli": {"pyspark"},
 }
