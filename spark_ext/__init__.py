@@ -25,9 +25,18 @@ if TYPE_CHECKING:
     from spark_ext.api.table import UsageTracking
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
+    from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
     from spark_ext.lakehouse.certificate import Certificate
     from spark_ext.lakehouse.erasure import dropped_columns
     from spark_ext.lakehouse.erasure_report import AppliedStep, ErasureReport, TableErasure
+    from spark_ext.lakehouse.options import LakehouseOptions
+    from spark_ext.lakehouse.progress import LakehouseProgress
+    from spark_ext.lakehouse.report import (
+        LakehouseInterrupted,
+        LakehouseReport,
+        OutcomeSum,
+        TableResult,
+    )
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
     from spark_ext.model.dropped import DroppedColumn, ErasureStep
@@ -55,9 +64,14 @@ __all__ = [
     "FileCount",
     "Finding",
     "FlagChange",
+    "LakehouseInterrupted",
+    "LakehouseOptions",
+    "LakehouseProgress",
+    "LakehouseReport",
     "NameAlignment",
     "Obstacle",
     "ObstacleSum",
+    "OutcomeSum",
     "Progress",
     "Reason",
     "RemovalStage",
@@ -68,13 +82,18 @@ __all__ = [
     "SurveySums",
     "SurveyedTable",
     "TableErasure",
+    "TableResult",
     "UsageTracking",
     "__version__",
+    "align_names",
     "attach",
     "audit",
     "configure",
     "dropped_columns",
+    "remove_column_mapping",
     "survey",
+    "track",
+    "untrack",
 ]
 
 _MODULES = {
@@ -93,9 +112,14 @@ _MODULES = {
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
     "FlagChange": "spark_ext.model.status",
+    "LakehouseInterrupted": "spark_ext.lakehouse.report",
+    "LakehouseOptions": "spark_ext.lakehouse.options",
+    "LakehouseProgress": "spark_ext.lakehouse.progress",
+    "LakehouseReport": "spark_ext.lakehouse.report",
     "NameAlignment": "spark_ext.api.alignment",
     "Obstacle": "spark_ext.removal.survey",
     "ObstacleSum": "spark_ext.removal.survey_sums",
+    "OutcomeSum": "spark_ext.lakehouse.report",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.removal.reasons",
     "RemovalStage": "spark_ext.removal.stages",
@@ -106,12 +130,17 @@ _MODULES = {
     "SurveySums": "spark_ext.removal.survey_sums",
     "SurveyedTable": "spark_ext.removal.survey",
     "TableErasure": "spark_ext.lakehouse.erasure_report",
+    "TableResult": "spark_ext.lakehouse.report",
     "UsageTracking": "spark_ext.api.table",
+    "align_names": "spark_ext.lakehouse.calls",
     "attach": "spark_ext.launch.attach",
     "audit": "spark_ext.api.audit",
     "configure": "spark_ext.launch.session",
     "dropped_columns": "spark_ext.lakehouse.erasure",
+    "remove_column_mapping": "spark_ext.lakehouse.calls",
     "survey": "spark_ext.api.survey",
+    "track": "spark_ext.lakehouse.calls",
+    "untrack": "spark_ext.lakehouse.calls",
 }
 
 

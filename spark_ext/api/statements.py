@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 # Delta, DeltaOperations.scala, `RemoveColumnMapping`.
-_REMOVAL = "REMOVE COLUMN MAPPING"
+REMOVAL = "REMOVE COLUMN MAPPING"
 _FIRST_LIMIT, _FACTOR = 10, 10
 
 
@@ -126,26 +126,33 @@ class StatementRunner:
             # No other writer committed since the stage was read, so its counts are exact.
             rewritten = FileCount(removal.num_files, removal.size_in_bytes)
             return {"kept": FileCount(), "copied": FileCount(), "rewritten": rewritten}
-        metrics = self._metrics(after["sqlName"], version)
-        return {
-            name.lower(): FileCount(
-                int(metrics[f"num{name}Files"]), int(metrics[f"num{name}Bytes"])
-            )
-            for name in ("Kept", "Copied", "Rewritten")
-            # The commit of Delta's own rewrite has no counts.
-            if f"num{name}Bytes" in metrics
-        }
+        newer = history_since(self._spark, after["sqlName"], version)
+        done = next((row for row in newer if row["operation"] == REMOVAL), None)
+        return {} if done is None else removal_counts(done["operationMetrics"] or {})
 
-    def _metrics(self, name: str, version: int) -> Mapping[str, str]:
-        """Returns the metrics of the newest removal after a version; empty if there is none."""
-        limit = _FIRST_LIMIT
-        while True:
-            rows = run(self._spark, f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()
-            newer = [row for row in rows if row["version"] > version]
-            for row in newer:
-                if row["operation"] == _REMOVAL:
-                    metrics: Mapping[str, str] = row["operationMetrics"] or {}
-                    return metrics
-            if len(newer) < limit:
-                return {}
-            limit *= _FACTOR
+
+def removal_counts(metrics: Mapping[str, str]) -> Mapping[str, FileCount]:
+    """Returns the counts of a removal's commit by name; Delta's own rewrite has no counts."""
+    return {
+        name.lower(): FileCount(int(metrics[f"num{name}Files"]), int(metrics[f"num{name}Bytes"]))
+        for name in ("Kept", "Copied", "Rewritten")
+        if f"num{name}Bytes" in metrics
+    }
+
+
+def history_since(spark: SparkSession, name: str, version: int) -> Iterator[Row]:
+    """Yields the commits after a version, newest first, as DESCRIBE HISTORY shows them.
+
+    Args:
+        spark: The session.
+        name: The name of the table for SQL.
+        version: The version, from 0.
+    """
+    limit, known = _FIRST_LIMIT, 0
+    while True:
+        rows = run(spark, f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()
+        newer = [row for row in rows if row["version"] > version]
+        yield from newer[known:]
+        if len(newer) < limit:
+            return
+        limit, known = limit * _FACTOR, len(newer)

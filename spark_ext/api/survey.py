@@ -81,8 +81,18 @@ def survey(
     Example:
         `spark_ext.survey(spark, "sales", "main.hr", "/data/trips")`
     """
+    return chosen_tables(spark, where, progress, lambda _: True)
+
+
+def chosen_tables(
+    spark: SparkSession,
+    where: Sequence[str | os.PathLike[str]],
+    progress: Callable[[SurveyProgress], None] | None,
+    chosen: Callable[[str], bool],
+) -> Survey:
+    """Returns the survey of the tables whose full names are chosen."""
     started = time.monotonic()
-    listed = list(listed_tables(spark, where))
+    listed = [(table, kind) for table, kind in listed_tables(spark, where) if chosen(table.table)]
     names = [table.table for table, kind in listed if kind == _DELTA]
 
     def report(done: int) -> None:
@@ -94,7 +104,7 @@ def survey(
         report(0)
         for start in range(0, len(names), _BATCH):
             batch = names[start : start + _BATCH]
-            surveyed.update(zip(batch, _surveyed(spark, batch), strict=True))
+            surveyed.update(zip(batch, rows_of(spark, batch), strict=True))
             report(start + len(batch))
     tables = tuple(
         surveyed.get(table.table, table) for table, kind in listed if kind in (_DELTA, None)
@@ -156,7 +166,8 @@ def _path(place: str | os.PathLike[str] | None) -> str | None:
     return place if place is not None and is_path(place) else None
 
 
-def _surveyed(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
+def rows_of(spark: SparkSession, names: Sequence[str]) -> list[SurveyedTable]:
+    """Returns the rows of tables as they are now, in order; `copying` decides about copies."""
     array = f"array({', '.join(map(literal, names))})"
     rows = answer(spark, "column_mapping_survey", array).collect()
     return [of_row(SurveyedTable, row) for row in rows]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spark_ext.cli.command import Command
 from spark_ext.cli.session import error_text, own_session
-from spark_ext.lakehouse.certificate import SUFFIXES, certificate_of, plain
+from spark_ext.lakehouse.certificate import SUFFIXES, Certificate, plain
 from spark_ext.lakehouse.erasure_report import UNREADABLE, ErasureReport
 
 NOTHING_LEFT, LEFT, FAILED = 0, 1, 2
@@ -72,7 +72,7 @@ def _run(chosen: argparse.Namespace) -> int:
             )
         _print(report, as_json=chosen.json)
         if chosen.certificate is not None:
-            certificate_of(report).write(chosen.certificate)
+            Certificate.of(report).write(chosen.certificate)
     except Exception as error:  # from spark-ext, Spark, Java, a catalog or a file
         print(error_text(error), file=sys.stderr)
         return FAILED

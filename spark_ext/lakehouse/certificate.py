@@ -54,6 +54,17 @@ class Certificate(Rendered):
     report: ErasureReport
     time: datetime
 
+    @classmethod
+    def of(cls, report: ErasureReport) -> Certificate:
+        """Returns the certificate of a report, which must be about one column.
+
+        Raises:
+            ValueError: The report is about every dropped column.
+        """
+        if report.column is None:
+            raise ValueError("Cannot certify every dropped column: ask for one by `column`.")
+        return cls(report=report, time=datetime.now(timezone.utc))
+
     @property
     def verdict(self) -> str:
         """The worst verdict of all tables; `NEVER_HAD` without tables."""
@@ -99,9 +110,8 @@ class Certificate(Rendered):
         """
         path = Path(file)
         part = path.with_name(f".{path.name}.part")
-        part.write_text(
-            self.html() if path.suffix.lower() == ".html" else self.json(), encoding="utf-8"
-        )
+        text = self.html() if path.suffix.lower() == ".html" else self.json()
+        part.write_text(text, encoding="utf-8")
         part.replace(path)
 
     def _parts(self) -> Iterator[Part]:
@@ -154,17 +164,6 @@ def _of_table(table: TableErasure) -> Iterator[Part]:
     steps = [(step.step, step.statement, _from(step.earliest)) for step in table.steps]
     if steps:
         yield Table(("step", "what to do", "from"), steps)
-
-
-def certificate_of(report: ErasureReport) -> Certificate:
-    """Returns the certificate of a report that asked for a column.
-
-    Raises:
-        ValueError: The report asked for no column.
-    """
-    if report.column is None:
-        raise ValueError("Cannot certify every dropped column: ask for one by `column`.")
-    return Certificate(report=report, time=datetime.now(timezone.utc))
 
 
 def earlier_findings(

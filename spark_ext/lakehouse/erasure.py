@@ -4,31 +4,28 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
+import uuid
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from threading import Condition
 from typing import TYPE_CHECKING
 
-from spark_ext.api.survey import SurveyProgress, listed_tables
+from spark_ext.api.survey import listed_tables
+from spark_ext.errors import ProgressFailedError
 from spark_ext.lakehouse.certificate import Certificate, earlier_findings
 from spark_ext.lakehouse.erasure_report import EarlierFinding, ErasureReport, TableErasure
 from spark_ext.lakehouse.erasure_run import table_erasure
+from spark_ext.lakehouse.progress import LakehouseProgress, Reporter, shown
+from spark_ext.lakehouse.workers import Workers
 from spark_ext.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DELTA = "DELTA"
-
-
-def shown(progress: SurveyProgress) -> None:
-    """Prints the progress as a line to standard error."""
-    print(
-        f"dropped columns: {progress.tables_done:,} of {progress.tables:,} tables,"
-        f" {progress.seconds:.1f} s",
-        file=sys.stderr,
-    )
+_PHASE = "dropped columns"
+_SECONDS = 0.2
 
 
 def dropped_columns(
@@ -38,7 +35,7 @@ def dropped_columns(
     apply: bool = False,
     previous: Certificate | str | os.PathLike[str] | None = None,
     parallel: int = 4,
-    progress: Callable[[SurveyProgress], None] | None = shown,
+    progress: Callable[[LakehouseProgress], None] | None = shown,
 ) -> ErasureReport:
     """Returns where the data of dropped columns still exists in every Delta table, and what is due.
 
@@ -57,7 +54,7 @@ def dropped_columns(
         previous: An earlier certificate of the same column, or its file. It tells that a table had
             the column after log cleanup removed every trace of the drop.
         parallel: The number of tables at a time.
-        progress: Called before the first table and after each one; None for no reports.
+        progress: Called before the first table and now and then; None for no reports.
 
     Returns:
         A row for each table with its verdict, its dropped columns and their remaining steps.
@@ -67,6 +64,7 @@ def dropped_columns(
         AnalysisException: SCHEMA_NOT_FOUND, if a name is that of no schema, catalog or table;
             USAGE_TRACKING_INVALID_SCHEMA_NAME.
         NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
 
     Example:
@@ -83,7 +81,8 @@ def dropped_columns(
         return table_erasure(spark, place, column, _by_id(findings), apply=apply)
 
     names = [table.table for table, kind in listed if kind == _DELTA]
-    done = _in_parallel(spark, erasure_of, names, parallel, progress)
+    reading = _Reading(spark, erasure_of, names, Reporter(progress))
+    done = reading.run(parallel)
     # The kind of a table that the catalog cannot read is not known.
     failed = {
         table.table: TableErasure(table=table.table, error=table.error, message=table.message)
@@ -91,7 +90,12 @@ def dropped_columns(
         if kind is None
     }
     tables = [{**failed, **done}[table.table] for table, kind in listed if kind in (_DELTA, None)]
-    return ErasureReport(column=column, tables=tuple(tables), version=__version__)
+    report = ErasureReport(column=column, tables=tuple(tables), version=__version__)
+    if reading.reporter.failure is not None:
+        failure = ProgressFailedError(statement=_PHASE, error=repr(reading.reporter.failure))
+        failure.report = report  # type: ignore[attr-defined]
+        raise failure from reading.reporter.failure
+    return report
 
 
 def _by_id(
@@ -100,30 +104,74 @@ def _by_id(
     return lambda table_id: None if table_id is None else findings.get(table_id)
 
 
-def _in_parallel(
-    spark: SparkSession,
-    erasure_of: Callable[[str], TableErasure],
-    names: Sequence[str],
-    parallel: int,
-    progress: Callable[[SurveyProgress], None] | None,
-) -> dict[str, TableErasure]:
-    started = time.monotonic()
-    found: dict[str, TableErasure] = {}
+class _Reading:
+    """Reads some tables at a time.
 
-    def report() -> None:
-        if progress is not None:
-            progress(SurveyProgress(len(found), len(names), time.monotonic() - started))
+    Args:
+        spark: The session.
+        erasure_of: Returns the result for the name or path of a table, and raises nothing.
+        names: The tables.
+        reporter: Reports the progress.
+    """
 
-    report()
-    threads = ThreadPoolExecutor(min(parallel, len(names) or 1), "spark-ext-erasure")
-    try:
-        futures: dict[Future[TableErasure], str] = {
-            threads.submit(erasure_of, name): name for name in names
-        }
-        for future in as_completed(futures):
-            found[futures[future]] = future.result()
-            report()
-    finally:
-        # After an interrupt, no further table begins.
-        threads.shutdown(wait=True, cancel_futures=True)
-    return found
+    def __init__(
+        self,
+        spark: SparkSession,
+        erasure_of: Callable[[str], TableErasure],
+        names: Sequence[str],
+        reporter: Reporter,
+    ) -> None:
+        self._spark = spark
+        self._erasure_of = erasure_of
+        self._number = len(names)
+        self._waiting = deque(names)
+        self._running: dict[str, str] = {}
+        self._found: dict[str, TableErasure] = {}
+        self._changed = Condition()
+        self._started = time.monotonic()
+        self.reporter = reporter
+
+    def run(self, parallel: int) -> dict[str, TableErasure]:
+        """Returns the results by name. An interrupt cancels what runs, and no table begins."""
+        self._workers = Workers(self._spark, self._work, min(parallel, self._number))
+        self.reporter.report(self._progress, at_once=True)
+        self._workers.start()
+        try:
+            while self._workers.is_alive():
+                with self._changed:
+                    self._changed.wait(_SECONDS)
+                self.reporter.report(self._progress)
+        except BaseException:  # KeyboardInterrupt
+            with self._changed:
+                self._waiting.clear()
+                tags = list(self._running.values())
+            for tag in tags:
+                self._workers.cancel(tag)
+            raise
+        self.reporter.report(self._progress, at_once=True)
+        return self._found
+
+    def _work(self, number: int) -> None:
+        while True:
+            with self._changed:
+                if not self._waiting:
+                    return
+                name = self._waiting.popleft()
+                tag = self._running[name] = f"spark-ext-{uuid.uuid4()}"
+            with self._workers.properties(number, f"{_PHASE}: {name}", tag):
+                found = self._erasure_of(name)
+            with self._changed:
+                self._found[name] = found
+                del self._running[name]
+                self._changed.notify_all()
+
+    def _progress(self) -> LakehouseProgress:
+        with self._changed:
+            return LakehouseProgress(
+                phase=_PHASE,
+                tables_done=len(self._found),
+                tables=self._number,
+                seconds=time.monotonic() - self._started,
+                running=tuple(self._running),
+                finished=len(self._found) == self._number,
+            )

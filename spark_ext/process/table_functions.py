@@ -8,7 +8,7 @@ relation. A function of this module makes rows of the request. Their dataclass d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError
@@ -166,7 +166,7 @@ def _surveyed(table: AskedTable) -> SurveyedTable:
     if table.facts is None:
         return SurveyedTable(table.name, error=table.error, message=table.message)
     try:
-        return surveyed(parse_table_facts(table.facts))
+        return replace(surveyed(parse_table_facts(table.facts)), version=table.version)
     except Exception as error:  # the other tables have rows of their own
         refusal = described(error)
         return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))

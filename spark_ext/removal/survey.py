@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from spark_ext.model.column_mapping import has_physical_name, mode_of, physical_name
-from spark_ext.model.keys import FEATURE_NAME
+from spark_ext.model.former_ids import aligning_mode
+from spark_ext.model.keys import ALIGNING, FEATURE_NAME
 from spark_ext.model.metadata import TableFacts
 from spark_ext.model.schema import walk
 from spark_ext.model.usage import flag
@@ -48,6 +50,8 @@ class SurveyedTable:
         readers: The cost of the stage `readers`.
         writers: The cost of the stage `writers`.
         blocked_by: The reasons that block stages whose cost is `BLOCKED`.
+        version: The newest version, from 0.
+        aligning: The mode when an alignment of names began that has not ended; else None.
         error: The condition of the error.
         message: The text of the error.
     """
@@ -64,6 +68,8 @@ class SurveyedTable:
     readers: str | None = None
     writers: str | None = None
     blocked_by: tuple[Obstacle, ...] = ()
+    version: int | None = None
+    aligning: str | None = None
     error: str | None = None
     message: str | None = None
 
@@ -83,7 +89,8 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
     tracked = facts.protocol.has_writer_feature(FEATURE_NAME)
     fields = [field for _, field in walk(metadata.schema)]
     steps = stages(facts)
-    costs = {step.stage: step.cost for step in steps}
+    aligning = metadata.configuration.get(ALIGNING)
+    costs: dict[str, Any] = {step.stage: step.cost for step in steps}
     return SurveyedTable(
         table=facts.name,
         mode=mode_of(metadata.configuration),
@@ -102,4 +109,5 @@ def surveyed(facts: TableFacts) -> SurveyedTable:
             if step.cost == BLOCKED
             for why in blocking(step.reasons)
         ),
+        aligning=None if aligning is None else aligning_mode(aligning),
     )

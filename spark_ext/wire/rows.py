@@ -2,8 +2,8 @@
 """Converts dataclasses to rows: columns as DDL, values as JSON; and Spark's rows to dataclasses.
 
 A column has the name of its field in camel case, as Delta's own columns. The SQL types STRING,
-BIGINT, BOOLEAN and TIMESTAMP stand for Python's `str`, `int`, `bool` and `datetime`, ARRAY for a
-tuple, and STRUCT for another dataclass.
+BIGINT, DOUBLE, BOOLEAN and TIMESTAMP stand for Python's `str`, `int`, `float`, `bool` and
+`datetime`, ARRAY for a tuple, and STRUCT for another dataclass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Row
 
 _T = TypeVar("_T")
-_SQL_TYPES = {"str": "STRING", "int": "BIGINT", "bool": "BOOLEAN", "datetime": "TIMESTAMP"}
+_SQL_TYPES = {
+    "str": "STRING",
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "bool": "BOOLEAN",
+    "datetime": "TIMESTAMP",
+}
 
 
 def as_row(value: DataclassInstance) -> dict[str, Any]:

@@ -17,12 +17,14 @@ class AskedTable:
         name: The full name of the table.
         facts: The text of a request of `column_mapping_removal`, so that invalid JSON affects no
             other table; None if the JVM could not read the table.
+        version: The version that the facts describe; None if the JVM could not read the table.
         error: The condition of the error in that case.
         message: The text of the error.
     """
 
     name: str
     facts: str | None
+    version: int | None
     error: str | None
     message: str | None
 

@@ -51,7 +51,7 @@ def rows(*tables: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def row(text: str) -> dict[str, Any]:
-    (found,) = rows({"name": "given", "facts": text, "error": None, "message": None})
+    (found,) = rows({"name": "given", "facts": text, "version": 7, "error": None, "message": None})
     return found
 
 
@@ -59,7 +59,9 @@ def row(text: str) -> dict[str, Any]:
 
 
 def test_unreadable_table_has_its_error_only() -> None:
-    (found,) = rows({"name": "db.t", "facts": None, "error": "DELTA_X", "message": "what"})
+    (found,) = rows(
+        {"name": "db.t", "facts": None, "version": None, "error": "DELTA_X", "message": "what"}
+    )
 
     filled = {key: value for key, value in found.items() if value is not None}
     assert filled == {"table": "db.t", "blockedBy": [], "error": "DELTA_X", "message": "what"}
@@ -80,7 +82,13 @@ def test_unreadable_table_has_its_error_only() -> None:
 def test_table_with_unknown_facts_has_an_error_and_affects_no_other(
     text: str, condition: str
 ) -> None:
-    sound = {"name": "db.t", "facts": facts(table({"a": ""})), "error": None, "message": None}
+    sound = {
+        "name": "db.t",
+        "facts": facts(table({"a": ""})),
+        "version": 7,
+        "error": None,
+        "message": None,
+    }
     first, broken, last = rows(sound, {**sound, "name": "db.b", "facts": text}, sound)
 
     assert (broken["table"], broken["error"], broken["unmapped"]) == ("db.b", condition, None)
@@ -107,6 +115,8 @@ def test_tracked_table_needs_metadata_only() -> None:
         "readers": "METADATA",
         "writers": "HISTORY",
         "blockedBy": [],
+        "version": 7,
+        "aligning": None,
         "error": None,
         "message": None,
     }
@@ -219,8 +229,8 @@ def survey_row(name: str) -> Row:
     columns = {"table": name.upper(), "mode": "none", "tracked": False, "hasDroppedOrRenamed": None}
     numbers = dict.fromkeys(("numColumns", "numOtherNames", "numFiles", "sizeInBytes"), 1)
     costs = dict.fromkeys(("unmapped", "readers", "writers"), "NOTHING")
-    newer = {"ofANewerJar": 1}
-    return Row(**columns, **numbers, **costs, blockedBy=[], error=None, message=None, **newer)
+    others = dict.fromkeys(("version", "aligning", "error", "message"))
+    return Row(**columns, **numbers, **costs, blockedBy=[], **others, ofANewerJar=1)
 
 
 class Session:

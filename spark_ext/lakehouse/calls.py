@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions for users: one call for many tables."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from spark_ext.api.removal_setting import copying
+from spark_ext.api.survey import SurveyProgress, chosen_tables
+from spark_ext.errors import ProgressFailedError
+from spark_ext.lakehouse.budget import Budget
+from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
+from spark_ext.lakehouse.options import LakehouseOptions, Options
+from spark_ext.lakehouse.outcomes import without_run
+from spark_ext.lakehouse.plan import PlannedTable, ordered
+from spark_ext.lakehouse.progress import SURVEYING, LakehouseProgress, Reporter
+from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
+from spark_ext.lakehouse.runner import Runner
+from spark_ext.lakehouse.signals import Interrupts, interrupts
+from spark_ext.removal.stages import STAGES
+from spark_ext.removal.survey import SurveyedTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from typing_extensions import Unpack
+
+    from spark_ext.api.table import Until
+
+Place = str | os.PathLike[str]
+
+
+def remove_column_mapping(
+    spark: SparkSession,
+    *where: Place,
+    until: Until = "unmapped",
+    **options: Unpack[LakehouseOptions],
+) -> LakehouseReport:
+    """Removes column mapping from every Delta table of schemas or catalogs.
+
+    The call plans from one survey, and runs the tables as `UsageTracking.remove_column_mapping`.
+    Each table is changed as a whole or not at all. A table that fails or is blocked affects no
+    other. The same call again continues, because the tables themselves say what is done.
+
+    Args:
+        spark: A session with spark-ext, also of Spark Connect.
+        where: As in `survey`: names of schemas or catalogs, and paths of tables.
+        until: The last stage: `unmapped`, `readers` or `writers`. A table that waits for Delta's
+            retention period before `writers` has the outcome `WAITING` and the time to come back.
+        options: As `LakehouseOptions` documents.
+
+    Returns:
+        A row for each table and the sums; with `dry_run` the plan.
+
+    Raises:
+        ValueError: `until` or an option is invalid, as TypeError. No table was changed.
+        AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
+        SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
+        LakehouseInterrupted: SIGINT or SIGTERM arrived while tables ran; it has the report.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report.
+
+    Example:
+        `spark_ext.remove_column_mapping(spark, "sales", until="readers", exclude="tmp_*")`
+    """
+    if until not in STAGES:
+        raise ValueError(f"Cannot remove column mapping until {until!r}: use one of {STAGES}.")
+    return _call(spark, where, Removal(until), Options(**options))
+
+
+def align_names(
+    spark: SparkSession,
+    *where: Place,
+    to_name_mode: bool = False,
+    **options: Unpack[LakehouseOptions],
+) -> LakehouseReport:
+    """Makes every physical name equal to the logical name, and keeps column mapping.
+
+    Runs the tables as `UsageTracking.align_names`. A table without column mapping has no physical
+    names, so it has the outcome `ALREADY_DONE`.
+
+    Args:
+        spark: As in `remove_column_mapping`, as `where` and `options`.
+        where: The schemas, catalogs and paths.
+        to_name_mode: Allow tables in mode `id` to come back in mode `name`; else they are blocked.
+        options: As `LakehouseOptions` documents.
+
+    Returns:
+        As `remove_column_mapping`, which also documents the errors.
+    """
+    return _call(spark, where, Alignment(to_name_mode), Options(**options))
+
+
+def track(
+    spark: SparkSession, *where: Place, **options: Unpack[LakehouseOptions]
+) -> LakehouseReport:
+    """Adds usage tracking to every Delta table, as `UsageTracking.enable`.
+
+    The call also tracks tables without column mapping: writers without spark-ext or support of the
+    feature can no longer write them. `only=lambda row: row.mode != "none"` leaves them out.
+
+    Args:
+        spark: As in `remove_column_mapping`, as `where` and `options`.
+        where: The schemas, catalogs and paths.
+        options: As `LakehouseOptions` documents.
+
+    Returns:
+        As `remove_column_mapping`, which also documents the errors.
+    """
+    return _call(spark, where, Tracking(wanted=True), Options(**options))
+
+
+def untrack(
+    spark: SparkSession, *where: Place, **options: Unpack[LakehouseOptions]
+) -> LakehouseReport:
+    """Drops usage tracking from every tracked Delta table, as `UsageTracking.disable`.
+
+    Call this before spark-ext is taken away: writers without it refuse tracked tables.
+
+    Args:
+        spark: As in `remove_column_mapping`, as `where` and `options`.
+        where: The schemas, catalogs and paths.
+        options: As `LakehouseOptions` documents.
+
+    Returns:
+        As `remove_column_mapping`, which also documents the errors.
+    """
+    return _call(spark, where, Tracking(wanted=False), Options(**options))
+
+
+def _call(
+    spark: SparkSession, where: tuple[Place, ...], goal: Goal, options: Options
+) -> LakehouseReport:
+    started = time.monotonic()
+    reporter = Reporter(options.progress)
+    rows = _survey(spark, where, options, reporter)
+    planned = [goal.plan(row) for row in rows]
+    results = {each.table: without_run(each, dry_run=options.dry_run) for each in planned}
+    received = Interrupts()
+    waiting = [] if options.dry_run else ordered(planned, options.order)
+    if waiting:
+        with copying(spark), interrupts() as received:
+            runner = _runner(spark, goal, options, waiting, reporter, received, started)
+            runner.run()
+        results |= runner.results
+    report = LakehouseReport(
+        goal=goal.words,
+        where=tuple(os.fspath(place) for place in where),
+        tables=tuple(results.values()),
+        dry_run=options.dry_run,
+        seconds=time.monotonic() - started,
+        interrupted=received.received.name if received.received else None,
+    )
+    if received.received is not None:
+        raise LakehouseInterrupted(report, received.received)
+    if reporter.failure is not None:
+        failure = ProgressFailedError(statement=goal.words, error=repr(reporter.failure))
+        failure.report = report  # type: ignore[attr-defined]
+        raise failure from reporter.failure
+    return report
+
+
+def _runner(
+    spark: SparkSession,
+    goal: Goal,
+    options: Options,
+    waiting: list[PlannedTable],
+    reporter: Reporter,
+    received: Interrupts,
+    started: float,
+) -> Runner:
+    return Runner(
+        spark=spark,
+        goal=goal,
+        waiting=waiting,
+        budget=Budget(options.max_bytes, options.max_seconds, options.max_errors),
+        reporter=reporter,
+        interrupts=received,
+        started=started,
+        parallel=options.parallel,
+    )
+
+
+def _survey(
+    spark: SparkSession, where: tuple[Place, ...], options: Options, reporter: Reporter
+) -> list[SurveyedTable]:
+    """Returns the rows of the tables that take part."""
+    case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    chosen = options.chooses(case_sensitive=case_sensitive)
+    found = chosen_tables(spark, where, _mapped(reporter), chosen)
+    # Two paths may name the same table.
+    rows = {row.table: row for row in found.tables}.values()
+    return [row for row in rows if options.only is None or options.only(row)]
+
+
+def _mapped(reporter: Reporter) -> Callable[[SurveyProgress], None]:
+    """Returns a callback that reports the progress of a survey."""
+
+    def report(progress: SurveyProgress) -> None:
+        mapped = LakehouseProgress(
+            phase=SURVEYING,
+            tables_done=progress.tables_done,
+            tables=progress.tables,
+            seconds=progress.seconds,
+        )
+        reporter.report(lambda: mapped)
+
+    return report

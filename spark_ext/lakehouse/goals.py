@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The four goals. A goal decides from a table's row of a survey, and runs the statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from spark_ext.api.progress import Progress
+from spark_ext.api.statements import StatementResult
+from spark_ext.api.table import Until, UsageTracking
+from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
+from spark_ext.model.keys import (
+    FEATURE_NAME,
+    FEATURE_PROPERTY,
+    FEATURE_SUPPORTED,
+    MODE_ID,
+    MODE_NONE,
+)
+from spark_ext.removal.reasons import (
+    EARLIER_STAGE,
+    OTHER_FEATURE,
+    Reason,
+    reason_in_words,
+    what_to_do,
+)
+from spark_ext.removal.stages import BLOCKED as BLOCKED_STAGE
+from spark_ext.removal.stages import (
+    HISTORY,
+    METADATA,
+    NOTHING,
+    STAGES,
+    UNMAPPED,
+    removal_statement,
+)
+from spark_ext.removal.survey import Obstacle, SurveyedTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Watch = Callable[[Progress], None]
+
+_ADVICE = "The section Reasons of docs/removal.md says what each reason needs."
+_TO_NAME_MODE = "Call align_names with to_name_mode=True: Delta does not set the mode id again."
+
+
+class Goal(Protocol):
+    """What a call wants of each table."""
+
+    @property
+    def words(self) -> str:
+        """The goal for people."""
+
+    def plan(self, row: SurveyedTable) -> PlannedTable:
+        """Returns what has to be done with a table."""
+
+    def statement(self, planned: PlannedTable) -> str | None:
+        """Returns the one statement of metadata that reaches the goal; None if there are more."""
+
+    def run(self, spark: SparkSession, table: str, watch: Watch) -> Sequence[StatementResult]:
+        """Runs every statement that remains, and returns their results."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Removes column mapping.
+
+    Args:
+        until: The last stage.
+    """
+
+    until: Until
+
+    @property
+    def words(self) -> str:
+        """The goal for people."""
+        return f"remove column mapping until {self.until}"
+
+    def plan(self, row: SurveyedTable) -> PlannedTable:
+        """Returns what has to be done with a table."""
+        if row.error is not None:
+            return unreadable(row)
+        wanted = STAGES[: STAGES.index(self.until) + 1]
+        costs = [getattr(row, stage) for stage in wanted]
+        if BLOCKED_STAGE in costs:
+            return _blocked(row, wanted)
+        if all(cost == NOTHING for cost in costs):
+            return reached(row)
+        return to_run(row, *costs)
+
+    def statement(self, planned: PlannedTable) -> str | None:
+        """Returns the one statement of metadata that reaches the goal; None if there are more."""
+        row = planned.before
+        # Mapping metadata that a former removal left is removed by another statement.
+        if self.until != UNMAPPED or planned.cost != METADATA or row.mode == MODE_NONE:
+            return None
+        return removal_statement(row.table)
+
+    def run(self, spark: SparkSession, table: str, watch: Watch) -> Sequence[StatementResult]:
+        """Runs every statement that remains, and returns their results."""
+        tracking = UsageTracking(spark, table)
+        return tracking.remove_column_mapping(until=self.until, progress=watch).done
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Makes every physical name equal to the logical name.
+
+    A table without column mapping has no physical names, so it has what the goal wants.
+
+    Args:
+        to_name_mode: Whether a table in mode `id` may come back in mode `name`.
+    """
+
+    to_name_mode: bool = False
+
+    @property
+    def words(self) -> str:
+        """The goal for people."""
+        return "align names"
+
+    def plan(self, row: SurveyedTable) -> PlannedTable:
+        """Returns what has to be done with a table."""
+        if row.error is not None:
+            return unreadable(row)
+        is_mapped = row.mode != MODE_NONE
+        if row.aligning is None and (not is_mapped or _is_aligned(row)):
+            return reached(row)
+        if is_mapped and _is_aligned(row):
+            return to_run(row, METADATA)
+        if row.mode == MODE_ID and not self.to_name_mode:
+            return PlannedTable(
+                row.table, BLOCKED, row, reasons=("MODE_ID",), unblocking=_TO_NAME_MODE
+            )
+        if row.unmapped == BLOCKED_STAGE:
+            return _blocked(row, (UNMAPPED,))
+        return to_run(row, METADATA, row.unmapped)
+
+    def statement(self, planned: PlannedTable) -> str | None:
+        """Returns None: an alignment has several statements."""
+        return None
+
+    def run(self, spark: SparkSession, table: str, watch: Watch) -> Sequence[StatementResult]:
+        """Runs every statement that remains, and returns their results."""
+        tracking = UsageTracking(spark, table)
+        return tracking.align_names(to_name_mode=self.to_name_mode, progress=watch).done
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """Adds or drops usage tracking.
+
+    Args:
+        wanted: Whether the tables shall be tracked.
+    """
+
+    wanted: bool
+
+    @property
+    def words(self) -> str:
+        """The goal for people."""
+        return "track" if self.wanted else "untrack"
+
+    def plan(self, row: SurveyedTable) -> PlannedTable:
+        """Returns what has to be done with a table."""
+        if row.error is not None:
+            return unreadable(row)
+        return reached(row) if row.tracked == self.wanted else to_run(row, METADATA)
+
+    def statement(self, planned: PlannedTable) -> str | None:
+        """Returns the one statement of metadata that reaches the goal."""
+        table = f"ALTER TABLE {planned.before.table}"
+        if not self.wanted:
+            return f"{table} DROP FEATURE {FEATURE_NAME}"
+        return f"{table} SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = '{FEATURE_SUPPORTED}')"
+
+    def run(self, spark: SparkSession, table: str, watch: Watch) -> Sequence[StatementResult]:
+        """Runs the statement; a table whose name has a variable needs another spelling."""
+        tracking = UsageTracking(spark, table)
+        if self.wanted:
+            tracking.enable()
+        else:
+            tracking.disable()
+        return ()
+
+
+def waits(row: SurveyedTable) -> bool:
+    """Returns whether only Delta's retention period keeps a table from the last stage."""
+    return (row.unmapped, row.readers, row.writers) == (NOTHING, NOTHING, HISTORY)
+
+
+def _is_aligned(row: SurveyedTable) -> bool:
+    return row.has_dropped_or_renamed is False and row.num_other_names == 0
+
+
+def _blocked(row: SurveyedTable, stages: Sequence[str]) -> PlannedTable:
+    obstacles = [
+        known for known in row.blocked_by if known.stage in stages and known.reason != EARLIER_STAGE
+    ]
+    reasons = [Reason(known.reason, known.name, known.detail) for known in obstacles]
+    words = tuple(
+        f"{known.stage}: {reason_in_words(why)}"
+        for known, why in zip(obstacles, reasons, strict=True)
+    )
+    advice = [what_to_do(reasons) or _ADVICE, *_statements(row, obstacles)]
+    return PlannedTable(row.table, BLOCKED, row, reasons=words, unblocking=" ".join(advice))
+
+
+def _statements(row: SurveyedTable, obstacles: Iterable[Obstacle]) -> Iterable[str]:
+    features = dict.fromkeys(each.name for each in obstacles if each.reason == OTHER_FEATURE)
+    for feature in features:
+        yield f"ALTER TABLE {row.table} DROP FEATURE {feature}"

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of a call, checked before anything runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from typing import Literal, TypedDict
+
+from spark_ext.lakehouse.plan import CHEAPEST, ORDERS
+from spark_ext.lakehouse.progress import LakehouseProgress, shown
+from spark_ext.removal.survey import SurveyedTable
+
+CONTINUE = "continue"
+_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
+
+
+class LakehouseOptions(TypedDict, total=False):
+    """The options of a call over many tables.
+
+    Args:
+        include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the full
+            name of a table, the last part of the name, or the last folder of a path, in the letter
+            case as Spark compares names.
+        exclude: Patterns of tables to leave out, also if `include` matches.
+        only: Returns whether a row of the survey takes part.
+        parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
+            in a scheduler pool of its own if `spark.scheduler.mode` is FAIR.
+        max_bytes: A limit for the sum of the files of all tables that begin, in bytes. Files count
+            as copied until a table ends, and kept files do not count afterwards.
+        max_time: A limit in seconds, or a `timedelta`. A table does not begin if it needs more time
+            than is left at the measured rate; what runs when the time is over is cancelled.
+        on_error: `continue`, or the number of failures after which no table begins.
+        order: `cheapest` (metadata only, then by bytes), or `survey` (the order of the survey).
+        dry_run: Return the plan, and change nothing.
+        progress: Called before the first table, every two seconds, and after tables; None for no
+            reports.
+    """
+
+    include: str | Sequence[str]
+    exclude: str | Sequence[str]
+    only: Callable[[SurveyedTable], bool] | None
+    parallel: int
+    max_bytes: int | None
+    max_time: float | timedelta | None
+    on_error: Literal["continue"] | int
+    order: Literal["cheapest", "survey"]
+    dry_run: bool
+    progress: Callable[[LakehouseProgress], None] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The checked options; `LakehouseOptions` documents each.
+
+    Raises:
+        TypeError: An option is unknown or has another type.
+        ValueError: An option has a value that is not allowed.
+    """
+
+    include: str | Sequence[str] = ()
+    exclude: str | Sequence[str] = ()
+    only: Callable[[SurveyedTable], bool] | None = None
+    parallel: int = 4
+    max_bytes: int | None = None
+    max_time: float | timedelta | None = None
+    on_error: str | int = CONTINUE
+    order: str = CHEAPEST
+    dry_run: bool = False
+    progress: Callable[[LakehouseProgress], None] | None = shown
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "include", _patterns("include", self.include))
+        object.__setattr__(self, "exclude", _patterns("exclude", self.exclude))
+        if isinstance(self.max_time, timedelta):
+            object.__setattr__(self, "max_time", self.max_time.total_seconds())
+        for name in ("only", "progress"):
+            value = getattr(self, name)
+            _require(value is None or callable(value), name, value, "a function or None", TypeError)
+        _number("parallel", self.parallel, 1)
+        if self.max_bytes is not None:
+            _number("max_bytes", self.max_bytes, 0)
+        if self.max_time is not None:
+            _number("max_time", self.max_time, 0, (int, float))
+        if self.on_error != CONTINUE:
+            _number("on_error", self.on_error, 1)
+        _require(self.order in ORDERS, "order", self.order, f"one of {ORDERS}")
+        _require(isinstance(self.dry_run, bool), "dry_run", self.dry_run, "a boolean", TypeError)
+
+    @property
+    def max_seconds(self) -> float | None:
+        """The limit of time in seconds."""
+        assert not isinstance(self.max_time, timedelta)
+        return self.max_time
+
+    @property
+    def max_errors(self) -> int | None:
+        """The number of failures after which no table begins; None for no limit."""
+        return self.on_error if isinstance(self.on_error, int) else None
+
+    def chooses(self, *, case_sensitive: bool) -> Callable[[str], bool]:
+        """Returns a function that says whether the patterns choose the name of a table."""
+
+        def matches(pattern: str, name: str) -> bool:
+            if not case_sensitive:
+                pattern, name = pattern.casefold(), name.casefold()
+            return fnmatchcase(name, pattern)
+
+        def chosen(name: str) -> bool:
+            forms = spellings(name)
+            included, excluded = (
+                any(matches(pattern, form) for pattern in patterns for form in forms)
+                for patterns in (self.include, self.exclude)
+            )
+            return (included or not self.include) and not excluded
+
+        return chosen
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """Returns what a pattern may match: the full name, its last part, the last folder of a path.
+
+    Example:
+        >>> spellings("spark_catalog.sales.`tmp-1`")
+        ('spark_catalog.sales.`tmp-1`', 'spark_catalog.sales.tmp-1', 'tmp-1')
+        >>> spellings("/data/trips")
+        ('/data/trips', 'trips')
+    """
+    parts = [quoted.replace("``", "`") or plain for quoted, plain in _PART.findall(name)]
+    is_place = "/" in parts[-1] and (parts[0] == "delta" or "/" in name.split("`")[0])
+    if is_place:
+        place = parts[-1] if parts[0] == "delta" else name
+        forms = (name, place, place.rstrip("/").rpartition("/")[2])
+    else:
+        forms = (name, ".".join(parts), parts[-1])
+    return tuple(dict.fromkeys(forms))
+
+
+def _patterns(name: str, given: str | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        return (given,)
+    is_list = isinstance(given, Sequence) and all(isinstance(each, str) for each in given)
+    _require(is_list, name, given, "a text or a list of texts", TypeError)
+    return tuple(given)
+
+
+def _number(name: str, value: object, least: int, types: type | tuple[type, ...] = int) -> None:
+    is_number = isinstance(value, types) and not isinstance(value, bool)
+    _require(is_number, name, value, "a number", TypeError)
+    _require(value >= least, name, value, f"at least {least}")  # type: ignore[operator]
+
+
+def _require(
+    is_right: bool,
+    name: str,
+    value: object,
+    expected: str,
+    error: type[Exception] = ValueError,
+) -> None:
+    if not is_right:
+        raise error(f"Cannot run with {name}={value!r}: use {expected}. No table was changed.")

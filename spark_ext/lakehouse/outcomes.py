@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decides the outcome of a table from its row of a second survey, not from the statement's end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from spark_ext.api.refusals import condition_of
+from spark_ext.api.statements import (
+    REMOVAL,
+    StatementResult,
+    history_since,
+    removal_counts,
+)
+from spark_ext.errors import SparkExtError
+from spark_ext.lakehouse import report
+from spark_ext.lakehouse.goals import Goal, Removal, waits
+from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable
+from spark_ext.lakehouse.report import TableResult
+from spark_ext.model.keys import COLUMN_MAPPING_MODE
+from spark_ext.model.metadata import FileCount
+from spark_ext.removal.survey import SurveyedTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+# The conditions of a table that no longer exists.
+_MISSING = {
+    *("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE"),
+    *("DELTA_TABLE_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"),
+}
+_AFTER_COMMIT = "USAGE_TRACKING_FAILED_AFTER_COMMIT"
+_CHANGED_BACK = "Another writer undid the statement, or changed the table in between."
+# Some errors of Java contain whole stacks.
+_MAX_TEXT = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """A table that ran.
+
+    Args:
+        planned: The plan of the table.
+        started: The time when the table began, in seconds since the epoch.
+        seconds: The duration.
+        statement: The one statement of metadata that ran; None if the goal ran its statements.
+        statements: The results of the statements that the goal ran.
+        error: The error; None if every statement succeeded.
+        cancelled: Whether the call had cancelled the table when it ended.
+    """
+
+    planned: PlannedTable
+    started: float
+    seconds: float
+    statement: str | None = None
+    statements: tuple[StatementResult, ...] = ()
+    error: Exception | None = None
+    cancelled: bool = False
+
+    @property
+    def changed_bytes(self) -> int | None:
+        """The bytes that were copied or rewritten; None if they are not known."""
+        if self.error is not None:
+            return None
+        counts = [count for each in self.statements for count in (each.copied, each.rewritten)]
+        known = [count.size_in_bytes for count in counts if count is not None]
+        return sum(known) if known or self.statement else None
+
+
+def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
+    """Returns the result of a table as it is planned."""
+    outcomes = {
+        RUN: report.PLANNED if dry_run else report.NOT_BEGUN,
+        REACHED: report.ALREADY_DONE,
+        BLOCKED: report.BLOCKED,
+        UNREADABLE: report.UNREADABLE,
+    }
+    before = planned.before
+    return TableResult(
+        table=planned.table,
+        outcome=outcomes[planned.action],
+        cost=planned.cost,
+        num_files=planned.num_files,
+        size_in_bytes=planned.size_in_bytes,
+        free_space=planned.size_in_bytes,
+        reasons=planned.reasons,
+        unblocking=planned.unblocking,
+        before=before,
+        version_before=before.version,
+        error=before.error,
+        message=before.message,
+    )
+
+
+def not_begun(planned: PlannedTable, reason: str) -> TableResult:
+    """Returns the result of a table that did not begin."""
+    return replace(without_run(planned), reasons=(reason,))
+
+
+def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTable) -> TableResult:
+    """Returns the result of a table that ran.
+
+    Args:
+        spark: The session.
+        goal: The goal.
+        attempt: The run.
+        row: The row of a survey after the run.
+    """
+    now = goal.plan(row)
+    result = replace(
+        without_run(attempt.planned),
+        outcome=_outcome(goal, attempt, row, now),
+        after=row,
+        seconds=attempt.seconds,
+        version_after=row.version,
+        statements=attempt.statements,
+    )
+    if now.action == BLOCKED:
+        result = replace(result, reasons=now.reasons, unblocking=now.unblocking)
+    if attempt.error is not None:
+        condition, message = described(attempt.error)
+        result = replace(result, error=condition, message=message)
+    elif row.error is not None:
+        result = replace(result, error=row.error, message=row.message)
+    elif result.outcome == report.FAILED:
+        result = replace(result, message=_CHANGED_BACK)
+    if attempt.statement is not None and attempt.error is None and row.version is not None:
+        result = _with_statement(spark, goal, attempt, result)
+    return replace(result, **_counts(result.statements))
+
+
+def described(error: Exception) -> tuple[str, str]:
+    """Returns the condition of an error, or the name of its class, and its text."""
+    if isinstance(error, SparkExtError):
+        return error.condition, str(error)
+    thrown = getattr(error, "java_exception", None)
+    text = str(error) if thrown is None else str(thrown.toString())
+    return condition_of(error) or type(error).__name__, text[:_MAX_TEXT]
+
+
+def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable) -> str:
+    if row.error in _MISSING:
+        return report.GONE
+    if now.action == REACHED:
+        ran = attempt.statement is not None or attempt.statements
+        failed = attempt.error is not None and described(attempt.error)[0] != _AFTER_COMMIT
+        by_us = attempt.cancelled or (ran and not failed)
+        return report.DONE if by_us else report.DONE_BY_ANOTHER
+    if attempt.cancelled:
+        return report.CANCELLED
+    if now.action == BLOCKED:
+        return report.BLOCKED
+    if attempt.error is None and isinstance(goal, Removal) and waits(row):
+        return report.WAITING
+    return report.FAILED
+
+
+def _with_statement(
+    spark: SparkSession, goal: Goal, attempt: Attempt, result: TableResult
+) -> TableResult:
+    """Returns the result with the one statement that ran."""
+    assert attempt.statement is not None
+    before, after = result.version_before or 0, result.version_after or 0
+    counts: dict[str, Any] = {}
+    if isinstance(goal, Removal):
+        counts = {name: FileCount() for name in ("kept", "copied", "rewritten")}
+        if after != before + 1:
+            # Others wrote in between: the removal may be theirs, or have met other files.
+            ours = _our_commit(spark, attempt, before)
+            if ours is not None and ours["operation"] != REMOVAL:
+                return replace(result, outcome=report.DONE_BY_ANOTHER)
+            counts = {} if ours is None else dict(removal_counts(ours["operationMetrics"] or {}))
+    statement = StatementResult(attempt.statement, before, after, attempt.seconds, **counts)
+    return replace(result, statements=(statement,))
+
+
+def _our_commit(spark: SparkSession, attempt: Attempt, version: int) -> Row | None:
+    """Returns the commit of our statement: the last one that removes mapping before its end.
+
+    The commit of a removal that another driver has done before sets the property only.
+    """
+    ended = datetime.fromtimestamp(attempt.started + attempt.seconds)
+    commits = history_since(spark, attempt.planned.table, version)
+    return next((each for each in commits if each["timestamp"] <= ended and _removes(each)), None)
+
+
+def _removes(commit: Row) -> bool:
+    parameters = commit["operationParameters"] or {}
+    return commit["operation"] == REMOVAL or COLUMN_MAPPING_MODE in parameters.get("properties", "")
+
+
+def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:
+    """Returns the counts of the statement that removed column mapping."""
+    for each in statements:
+        if each.copied is not None:
+            return {"kept": each.kept, "copied": each.copied, "rewritten": each.rewritten}
+    return {}

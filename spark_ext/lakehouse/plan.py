@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a call: what a goal does with each table of a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from spark_ext.removal.stages import COPY, HISTORY, METADATA, REWRITE
+from spark_ext.removal.survey import SurveyedTable
+
+# The actions of a plan.
+RUN, REACHED, BLOCKED, UNREADABLE = "RUN", "REACHED", "BLOCKED", "UNREADABLE"
+
+# The orders in which tables begin.
+CHEAPEST, SURVEY = ORDERS = ("cheapest", "survey")
+_CHEAPEST_FIRST = (METADATA, HISTORY, COPY, REWRITE)
+
+
+@dataclass(frozen=True)
+class PlannedTable:
+    """A table of a plan.
+
+    Args:
+        table: The full name of the table.
+        action: `RUN`; `REACHED` if the table has what the goal wants; `BLOCKED`; `UNREADABLE`.
+        before: The row of the survey.
+        cost: The highest cost of the statements to run, as in `RemovalStage`; None if none runs.
+        num_files: An upper bound of the files that are copied or rewritten.
+        size_in_bytes: The size of these files.
+        reasons: What blocks the table, in words.
+        unblocking: What to do about the reasons: sentences and statements.
+    """
+
+    table: str
+    action: str
+    before: SurveyedTable
+    cost: str | None = None
+    num_files: int = 0
+    size_in_bytes: int = 0
+    reasons: tuple[str, ...] = ()
+    unblocking: str | None = None
+
+
+def unreadable(row: SurveyedTable) -> PlannedTable:
+    """Returns the plan of a table that cannot be read."""
+    return PlannedTable(row.table, UNREADABLE, row)
+
+
+def reached(row: SurveyedTable) -> PlannedTable:
+    """Returns the plan of a table that has what the goal wants."""
+    return PlannedTable(row.table, REACHED, row)
+
+
+def to_run(row: SurveyedTable, *costs: str | None) -> PlannedTable:
+    """Returns the plan of a table for which statements of these costs run.
+
+    Example:
+        >>> row = SurveyedTable("db.t", num_files=2, size_in_bytes=10)
+        >>> to_run(row, "COPY", "METADATA").size_in_bytes, to_run(row, "METADATA").size_in_bytes
+        (10, 0)
+    """
+    known = [cost for cost in costs if cost in _CHEAPEST_FIRST]
+    planned = PlannedTable(row.table, RUN, row, cost=max(known, key=_CHEAPEST_FIRST.index))
+    if not {COPY, REWRITE} & set(known):
+        return planned
+    return replace(planned, num_files=row.num_files or 0, size_in_bytes=row.size_in_bytes or 0)
+
+
+def ordered(tables: Iterable[PlannedTable], order: str) -> list[PlannedTable]:
+    """Returns the tables to run, in the order in which they begin."""
+    wanted = [table for table in tables if table.action == RUN]
+    return sorted(wanted, key=_price) if order == CHEAPEST else wanted
+
+
+def _price(table: PlannedTable) -> tuple[int, int]:
+    return _CHEAPEST_FIRST.index(table.cost or METADATA), table.size_in_bytes

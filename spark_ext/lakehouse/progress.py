@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports the progress of a call over many tables."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# The phases of a call.
+SURVEYING, RUNNING = "survey", "run"
+
+INTERVAL_SECONDS = 2.0
+_AFTER_TABLES_SECONDS = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class LakehouseProgress:
+    """The progress of a call over many tables.
+
+    Args:
+        phase: `survey` while the tables are read for the plan, then `run`.
+        tables_done: The number of tables that were read, or that ended.
+        tables: The number of all tables of the phase.
+        bytes_done: The planned bytes of the tables that ended, and of the files of running tables
+            that are done.
+        bytes: The planned bytes of all tables, an upper bound of what is copied.
+        seconds: The seconds since the start of the call.
+        rate: The bytes per second of the phase; None if no bytes are done.
+        seconds_left: The expected seconds until the end of the phase; None if not known.
+        running: The tables that run, in the order in which they began.
+        finished: Whether the last table has ended.
+    """
+
+    phase: str
+    tables_done: int
+    tables: int
+    bytes_done: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    rate: float | None = None
+    seconds_left: float | None = None
+    running: tuple[str, ...] = ()
+    finished: bool = False
+
+
+def shown(progress: LakehouseProgress) -> None:
+    """Prints the progress as a line to standard error."""
+    print(line(progress), file=sys.stderr)
+
+
+def line(progress: LakehouseProgress) -> str:
+    """Returns the progress as a line for people.
+
+    Example:
+        >>> line(LakehouseProgress(phase="run", tables_done=3, tables=120, bytes_done=2_000_000,
+        ...     bytes=5_000_000, seconds=4.0, rate=500_000.0, seconds_left=6.0,
+        ...     running=("db.t",)))
+        'run: 3 of 120 tables, 2 of 5 MB, 0.5 MB/s, 4 s, about 6 s left, now db.t'
+    """
+    parts = [f"{progress.phase}: {progress.tables_done:,} of {progress.tables:,} tables"]
+    if progress.bytes:
+        parts.append(f"{progress.bytes_done / 1e6:,.0f} of {progress.bytes / 1e6:,.0f} MB")
+    if progress.rate is not None:
+        parts.append(f"{progress.rate / 1e6:,.1f} MB/s")
+    parts.append(f"{progress.seconds:,.0f} s")
+    if progress.finished:
+        parts.append("done")
+    elif progress.seconds_left is not None:
+        parts.append(f"about {progress.seconds_left:,.0f} s left")
+    if progress.running:
+        first, *others = progress.running
+        parts.append(f"now {first}" + (f" and {len(others)} more" if others else ""))
+    return ", ".join(parts)
+
+
+class Reporter:
+    """Calls a callback now and then, until the callback raises an error.
+
+    Args:
+        callback: None for no reports.
+    """
+
+    def __init__(self, callback: Callable[[LakehouseProgress], None] | None) -> None:
+        self._callback = callback
+        self._last = float("-inf")
+        self._tables_done = -1
+        self.failure: Exception | None = None
+
+    def report(self, progress: Callable[[], LakehouseProgress], *, at_once: bool = False) -> None:
+        """Calls the callback if the last call is long ago, or `at_once`."""
+        since = time.monotonic() - self._last
+        if self._callback is None or self.failure is not None:
+            return
+        if not at_once and since < _AFTER_TABLES_SECONDS:
+            return
+        now = progress()
+        if at_once or since >= INTERVAL_SECONDS or now.tables_done > self._tables_done:
+            self._last = time.monotonic()
+            self._tables_done = now.tables_done
+            try:
+                self._callback(now)
+            except Exception as error:
+                self.failure = error

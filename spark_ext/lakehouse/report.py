@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a call over many tables: a row for each table, and the sums by outcome."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from datetime import datetime
+from signal import Signals
+from typing import TYPE_CHECKING, Any, TextIO
+
+from spark_ext.api.statements import StatementResult
+from spark_ext.model.metadata import FileCount
+from spark_ext.removal.survey import SurveyedTable
+from spark_ext.show.tables import Facts, Part, Rendered, Table, as_text
+from spark_ext.wire.rows import ddl, in_camel_case
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# The outcomes of a table, in the order of the sums.
+PLANNED = "PLANNED"
+DONE = "DONE"
+ALREADY_DONE = "ALREADY_DONE"
+DONE_BY_ANOTHER = "DONE_BY_ANOTHER"
+GONE = "GONE"
+WAITING = "WAITING"
+NOT_BEGUN = "NOT_BEGUN"
+CANCELLED = "CANCELLED"
+BLOCKED = "BLOCKED"
+UNREADABLE = "UNREADABLE"
+FAILED = "FAILED"
+OUTCOMES = (
+    *(PLANNED, DONE, ALREADY_DONE, DONE_BY_ANOTHER, GONE, WAITING),
+    *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
+)
+# No later call has anything to do for these tables.
+_COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER, GONE}
+
+_SHOWN = 100
+_SUMS = ("outcome", "tables", "files", "bytes")
+_ROWS = (
+    *("table", "outcome", "cost", "files", "bytes", "kept", "copied", "rewritten"),
+    *("seconds", "versions", "reasons, or error", "what to do"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableResult:
+    """The result for one table.
+
+    Args:
+        table: The full name of the table.
+        outcome: `PLANNED` (dry run); `DONE`; `ALREADY_DONE` before the call; `DONE_BY_ANOTHER`
+            during the call; `GONE` if the table was dropped during the call; `WAITING` for Delta's
+            retention period; `NOT_BEGUN`; `CANCELLED` (the table is as before the last statement);
+            `BLOCKED`; `UNREADABLE`; `FAILED`.
+        cost: The highest cost of the planned statements, as in `RemovalStage`; None if none runs.
+        num_files: An upper bound of the files to copy or rewrite.
+        size_in_bytes: The size of these files, in bytes.
+        free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
+        reasons: What blocks the table, or why it did not begin, in words.
+        unblocking: What to do about the reasons.
+        before: The row of the survey.
+        after: The row of a second survey after the run; None for a table that did not begin.
+        statements: The results of the statements that ran.
+        kept: The files that a removal kept; None if not known, as the next two.
+        copied: The files whose bytes were copied.
+        rewritten: The files that Delta rewrote.
+        seconds: The duration; None for a table that did not begin.
+        version_before: The version in `before`.
+        version_after: The version in `after`. Other writers may have committed in between.
+        error: The condition of the error, or the class of an error without a condition.
+        message: The text of the error.
+        come_back: The earliest time at which the same call finishes the table.
+        leftovers: Files of the table's folder that no version in the log names, such as copies of
+            a driver that was killed; None if nobody looked.
+        removed_by: What removes these files, and from when.
+    """
+
+    table: str
+    outcome: str
+    cost: str | None = None
+    num_files: int = 0
+    size_in_bytes: int = 0
+    free_space: int = 0
+    reasons: tuple[str, ...] = ()
+    unblocking: str | None = None
+    before: SurveyedTable | None = None
+    after: SurveyedTable | None = None
+    statements: tuple[StatementResult, ...] = ()
+    kept: FileCount | None = None
+    copied: FileCount | None = None
+    rewritten: FileCount | None = None
+    seconds: float | None = None
+    version_before: int | None = None
+    version_after: int | None = None
+    error: str | None = None
+    message: str | None = None
+    come_back: datetime | None = None
+    leftovers: FileCount | None = None
+    removed_by: str | None = None
+
+    @property
+    def changed(self) -> FileCount:
+        """The files that were copied or rewritten; the upper bounds if the counts are not known."""
+        if self.copied is None or self.rewritten is None:
+            return FileCount(self.num_files, self.size_in_bytes)
+        return FileCount(
+            self.copied.num_files + self.rewritten.num_files,
+            self.copied.size_in_bytes + self.rewritten.size_in_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class OutcomeSum:
+    """The tables with one outcome.
+
+    Args:
+        outcome: The outcome.
+        num_tables: The number of tables.
+        num_files: The files that were copied or rewritten; for tables that did not end, an upper
+            bound of what remains.
+        size_in_bytes: The size of these files, in bytes.
+    """
+
+    outcome: str
+    num_tables: int
+    num_files: int
+    size_in_bytes: int
+
+
+@dataclass(frozen=True, repr=False)
+class LakehouseReport(Rendered):
+    """The report of a call over many tables. The report of a dry run is the plan.
+
+    Args:
+        goal: The goal in words.
+        where: The schemas, catalogs and paths of the call.
+        tables: The results in the order of the survey.
+        dry_run: Whether the call changed nothing.
+        seconds: The duration of the call.
+        interrupted: The signal that ended the call, such as `SIGINT`; None if none did.
+    """
+
+    goal: str
+    where: tuple[str, ...]
+    tables: tuple[TableResult, ...]
+    dry_run: bool = False
+    seconds: float = 0.0
+    interrupted: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether no later call has anything to do."""
+        return self.interrupted is None and all(each.outcome in _COMPLETE for each in self.tables)
+
+    @property
+    def come_back(self) -> datetime | None:
+        """The earliest time at which the same call finishes a waiting table."""
+        return min((each.come_back for each in self.tables if each.come_back), default=None)
+
+    @property
+    def sums(self) -> tuple[OutcomeSum, ...]:
+        """The sums by outcome, without outcomes of no table."""
+        return tuple(
+            _sum(outcome, found)
+            for outcome in OUTCOMES
+            if (found := [each for each in self.tables if each.outcome == outcome])
+        )
+
+    def of(self, outcome: str) -> tuple[TableResult, ...]:
+        """Returns the results with an outcome."""
+        return tuple(each for each in self.tables if each.outcome == outcome)
+
+    def text(self, *, shown: int | None = None) -> str:
+        """Returns the sums and the first `shown` tables; None for all tables."""
+        return as_text(self._parts(shown))
+
+    def as_objects(self) -> Iterator[dict[str, Any]]:
+        """Yields an object with the sums, then one for each table, for lines of JSON."""
+        yield {
+            "goal": self.goal,
+            "where": list(self.where),
+            "dryRun": self.dry_run,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+            "complete": self.complete,
+            "comeBack": _plain(self.come_back, texts=True),
+            "sums": _plain(self.sums, texts=True),
+        }
+        for each in self.tables:
+            yield _plain(each, texts=True)
+
+    def write_csv(self, file: TextIO) -> None:
+        """Writes a line for each table under the names of the columns; inner objects are JSON."""
+        writer = csv.writer(file, lineterminator="\n")
+        names = [field.name for field in fields(TableResult)]
+        writer.writerow(map(in_camel_case, names))
+        for each in self.tables:
+            writer.writerow(_csv_cell(getattr(each, name)) for name in names)
+
+    def to_csv(self) -> str:
+        """Returns the text of `write_csv`."""
+        file = io.StringIO()
+        self.write_csv(file)
+        return file.getvalue()
+
+    def to_df(self, spark: SparkSession) -> DataFrame:
+        """Returns the tables as a DataFrame, whose columns are the fields of `TableResult`."""
+        return spark.createDataFrame([_plain(each) for each in self.tables], ddl(TableResult))
+
+    def _parts(self, shown: int | None = _SHOWN) -> Iterator[Part]:
+        yield Facts(
+            {
+                "goal": self.goal,
+                "where": self.where or "the current schema",
+                **({"dry run": True} if self.dry_run else {}),
+                **({"interrupted by": self.interrupted} if self.interrupted else {}),
+                "tables": len(self.tables),
+                "complete": self.complete,
+                **({"come back": _time(self.come_back)} if self.come_back else {}),
+                "seconds": f"{self.seconds:.1f}",
+            }
+        )
+        if self.tables:
+            yield Table(_SUMS, [tuple(asdict(each).values()) for each in self.sums])
+            yield Table(_ROWS, self._rows(shown))
+
+    def _rows(self, shown: int | None) -> list[Sequence[Any]]:
+        rows: list[Sequence[Any]] = [_row(each) for each in self.tables[:shown]]
+        more = len(self.tables) - len(rows)
+        return [*rows, (f"({more:,} more)", *[None] * (len(_ROWS) - 1))] if more else rows
+
+
+class LakehouseInterrupted(KeyboardInterrupt):
+    """SIGINT or SIGTERM ended a call over many tables.
+
+    No table began after the signal, and what ran was cancelled. The report is complete.
+
+    Attributes:
+        report: The report.
+        signal: The signal; a command exits with 128 and its number.
+    """
+
+    def __init__(self, report: LakehouseReport, signal: Signals) -> None:
+        super().__init__(f"{signal.name}: {report.goal}")
+        self.report = report
+        self.signal = signal
+
+
+def _sum(outcome: str, tables: Iterable[TableResult]) -> OutcomeSum:
+    counts = [each.changed for each in tables]
+    return OutcomeSum(
+        outcome,
+        len(counts),
+        sum(count.num_files for count in counts),
+        sum(count.size_in_bytes for count in counts),
+    )
+
+
+def _row(each: TableResult) -> tuple[Any, ...]:
+    counts = (each.kept, each.copied, each.rewritten)
+    versions = (each.version_before, each.version_after)
+    todo = [each.unblocking, each.removed_by]
+    if each.come_back is not None:
+        todo.append(f"run the same call again at {_time(each.come_back)}")
+    return (
+        each.table,
+        each.outcome,
+        each.cost,
+        each.num_files,
+        each.size_in_bytes,
+        *(None if count is None else count.num_files for count in counts),
+        None if each.seconds is None else round(each.seconds, 1),
+        None if None in versions else "{} to {}".format(*versions),
+        each.error or each.reasons,
+        "; ".join(text for text in todo if text),
+    )
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat(sep=" ", timespec="seconds")
+
+
+def _plain(value: Any, *, texts: bool = False) -> Any:
+    """Returns dataclasses as objects of their columns, and times as texts if `texts`."""
+    if is_dataclass(value):
+        return {
+            in_camel_case(field.name): _plain(getattr(value, field.name), texts=texts)
+            for field in fields(value)
+        }
+    if isinstance(value, tuple):
+        return [_plain(each, texts=texts) for each in value]
+    return value.isoformat() if texts and isinstance(value, datetime) else value
+
+
+def _csv_cell(value: Any) -> str:
+    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+        return "; ".join(value)
+    if is_dataclass(value) or isinstance(value, tuple):
+        return json.dumps(_plain(value, texts=True))
+    plain = value.isoformat() if isinstance(value, datetime) else value
+    return "" if plain is None else str(plain).lower() if isinstance(plain, bool) else str(plain)

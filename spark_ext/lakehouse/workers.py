@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that run the tables, each with a tag, a job description and a scheduler pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_POOL = "spark.scheduler.pool"
+_DESCRIPTION = "spark.job.description"
+
+
+class Workers:
+    """The threads of a call.
+
+    A thread inherits the local properties and the tags of the caller's thread, so the caller can
+    cancel its jobs by the caller's own group. The threads end with the call, and the caller's
+    properties do not change.
+
+    Args:
+        spark: The session.
+        work: What each thread runs; the argument is the number of the thread, from 1.
+        number: The number of threads.
+    """
+
+    def __init__(self, spark: SparkSession, work: Callable[[int], None], number: int) -> None:
+        self._spark = spark
+        self._has_properties = has_thread_properties(spark)
+        self._threads = [
+            # Python ends without waiting for these threads.
+            Thread(
+                target=self._inheriting(work),
+                args=(each,),
+                name=f"spark-ext-lakehouse-{each}",
+                daemon=True,
+            )
+            for each in range(1, number + 1)
+        ]
+
+    def start(self) -> None:
+        """Starts the threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def join(self) -> None:
+        """Waits for the end of all threads."""
+        for thread in self._threads:
+            thread.join()
+
+    def is_alive(self) -> bool:
+        """Returns whether a thread runs."""
+        return any(thread.is_alive() for thread in self._threads)
+
+    @contextmanager
+    def properties(self, number: int, description: str, tag: str) -> Iterator[None]:
+        """Sets the properties of a thread for the body, which runs one table.
+
+        A thread runs one table at a time, so its pool has one table at a time. Spark keeps every
+        pool until the application ends, so the names do not depend on the tables.
+        """
+        if self._has_properties:
+            context = self._spark.sparkContext
+            context.setLocalProperty(_POOL, f"spark-ext-{number}")
+            context.setLocalProperty(_DESCRIPTION, description)
+        if not self._is_tagged:
+            yield
+            return
+        self._spark.addTag(tag)
+        try:
+            yield
+        finally:
+            self._spark.removeTag(tag)
+
+    def cancel(self, tag: str) -> None:
+        """Cancels the jobs of a table."""
+        if self._is_tagged:
+            self._spark.interruptTag(tag)
+
+    @property
+    def _is_tagged(self) -> bool:
+        return self._has_properties or is_connect(self._spark)
+
+    def _inheriting(self, work: Callable[[int], None]) -> Callable[[int], None]:
+        if is_connect(self._spark):
+            tags = set(self._spark.getTags())
+
+            def with_tags(number: int) -> None:
+                for tag in tags:
+                    self._spark.addTag(tag)
+                work(number)
+
+            return with_tags
+        if not self._has_properties:
+            return work
+
+        from pyspark.util import inheritable_thread_target
+
+        # A copy of the properties for each thread.
+        inheriting: Callable[[int], None] = inheritable_thread_target(self._spark)(work)
+        return inheriting
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Returns whether a session is one of Spark Connect, which has no context."""
+    from pyspark.sql import SparkSession
+
+    return not isinstance(spark, SparkSession)
+
+
+def has_thread_properties(spark: SparkSession) -> bool:
+    """Returns whether each thread of Python has a thread of the JVM, with properties of its own.
+
+    Without PYSPARK_PIN_THREAD, any thread of the JVM may run a call, and a property would affect
+    other calls.
+    """
+    if is_connect(spark):
+        return False
+
+    from py4j.clientserver import ClientServer
+
+    return isinstance(spark.sparkContext._gateway, ClientServer)
