@@ -48,9 +48,14 @@ def table_erasure(
         name = _name(spark, place)
         table = NamedTable(spark, name)
         erasure = _read(table, column)
-        while apply and (step := _due(erasure, applied)) is not None:
+        ended: set[str] = set()
+        while apply and (step := _due(erasure, ended)) is not None:
+            before = _left(erasure)
             applied.append(_run(table, step))
             erasure = _read(table, column)
+            # A VACUUM deletes files, and the next one deletes the folders that are empty then.
+            if applied[-1].message is not None or _left(erasure) >= before:
+                ended.add(step.step)
         known = earlier(erasure.table_id)
         return TableErasure(
             table=name,
@@ -82,11 +87,20 @@ def _read(table: NamedTable, column: str | None) -> ColumnErasure:
     return of_row(ColumnErasure, row)
 
 
-def _due(erasure: ColumnErasure, applied: list[AppliedStep]) -> ErasureStep | None:
-    """Returns the first step that can run now; a step runs once."""
-    done = {step.step for step in applied}
+def _due(erasure: ColumnErasure, ended: set[str]) -> ErasureStep | None:
+    """Returns the first step that can run now, and that has not failed or ended without effect."""
     due = {step.step: step for step in _steps(erasure) if step.earliest is None}
-    return next((due[step] for step in _RUN if step in due and step not in done), None)
+    return next((due[step] for step in _RUN if step in due and step not in ended), None)
+
+
+def _left(erasure: ColumnErasure) -> tuple[int, int]:
+    """Returns the number of live files, and of all files, that a step may have an effect on."""
+    live, others = 0, erasure.unknown_files.num_files
+    for column in erasure.columns:
+        live += column.live_files.num_files + len(column.source_files)
+        counts = (column.removed_files, column.change_data_files, column.untracked_files)
+        others += sum(files.num_files for files in counts)
+    return live, others
 
 
 def _steps(erasure: ColumnErasure) -> Iterator[ErasureStep]:
