@@ -17,6 +17,7 @@ from spark_ext.errors import SparkExtError
 from spark_ext.lakehouse.erasure_report import AppliedStep, EarlierFinding, TableErasure
 from spark_ext.model.dropped import PURGE, VACUUM, ErasureStep
 from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
+from spark_ext.model.metadata import FileCount
 from spark_ext.model.schema import quoted
 from spark_ext.wire.rows import of_row
 
@@ -50,11 +51,12 @@ def table_erasure(
         erasure = _read(table, column)
         ended: set[str] = set()
         while apply and (step := _due(erasure, ended)) is not None:
-            before = _left(erasure)
+            before = _counts(erasure)
+            is_again = any(each.step == step.step for each in applied)
             applied.append(_run(table, step))
             erasure = _read(table, column)
             # A VACUUM deletes files, and the next one deletes the folders that are empty then.
-            if applied[-1].message is not None or _left(erasure) >= before:
+            if is_again or applied[-1].message is not None or _counts(erasure) == before:
                 ended.add(step.step)
         known = earlier(erasure.table_id)
         return TableErasure(
@@ -93,14 +95,18 @@ def _due(erasure: ColumnErasure, ended: set[str]) -> ErasureStep | None:
     return next((due[step] for step in _RUN if step in due and step not in ended), None)
 
 
-def _left(erasure: ColumnErasure) -> tuple[int, int]:
-    """Returns the number of live files, and of all files, that a step may have an effect on."""
-    live, others = 0, erasure.unknown_files.num_files
-    for column in erasure.columns:
-        live += column.live_files.num_files + len(column.source_files)
-        counts = (column.removed_files, column.change_data_files, column.untracked_files)
-        others += sum(files.num_files for files in counts)
-    return live, others
+def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
+    """Returns the number of files by column and by kind, which a step changes."""
+    return [
+        (
+            column.live_files,
+            column.removed_files,
+            column.change_data_files,
+            column.untracked_files,
+            column.unknown_files,
+        )
+        for column in erasure.columns
+    ]
 
 
 def _steps(erasure: ColumnErasure) -> Iterator[ErasureStep]:
