@@ -36,6 +36,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 # Smaller installs for the demo, jar and wheel, and for the docs. A full install serves both too.
+# The docs need no Spark: docs/conf.py mocks the imports of pyspark, delta and py4j.
 DEMO_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.demo)
 DOCS_INSTALLED := $(or $(wildcard $(INSTALLED)),$(VENV)/.docs)
 define NEW_VENV
@@ -80,6 +81,11 @@ notebook: venv jar ## Run the cells of examples/make_notebook.py and write examp
 golden: venv jar ## Make the tables of docs/golden from their JSON
 	$(BIN)/python -m tests.golden.states
 
+.PHONY: pictures
+pictures: jar ## Draw the pictures of docs/pictures again
+	$(BIN)/python -m docs.pictures.diagrams
+	$(BIN)/python -m docs.pictures.parquet_schema
+
 .PHONY: docs
 docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d docs/_build/doctrees . docs/_build/html
@@ -103,11 +109,16 @@ $(INSTALLED): .ci/requirements.txt .ci/sdists.txt .ci/client.txt pyproject.toml
 		--wheel-dir $(VENV)/wheels --requirement .ci/client.txt
 	@touch $@ $(VENV)/.demo $(VENV)/.docs  # this install contains the others
 
-$(VENV)/.demo: EXTRA := demo
-$(VENV)/.docs: EXTRA := docs
-$(VENV)/.demo $(VENV)/.docs: pyproject.toml
+$(VENV)/.demo: pyproject.toml
 	$(NEW_VENV)
-	$(PIP) install --no-compile --editable '.[$(EXTRA)]'
+	$(PIP) install --no-compile --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml
+	$(NEW_VENV)
+	@# The pins of the extra without the package, whose requirements contain pyspark.
+	sed -n '/^docs = \[/,/^\]/s/^ *"\([^"]*\)".*/\1/p' pyproject.toml > $(VENV)/docs.txt
+	$(PIP) install --no-compile --requirement $(VENV)/docs.txt
 	@touch $@
 
 .PHONY: lock

@@ -38,13 +38,14 @@ class ProjectHook(MetadataHookInterface):
         page = (root / README).read_text(encoding="utf-8")
         repository = metadata.get("urls", {}).get("Repository")
         if repository is not None:
-            page = with_links_to(f"{repository}/blob/v{metadata['version']}", page)
+            page = with_links_to(repository, f"v{metadata['version']}", page)
         metadata["readme"] = {"content-type": "text/markdown", "text": page}
 
 
-def with_links_to(files: str, page: str) -> str:
-    """Returns a page for an index, whose links lead to the files of a repository."""
-    return re.sub(r"\]\((?!https?:|#)", f"]({files}/", page)
+def with_links_to(repository: str, tag: str, page: str) -> str:
+    """Returns a page for an index, whose links and pictures lead to the files of a repository."""
+    pictures = re.sub(r"(!\[[^\]]*\])\((?!https?:)", rf"\1({repository}/raw/{tag}/", page)
+    return re.sub(r"\]\((?!https?:|#)", f"]({repository}/blob/{tag}/", pictures)
 
 
 def requirements(releases: dict[str, Any]) -> list[str]:

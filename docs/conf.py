@@ -7,36 +7,70 @@ as it stands.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
-
-import spark_ext
+from sphinx.ext.autodoc.mock import mock
 
 CHECKOUT = Path(__file__).parents[1]
-# By what is asked; a page that is in no list is an error.
+sys.path.insert(0, str(CHECKOUT))  # `make docs` does not install the package
+
+import spark_ext  # noqa: E402
+
+# A page that is in no list is an error.
 CONTENTS = {
-    "Use": [
-        "README",
-        "docs/install",
+    "Start": ["README", "docs/first-table", "docs/install"],
+    "Do a job": [
+        "docs/nulls",
         "docs/tracking",
-        "docs/history",
         "docs/removal",
+        "docs/lakehouse",
+        "docs/survey",
+        "docs/readable-names",
         "docs/purge",
         "docs/erasure",
-        "docs/other-engines",
+        "docs/history",
         "docs/audit",
-        "docs/survey",
-        "docs/object-stores",
-        "docs/unity-catalog",
-        "docs/limits",
+        "docs/streams",
+        "docs/undo",
         "docs/upgrading",
+        "docs/when-something-fails",
     ],
-    "Look up": ["docs/settings", "docs/errors", "docs/reference", "CHANGELOG"],
-    "Work on it": [
+    "Run it": [
+        "docs/platforms",
+        "docs/databricks",
+        "docs/unity-catalog",
+        "docs/notebooks",
+        "docs/spark-connect",
+        "docs/thrift-server",
+        "docs/object-stores",
+    ],
+    "Look up": [
+        "docs/settings",
+        "docs/sql",
+        "docs/command-line",
+        "docs/reference",
+        "docs/errors",
+        "docs/versions",
+        "docs/limits",
+        "docs/other-engines",
+        "docs/glossary",
+        "CHANGELOG",
+    ],
+    "Understand": [
+        "docs/column-names",
+        "docs/rfc",
+        "docs/byte-copy",
+        "docs/concurrent-writers",
         "docs/how-it-works",
-        "docs/for-engines",
+        "docs/safety",
         ".github/SECURITY",
+        "docs/benchmarks",
+    ],
+    "Engines and contributors": [
+        "docs/for-engines",
+        "docs/test-matrix",
         ".github/CONTRIBUTING",
     ],
 }
@@ -54,9 +88,16 @@ default_role = "code"
 napoleon_custom_sections = ["Shape", "Source", "Units"]
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+autodoc_mock_imports = ["delta", "py4j", "pyspark"]
+with mock(autodoc_mock_imports):
+    # spark_ext imports a name's module when the name is read, which may be outside of a mock.
+    public = [getattr(spark_ext, name) for name in spark_ext.__all__]
 
 html_theme = "furo"
 html_title = f"spark-ext {release}"
+html_logo = html_favicon = "pictures/mark.svg"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_extra_path = ["index.html"]
 html_copy_source = html_show_copyright = html_domain_indices = False
 # A summary is fetched, which a browser does not do between files of a folder.
@@ -67,9 +108,14 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
     """Gives the first page the table of contents, which plain Markdown has no words for."""
     if name == root_doc:
         for caption, pages in CONTENTS.items():
-            there = [f"/{page}" for page in pages if list(CHECKOUT.glob(f"{page}.*"))]
+            there = [entry(page) for page in pages if list(CHECKOUT.glob(f"{page}.*"))]
             source[0] += "\n".join(["", "```{toctree}", ":hidden:", f":caption: {caption}", ""])
             source[0] += "\n".join(["", *there, "```", ""])
+
+
+def entry(page: str) -> str:
+    """Returns a line of a table of contents. README has the title of the first page."""
+    return f"Overview </{page}>" if page == "README" else f"/{page}"
 
 
 def setup(app: Sphinx) -> None:

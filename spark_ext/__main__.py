@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from spark_ext.cli import audit, dropped, installation, survey
+from spark_ext.cli import audit, dropped, installation, lakehouse, survey
 from spark_ext.cli.command import PROGRAM, Command, examples
 from spark_ext.version import __version__
 
@@ -16,6 +16,7 @@ COMMANDS: tuple[Command, ...] = (
     *installation.COMMANDS,
     audit.COMMAND,
     survey.COMMAND,
+    *lakehouse.COMMANDS,
     dropped.COMMAND,
 )
 

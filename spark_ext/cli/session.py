@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from spark_ext.errors import SparkExtError
@@ -30,11 +31,16 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
-def own_session(name: str) -> Iterator[SparkSession]:
+def own_session(name: str, own: Mapping[str, str] = _NONE) -> Iterator[SparkSession]:
     """Yields a session, and stops it afterwards unless this process had a session before.
+
+    Args:
+        name: The command.
+        own: The settings of the command, unless the user's file has other values.
 
     Raises:
         SparkExtError: As `configure`.
@@ -49,7 +55,7 @@ def own_session(name: str) -> Iterator[SparkSession]:
         if key in settings:
             builder.config(key, settings[key])
     if is_ours:
-        for key, value in _QUIET.items():
+        for key, value in {**_QUIET, **own}.items():
             builder.config(key, settings.get(key, value))
     spark = configure(builder).getOrCreate()
     try:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from spark_ext.show.tables import cell
+
 # The phases of a call.
 SURVEYING, RUNNING = "survey", "run"
 
@@ -72,7 +74,7 @@ def line(progress: LakehouseProgress) -> str:
     if progress.running:
         first, *others = progress.running
         parts.append(f"now {first}" + (f" and {len(others)} more" if others else ""))
-    return ", ".join(parts)
+    return cell(", ".join(parts))  # a name may have any character
 
 
 class Reporter:

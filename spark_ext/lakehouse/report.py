@@ -180,6 +180,10 @@ class LakehouseReport(Rendered):
         """Returns the sums and the first `shown` tables; None for all tables."""
         return as_text(self._parts(shown))
 
+    def html(self, *, shown: int | None = None) -> str:
+        """Returns the HTML of `text`."""
+        return "".join(part.html() for part in self._parts(shown))
+
     def as_objects(self) -> Iterator[dict[str, Any]]:
         """Yields an object with the sums, then one for each table, for lines of JSON."""
         yield {

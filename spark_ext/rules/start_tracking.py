@@ -34,8 +34,9 @@ def start_tracking(
     costs readable names; a wrong `false` shows an old file's column under a new column's name.
 
     A RESTORE or CLONE may add the feature to an untracked table after the rules. If an untracked
-    table with column mapping has a flag, the rule therefore sets `true`, as if the feature were
-    added. Without a flag the table is unchanged.
+    table has a flag, the rule therefore sets the flag as if the feature were added: to `true` if
+    the table had column mapping before the commit, or if the columns arrive with a mapping. A
+    commit that enables column mapping keeps `false`. Without a flag the table is unchanged.
 
     Returns:
         `new` with the flag in lower case, in some cases also with the feature's property.

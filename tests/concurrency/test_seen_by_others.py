@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writers and readers of each kind at the moment in which a table removes column mapping.
 
-Each test is a row of the table in docs/removal.md. A writer may fail once, with a condition that
-says to run it again, and is right then.
+Each test is a row of a table in docs/concurrent-writers.md or docs/streams.md. A writer may fail
+once, with a condition that says to run it again, and is right then.
 """
 
 from __future__ import annotations

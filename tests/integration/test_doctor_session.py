@@ -30,7 +30,7 @@ def delta_jars(spark: SparkSession) -> list[str]:
 
 # `delta_jars` has fetched Delta's jars by then.
 def test_doctor_finds_a_sound_machine(delta_jars: list[str], tmp_path: Path) -> None:
-    program, *arguments = shlex.split(block("When something does not work", "sh"))
+    program, *arguments = shlex.split(block("A session does not start", "sh"))
     assert program == "python"
 
     done = subprocess.run(

@@ -200,6 +200,35 @@ def test_stale_flag_of_a_plain_table_counts_unless_it_is_false(
     assert table.log.flag == flag
 
 
+def test_stale_false_flag_is_kept_when_column_mapping_is_enabled(table: Table) -> None:
+    # RFC: `true` is for tables that had column mapping before. No column was dropped yet.
+    table.create("a INT, b INT")
+    configure_foreign(table.log, **{FLAG: "false"})
+
+    with table.one_commit():
+        table.alter(f"SET TBLPROPERTIES ({NAME_MODE})")
+    mapped = table.log
+    with table.one_commit():
+        by_property(table)
+
+    assert (mapped.is_tracked, mapped.flag) == (False, "false")
+    assert mapped.physical_names == {"a": "a", "b": "b"}
+    assert (table.log.is_tracked, table.log.flag) == (True, "true")
+
+
+def test_stale_false_flag_is_kept_when_mapping_and_tracking_are_enabled_at_once(
+    table: Table,
+) -> None:
+    table.create("a INT, b INT")
+    configure_foreign(table.log, **{FLAG: "false"})
+
+    with table.one_commit():
+        table.alter(f"SET TBLPROPERTIES ({NAME_MODE}, {TRACKED})")
+
+    assert (table.log.is_tracked, table.log.flag) == (True, "false")
+    assert table.log.physical_names == {"a": "a", "b": "b"}
+
+
 @pytest.mark.broken_table("flag_without_feature")
 def test_stale_flag_of_an_untracked_table_becomes_true(table: Table) -> None:
     # A RESTORE or CLONE may bring the feature back, and would find it.

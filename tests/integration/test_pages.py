@@ -28,8 +28,8 @@ BEFORE = {
         f"CREATE TABLE trips {TRACKED}",
         "ALTER TABLE trips ADD COLUMN fare DOUBLE",
     ],
+    "docs/readable-names.md": [f"CREATE TABLE old_trips {UNTRACKED}"],
     "docs/removal.md": [
-        f"CREATE TABLE old_trips {UNTRACKED}",
         *(f"CREATE TABLE {name} {TRACKED}" for name in ("trips", "rides", "t")),
         *(f"INSERT INTO {name} VALUES (1, 'Rome')" for name in ("trips", "rides")),
         *(f"ALTER TABLE {name} RENAME COLUMN city TO town" for name in ("trips", "rides")),
@@ -118,12 +118,12 @@ def test_every_statement_quoted_in_a_page_runs(spark: SparkSession) -> None:
     assert len(statements) > 10
 
 
-def test_install_page_lists_the_jars_that_a_session_fetches_for_delta(
+def test_thrift_server_page_lists_the_jars_that_a_session_fetches_for_delta(
     spark: SparkSession,
 ) -> None:
-    page = (CHECKOUT / "docs" / "install.md").read_text()
-    if DELTA_COORDINATES not in page:
+    if DELTA_COORDINATES not in (CHECKOUT / "docs" / "install.md").read_text():
         pytest.skip("the page lists those of another pair")
+    page = (CHECKOUT / "docs" / "thrift-server.md").read_text()
     (listed,) = re.findall(r"The jars of Delta [\d.]+ that this takes are (.+?);", page, re.DOTALL)
 
     fetched = spark.sparkContext.getConf().get("spark.repl.local.jars", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way back to readable names, as docs/removal.md has it."""
+"""The way back to readable names, as docs/readable-names.md has it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import spark_ext
 from tests.support.delta_table import NAME_MODE, Table
 from tests.support.deltalake_readers import read_by_datafusion, read_by_pyarrow
 
-PAGE = Path(__file__).parents[2] / "docs" / "removal.md"
+PAGE = Path(__file__).parents[2] / "docs" / "readable-names.md"
 
 
 def way_back() -> str:

@@ -3,7 +3,7 @@
 
 Each pair of `pairs.py` has a virtual environment below `.matrix/` and uses the jar of the checkout.
 A run links the jar against the jars of the pair, runs the tests, and prints the table of
-docs/install.md.
+docs/test-matrix.md.
 
 Usage:
     .venv/bin/python -m tests.matrix [--pairs '4.0.1+4.1.0 4.2.1+4.4.0'] [-- <arguments of pytest>]

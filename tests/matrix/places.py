@@ -110,15 +110,16 @@ PLACES = (
     Place("conf/spark-defaults.conf", r"io\.delta:delta-spark_\S+", PACKAGE),
     Place("README.md", r"(?<=^Spark )[\d.]+(?= or later)", SPARKS[0]),
     Place("README.md", r"(?<=with delta-spark )[\d.]+(?= or later)", DELTAS[0]),
-    Place("docs/install.md", r"(?<=^\|---\|---\|---\|\n)(\| .* \| `delta-.* \|\n)+", pairs()),
-    Place("docs/install.md", r"(?<=^Of delta-spark )[\d., ]+(?= there)", without_jars()),
+    Place("docs/versions.md", r"(?<=^\|---\|---\|---\|\n)(\| .* \| `delta-.* \|\n)+", pairs()),
+    Place("docs/versions.md", r"(?<=^Of delta-spark )[\d., ]+(?= there)", without_jars()),
     Place("docs/install.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
+    Place("docs/tracking.md", r"io\.delta:delta-spark_[\w.]+:[\d.]+", PACKAGE),
     Place(
         "docs/install.md",
         r"(?<=that of )Spark .* with Delta .*(?=:$)",
         f"Spark {LINE} with Delta {DELTA}",
     ),
-    Place("docs/install.md", r"(?<=pyspark-client==)[\d.]+", SPARK),
+    Place("docs/spark-connect.md", r"(?<=pyspark-client==)[\d.]+", SPARK),
 )
 
 

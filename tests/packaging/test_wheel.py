@@ -213,6 +213,7 @@ def test_readme_links_lead_to_the_repository_on_an_index(copy: Path, tmp_path: P
     links = re.findall(r"\]\(([^)]+)\)", page)
     files = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", README)}
     assert f"{repository}/blob/v{spark_ext.__version__}/docs/install.md" in links
+    assert f"{repository}/raw/v{spark_ext.__version__}/docs/pictures/parquet-schema.svg" in links
     assert {link for link in links if not link.startswith(("https://", "#"))} == set()
     assert len(links) >= len(files)
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/install.md, as they stand there."""
+"""The commands of the pages about sessions, as the pages contain them."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "install.md"
+DOCS = Path(__file__).parents[2] / "docs"
+NAMES = ("install.md", "spark-connect.md", "thrift-server.md", "when-something-fails.md")
+PAGES = [DOCS / name for name in NAMES]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -29,7 +31,8 @@ def blocks(section: str, language: str) -> list[str]:
     """All blocks of a section in one language."""
     (text,) = (
         part.partition("\n")[2]
-        for part in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)
+        for page in PAGES
+        for part in re.split(r"^#+ ", page.read_text(), flags=re.MULTILINE)
         if part.partition("\n")[0] == section
     )
     return [code for found, code in BLOCK.findall(text) if found == language]

@@ -33,16 +33,25 @@ ELSEWHERE = {
     ("docs/install.md", "Further packages"): "tests/ways_in/test_further_packages.py",
     ("docs/install.md", "From a command line"): "tests/ways_in/test_spark_submit.py",
     ("docs/install.md", "Shells"): "tests/ways_in/test_shells.py",
-    ("docs/install.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
+    ("docs/thrift-server.md", "Thrift server"): "tests/ways_in/test_thrift_server.py",
     ("docs/install.md", "Jars in Spark's own folder"): "tests/ways_in/test_where_jars_are.py",
     ("docs/install.md", "Scala and Java"): "tests/ways_in/test_java_application.py",
     ("docs/install.md", "By coordinates"): "tests/packaging/test_release.py",
-    ("docs/install.md", "Spark Connect"): "tests/ways_in/test_connect.py",
-    ("docs/install.md", "When something does not work"): "tests/integration/test_doctor_session.py",
+    ("docs/spark-connect.md", "Spark Connect"): "tests/ways_in/test_connect.py",
+    ("docs/when-something-fails.md", "A session does not start"): (
+        "tests/integration/test_doctor_session.py"
+    ),
 }
 
 # Blocks that no test runs, by their first words: the reason.
 NOT_RUN = {
+    ("docs/platforms.md", "spark-submit --master spark:"): "the test of clusters starts its own",
+    ("docs/platforms.md", "spark-submit --master k8s:"): "needs a Kubernetes cluster",
+    ("docs/platforms.md", "spark-submit --jars /usr/share/aws"): "needs a cluster of EMR",
+    ("docs/platforms.md", "pip install --no-deps"): "needs a workspace of Fabric",
+    ("docs/platforms.md", "gcloud"): "needs a project of Google Cloud",
+    ("docs/tracking.md", "spark_ext:"): "needs dbt, which no test installs",
+    ("docs/tracking.md", "models:"): "needs dbt, which no test installs",
     ("docs/install.md", "spark-submit --deploy-mode cluster"): "needs a cluster with a manager",
     ("docs/object-stores.md", '{"Rules": ['): "a rule for a bucket, which no server here has",
 }

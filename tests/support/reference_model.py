@@ -137,7 +137,7 @@ class State:
         """Returns the version after RESTORE, which keeps the features and a true flag."""
         if not self.is_tracked:
             new = replace(to, max_id=max(self.max_id, to.max_id))
-            return new._untracked_after(self)._assigned()
+            return new._untracked_after(self, was_mapped=self.is_mapped or to.is_mapped)._assigned()
         # Untracked mapped columns may have been dropped before.
         unknown = to.is_mapped and to.flag is None
         flag = self.flag or to.flag is True or unknown or to._has_unknown_past(self)
@@ -159,7 +159,8 @@ class State:
         """Returns a CLONE of this table over an empty table of the same mode."""
         new = replace(self, max_id=max(self.max_id, target.max_id))
         if not target.is_tracked:
-            return new._untracked_after(target)._assigned()
+            was_mapped = self.is_mapped or target.is_mapped
+            return new._untracked_after(target, was_mapped=was_mapped)._assigned()
         unknown = (self.is_mapped and self.flag is None) or self._has_unknown_past(target)
         flag = bool(target.flag or self.flag or unknown)
         return replace(new, is_tracked=True, flag=flag)._assigned(after=target)
@@ -176,9 +177,12 @@ class State:
         renamed = any(mine[key] != key[1][-1] for key in mine.keys() - known.keys())
         return renamed or {id for id, _ in mine} != set(range(1, self.max_id + 1))
 
-    def _untracked_after(self, before: State) -> State:
-        """Returns this version with a true flag if it was mapped or if a stale flag was true."""
-        is_used = self.is_mapped or before.is_mapped or before.flag is True
+    def _untracked_after(self, before: State, *, was_mapped: bool) -> State:
+        """Returns this version with a true flag if it was mapped or if a stale flag was true.
+
+        RFC: enabling column mapping is no drop, so a false flag stays false.
+        """
+        is_used = was_mapped or before.flag is True
         return replace(self, flag=True) if self.flag is not None and is_used else self
 
     def looks(self) -> object:
@@ -212,7 +216,7 @@ class State:
         used = after and self.is_tracked and after.is_mapped and after._loses(self)
         state = replace(self, flag=True) if used else self
         if after and not self.is_tracked and after.looks() != self.looks():
-            state = state._untracked_after(after)
+            state = state._untracked_after(after, was_mapped=after.is_mapped)
         if not state.is_mapped:
             plain = mapped(state.columns, lambda _, c: replace(c, id=None, physical=None))
             return replace(state, columns=plain, max_id=0)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 import spark_ext
 
 CHECKOUT = Path(__file__).parents[2]
+SPARK = ("delta", "py4j", "pyspark")
 # Maps a tag to the attribute whose address a browser fetches without a click.
 FETCHED = {"link": "href", "script": "src", "img": "src", "source": "srcset", "iframe": "src"}
 # Hosts that Sphinx's scripts name in comments and in XML namespaces.
@@ -47,9 +49,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (command,) = re.findall(r"-m (sphinx .*)", (CHECKOUT / "Makefile").read_text())
     folder = tmp_path_factory.mktemp("docs")
     arguments = command.replace("docs/_build", str(folder)).split()
+    for package in SPARK:  # `make docs` installs none of these
+        (folder / "absent" / package).mkdir(parents=True)
+        (folder / "absent" / package / "__init__.py").write_text("raise ImportError(__name__)")
 
     finished = subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=CHECKOUT, capture_output=True, text=True
+        [sys.executable, "-m", *arguments],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": str(folder / "absent")},
+        capture_output=True,
+        text=True,
     )
 
     assert (finished.returncode, finished.stderr) == (0, "")

@@ -176,8 +176,8 @@ def test_words_name_the_pairs() -> None:
     assert RELEASES["supported"].endswith(f"; Scala {RELEASES['scala']}")
 
 
-def test_install_page_names_the_pairs() -> None:
-    page = (CHECKOUT / "docs" / "install.md").read_text()
+def test_versions_page_names_the_pairs() -> None:
+    page = (CHECKOUT / "docs" / "versions.md").read_text()
     told = set()
     for sparks, deltas, line in re.findall(r"\| (.+) \| (.+) \| `delta-spark(.*)_2.13` \|", page):
         assert {f"_{line_of(spark)}" for spark in sparks_of(sparks)} == {line or "_4.0"}
@@ -187,8 +187,8 @@ def test_install_page_names_the_pairs() -> None:
     assert told == PAIRS
 
 
-def test_install_page_has_a_result_of_every_pair() -> None:
-    page = (CHECKOUT / "docs" / "install.md").read_text()
+def test_matrix_page_has_a_result_of_every_pair() -> None:
+    page = (CHECKOUT / "docs" / "test-matrix.md").read_text()
     results = re.findall(
         r"^\| ([\d.]+) \| ([\d.]+) \| (.+?) \| yes \| \d+ \| 0 \| ", page, re.MULTILINE
     )

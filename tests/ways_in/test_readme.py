@@ -17,4 +17,4 @@ def test_blocks_of_the_readme_run_in_order_in_an_empty_folder(tmp_path: Path) ->
 
     expected = [line for block in python for line in comparable(shown(block) or "")]
     assert comparable(out) == expected
-    assert len(expected) == 4
+    assert len(expected) == 5

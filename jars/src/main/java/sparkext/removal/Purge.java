@@ -2,21 +2,14 @@
 package sparkext.removal;
 
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.ConcurrentModificationException;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.FileStatus;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.delta.DeltaErrors;
-import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.RowId$;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Action;
@@ -26,14 +19,9 @@ import org.apache.spark.sql.delta.commands.Bin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
-import scala.Tuple2;
-import scala.collection.Iterator;
 import sparkext.common.Setting;
-import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.copy.CopyProgress;
-import sparkext.delta.CommitActions;
-import sparkext.delta.DeltaShims;
 import sparkext.files.CopiedActions;
 import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
@@ -42,7 +30,6 @@ import sparkext.files.FilePlan;
 import sparkext.files.LiveFiles;
 import sparkext.parquet.ColumnPlan;
 import sparkext.parquet.DataFile;
-import sparkext.parquet.Uninterrupted;
 import sparkext.wire.MetadataRules;
 
 /**
@@ -54,7 +41,6 @@ final class Purge {
 
   private final SparkSession session;
   private final Snapshot snapshot;
-  private final Option<CatalogTable> catalogTable;
   private final ColumnPlan columns;
   private final CopyPlaces places;
   private final FilePlan plan;
@@ -65,14 +51,7 @@ final class Purge {
   /** A group for each copied file, which Delta commits with its own groups. */
   private List<Bin> groups = List.of();
 
-  /** The paths of copies that Delta has received for a commit. */
-  private final Set<String> given = ConcurrentHashMap.newKeySet();
-
-  /** True if Delta commits no further copies. */
-  private volatile boolean hasFailed;
-
-  /** True if Delta may have committed copies. */
-  private volatile boolean mayBeCommitted;
+  private final PurgeCommits commits;
 
   private Purge(
       SparkSession session,
@@ -81,10 +60,10 @@ final class Purge {
       ColumnPlan columns) {
     this.session = session;
     this.snapshot = snapshot;
-    this.catalogTable = catalogTable;
     this.columns = columns;
     this.places = new CopyPlaces(snapshot);
     this.plan = FilePlan.ofPurge(columns, snapshot, places);
+    this.commits = new PurgeCommits(snapshot, catalogTable, places, copies.values());
   }
 
   /**
@@ -157,7 +136,7 @@ final class Purge {
         }
       }
     } catch (Throwable failure) {
-      removeAll();
+      places.removeAll(Set.of());
       throw UsageTrackingException.sneakyThrow(failure);
     } finally {
       places.abortUploads();
@@ -188,19 +167,16 @@ final class Purge {
     List<Action> actions = new ArrayList<>();
     for (AddFile file : files) {
       AddFile copy = copies.get(file.path());
-      given.add(copy.path());
+      commits.add(copy);
       actions.add(copy);
     }
     files.forEach(file -> actions.add(CopiedActions.removed(file)));
     return actions;
   }
 
-  void fail() {
-    hasFailed = true;
-  }
-
-  void commit() {
-    mayBeCommitted = true;
+  /** Returns the commits of the copies. */
+  PurgeCommits commits() {
+    return commits;
   }
 
   /**
@@ -219,7 +195,7 @@ final class Purge {
       }
       return hasRowIdsOf(now);
     } catch (Throwable refusal) {
-      fail();
+      commits.fail();
       throw refusal;
     }
   }
@@ -252,77 +228,5 @@ final class Purge {
       }
     }
     return true;
-  }
-
-  /**
-   * Removes copies that no commit contains, after the statement has failed.
-   *
-   * @return the failure, or USAGE_TRACKING_FAILED_AFTER_COMMIT with it if all copies are committed
-   */
-  Throwable end(Throwable failure) {
-    Throwable[] described = {failure};
-    Uninterrupted.run(
-        () -> {
-          try {
-            described[0] = endAfter(failure);
-          } catch (Exception unknown) { // Scala declares no checked exception
-            failure.addSuppressed(unknown);
-            warnOfKeptCopies();
-          }
-        });
-    return described[0];
-  }
-
-  private Throwable endAfter(Throwable failure) {
-    if (!mayBeCommitted) {
-      removeAll();
-      return failure;
-    }
-    // A storage that failed may write its log entry later. After a conflict no entry is written,
-    // but an entry whose response was lost may exist.
-    boolean isOver = hasFailed || failure instanceof ConcurrentModificationException;
-    Map<String, Long> committed = committed();
-    if (!isOver && !committed.isEmpty() && committed.keySet().containsAll(given)) {
-      return UsageTrackingErrors.failedAfterCommit(
-          DeltaOperations.REORG_OPERATION_NAME(),
-          places.paths().table().toString(),
-          Collections.max(committed.values()),
-          failure);
-    }
-    if (!isOver) {
-      warnOfKeptCopies();
-      return failure;
-    }
-    Set<String> unused = new HashSet<>();
-    copies.values().forEach(copy -> unused.add(copy.path()));
-    unused.removeAll(committed.keySet());
-    places.remove(unused);
-    return failure;
-  }
-
-  private static void warnOfKeptCopies() {
-    LOG.warn("Copies remain until VACUUM, since a commit in the log may contain them");
-  }
-
-  /** Returns the versions that added copies. There may be several if Delta commits in batches. */
-  private Map<String, Long> committed() {
-    Map<String, Long> committed = new HashMap<>();
-    Configuration configuration = snapshot.deltaLog().newDeltaHadoopConf();
-    Iterator<Tuple2<Object, FileStatus>> commits =
-        DeltaShims.getChangeLogFiles(
-            snapshot.deltaLog(), snapshot.version() + 1, catalogTable, /* failOnDataLoss= */ true);
-    while (commits.hasNext()) {
-      Tuple2<Object, FileStatus> commit = commits.next();
-      for (Action action : CommitActions.of(commit._2().getPath(), configuration).actions()) {
-        if (action instanceof AddFile file && given.contains(file.path())) {
-          committed.put(file.path(), (long) commit._1());
-        }
-      }
-    }
-    return committed;
-  }
-
-  private void removeAll() {
-    places.removeAll(Set.of());
   }
 }

@@ -126,7 +126,7 @@ public final class PurgeCommand {
   public static void fail(Object executor) {
     Purge purge = RUNNING.get(executor);
     if (purge != null) {
-      purge.fail();
+      purge.commits().fail();
     }
   }
 
@@ -142,7 +142,7 @@ public final class PurgeCommand {
     if (purge == null) {
       return retries;
     }
-    purge.commit();
+    purge.commits().begin();
     Function1<OptimisticTransaction, Object> byDelta =
         (Function1<OptimisticTransaction, Object>) retries;
     return new AbstractFunction1<OptimisticTransaction, Object>() {
@@ -168,7 +168,7 @@ public final class PurgeCommand {
     }
     Throwable described = (Throwable) failure;
     if (purge != null) {
-      described = purge.end(described);
+      described = purge.commits().end(described);
     } else if (isPurge((DeltaOptimizeContext) executor[4])) {
       UnreadFooters.requireReadable(executor, described);
     }

@@ -38,7 +38,7 @@ final class AuditedRelation {
         return session
             .sessionState()
             .analyzer()
-            .execute(NamedTable.relation(found.catalog(), found.identifier(), table));
+            .execute(LoadedTable.relation(found.catalog(), found.identifier(), table));
       } catch (Exception notOpened) { // Scala declares no checked exception: Delta's are some
         // The audit reports the reason to users who may read the relation below.
       }
@@ -74,7 +74,7 @@ final class AuditedRelation {
   private static boolean isOfKernel(Throwable error) {
     for (Throwable cause = error; cause != null; cause = cause.getCause()) {
       for (StackTraceElement frame : cause.getStackTrace()) {
-        if (NamedTable.isKernel(frame.getClassName())) {
+        if (LoadedTable.isKernel(frame.getClassName())) {
           return true;
         }
       }

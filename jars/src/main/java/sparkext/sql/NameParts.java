@@ -5,11 +5,13 @@ import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.util.QuotingUtils;
 import org.apache.spark.sql.classic.SparkSession;
+import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
@@ -57,6 +59,12 @@ final class NameParts {
     return parts.stream()
         .map(part -> PLAIN.matcher(part).matches() ? part : QuotingUtils.quoteIdentifier(part))
         .collect(Collectors.joining("."));
+  }
+
+  /** Returns the identifier of a table in the session catalog, by one or two parts. */
+  static TableIdentifier inSession(List<String> parts) {
+    Option<String> schema = parts.size() == 2 ? Option.apply(parts.get(0)) : Option.empty();
+    return new TableIdentifier(parts.get(parts.size() - 1), schema);
   }
 
   /**

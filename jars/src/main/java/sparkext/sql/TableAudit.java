@@ -34,7 +34,7 @@ public final class TableAudit {
     LogicalPlan relation = AuditedRelation.of(session, parts, place.path());
     TableReading table = new TableReading(session, place.configuration(), place.path(), List.of());
     if (table.isMissing()) {
-      throw NamedTable.missing(name).sneakyThrow();
+      throw LoadedTable.missing(NameParts.of(name)).sneakyThrow();
     }
     return new FoundTables(
         List.of(relation),

@@ -49,8 +49,8 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
     if (known.isPresent()) {
       return ofEntry(session, known.get());
     }
-    ResolvedTable found = NamedTable.analysed(session, given);
-    if (NamedTable.isKernel(found.table())) {
+    ResolvedTable found = LoadedTable.analysed(session, given);
+    if (LoadedTable.isKernel(found.table().getClass().getName())) {
       return ofKernel(session, given, found);
     }
     Snapshot newest = NamedTable.of(session, given, found).snapshot();
@@ -115,7 +115,7 @@ record TablePlace(Path path, Configuration configuration, Supplier<Snapshot> new
         && (parts.size() > 2 || !session.catalog().currentCatalog().equals(SESSION_CATALOG))) {
       return Optional.empty();
     }
-    TableIdentifier identifier = NamedTable.tableIdentifier(isNamed ? parts.subList(1, 3) : parts);
+    TableIdentifier identifier = NameParts.inSession(isNamed ? parts.subList(1, 3) : parts);
     SessionCatalog catalog = session.sessionState().catalog();
     if (catalog.isTempView(identifier) || !catalog.tableExists(identifier)) {
       return Optional.empty();

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`remove`, `align`, `track` and `untrack`: one goal for every table of a lakehouse.
+
+Exit codes: 0 if every table has reached the goal, 1 if a table has not, 2 if the call is wrong,
+130 or 143 if SIGINT or SIGTERM ended the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from spark_ext.api.table import Until
+from spark_ext.cli import report_file, run_progress
+from spark_ext.cli.amounts import count, duration, size
+from spark_ext.cli.command import Command
+from spark_ext.cli.session import error_text, own_session
+from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
+from spark_ext.lakehouse.plan import ORDERS
+from spark_ext.lakehouse.report import (
+    ALREADY_DONE,
+    PLANNED,
+    LakehouseInterrupted,
+    LakehouseReport,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REACHED, NOT_REACHED, FAILED = 0, 1, 2
+_CODES = "; exit code 0 if every table has it, 1 if a table has not, 2 if the call is wrong"
+_SESSION = {
+    # Small tables do not wait for the tasks of a large one.
+    "spark.scheduler.mode": "FAIR",
+    # A run may take hours, and its pages show what each table does.
+    "spark.ui.enabled": "true",
+}
+# The arguments that a function has under the same name, besides `where` and its own.
+_OPTIONS = (
+    *("include", "exclude", "parallel", "max_bytes", "max_time", "on_error", "order", "dry_run"),
+)
+
+_Call = Callable[..., LakehouseReport]
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "where",
+        nargs="+",
+        metavar="CATALOG[.SCHEMA] | SCHEMA | PATH",
+        help="a path has a slash",
+    )
+    tables = parser.add_argument_group("tables")
+    for option, what in (("--include", "only tables"), ("--exclude", "no tables")):
+        tables.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help=f"{what} whose full name, or last part of it, matches the pattern; repeatable",
+        )
+    tables.add_argument(
+        "--order",
+        choices=ORDERS,
+        default="cheapest",
+        help="cheapest, the default: tables without copies first, then by their bytes",
+    )
+    budget = parser.add_argument_group("budget")
+    budget.add_argument(
+        "--parallel", type=count, default=4, metavar="N", help="tables at a time; 4 by default"
+    )
+    budget.add_argument(
+        "--max-bytes", type=size, metavar="SIZE", help="begin no copy beyond these bytes: 500GB"
+    )
+    budget.add_argument(
+        "--max-time", type=duration, metavar="TIME", help="end after this time: 6h, 90m, 1h30m"
+    )
+    budget.add_argument(
+        "--on-error",
+        type=_errors,
+        default="continue",
+        metavar="continue|N",
+        help="continue, the default, or begin no table after N failures",
+    )
+    budget.add_argument("--dry-run", action="store_true", help="print the plan, and change nothing")
+    _add_output(parser.add_argument_group("output"))
+
+
+def _add_output(output: Any) -> None:
+    form = output.add_mutually_exclusive_group()
+    form.add_argument(
+        "--json", action="store_true", help="print an object for each table and the sums"
+    )
+    form.add_argument("--csv", action="store_true", help="print a line for each table")
+    output.add_argument(
+        "--report",
+        type=report_file.report_file,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write the report to a file that ends with .csv, .json, .html or .txt; repeatable",
+    )
+    output.add_argument(
+        "--progress",
+        choices=run_progress.FORMS,
+        default=run_progress.LINES,
+        help="on standard error: lines for people, the default; objects of JSON; or nothing",
+    )
+
+
+def _errors(text: str) -> str | int:
+    return text if text == "continue" else count(text)
+
+
+def _add_until(parser: argparse.ArgumentParser) -> None:
+    _add_arguments(parser)
+    parser.add_argument(
+        "--until", choices=get_args(Until), default="unmapped", help="the last stage of removal"
+    )
+
+
+def _add_to_name_mode(parser: argparse.ArgumentParser) -> None:
+    _add_arguments(parser)
+    parser.add_argument(
+        "--to-name-mode", action="store_true", help="change tables of mode id to mode name"
+    )
+
+
+def _run(call: _Call, own: tuple[str, ...], chosen: argparse.Namespace) -> int:
+    """Calls the function with the arguments, prints its report, and returns the exit code."""
+    options: dict[str, Any] = {name: getattr(chosen, name) for name in (*_OPTIONS, *own)}
+    options["progress"] = run_progress.callback(chosen.progress)
+    try:
+        with own_session(chosen.command, _SESSION) as spark:
+            report, code = _reported(call, spark, chosen.where, options)
+            # The session may fail to stop, so the report comes first.
+            is_written = _written(report, chosen)
+    except Exception as error:  # from spark-ext, Spark, Java, or a catalog
+        print(error_text(error), file=sys.stderr)
+        return FAILED
+    return code if is_written else max(code, NOT_REACHED)
+
+
+def _reported(
+    call: _Call, spark: SparkSession, where: list[str], options: dict[str, Any]
+) -> tuple[LakehouseReport, int]:
+    try:
+        report = call(spark, *where, **options)
+    except LakehouseInterrupted as interrupted:
+        return interrupted.report, 128 + interrupted.signal
+    outcomes = {each.outcome for each in report.tables}
+    is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
+    return report, REACHED if report.complete or is_planned else NOT_REACHED
+
+
+def _written(report: LakehouseReport, chosen: argparse.Namespace) -> bool:
+    """Prints the report and writes its files; returns whether every file was written."""
+    if chosen.json:
+        print("\n".join(report_file.as_json_lines(report)))
+    elif chosen.csv:
+        report.write_csv(sys.stdout)
+    else:
+        print(report.text())
+    failures = [failure for path in chosen.report if (failure := _failure(report, path))]
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    return not failures
+
+
+def _failure(report: LakehouseReport, path: Path) -> str | None:
+    try:
+        report_file.write(report, path)
+    except OSError as error:
+        return f"Cannot write the report `{path}`: {error.strerror}."
+    return None
+
+
+def _command(
+    name: str,
+    call: _Call,
+    what: str,
+    examples: tuple[str, ...],
+    add_arguments: Callable[[argparse.ArgumentParser], None] = _add_arguments,
+    own: tuple[str, ...] = (),
+) -> Command:
+    return Command(name, f"{what}{_CODES}", examples, partial(_run, call, own), add_arguments)
+
+
+COMMANDS = (
+    _command(
+        "remove",
+        remove_column_mapping,
+        "remove column mapping from every Delta table",
+        (
+            "remove sales main.hr --dry-run",
+            "remove sales --exclude 'tmp_*' --max-bytes 500GB --max-time 6h --report out.csv",
+            "remove sales --until readers --parallel 8 --on-error 3 --progress json",
+        ),
+        _add_until,
+        ("until",),
+    ),
+    _command(
+        "align",
+        align_names,
+        "give every column of every Delta table its own name in the files",
+        ("align sales --dry-run", "align sales --to-name-mode --report out.html"),
+        _add_to_name_mode,
+        ("to_name_mode",),
+    ),
+    _command("track", track, "track every Delta table", ("track sales --include 'fact_*'",)),
+    _command(
+        "untrack",
+        untrack,
+        "stop the tracking of every Delta table, before spark-ext is removed",
+        ("untrack spark_catalog --report out.json",),
+    ),
+)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file of `--report`, whose name decides the form."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from spark_ext.lakehouse.report import LakehouseReport
+
+
+def as_json_lines(report: LakehouseReport) -> Iterator[str]:
+    """Yields an object with the sums, and one for each table."""
+    yield from map(json.dumps, report.as_objects())
+
+
+def _write_html(report: LakehouseReport, file: TextIO) -> None:
+    file.write('<!doctype html>\n<meta charset="utf-8">\n<title>spark-ext</title>\n')
+    file.write(f"{report.html()}\n")
+
+
+def _write_json(report: LakehouseReport, file: TextIO) -> None:
+    file.writelines(f"{line}\n" for line in as_json_lines(report))
+
+
+_FORMS: dict[str, Callable[[LakehouseReport, TextIO], object]] = {
+    ".csv": lambda report, file: report.write_csv(file),
+    ".html": _write_html,
+    ".json": _write_json,
+    ".txt": lambda report, file: file.write(f"{report.text()}\n"),
+}
+
+
+def report_file(text: str) -> Path:
+    """Returns the file of a report, in which the report can be written.
+
+    Raises:
+        ArgumentTypeError: The name has no form of a report, or the folder is not writable.
+    """
+    path = Path(text)
+    if path.suffix not in _FORMS:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end with one of {', '.join(_FORMS)}")
+    try:
+        _part(path).touch()  # before hours of work
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
+    _part(path).unlink()
+    return path
+
+
+def write(report: LakehouseReport, path: Path) -> None:
+    """Writes the report at once, so that a reader of the file never sees a part of it.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    part = _part(path)
+    with part.open("w", encoding="utf-8", newline="") as file:
+        _FORMS[path.suffix](report, file)
+    part.replace(path)
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f".{path.name}.part")

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The progress of a run on standard error: a line for people, or lines of JSON for schedulers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+
+from spark_ext.lakehouse.progress import LakehouseProgress, line
+from spark_ext.wire.rows import as_row
+
+LINES, JSON, NONE = FORMS = ("lines", "json", "none")
+_ERASE_LINE = "\r\x1b[K"
+
+
+def callback(form: str) -> Callable[[LakehouseProgress], None] | None:
+    """Returns what prints the progress in one of `FORMS`; None if nothing does."""
+    if form == NONE:
+        return None
+    if form == JSON:
+        return _print_json
+    return _print_in_place if sys.stderr.isatty() else _print_line
+
+
+def _print_json(progress: LakehouseProgress) -> None:
+    print(json.dumps(as_row(progress)), file=sys.stderr, flush=True)
+
+
+def _print_line(progress: LakehouseProgress) -> None:
+    print(line(progress), file=sys.stderr, flush=True)
+
+
+def _print_in_place(progress: LakehouseProgress) -> None:
+    """Replaces the last line of a terminal."""
+    width = shutil.get_terminal_size().columns - 1
+    end = "\n" if progress.finished else ""
+    print(f"{_ERASE_LINE}{line(progress)[:width]}", end=end, file=sys.stderr, flush=True)
