@@ -31,12 +31,8 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.erasure_report import AppliedStep, ErasureReport, TableErasure
     from spark_ext.lakehouse.options import LakehouseOptions
     from spark_ext.lakehouse.progress import LakehouseProgress
-    from spark_ext.lakehouse.report import (
-        LakehouseInterrupted,
-        LakehouseReport,
-        OutcomeSum,
-        TableResult,
-    )
+    from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
+    from spark_ext.lakehouse.results import OutcomeSum, TableResult
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
     from spark_ext.model.dropped import DroppedColumn, ErasureStep
@@ -119,7 +115,7 @@ _MODULES = {
     "NameAlignment": "spark_ext.api.alignment",
     "Obstacle": "spark_ext.removal.survey",
     "ObstacleSum": "spark_ext.removal.survey_sums",
-    "OutcomeSum": "spark_ext.lakehouse.report",
+    "OutcomeSum": "spark_ext.lakehouse.results",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.removal.reasons",
     "RemovalStage": "spark_ext.removal.stages",
@@ -130,7 +126,7 @@ _MODULES = {
     "SurveySums": "spark_ext.removal.survey_sums",
     "SurveyedTable": "spark_ext.removal.survey",
     "TableErasure": "spark_ext.lakehouse.erasure_report",
-    "TableResult": "spark_ext.lakehouse.report",
+    "TableResult": "spark_ext.lakehouse.results",
     "UsageTracking": "spark_ext.api.table",
     "align_names": "spark_ext.lakehouse.calls",
     "attach": "spark_ext.launch.attach",

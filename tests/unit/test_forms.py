@@ -18,10 +18,12 @@ from spark_ext import (
     ErasureReport,
     Finding,
     FlagChange,
+    LakehouseReport,
     NameAlignment,
     Survey,
     SurveyedTable,
     TableErasure,
+    TableResult,
 )
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
@@ -208,6 +210,9 @@ RESULTS: dict[str, Rendered] = {
     "certificate of erasure": Certificate(report=ERASURES, time=TIME),
     "dropped columns": DroppedColumns(ODD, ()),
     "erasure": ERASURES,
+    "lakehouse": LakehouseReport(
+        ODD, (ODD,), (TableResult(table=ODD, outcome="FAILED", message=ODD),)
+    ),
     "stages": RemovalStages(stages(FACTS), (StatementResult(ODD, 3, 4, 0.5),)),
     "status": replace(STATUS, table=ODD, dropped_or_renamed=(replace(RENAMED, old_name=ODD),)),
     "survey": Survey((UNREADABLE,), sums((UNREADABLE,), num_views=1)),
