@@ -41,24 +41,26 @@ def quiet(call: Callable[..., LakehouseReport], *args: Any, **options: Any) -> L
     return call(*args, **{"progress": None, **options})
 
 
+def filled(table: Table, rows: str = "(1, 'x'), (2, 'y')") -> Table:
+    """Writes one file."""
+    table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {rows}")
+    return table
+
+
 def free(table: Table) -> Table:
     """A removal of its column mapping is metadata only."""
     table.create("a INT, b STRING", TRACKED, NAME_MODE)
-    table.insert("(1, 'x'), (2, 'y')")
-    return table
+    return filled(table)
 
 
 def untracked(table: Table, size: int = 1) -> Table:
     """A removal of its column mapping copies its one file."""
     table.create("a INT, b STRING", NAME_MODE)
-    table.insert(f"(1, 'x'), (2, repeat('y', {size}))")
-    return table
+    return filled(table, f"(1, 'x'), (2, repeat('y', {size}))")
 
 
 def plain(table: Table) -> Table:
-    table.create("a INT, b STRING")
-    table.insert("(1, 'x'), (2, 'y')")
-    return table
+    return filled(table.create("a INT, b STRING"))
 
 
 def at(spark: SparkSession, *parts: object) -> Table:
