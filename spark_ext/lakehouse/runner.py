@@ -100,6 +100,7 @@ class Runner:
         self._number = len(self.waiting)
         self._bytes = sum(each.size_in_bytes for each in self.waiting)
         self._bytes_done = 0
+        self._is_over = False
         self._run_started = time.monotonic()
         number = min(self.parallel, len(self.waiting))
         self._workers = Workers(self.spark, self._work, number)
@@ -117,6 +118,7 @@ class Runner:
         for planned in self.waiting:
             reason = self._refusals.get(planned.table, self._stopped)
             self.results[planned.table] = not_begun(planned, reason)
+        self._is_over = True
         self.reporter.report(self._progress, at_once=True)
 
     def _supervise(self) -> None:
@@ -263,7 +265,6 @@ class Runner:
             running = list(self._running)
             tables_done = self._number - len(self.waiting) - len(running)
             bytes_done = self._bytes_done + sum(each.bytes_done for each in running)
-            finished = not running and not self._ended and not self._workers.is_alive()
         seconds = time.monotonic() - self._run_started
         done, number = (bytes_done, self._bytes) if self._bytes else (tables_done, self._number)
         return LakehouseProgress(
@@ -276,5 +277,5 @@ class Runner:
             rate=bytes_done / seconds if bytes_done and seconds else None,
             seconds_left=seconds * (number - done) / done if done else None,
             running=tuple(each.planned.table for each in running),
-            finished=finished,
+            finished=self._is_over,
         )

@@ -12,6 +12,7 @@ from tests.support.prose import objections, sentences
 CHECKOUT = Path(__file__).parents[2]
 # The pages that follow the rules. A page joins the list when it is rewritten.
 PAGES = (
+    ".github/SECURITY.md",
     "README.md",
     "docs/audit.md",
     "docs/benchmarks.md",
@@ -22,11 +23,13 @@ PAGES = (
     "docs/databricks.md",
     "docs/errors.md",
     "docs/first-table.md",
+    "docs/for-engines.md",
     "docs/glossary.md",
     "docs/guide.md",
     "docs/history.md",
     "docs/how-it-works.md",
     "docs/install.md",
+    "docs/lakehouse.md",
     "docs/limits.md",
     "docs/notebooks.md",
     "docs/nulls.md",
