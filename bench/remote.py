@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,22 @@ class Remote:
     def forget(self) -> float:
         """Empties Delta's cache of logs."""
         return self._call(do="forget")
+
+    def survey(self, paths: Sequence[str]) -> float:
+        """Surveys the tables at these paths."""
+        return self._call(do="survey", paths=list(paths))
+
+    def remove_column_mapping(self, paths: Sequence[str], parallel: int) -> float:
+        """Removes column mapping from the tables at these paths in one call."""
+        return self._call(do="remove_column_mapping", paths=list(paths), parallel=parallel)
+
+    def statements(self, statements: Sequence[str], parallel: int) -> float:
+        """Runs so many statements at a time."""
+        return self._call(do="statements", statements=list(statements), parallel=parallel)
+
+    def live_megabytes(self) -> float:
+        """Returns the memory of the driver: the live objects of its JVM, and its Python."""
+        return self._call(do="live_megabytes")
 
     def last_look(self) -> float:
         """Returns the seconds from the last look at the table to the commit of the last removal."""

@@ -16,6 +16,7 @@ from pathlib import Path
 import audit
 import dml
 import first_calls
+import lakehouse
 import object_stores
 import purge
 import removal_by_copy
@@ -36,6 +37,7 @@ BENCHES = {
     "writers": writers,
     "audit": audit,
     "survey": survey,
+    "lakehouse": lakehouse,
 }
 
 

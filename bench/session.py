@@ -8,9 +8,11 @@ session with the plugin and a session with plain delta-spark take turns on the s
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,7 @@ class Session:
         log4j = self.jvm.org.apache.logging.log4j
         log4j.core.config.Configurator.setLevel(ROUNDS, log4j.Level.INFO)
         self.held: dict[str, DeltaTable] = {}
+        self.report: object = None
 
     @property
     def jvm(self) -> Any:
@@ -90,6 +93,38 @@ class Session:
         """Empties Delta's cache of logs."""
         self.jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
         return 0.0
+
+    def survey(self, paths: list[str]) -> float:
+        """Surveys tables, and returns the seconds."""
+        started = time.perf_counter()
+        spark_ext.survey(self.spark, *paths, progress=None)
+        return time.perf_counter() - started
+
+    def remove_column_mapping(self, paths: list[str], parallel: int) -> float:
+        """Removes column mapping from tables, and returns the seconds."""
+        started = time.perf_counter()
+        report = spark_ext.remove_column_mapping(
+            self.spark, *paths, parallel=parallel, progress=None
+        )
+        seconds = time.perf_counter() - started
+        if not report.complete:
+            raise RuntimeError(report.text())
+        self.report = report
+        return seconds
+
+    def statements(self, statements: list[str], parallel: int) -> float:
+        """Runs statements in threads, and returns the seconds."""
+        started = time.perf_counter()
+        with ThreadPoolExecutor(parallel) as threads:
+            list(threads.map(self.sql, statements))
+        return time.perf_counter() - started
+
+    def live_megabytes(self) -> float:
+        """Returns the live objects of the JVM and the memory of this process, in 10^6 bytes."""
+        self.jvm.System.gc()
+        runtime = self.jvm.Runtime.getRuntime()
+        python = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return float(runtime.totalMemory() - runtime.freeMemory() + python) / 1e6
 
     def rule_call(self, path: str) -> float:
         """Runs one rule call from the JVM to the rule process and back, and returns its seconds."""

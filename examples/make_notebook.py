@@ -21,7 +21,7 @@ CELLS = {
 # A lakehouse with column mapping
 
 This notebook shows what spark-ext reports about tables.
-The [guide](../docs/guide.md) explains the terms.
+The [glossary](../docs/glossary.md) explains the terms.
 """,
     "session": """
 from pyspark.sql import SparkSession

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 # Delta, DeltaOperations.scala, `RemoveColumnMapping`.
 REMOVAL = "REMOVE COLUMN MAPPING"
 _FIRST_LIMIT, _FACTOR = 10, 10
+
+_PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
+_MAX_PARTS = 3
 
 
 @dataclass(frozen=True)
@@ -143,11 +147,18 @@ def removal_counts(metrics: Mapping[str, str]) -> Mapping[str, FileCount]:
 def history_since(spark: SparkSession, name: str, version: int) -> Iterator[Row]:
     """Yields the commits after a version, newest first, as DESCRIBE HISTORY shows them.
 
+    A table in a schema below another schema has no such commits: DESCRIBE HISTORY refuses its name.
+
     Args:
         spark: The session.
         name: The name of the table for SQL.
         version: The version, from 0.
+
+    Source:
+        Delta 4.4.0, DeltaSqlParser.scala, `visitTableIdentifier`.
     """
+    if len(_PART.findall(name)) > _MAX_PARTS:
+        return
     limit, known = _FIRST_LIMIT, 0
     while True:
         rows = run(spark, f"DESCRIBE HISTORY {name} LIMIT {limit}").collect()

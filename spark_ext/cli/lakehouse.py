@@ -21,12 +21,8 @@ from spark_ext.cli.command import Command
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
 from spark_ext.lakehouse.plan import ORDERS
-from spark_ext.lakehouse.report import (
-    ALREADY_DONE,
-    PLANNED,
-    LakehouseInterrupted,
-    LakehouseReport,
-)
+from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
+from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

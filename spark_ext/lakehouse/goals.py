@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from spark_ext.api.named_table import NamedTable
 from spark_ext.api.progress import Progress
-from spark_ext.api.statements import StatementResult
+from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
+from spark_ext.lakehouse.lookups import end_of_retention
 from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
 from spark_ext.model.keys import (
     FEATURE_NAME,
@@ -58,7 +61,9 @@ class Goal(Protocol):
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal; None if there are more."""
 
-    def run(self, spark: SparkSession, table: str, watch: Watch) -> Sequence[StatementResult]:
+    def run(
+        self, spark: SparkSession, planned: PlannedTable, watch: Watch
+    ) -> Sequence[StatementResult]:
         """Runs every statement that remains, and returns their results."""
 
 
@@ -97,9 +102,18 @@ class Removal:
             return None
         return removal_statement(row.table)
 
-    def run(self, spark: SparkSession, table: str, watch: Watch) -> Sequence[StatementResult]:
-        """Runs every statement that remains, and returns their results."""
-        tracking = UsageTracking(spark, table)
+    def run(
+        self, spark: SparkSession, planned: PlannedTable, watch: Watch
+    ) -> Sequence[StatementResult]:
+        """Runs every statement that remains, and returns their results.
+
+        While the retention period lasts, nothing runs: each try of Delta adds a commit.
+        """
+        if waits(planned.before) and not planned.before.tracked:
+            end = end_of_retention(spark, planned.table)
+            if end is not None and datetime.now().astimezone() < end:
+                return ()
+        tracking = UsageTracking(spark, planned.table)
         return tracking.remove_column_mapping(until=self.until, progress=watch).done
 
 
@@ -141,9 +155,11 @@ class Alignment:
         """Returns None: an alignment has several statements."""
         return None
 
-    def run(self, spark: SparkSession, table: str, watch: Watch) -> Sequence[StatementResult]:
+    def run(
+        self, spark: SparkSession, planned: PlannedTable, watch: Watch
+    ) -> Sequence[StatementResult]:
         """Runs every statement that remains, and returns their results."""
-        tracking = UsageTracking(spark, table)
+        tracking = UsageTracking(spark, planned.table)
         return tracking.align_names(to_name_mode=self.to_name_mode, progress=watch).done
 
 
@@ -170,19 +186,24 @@ class Tracking:
 
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal."""
-        table = f"ALTER TABLE {planned.before.table}"
-        if not self.wanted:
-            return f"{table} DROP FEATURE {FEATURE_NAME}"
-        return f"{table} SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = '{FEATURE_SUPPORTED}')"
+        return self._statement(planned.before.table)
 
-    def run(self, spark: SparkSession, table: str, watch: Watch) -> Sequence[StatementResult]:
+    def run(
+        self, spark: SparkSession, planned: PlannedTable, watch: Watch
+    ) -> Sequence[StatementResult]:
         """Runs the statement; a table whose name has a variable needs another spelling."""
-        tracking = UsageTracking(spark, table)
-        if self.wanted:
-            tracking.enable()
-        else:
-            tracking.disable()
-        return ()
+        table = NamedTable(spark, planned.table)
+        row = table.row()
+        if row["tracked"] == self.wanted:
+            return ()
+        runner = StatementRunner(spark, table.row, progress=None)
+        return (runner.run(self._statement(row["sqlName"]), row["version"]),)
+
+    def _statement(self, table: str) -> str:
+        if not self.wanted:
+            return f"ALTER TABLE {table} DROP FEATURE {FEATURE_NAME}"
+        supported = f"('{FEATURE_PROPERTY}' = '{FEATURE_SUPPORTED}')"
+        return f"ALTER TABLE {table} SET TBLPROPERTIES {supported}"
 
 
 def waits(row: SurveyedTable) -> bool:

@@ -15,12 +15,13 @@ from spark_ext.api.statements import (
     removal_counts,
 )
 from spark_ext.errors import SparkExtError
-from spark_ext.lakehouse import report
+from spark_ext.lakehouse import results
 from spark_ext.lakehouse.goals import Goal, Removal, waits
+from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
 from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable
-from spark_ext.lakehouse.report import TableResult
-from spark_ext.model.keys import COLUMN_MAPPING_MODE
+from spark_ext.lakehouse.results import TableResult
 from spark_ext.model.metadata import FileCount
+from spark_ext.removal.reasons import CONFLICT
 from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Attempt:
         statement: The one statement of metadata that ran; None if the goal ran its statements.
         statements: The results of the statements that the goal ran.
         error: The error; None if every statement succeeded.
-        cancelled: Whether the call had cancelled the table when it ended.
+        cancelled: Why the call had cancelled the table when it failed; None if it had not.
+        leftovers: The copies that no version named before; None if no file was to be copied.
     """
 
     planned: PlannedTable
@@ -57,7 +59,8 @@ class Attempt:
     statement: str | None = None
     statements: tuple[StatementResult, ...] = ()
     error: Exception | None = None
-    cancelled: bool = False
+    cancelled: str | None = None
+    leftovers: UnnamedCopies | None = None
 
     @property
     def changed_bytes(self) -> int | None:
@@ -72,10 +75,10 @@ class Attempt:
 def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
     """Returns the result of a table as it is planned."""
     outcomes = {
-        RUN: report.PLANNED if dry_run else report.NOT_BEGUN,
-        REACHED: report.ALREADY_DONE,
-        BLOCKED: report.BLOCKED,
-        UNREADABLE: report.UNREADABLE,
+        RUN: results.PLANNED if dry_run else results.NOT_BEGUN,
+        REACHED: results.ALREADY_DONE,
+        BLOCKED: results.BLOCKED,
+        UNREADABLE: results.UNREADABLE,
     }
     before = planned.before
     return TableResult(
@@ -119,15 +122,22 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     )
     if now.action == BLOCKED:
         result = replace(result, reasons=now.reasons, unblocking=now.unblocking)
+    elif result.outcome == results.CANCELLED:
+        result = replace(result, reasons=(str(attempt.cancelled),))
     if attempt.error is not None:
         condition, message = described(attempt.error)
         result = replace(result, error=condition, message=message)
     elif row.error is not None:
         result = replace(result, error=row.error, message=row.message)
-    elif result.outcome == report.FAILED:
-        result = replace(result, message=_CHANGED_BACK)
+    elif result.outcome == results.FAILED:
+        result = replace(result, reasons=(CONFLICT,), message=_CHANGED_BACK)
     if attempt.statement is not None and attempt.error is None and row.version is not None:
         result = _with_statement(spark, goal, attempt, result)
+    if result.outcome == results.WAITING:
+        result = replace(result, come_back=end_of_retention(spark, result.table))
+    if attempt.leftovers is not None:
+        left = attempt.leftovers
+        result = replace(result, leftovers=left.files, removed_by=left.removed_by)
     return replace(result, **_counts(result.statements))
 
 
@@ -142,19 +152,19 @@ def described(error: Exception) -> tuple[str, str]:
 
 def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable) -> str:
     if row.error in _MISSING:
-        return report.GONE
+        return results.GONE
     if now.action == REACHED:
         ran = attempt.statement is not None or attempt.statements
         failed = attempt.error is not None and described(attempt.error)[0] != _AFTER_COMMIT
-        by_us = attempt.cancelled or (ran and not failed)
-        return report.DONE if by_us else report.DONE_BY_ANOTHER
-    if attempt.cancelled:
-        return report.CANCELLED
+        by_us = attempt.cancelled is not None or (ran and not failed)
+        return results.DONE if by_us else results.DONE_BY_ANOTHER
+    if attempt.cancelled is not None:
+        return results.CANCELLED
     if now.action == BLOCKED:
-        return report.BLOCKED
+        return results.BLOCKED
     if attempt.error is None and isinstance(goal, Removal) and waits(row):
-        return report.WAITING
-    return report.FAILED
+        return results.WAITING
+    return results.FAILED
 
 
 def _with_statement(
@@ -168,27 +178,22 @@ def _with_statement(
         counts = {name: FileCount() for name in ("kept", "copied", "rewritten")}
         if after != before + 1:
             # Others wrote in between: the removal may be theirs, or have met other files.
-            ours = _our_commit(spark, attempt, before)
-            if ours is not None and ours["operation"] != REMOVAL:
-                return replace(result, outcome=report.DONE_BY_ANOTHER)
-            counts = {} if ours is None else dict(removal_counts(ours["operationMetrics"] or {}))
+            removals = _removals(spark, attempt, before)
+            if len(removals) > 1:
+                return replace(result, outcome=results.DONE_BY_ANOTHER)
+            counts = dict(removal_counts(removals[0]["operationMetrics"])) if removals else {}
     statement = StatementResult(attempt.statement, before, after, attempt.seconds, **counts)
     return replace(result, statements=(statement,))
 
 
-def _our_commit(spark: SparkSession, attempt: Attempt, version: int) -> Row | None:
-    """Returns the commit of our statement: the last one that removes mapping before its end.
+def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
+    """Returns the removals since a version until the end of our statement, which is the last one.
 
-    The commit of a removal that another driver has done before sets the property only.
+    A statement that removes column mapping from a table without it commits a removal, too.
     """
     ended = datetime.fromtimestamp(attempt.started + attempt.seconds)
     commits = history_since(spark, attempt.planned.table, version)
-    return next((each for each in commits if each["timestamp"] <= ended and _removes(each)), None)
-
-
-def _removes(commit: Row) -> bool:
-    parameters = commit["operationParameters"] or {}
-    return commit["operation"] == REMOVAL or COLUMN_MAPPING_MODE in parameters.get("properties", "")
+    return [each for each in commits if each["timestamp"] <= ended and each["operation"] == REMOVAL]
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:

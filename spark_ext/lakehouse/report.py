@@ -1,44 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a call over many tables: a row for each table, and the sums by outcome."""
+"""The report of a call over many tables, for people and for programs."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from datetime import datetime
 from signal import Signals
 from typing import TYPE_CHECKING, Any, TextIO
 
-from spark_ext.api.statements import StatementResult
-from spark_ext.model.metadata import FileCount
-from spark_ext.removal.survey import SurveyedTable
+from spark_ext.lakehouse.results import COMPLETE, OutcomeSum, TableResult, sums
 from spark_ext.show.tables import Facts, Part, Rendered, Table, as_text
 from spark_ext.wire.rows import ddl, in_camel_case
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-# The outcomes of a table, in the order of the sums.
-PLANNED = "PLANNED"
-DONE = "DONE"
-ALREADY_DONE = "ALREADY_DONE"
-DONE_BY_ANOTHER = "DONE_BY_ANOTHER"
-GONE = "GONE"
-WAITING = "WAITING"
-NOT_BEGUN = "NOT_BEGUN"
-CANCELLED = "CANCELLED"
-BLOCKED = "BLOCKED"
-UNREADABLE = "UNREADABLE"
-FAILED = "FAILED"
-OUTCOMES = (
-    *(PLANNED, DONE, ALREADY_DONE, DONE_BY_ANOTHER, GONE, WAITING),
-    *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
-)
-# No later call has anything to do for these tables.
-_COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER, GONE}
 
 _SHOWN = 100
 _SUMS = ("outcome", "tables", "files", "bytes")
@@ -46,91 +25,6 @@ _ROWS = (
     *("table", "outcome", "cost", "files", "bytes", "kept", "copied", "rewritten"),
     *("seconds", "versions", "reasons, or error", "what to do"),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableResult:
-    """The result for one table.
-
-    Args:
-        table: The full name of the table.
-        outcome: `PLANNED` (dry run); `DONE`; `ALREADY_DONE` before the call; `DONE_BY_ANOTHER`
-            during the call; `GONE` if the table was dropped during the call; `WAITING` for Delta's
-            retention period; `NOT_BEGUN`; `CANCELLED` (the table is as before the last statement);
-            `BLOCKED`; `UNREADABLE`; `FAILED`.
-        cost: The highest cost of the planned statements, as in `RemovalStage`; None if none runs.
-        num_files: An upper bound of the files to copy or rewrite.
-        size_in_bytes: The size of these files, in bytes.
-        free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
-        reasons: What blocks the table, or why it did not begin, in words.
-        unblocking: What to do about the reasons.
-        before: The row of the survey.
-        after: The row of a second survey after the run; None for a table that did not begin.
-        statements: The results of the statements that ran.
-        kept: The files that a removal kept; None if not known, as the next two.
-        copied: The files whose bytes were copied.
-        rewritten: The files that Delta rewrote.
-        seconds: The duration; None for a table that did not begin.
-        version_before: The version in `before`.
-        version_after: The version in `after`. Other writers may have committed in between.
-        error: The condition of the error, or the class of an error without a condition.
-        message: The text of the error.
-        come_back: The earliest time at which the same call finishes the table.
-        leftovers: Files of the table's folder that no version in the log names, such as copies of
-            a driver that was killed; None if nobody looked.
-        removed_by: What removes these files, and from when.
-    """
-
-    table: str
-    outcome: str
-    cost: str | None = None
-    num_files: int = 0
-    size_in_bytes: int = 0
-    free_space: int = 0
-    reasons: tuple[str, ...] = ()
-    unblocking: str | None = None
-    before: SurveyedTable | None = None
-    after: SurveyedTable | None = None
-    statements: tuple[StatementResult, ...] = ()
-    kept: FileCount | None = None
-    copied: FileCount | None = None
-    rewritten: FileCount | None = None
-    seconds: float | None = None
-    version_before: int | None = None
-    version_after: int | None = None
-    error: str | None = None
-    message: str | None = None
-    come_back: datetime | None = None
-    leftovers: FileCount | None = None
-    removed_by: str | None = None
-
-    @property
-    def changed(self) -> FileCount:
-        """The files that were copied or rewritten; the upper bounds if the counts are not known."""
-        if self.copied is None or self.rewritten is None:
-            return FileCount(self.num_files, self.size_in_bytes)
-        return FileCount(
-            self.copied.num_files + self.rewritten.num_files,
-            self.copied.size_in_bytes + self.rewritten.size_in_bytes,
-        )
-
-
-@dataclass(frozen=True)
-class OutcomeSum:
-    """The tables with one outcome.
-
-    Args:
-        outcome: The outcome.
-        num_tables: The number of tables.
-        num_files: The files that were copied or rewritten; for tables that did not end, an upper
-            bound of what remains.
-        size_in_bytes: The size of these files, in bytes.
-    """
-
-    outcome: str
-    num_tables: int
-    num_files: int
-    size_in_bytes: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,7 +50,7 @@ class LakehouseReport(Rendered):
     @property
     def complete(self) -> bool:
         """Whether no later call has anything to do."""
-        return self.interrupted is None and all(each.outcome in _COMPLETE for each in self.tables)
+        return self.interrupted is None and all(each.outcome in COMPLETE for each in self.tables)
 
     @property
     def come_back(self) -> datetime | None:
@@ -166,11 +60,7 @@ class LakehouseReport(Rendered):
     @property
     def sums(self) -> tuple[OutcomeSum, ...]:
         """The sums by outcome, without outcomes of no table."""
-        return tuple(
-            _sum(outcome, found)
-            for outcome in OUTCOMES
-            if (found := [each for each in self.tables if each.outcome == outcome])
-        )
+        return sums(self.tables)
 
     def of(self, outcome: str) -> tuple[TableResult, ...]:
         """Returns the results with an outcome."""
@@ -254,16 +144,6 @@ class LakehouseInterrupted(KeyboardInterrupt):
         super().__init__(f"{signal.name}: {report.goal}")
         self.report = report
         self.signal = signal
-
-
-def _sum(outcome: str, tables: Iterable[TableResult]) -> OutcomeSum:
-    counts = [each.changed for each in tables]
-    return OutcomeSum(
-        outcome,
-        len(counts),
-        sum(count.num_files for count in counts),
-        sum(count.size_in_bytes for count in counts),
-    )
 
 
 def _row(each: TableResult) -> tuple[Any, ...]:

@@ -63,27 +63,34 @@ class Workers:
         A thread runs one table at a time, so its pool has one table at a time. Spark keeps every
         pool until the application ends, so the names do not depend on the tables.
         """
+        add, remove, _ = self._tags
         if self._has_properties:
             context = self._spark.sparkContext
             context.setLocalProperty(_POOL, f"spark-ext-{number}")
             context.setLocalProperty(_DESCRIPTION, description)
-        if not self._is_tagged:
-            yield
-            return
-        self._spark.addTag(tag)
+        add(tag)
         try:
             yield
         finally:
-            self._spark.removeTag(tag)
+            remove(tag)
 
     def cancel(self, tag: str) -> None:
         """Cancels the jobs of a table."""
-        if self._is_tagged:
-            self._spark.interruptTag(tag)
+        _, _, cancel = self._tags
+        cancel(tag)
 
     @property
-    def _is_tagged(self) -> bool:
-        return self._has_properties or is_connect(self._spark)
+    def _tags(self) -> tuple[Callable[[str], object], ...]:
+        """The functions that add a tag to the thread, remove it, and cancel its jobs.
+
+        `SparkSession.interruptTag` of a classic session finds only tags of the calling thread.
+        """
+        if is_connect(self._spark):
+            return self._spark.addTag, self._spark.removeTag, self._spark.interruptTag
+        if not self._has_properties:
+            return (lambda _: None,) * 3
+        context = self._spark.sparkContext
+        return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
 
     def _inheriting(self, work: Callable[[int], None]) -> Callable[[int], None]:
         if is_connect(self._spark):

@@ -74,6 +74,7 @@ ALIGNING: Final = "sparkext.columnMapping.aligning"
 # Protocol, "Checkpoint Protection"; Delta, DeltaConfig.scala,
 # `TABLE_FEATURE_DROP_TRUNCATE_HISTORY_LOG_RETENTION`, and its default.
 CHECKPOINT_PROTECTION_FEATURE: Final = "checkpointProtection"
+CHECKPOINT_PROTECTION_VERSION: Final = "delta.requireCheckpointProtectionBeforeVersion"
 TRUNCATE_HISTORY_RETENTION: Final = "delta.dropFeatureTruncateHistory.retentionDuration"
 DEFAULT_TRUNCATE_HISTORY_RETENTION: Final = "interval 24 hours"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spark_ext.errors import MalformedMessageError
-from spark_ext.model.column_mapping import is_mapped
+from spark_ext.model.column_mapping import is_mapped, schema_has_column_mapping_metadata
 from spark_ext.model.metadata import Protocol, TableMetadata
 from spark_ext.removal.copy_plan import copy_plan, purge_plan
 from spark_ext.removal.rewrite_reasons import is_free
@@ -38,9 +38,14 @@ def _next_metadata(request: str) -> str:
 def removal(table: TableMetadata, protocol: Protocol) -> dict[str, Any]:
     """Returns whether a removal of column mapping is metadata only (`free`).
 
-    If not, the answer has the plan for the columns in the files, unless column mapping is off.
+    If not, the answer has the plan for the columns in the files. Delta removes column mapping again
+    if another driver has removed it since the statement began: then nothing in the files changes.
+
+    Source:
+        Delta 4.4.0, alterDeltaTableCommands.scala, `AlterTableSetPropertiesDeltaCommand`.
     """
-    free = is_free(table=table, protocol=protocol)
+    is_off = not is_mapped(table) and not schema_has_column_mapping_metadata(table.schema)
+    free = is_free(table=table, protocol=protocol) or is_off
     plan = copy_plan(table) if not free and is_mapped(table) else None
     return {"free": free, "plan": plan}
 

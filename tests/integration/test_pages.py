@@ -39,6 +39,12 @@ BEFORE = {
         f"CREATE TABLE returns {TRACKED}",
         "ALTER TABLE returns ADD COLUMN `paid at` DATE",
     ],
+    "docs/lakehouse.md": [
+        *(f"CREATE TABLE sales.{name} {TRACKED}" for name in ("orders", "returns")),
+        *(f"CREATE TABLE sales.{name} {UNTRACKED}" for name in ("customers", "tmp_load")),
+        *(f"INSERT INTO sales.{name} VALUES (1, 'Rome')" for name in ("orders", "customers")),
+        "ALTER TABLE sales.returns ADD COLUMN `paid at` DATE",
+    ],
     "docs/survey.md": [
         *(f"CREATE TABLE sales.{name} {TRACKED}" for name in ("orders", "returns")),
         f"CREATE TABLE sales.customers {UNTRACKED}",

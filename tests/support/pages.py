@@ -27,6 +27,7 @@ ELSEWHERE = {
     ("README.md", "Install"): "tests/packaging/test_make_wheel.py",
     ("docs/audit.md", "The command"): "tests/integration/test_audited_tables.py",
     ("docs/erasure.md", "The command"): "tests/integration/test_dropped_data.py",
+    ("docs/lakehouse.md", "On a command line"): "tests/ways_in/test_lakehouse_runs.py",
     ("docs/survey.md", "On a command line"): "tests/integration/test_surveyed_tables.py",
     ("docs/object-stores.md", "Set-up"): "tests/object_stores/test_page.py",
     ("docs/object-stores.md", "Copies made by S3"): "tests/object_stores/test_page.py",
@@ -65,6 +66,7 @@ VOLATILE = {
     r" {2,}": " ",
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?": "<time>",
     r"\b\d+\.\d s\b": "<seconds>",
+    r"(?<![\w.])\d+\.\d(?![\w.])": "<seconds>",  # a number under a heading
     # A file's bytes, which are others with each release of Parquet.
     r"\b\d{3,4}\b": "<bytes>",
     r"(?:file:/{1,3}|(?<![\w/])/)(?:[\w.@=%-]+/)+[\w.@=%-]*": "<path>",
@@ -129,9 +131,9 @@ def comparable(text: str) -> list[str]:
 
 
 def commands(page: str, section: str) -> list[list[str]]:
-    """The arguments of each `python -m spark_ext` in a section's blocks."""
+    """The arguments of each `python -m spark_ext` or `spark-ext` in a section's blocks."""
     lines = [
-        line
+        re.sub("^spark-ext ", "python -m spark_ext ", line)
         for block in blocks(page)
         if (block.section, block.language) == (section, "sh")
         for line in block.text.splitlines()

@@ -11,14 +11,19 @@ import pytest
 
 from spark_ext import (
     AuditResult,
+    Certificate,
     ColumnChange,
     ColumnMappingStatus,
     DroppedColumns,
+    ErasureReport,
     Finding,
     FlagChange,
+    LakehouseReport,
     NameAlignment,
     Survey,
     SurveyedTable,
+    TableErasure,
+    TableResult,
 )
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
@@ -196,10 +201,18 @@ class TestAlignment:
 
 ODD = "<b>\n"
 UNREADABLE = SurveyedTable(ODD, error=ODD)
+ERASURES = ErasureReport(
+    column=ODD, tables=(TableErasure(table=ODD, error=ODD, message=ODD),), version="1.0"
+)
 RESULTS: dict[str, Rendered] = {
     "alignment": TestAlignment.ALIGNMENT,
     "audit": AuditResult(ODD, (Finding(3, "c", ODD, ODD, ODD, ODD),)),
+    "certificate of erasure": Certificate(report=ERASURES, time=TIME),
     "dropped columns": DroppedColumns(ODD, ()),
+    "erasure": ERASURES,
+    "lakehouse": LakehouseReport(
+        ODD, (ODD,), (TableResult(table=ODD, outcome="FAILED", message=ODD),)
+    ),
     "stages": RemovalStages(stages(FACTS), (StatementResult(ODD, 3, 4, 0.5),)),
     "status": replace(STATUS, table=ODD, dropped_or_renamed=(replace(RENAMED, old_name=ODD),)),
     "survey": Survey((UNREADABLE,), sums((UNREADABLE,), num_views=1)),

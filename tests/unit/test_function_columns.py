@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from spark_ext.auditing import Finding
@@ -44,6 +45,15 @@ class ListedTable:
     message: str | None
 
 
+@dataclass
+class UnnamedCopies:
+    """A row that `TableFunction.java` makes without the rule process."""
+
+    num_files: int
+    size_in_bytes: int
+    removable_from: datetime | None
+
+
 ASKED = {
     "column_mapping": MappedColumn,
     "column_mapping_audit": Finding,
@@ -54,7 +64,12 @@ ASKED = {
     "column_mapping_status": StatusRow,
     "column_mapping_survey": SurveyedTable,
 }
-ROWS = {**ASKED, "column_mapping_named_table": NamedTable, "column_mapping_tables": ListedTable}
+ROWS = {
+    **ASKED,
+    "column_mapping_copies": UnnamedCopies,
+    "column_mapping_named_table": NamedTable,
+    "column_mapping_tables": ListedTable,
+}
 
 
 def columns() -> dict[str, str]:

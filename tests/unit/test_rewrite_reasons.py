@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spark_ext.model.metadata import TableMetadata
+from spark_ext.process import questions
 from spark_ext.process.questions import ask
 from spark_ext.removal.rewrite_reasons import RewriteReason, rewrite_reasons
 from tests.unit.tables import TRACKED, protocol, table, wire
@@ -135,3 +136,11 @@ def test_internal_name_that_is_never_confused_is_accepted(columns: dict[str, Any
 
 def test_reserved_name_is_accepted_without_mapping() -> None:
     assert reasons(table({"__is_cdc": ""}, "none", "false")) == []
+
+
+@pytest.mark.parametrize("flag", ["true", "false"])
+def test_second_removal_changes_no_file(flag: str) -> None:
+    unmapped, mapped = table({"a": ""}, "none", flag), table({"a": "1 b"}, "name", flag)
+
+    assert questions.removal(unmapped, protocol()) == {"free": True, "plan": None}
+    assert questions.removal(mapped, protocol())["free"] is False

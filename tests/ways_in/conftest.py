@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.custom_sessions import our_jar
+from tests.support.java_catalogs import add_catalog
 from tests.ways_in import shells
+from tests.ways_in.drivers import Driver, start
+from tests.ways_in.lakehouses import CATALOG, Lakehouse, Prototypes
 from tests.ways_in.place import DEFAULTS, LOG, PYSPARK, Place
 
 
@@ -71,3 +76,31 @@ def port() -> str:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return str(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def prototypes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prototypes:
+    return Prototypes.made(spark, tmp_path_factory.mktemp("prototypes"))
+
+
+@pytest.fixture(scope="session")
+def home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the lakehouse, which a catalog of the session lists."""
+    folder = tmp_path_factory.mktemp("runs")
+    add_catalog(spark, folder, CATALOG, "PathCatalog", "ListingCatalog")
+    return folder
+
+
+@pytest.fixture
+def lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakehouse:
+    made = Lakehouse.of(prototypes, home)
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    return made
+
+
+@pytest.fixture
+def driver(home: Path, tmp_path: Path) -> Iterator[Driver]:
+    """Starts commands whose session has the catalog of the lakehouse."""
+    with start(home, tmp_path) as made:
+        yield made

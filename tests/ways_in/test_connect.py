@@ -7,6 +7,7 @@ The commands and the program of the install page run as they stand there.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import Progress, UsageTracking
+from spark_ext import LakehouseInterrupted, LakehouseProgress, Progress, UsageTracking
 from spark_ext.api import progress
 from spark_ext.errors import SessionNotAttachableError
 from tests.support.delta_table import NAME_MODE, Table, refusal
@@ -238,6 +239,25 @@ def test_names_are_aligned(spark: SparkSession, tmp_path: Path) -> None:
     assert table.log.flag == "false"
     assert table.log.physical_names == {"a": "a", "b": "b"}
     assert table.rows() == [(1, "x")]
+
+
+def test_dropped_columns_of_many_tables_are_erased(spark: SparkSession, tmp_path: Path) -> None:
+    had, never = (Table(spark, tmp_path / name).create_tracked() for name in ("had", "never"))
+    had.insert("(1, 'x')")
+    had.alter("DROP COLUMN b")
+
+    found = spark_ext.dropped_columns(
+        spark, had.path, never.path, tmp_path / "nothing", column="b", apply=True, progress=None
+    )
+
+    first, second, third = found.tables
+    # On Delta 4.0.0, PURGE fails, and the step has the error.
+    assert [step.step for step in first.applied] == ["PURGE"]
+    assert (first.verdict, second.verdict) == ("STILL_PRESENT", "LIVE")
+    assert (third.verdict, third.error) == ("UNREADABLE", "DELTA_MISSING_DELTA_TABLE")
+    assert found.due is not None
+    certificate = json.loads(spark_ext.Certificate.of(found).json())
+    assert [table["verdict"] for table in certificate["tables"]][:1] == ["STILL_PRESENT"]
 
 
 def test_table_is_audited(
@@ -488,3 +508,56 @@ def test_server_that_pyspark_starts_for_itself_is_configured(tmp_path: Path) -> 
     told = json.loads(output.splitlines()[-1])
     assert told == ["pyspark.sql.connect.session", True]
     assert TableLog(tmp_path / "t").flag == "true"
+
+
+# Many tables in one call.
+
+
+def test_call_over_many_tables_runs_on_the_server(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [put(spark, tmp_path / name) for name in ("a", "b ${x}")]
+    copied = Table(spark, tmp_path / "copied").create("a INT", NAME_MODE)
+    copied.insert("(1)")
+    paths = [table.path for table in (*tables, copied)]
+    spark.addTag("mine")
+
+    tracked = spark_ext.track(spark, *paths[:2], progress=None)
+    removed = spark_ext.remove_column_mapping(spark, *paths, progress=None)
+    rows = removed.to_df(spark).collect()
+
+    assert spark.getTags() == {"mine"}
+    spark.removeTag("mine")
+    assert [each.outcome for each in tracked.tables] == ["DONE", "DONE"]
+    assert all(table.log.is_tracked for table in tables)
+    assert [row.outcome for row in rows] == ["ALREADY_DONE", "ALREADY_DONE", "DONE"]
+    assert copied.log.configuration["delta.columnMapping.mode"] == "none"
+    assert rows[2].copied.numFiles == 1
+    assert copied.rows() == [(1,)]
+
+
+def test_signal_cancels_a_call_over_many_tables(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The call reports and looks at signals all the time.
+    for name in ("progress.INTERVAL_SECONDS", "progress._AFTER_TABLES_SECONDS"):
+        monkeypatch.setattr(f"spark_ext.lakehouse.{name}", 0.0)
+    monkeypatch.setattr("spark_ext.lakehouse.runner._SECONDS", 0.001)
+    table = Table(spark, tmp_path / "t").create("a INT", NAME_MODE)
+    table.insert("(1)")
+
+    interrupts: list[LakehouseProgress] = []
+
+    def interrupt(told: LakehouseProgress) -> None:
+        # A second signal would end the wait for the cancelled table.
+        if told.running and not interrupts:
+            interrupts.append(told)
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(LakehouseInterrupted) as raised:
+        spark_ext.remove_column_mapping(spark, table.path, table.path / "none", progress=interrupt)
+
+    (each, missing) = raised.value.report.tables
+    assert missing.outcome == "UNREADABLE"
+    # The server may have committed before the cancellation.
+    committed = table.log.operation == "REMOVE COLUMN MAPPING"
+    assert each.outcome == ("DONE" if committed else "CANCELLED")
+    assert table.rows() == [(1,)]

@@ -130,6 +130,23 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         groups);
   }
 
+  /**
+   * Returns the number, the size and the newest time of listed files that the log does not name.
+   */
+  Row unnamed(List<Row> listed) {
+    Dataset<Row> named =
+        withKeys(actions(log.checkpoints(), log.newestCheckpoint()), /* ofFolder= */ true)
+            .select(col("key").as("named"));
+    Dataset<Row> files = session.createDataset(listed, Encoders.row(DataFolder.SCHEMA));
+    return files
+        .join(named, col("key").equalTo(col("named")), "left_anti")
+        .agg(
+            expr("count(*)").as("numFiles"),
+            expr("coalesce(sum(length), 0L)").as("sizeInBytes"),
+            expr("max(time)").as("newest"))
+        .head();
+  }
+
   private List<FileGroup> grouped(Dataset<Row> files, FileGroups groups) throws IOException {
     int cores = JavaSparkContext.fromSparkContext(session.sparkContext()).defaultParallelism();
     return FileGroups.merged(

@@ -17,6 +17,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.util.SerializableConfiguration;
 import sparkext.common.JobNames;
@@ -124,6 +125,15 @@ public final class TableReading {
                       folder.cleanupBoundaries(),
                       starts(read, json)));
         });
+  }
+
+  /**
+   * Returns the number, the size and the newest time of files that the log does not name.
+   *
+   * @param listed rows of {@link DataFolder}, listed before this reading
+   */
+  Row unnamed(List<Row> listed) throws IOException {
+    return described("reads the log", () -> actions(List.of()).unnamed(listed));
   }
 
   private Map<Path, LogJson> json(Collection<Path> files, LogJson.Wanted wanted) {

@@ -2,6 +2,7 @@
 package sparkext.sql;
 
 import java.io.IOException;
+import java.sql.Timestamp;
 import java.util.List;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.RowFactory;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.DeltaConfigs;
+import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.DataType;
@@ -28,6 +30,7 @@ import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
 import sparkext.log.TableFolder;
 import sparkext.log.TableLog;
+import sparkext.log.UnnamedCopies;
 import sparkext.release.Versions;
 import sparkext.removal.RemovalCommand;
 import sparkext.wire.FunctionColumns;
@@ -44,6 +47,7 @@ import sparkext.wire.Relation;
  */
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
   private static final String NAMED = "column_mapping_named_table";
+  private static final String COPIES = "column_mapping_copies";
 
   private static final List<TableFunction> ALL =
       List.of(
@@ -51,6 +55,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           of("column_mapping_removal", option("exact"), TableFunction::stages),
           of("column_mapping_history", null, TableFunction::metadata),
           of("column_mapping_status", null, TableFunction::metadata),
+          new TableFunction(COPIES, null, TableFunction::copies),
           of("column_mapping_dropped", null, TableFunction::folder),
           of(
               "column_mapping_erasure",
@@ -185,6 +190,32 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
             ? NamedTable.byPath(session, given)
             : NamedTable.byName(session, given).requireUnambiguous(given);
     return new FoundTables(table.relations(), () -> named(table));
+  }
+
+  /** Answers a call over many tables, which looks for copies of a driver that was killed. */
+  private static FoundTables copies(SparkSession session, String name, Object none) {
+    NamedTable table = NamedTable.byName(session, name);
+    return new FoundTables(table.relations(), () -> copies(session, table));
+  }
+
+  private static Relation copies(SparkSession session, NamedTable table) throws IOException {
+    DeltaLog log = table.snapshot().deltaLog();
+    UnnamedCopies copies =
+        UnnamedCopies.of(
+            log.dataPath(),
+            log.newDeltaHadoopConf(),
+            () ->
+                StagedCommits.reading(
+                    session, NamedTable.byName(session, table.name()).snapshot()));
+    long retention =
+        DeltaConfigs.getMilliSeconds(
+            DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(table.snapshot().metadata()));
+    // VACUUM deletes files that are older than the retention.
+    Timestamp removableFrom =
+        copies.newest() == null ? null : new Timestamp(copies.newest() + retention + 1);
+    return new Relation(
+        FunctionColumns.of(COPIES),
+        List.of(RowFactory.create(copies.numFiles(), copies.sizeInBytes(), removableFrom)));
   }
 
   private static Relation named(NamedTable table) {

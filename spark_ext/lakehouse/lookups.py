@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks up dates of one table: when its history may be deleted, and when its unnamed copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from spark_ext.api.functions import answer, literal
+from spark_ext.api.refusals import run
+from spark_ext.api.statements import history_since
+from spark_ext.model.keys import (
+    CHECKPOINT_PROTECTION_VERSION,
+    DEFAULT_TRUNCATE_HISTORY_RETENTION,
+    TRUNCATE_HISTORY_RETENTION,
+)
+from spark_ext.model.metadata import FileCount
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_EPOCH = datetime(1970, 1, 1)
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class UnnamedCopies:
+    """Copies in a table's folder that no version in the log names.
+
+    They are of a driver that was killed, or of one that runs now.
+
+    Args:
+        files: Their number and size; None if the folder or the log cannot be read.
+        removed_by: What removes them, and from when, or why nobody could look; None if there are
+            none.
+    """
+
+    files: FileCount | None
+    removed_by: str | None
+
+
+def unnamed_copies(spark: SparkSession, table: str) -> UnnamedCopies:
+    """Returns the copies that no version names. Reads the log only if the folder has copies."""
+    try:
+        (row,) = answer(spark, "column_mapping_copies", literal(table)).collect()
+    except PySparkException as error:
+        # Copies of others do not keep the table from its own removal.
+        return UnnamedCopies(None, f"Cannot look for copies: {error.getCondition()}")
+    files = FileCount(row["numFiles"], row["sizeInBytes"])
+    if not files.num_files:
+        return UnnamedCopies(files, None)
+    at = row["removableFrom"].astimezone().isoformat(sep=" ", timespec="seconds")
+    counted = f"{files.num_files:,} copies ({files.size_in_bytes:,} bytes) that no version names"
+    return UnnamedCopies(files, f"VACUUM {table} removes {counted} from {at} on")
+
+
+def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
+    """Returns the time from which Delta drops checkpoint protection from a table.
+
+    Delta deletes the commits before the version that dropped column mapping, once they are older
+    than the retention period, by whole minutes. No commit before that version is newer than it.
+
+    Returns:
+        The time with a time zone; None if the table may be finished now.
+
+    Source:
+        Delta 4.4.0, PreDowngradeTableFeatureCommand.scala,
+        `CheckpointProtectionPreDowngradeCommand`;
+        MetadataCleanup.scala, `cleanUpExpiredLogs` and `truncateDate`.
+    """
+    shown = run(spark, f"SHOW TBLPROPERTIES {table}").collect()
+    properties = {row["key"]: row["value"] for row in shown}
+    version = int(properties.get(CHECKPOINT_PROTECTION_VERSION, 0))
+    if version <= 0:
+        return None
+    commits = {row["version"]: row for row in history_since(spark, table, version - 1)}
+    if version not in commits:  # log cleanup has deleted the commit
+        return None
+    period = properties.get(TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION)
+    at: datetime = commits[version]["timestamp"]
+    minute = at.replace(second=0, microsecond=0)
+    return ((minute if minute == at else minute + _MINUTE) + _duration(spark, period)).astimezone()
+
+
+def _duration(spark: SparkSession, interval: str) -> timedelta:
+    """Returns the duration of an interval without months, as Delta allows for its retentions."""
+    text = f"TIMESTAMP_NTZ'1970-01-01 00:00:00' + CAST({literal(interval)} AS INTERVAL)"
+    (row,) = run(spark, f"SELECT {text} AS end").collect()
+    end: datetime = row["end"]
+    return end - _EPOCH

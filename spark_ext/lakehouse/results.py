@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of a call for each table, its outcome, and the sums by outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from spark_ext.api.statements import StatementResult
+from spark_ext.model.metadata import FileCount
+from spark_ext.removal.survey import SurveyedTable
+
+# The outcomes of a table, in the order of the sums.
+PLANNED = "PLANNED"
+DONE = "DONE"
+ALREADY_DONE = "ALREADY_DONE"
+DONE_BY_ANOTHER = "DONE_BY_ANOTHER"
+GONE = "GONE"
+WAITING = "WAITING"
+NOT_BEGUN = "NOT_BEGUN"
+CANCELLED = "CANCELLED"
+BLOCKED = "BLOCKED"
+UNREADABLE = "UNREADABLE"
+FAILED = "FAILED"
+OUTCOMES = (
+    *(PLANNED, DONE, ALREADY_DONE, DONE_BY_ANOTHER, GONE, WAITING),
+    *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
+)
+# No later call has anything to do for these tables.
+COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER, GONE}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableResult:
+    """The result for one table.
+
+    Args:
+        table: The full name of the table.
+        outcome: `PLANNED` (dry run); `DONE`; `ALREADY_DONE` before the call; `DONE_BY_ANOTHER`
+            during the call; `GONE` if the table was dropped during the call; `WAITING` for Delta's
+            retention period; `NOT_BEGUN`; `CANCELLED` (the table is as before the last statement);
+            `BLOCKED`; `UNREADABLE`; `FAILED`.
+        cost: The highest cost of the planned statements, as in `RemovalStage`; None if none runs.
+        num_files: An upper bound of the files to copy or rewrite.
+        size_in_bytes: The size of these files, in bytes.
+        free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
+        reasons: What blocks the table, or why it did not begin, in words.
+        unblocking: What to do about the reasons.
+        before: The row of the survey.
+        after: The row of a second survey after the run; None for a table that did not begin.
+        statements: The results of the statements that ran.
+        kept: The files that a removal kept; None if not known, as the next two.
+        copied: The files whose bytes were copied.
+        rewritten: The files that Delta rewrote.
+        seconds: The duration; None for a table that did not begin.
+        version_before: The version in `before`.
+        version_after: The version in `after`. Other writers may have committed in between.
+        error: The condition of the error, or the class of an error without a condition.
+        message: The text of the error.
+        come_back: The earliest time at which the same call finishes the table.
+        leftovers: Files of the table's folder that no version in the log names, such as copies of
+            a driver that was killed; None if nobody looked.
+        removed_by: What removes these files, and from when.
+    """
+
+    table: str
+    outcome: str
+    cost: str | None = None
+    num_files: int = 0
+    size_in_bytes: int = 0
+    free_space: int = 0
+    reasons: tuple[str, ...] = ()
+    unblocking: str | None = None
+    before: SurveyedTable | None = None
+    after: SurveyedTable | None = None
+    statements: tuple[StatementResult, ...] = ()
+    kept: FileCount | None = None
+    copied: FileCount | None = None
+    rewritten: FileCount | None = None
+    seconds: float | None = None
+    version_before: int | None = None
+    version_after: int | None = None
+    error: str | None = None
+    message: str | None = None
+    come_back: datetime | None = None
+    leftovers: FileCount | None = None
+    removed_by: str | None = None
+
+    @property
+    def changed(self) -> FileCount:
+        """The files that were copied or rewritten; the upper bounds if the counts are not known."""
+        if self.copied is None or self.rewritten is None:
+            return FileCount(self.num_files, self.size_in_bytes)
+        return FileCount(
+            self.copied.num_files + self.rewritten.num_files,
+            self.copied.size_in_bytes + self.rewritten.size_in_bytes,
+        )
+
+
+@dataclass(frozen=True)
+class OutcomeSum:
+    """The tables with one outcome.
+
+    Args:
+        outcome: The outcome.
+        num_tables: The number of tables.
+        num_files: The files that were copied or rewritten; for tables that did not end, an upper
+            bound of what remains.
+        size_in_bytes: The size of these files, in bytes.
+    """
+
+    outcome: str
+    num_tables: int
+    num_files: int
+    size_in_bytes: int
+
+
+def sums(tables: Sequence[TableResult]) -> tuple[OutcomeSum, ...]:
+    """Returns the sums by outcome, without outcomes of no table."""
+    found = {outcome: [each for each in tables if each.outcome == outcome] for outcome in OUTCOMES}
+    return tuple(_sum(outcome, each) for outcome, each in found.items() if each)
+
+
+def _sum(outcome: str, tables: Sequence[TableResult]) -> OutcomeSum:
+    counts = [each.changed for each in tables]
+    return OutcomeSum(
+        outcome,
+        len(counts),
+        sum(count.num_files for count in counts),
+        sum(count.size_in_bytes for count in counts),
+    )

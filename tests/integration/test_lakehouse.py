@@ -1,0 +1,612 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One call for many tables of all kinds: outcomes, budgets, signals, other drivers, and reports."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext import LakehouseInterrupted, LakehouseProgress, LakehouseReport, UsageTracking
+from spark_ext.errors import ProgressFailedError
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.java_catalogs import add_catalog
+from tests.support.odd_disk import OddDisk
+from tests.support.sessions import warehouse_of
+from tests.support.table_log import TableLog
+from tests.support.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
+    # The first test that runs leaves the broken table of the schema to the audit.
+    pytest.mark.broken_table("unreadable_schema"),
+]
+
+SCHEMA = "lakehouse"
+ROWS = [(1, "x"), (2, "y")]
+
+
+def quiet(call: Callable[..., LakehouseReport], *args: Any, **options: Any) -> LakehouseReport:
+    return call(*args, **{"progress": None, **options})
+
+
+def filled(table: Table, rows: str = "(1, 'x'), (2, 'y')") -> Table:
+    """Writes one file."""
+    table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {rows}")
+    return table
+
+
+def free(table: Table) -> Table:
+    """A removal of its column mapping is metadata only."""
+    table.create("a INT, b STRING", TRACKED, NAME_MODE)
+    return filled(table)
+
+
+def untracked(table: Table, size: int = 1) -> Table:
+    """A removal of its column mapping copies its one file."""
+    table.create("a INT, b STRING", NAME_MODE)
+    return filled(table, f"(1, 'x'), (2, repeat('y', {size}))")
+
+
+def plain(table: Table) -> Table:
+    return filled(table.create("a INT, b STRING"))
+
+
+def at(spark: SparkSession, *parts: object) -> Table:
+    return Table(spark, Path(*map(str, parts)))
+
+
+def outcomes(report: LakehouseReport) -> list[str]:
+    return [each.outcome for each in report.tables]
+
+
+def operations(table: Table) -> list[str]:
+    return [
+        action["commitInfo"]["operation"]
+        for commit in table.log.commits
+        for action in commit
+        if "commitInfo" in action
+    ]
+
+
+def is_unmapped(log: TableLog) -> bool:
+    """Returns whether the log has no column mapping, read without any code of ours."""
+    mode = log.configuration.get("delta.columnMapping.mode", "none")
+    return mode == "none" and set(log.physical_names.values()) == {None}
+
+
+# A schema with tables of all kinds.
+
+
+@pytest.fixture(scope="module")
+def schema(spark: SparkSession) -> Iterator[dict[str, Table]]:
+    """Yields the Delta tables of a schema that has other tables, too."""
+    home = warehouse_of(spark) / f"{SCHEMA}.db"
+    spark.sql(f"CREATE SCHEMA {SCHEMA}")
+
+    def named(name: str) -> Table:
+        return Table(spark, home / name.strip("`"), f"{SCHEMA}.{name}")
+
+    tables = {"free": free(named("free")), "`1d`": plain(named("`1d`"))}
+    tables["untracked"] = untracked(named("untracked"))
+    tables["renamed"] = free(named("renamed"))
+    tables["renamed"].alter("RENAME COLUMN a TO c")
+    tables["blocked"] = free(named("blocked"))
+    tables["blocked"].alter("ADD COLUMN `b c` INT")
+    tables["vectors"] = named("vectors").create(
+        "a INT, b STRING", TRACKED, NAME_MODE, "'delta.enableDeletionVectors' = 'true'"
+    )
+    tables["broken"] = plain(named("broken"))
+    log = home / "broken" / "_delta_log" / f"{0:020}.json"
+    log.write_text(log.read_text().replace('"schemaString":"{', '"schemaString":"'))
+    for checksum in log.parent.glob("*.crc"):
+        checksum.unlink()
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    spark.sql(f"CREATE VIEW {SCHEMA}.view AS SELECT 1 AS a")
+    spark.sql(f"CREATE TABLE {SCHEMA}.parquet (a INT) USING parquet")
+    yield tables
+    spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+
+
+def test_removal_of_a_schema_reaches_every_table_that_can(
+    spark: SparkSession, schema: dict[str, Table]
+) -> None:
+    versions = {name: table.log.version for name, table in schema.items()}
+    plan = quiet(spark_ext.remove_column_mapping, spark, SCHEMA, dry_run=True)
+    assert {name: table.log.version for name, table in schema.items()} == versions
+
+    report = quiet(spark_ext.remove_column_mapping, spark, SCHEMA)
+
+    found = {each.table.split(".")[-1]: each for each in report.tables}
+    assert {name: each.outcome for name, each in found.items()} == {
+        "`1d`": "ALREADY_DONE",
+        "blocked": "BLOCKED",
+        "broken": "UNREADABLE",
+        "free": "DONE",
+        "renamed": "DONE",
+        "untracked": "DONE",
+        "vectors": "DONE",
+    }
+    planned = {each.table.split(".")[-1]: each for each in plan.tables}
+    for name, each in found.items():
+        table, log = schema[name], schema[name].log
+        assert planned[name].outcome == ("PLANNED" if each.outcome == "DONE" else each.outcome)
+        if name == "broken":
+            assert each.error == planned[name].error == "INVALID_JSON_DATA_TYPE"
+            continue
+        assert (each.version_before, table.log.version) == (versions[name], log.version)
+        assert is_unmapped(log) == (each.outcome in ("DONE", "ALREADY_DONE"))
+        if each.outcome != "DONE":
+            assert log.version == versions[name]
+            continue
+        assert each.version_after == log.version == versions[name] + 1
+        assert each.after is not None
+        assert (each.after.mode, each.after.unmapped) == ("none", "NOTHING")
+        assert each.kept is not None
+        assert each.copied is not None
+        assert each.rewritten is not None
+        copied = [action["add"] for action in log.commits[-1] if "add" in action]
+        assert len(copied) == each.copied.num_files == (name in ("renamed", "untracked"))
+        assert [done.statement for done in each.statements] == [
+            f"ALTER TABLE {each.statements[0].statement.split()[2]} SET TBLPROPERTIES"
+            " ('delta.columnMapping.mode' = 'none')"
+        ]
+        if name != "vectors":
+            assert table.rows() == ROWS
+    assert found["blocked"].reasons == ("unmapped: INVALID_COLUMN_NAME (`b c`, blank)",)
+    assert "RENAME COLUMN" in str(found["blocked"].unblocking)
+    sums = {each.outcome: each for each in report.sums}
+    sizes = [
+        sum(schema[name].log.at(versions[name]).live_files.values())
+        for name in ("renamed", "untracked")
+    ]
+    assert (sums["DONE"].num_tables, sums["DONE"].num_files) == (4, 2)
+    assert sums["DONE"].size_in_bytes == sum(sizes)
+    assert not report.complete
+
+    again = quiet(spark_ext.remove_column_mapping, spark, SCHEMA, until="readers")
+    found = {each.table.split(".")[-1]: each for each in again.tables}
+    assert found["vectors"].outcome == "BLOCKED"
+    assert "DROP FEATURE deletionVectors" in str(found["vectors"].unblocking)
+    for name in ("free", "renamed", "untracked"):
+        assert found[name].outcome == "DONE"
+        assert schema[name].log.protocol["minReaderVersion"] == 1
+
+
+def test_patterns_and_the_predicate_choose_tables(
+    spark: SparkSession, schema: dict[str, Table]
+) -> None:
+    report = quiet(
+        spark_ext.track,
+        spark,
+        SCHEMA,
+        include=["*E*", "1d"],
+        exclude="spark_catalog.lakehouse.B*",
+        only=lambda row: row.table != "spark_catalog.lakehouse.renamed",
+        dry_run=True,
+    )
+
+    assert [each.table.split(".")[-1] for each in report.tables] == [
+        *("`1d`", "free", "untracked", "vectors"),
+    ]
+
+
+def test_call_of_an_unknown_schema_raises_before_any_table(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = free(at(spark, tmp_path, "t"))
+
+    with table.no_commit(), pytest.raises(AnalysisException) as raised:
+        quiet(spark_ext.remove_column_mapping, spark, table.path, "no_such_schema")
+
+    assert raised.value.getCondition() == "SCHEMA_NOT_FOUND"
+
+
+def test_tables_of_another_catalog_and_paths_may_have_any_name(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("lakes")
+    tables = add_catalog(spark, home, "lakes", "PathCatalog", "ListingCatalog")
+    places = ["deep/a.b", "deep/below/tick`", "deep/below/v${x}", "deep/below/more/é 日本"]
+    for place in places:
+        at(spark, tables / place).spark.range(1).write.format("delta").option(
+            "delta.columnMapping.mode", "name"
+        ).option("delta.feature.columnMappingUsageTracking", "supported").save(str(tables / place))
+    odd = home / "odd `path` ${x}"
+    shutil.copytree(tables / places[0], odd)
+
+    report = quiet(spark_ext.remove_column_mapping, spark, "lakes.deep", odd)
+
+    assert outcomes(report) == ["DONE"] * 5, report.text()
+    assert all(is_unmapped(TableLog(path)) for path in [*(tables / each for each in places), odd])
+    assert [len(each.statements) for each in report.tables] == [1] * 5
+
+
+# Other goals.
+
+
+def test_align_names_of_many_tables(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, "aligned")), free(at(spark, tmp_path, "renamed"))]
+    tables.append(plain(at(spark, tmp_path, "plain")))
+    tables.append(at(spark, tmp_path, "id").create("a INT", "'delta.columnMapping.mode' = 'id'"))
+    tables[1].alter("RENAME COLUMN a TO c")
+    paths = [table.path for table in tables]
+
+    report = quiet(spark_ext.align_names, spark, *paths)
+    again = quiet(spark_ext.align_names, spark, *paths[:3])
+
+    assert outcomes(report) == ["ALREADY_DONE", "DONE", "ALREADY_DONE", "BLOCKED"]
+    assert "to_name_mode=True" in str(report.tables[3].unblocking)
+    log = tables[1].log
+    assert (log.flag, log.configuration["delta.columnMapping.mode"]) == ("false", "name")
+    assert all(path.split(".")[-1] == name for path, name in log.physical_names.items())
+    assert tables[1].rows() == ROWS
+    assert outcomes(again) == ["ALREADY_DONE"] * 3
+    assert again.complete
+
+
+def test_tables_are_tracked_and_untracked(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, "free")), untracked(at(spark, tmp_path, "untracked"))]
+    paths = [table.path for table in tables]
+
+    report = quiet(spark_ext.track, spark, *paths)
+    tracked = [table.log.is_tracked for table in tables]
+    back = quiet(spark_ext.untrack, spark, *paths)
+
+    assert (outcomes(report), tracked) == (["ALREADY_DONE", "DONE"], [True, True])
+    assert outcomes(back) == ["DONE", "DONE"]
+    assert [table.log.is_tracked for table in tables] == [False, False]
+    assert [table.log.flag for table in tables] == [None, None]
+
+
+def test_writers_wait_for_the_retention_period_and_finish_later(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = free(at(spark, tmp_path, "t"))
+
+    first = quiet(spark_ext.remove_column_mapping, spark, table.path, until="writers")
+    dropped = int(table.log.configuration["delta.requireCheckpointProtectionBeforeVersion"])
+    commit = table.path / "_delta_log" / f"{dropped:020}.json"
+    expected = datetime.fromtimestamp(commit.stat().st_mtime).astimezone() + timedelta(days=1)
+    with table.no_commit():
+        second = quiet(spark_ext.remove_column_mapping, spark, table.path, until="writers")
+    table.age_log()
+    third = quiet(spark_ext.remove_column_mapping, spark, table.path, until="writers")
+
+    assert (outcomes(first), outcomes(second), outcomes(third)) == (
+        ["WAITING"],
+        ["WAITING"],
+        ["DONE"],
+    )
+    assert first.tables[0].come_back == second.tables[0].come_back == first.come_back
+    assert first.come_back is not None
+    assert timedelta() <= first.come_back - expected < timedelta(minutes=1)
+    assert first.come_back.second == 0
+    assert third.complete
+    assert table.log.writer_features <= {"appendOnly", "invariants"}
+    assert not {"checkpointProtection", "columnMapping"} & table.log.writer_features
+    assert table.rows() == ROWS
+
+
+# Budgets.
+
+
+def test_no_table_begins_that_exceeds_the_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    sizes = {"large": 9_000, "small": 1, "middle": 3_000}
+    tables = {name: untracked(at(spark, tmp_path, name), size) for name, size in sizes.items()}
+    tables["free"] = free(at(spark, tmp_path, "free"))
+    bytes_of = {name: sum(table.log.live_files.values()) for name, table in tables.items()}
+    limit = bytes_of["small"] + bytes_of["middle"] + bytes_of["large"] - 1
+
+    report = quiet(
+        spark_ext.remove_column_mapping,
+        spark,
+        *(table.path for table in tables.values()),
+        max_bytes=limit,
+    )
+
+    found = dict(zip(tables, report.tables, strict=True))
+    assert outcomes(report) == ["NOT_BEGUN", "DONE", "DONE", "DONE"]
+    assert found["large"].reasons == ("BUDGET_OF_BYTES",)
+    assert not is_unmapped(tables["large"].log)
+    changed = [found[name].changed.size_in_bytes for name in ("small", "middle")]
+    assert changed == [bytes_of["small"], bytes_of["middle"]]
+    assert not report.complete
+
+
+def test_no_table_begins_after_the_time(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
+
+    report = quiet(
+        spark_ext.remove_column_mapping,
+        spark,
+        *(table.path for table in tables),
+        max_time=timedelta(),
+    )
+
+    assert outcomes(report) == ["NOT_BEGUN", "NOT_BEGUN"]
+    assert {each.reasons for each in report.tables} == {("BUDGET_OF_TIME",)}
+    assert not any(is_unmapped(table.log) for table in tables)
+
+
+def on_disk(disk: OddDisk, spark: SparkSession, path: Path) -> Table:
+    table = untracked(Table(spark, path, f"delta.`odd:{path}`"))
+    return table
+
+
+@pytest.mark.parametrize(
+    ("on_error", "expected"),
+    [(1, ["FAILED", "NOT_BEGUN", "NOT_BEGUN"]), ("continue", ["FAILED", "DONE", "DONE"])],
+)
+def test_no_table_begins_after_the_failures(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk, on_error: Any, expected: list[str]
+) -> None:
+    tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
+    disk.fail(times=4)
+
+    with tables[0].no_commit():
+        report = quiet(
+            spark_ext.remove_column_mapping,
+            spark,
+            *(f"odd:{table.path}" for table in tables),
+            parallel=1,
+            order="survey",
+            on_error=on_error,
+        )
+
+    assert outcomes(report) == expected, report.text()
+    assert "disk is odd" in str(report.tables[0].message)
+    assert report.tables[0].error == "USAGE_TRACKING_COPY_FAILED"
+    assert tables[0].rows() == ROWS
+
+
+# Signals and cancellation.
+
+
+def held(spark: SparkSession, disk: OddDisk, then: Callable[[], object]) -> threading.Thread:
+    """Calls `then` while a copy is held, and releases the copy when no job is active."""
+    tracker = spark.sparkContext.statusTracker()
+
+    def wait() -> None:
+        try:
+            wait_until(lambda: disk.is_waiting, "a copy")
+            then()
+            wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
+        finally:
+            disk.release()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_cancels_what_runs_and_begins_no_table(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk, number: signal.Signals
+) -> None:
+    tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
+    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    files = set((tmp_path / "a").rglob("*.parquet"))
+    disk.hold()
+
+    waiter = held(spark, disk, lambda: os.kill(os.getpid(), number))
+    with tables[0].no_commit(), pytest.raises(LakehouseInterrupted) as raised:
+        quiet(
+            spark_ext.remove_column_mapping,
+            spark,
+            *(f"odd:{table.path}" for table in tables),
+            parallel=1,
+            order="survey",
+        )
+    waiter.join()
+
+    report = raised.value.report
+    assert raised.value.signal == number
+    assert report.interrupted == number.name
+    assert outcomes(report) == ["CANCELLED", "NOT_BEGUN", "NOT_BEGUN"], report.text()
+    assert report.tables[1].reasons == ("INTERRUPTED",)
+    assert set((tmp_path / "a").rglob("*.parquet")) == files
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
+    assert (
+        outcomes(
+            quiet(spark_ext.remove_column_mapping, spark, *(f"odd:{each.path}" for each in tables))
+        )
+        == ["DONE"] * 3
+    )
+
+
+def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = untracked(at(spark, tmp_path, "t"))
+    context = spark.sparkContext
+    group = f"of the user {uuid.uuid4()}"
+    context.setJobGroup(group, "my job")
+    keys = ("spark.jobGroup.id", "spark.job.description", "spark.scheduler.pool", "spark.job.tags")
+    before = {key: context.getLocalProperty(key) for key in keys}
+    try:
+        report = quiet(spark_ext.remove_column_mapping, spark, table.path)
+        after = {key: context.getLocalProperty(key) for key in keys}
+    finally:
+        for key in keys:
+            context.setLocalProperty(key, None)  # type: ignore[arg-type]
+
+    assert outcomes(report) == ["DONE"]
+    assert after == before
+    store = context._jsc.sc().statusStore()
+    jobs = [store.job(job) for job in context.statusTracker().getJobIdsForGroup(group)]
+    descriptions = {str(job.description().get()) for job in jobs}
+    expected = f"spark-ext remove column mapping until unmapped: {report.tables[0].table} (1 of 1)"
+    assert expected in descriptions or all("Column mapping of" in each for each in descriptions)
+    tags = {str(tag) for job in jobs for tag in str(job.jobTags()).split(",")}
+    assert any("spark-ext-" in tag for tag in tags)
+
+
+# Other drivers.
+
+
+def assert_done_once(table: Table) -> None:
+    """Column mapping is off, and one removal at most has copied files."""
+    assert is_unmapped(table.log)
+    assert table.rows() == ROWS
+    copying = [
+        commit
+        for commit, operation in zip(table.log.commits, operations(table), strict=True)
+        if operation == "REMOVE COLUMN MAPPING" and any("add" in action for action in commit)
+    ]
+    tracked = table.log.is_tracked
+    assert len(copying) == (0 if tracked else 1)
+
+
+def test_table_is_gone_when_another_session_drops_it(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
+
+    def drop(row: spark_ext.SurveyedTable) -> bool:
+        shutil.rmtree(tables[0].path, ignore_errors=True)
+        return True
+
+    report = quiet(
+        spark_ext.remove_column_mapping, spark, *(table.path for table in tables), only=drop
+    )
+
+    assert outcomes(report) == ["GONE", "DONE"], report.text()
+
+
+@pytest.mark.parametrize("kind", [free, untracked])
+def test_table_that_another_driver_does_first_is_not_changed_again(
+    spark: SparkSession, tmp_path: Path, kind: Callable[[Table], Table]
+) -> None:
+    tables = [kind(at(spark, tmp_path, name)) for name in "abc"]
+
+    def other(row: spark_ext.SurveyedTable) -> bool:
+        for table in tables[:2]:
+            if not is_unmapped(table.log):
+                UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=None)
+        return True
+
+    report = quiet(
+        spark_ext.remove_column_mapping,
+        spark,
+        *(table.path for table in tables),
+        only=other,
+        parallel=1,
+    )
+
+    assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE_BY_ANOTHER", "DONE"], report.text()
+    assert report.complete
+    for table in tables:
+        assert_done_once(table)
+
+
+def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, f"free{number}")) for number in range(6)]
+    tables += [untracked(at(spark, tmp_path, f"untracked{number}")) for number in range(2)]
+    paths = [table.path for table in tables]
+    other = spark.newSession()
+    ready = threading.Barrier(2)
+    reports: list[LakehouseReport] = []
+
+    def run(session: SparkSession) -> None:
+        def wait(row: spark_ext.SurveyedTable) -> bool:
+            if row.table.endswith("free0`"):
+                ready.wait(120)
+            return True
+
+        report = quiet(spark_ext.remove_column_mapping, session, *paths, only=wait)
+        reports.append(report)
+
+    threads = [threading.Thread(target=run, args=(each,)) for each in (spark, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert all(report.complete for report in reports), [report.text() for report in reports]
+    for table in tables:
+        assert_done_once(table)
+    for pair in zip(*map(outcomes, reports), strict=True):
+        assert "DONE" in pair or pair == ("DONE_BY_ANOTHER", "DONE_BY_ANOTHER")
+
+
+def test_copies_of_a_killed_driver_are_named_with_what_removes_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table, clean = untracked(at(spark, tmp_path, "t")), untracked(at(spark, tmp_path, "clean"))
+    (live,) = table.path.rglob("*.parquet")
+    folder = table.path / "b=1"
+    folder.mkdir()
+    for place in (table.path, folder):
+        shutil.copy(live, place / f"part-00000-{uuid.uuid4()}-17.snappy.parquet")
+    shutil.copy(live, table.path / f"part-00000-{uuid.uuid4()}-c000.snappy.parquet")
+    size = live.stat().st_size
+
+    report = quiet(spark_ext.remove_column_mapping, spark, table.path, clean.path)
+    again = quiet(spark_ext.remove_column_mapping, spark, table.path, clean.path)
+
+    found, other = report.tables
+    assert outcomes(report) == ["DONE", "DONE"]
+    assert found.leftovers is not None
+    assert other.leftovers is not None
+    assert (found.leftovers.num_files, found.leftovers.size_in_bytes) == (2, 2 * size)
+    assert str(found.removed_by).startswith(f"VACUUM {found.table} removes 2 copies")
+    assert (other.leftovers.num_files, other.removed_by) == (0, None)
+    assert [each.leftovers for each in again.tables] == [None, None]
+
+
+# Reports and progress.
+
+
+def test_report_is_a_frame_with_a_fixed_schema(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, "t")), plain(at(spark, tmp_path, "u"))]
+    report = quiet(spark_ext.remove_column_mapping, spark, *(each.path for each in tables))
+
+    frame = report.to_df(spark)
+    rows = frame.collect()
+
+    assert [(row.table, row.outcome) for row in rows] == [
+        (each.table, each.outcome) for each in report.tables
+    ]
+    assert rows[0].statements[0].versionAfter == tables[0].log.version
+    assert rows[0].after.mode == "none"
+    assert dict(frame.dtypes)["comeBack"] == "timestamp"
+    empty = LakehouseReport("g", (), ()).to_df(spark)
+    assert empty.schema == frame.schema
+
+
+def test_progress_counts_tables_and_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [untracked(at(spark, tmp_path, "t")), free(at(spark, tmp_path, "u"))]
+    size = sum(tables[0].log.live_files.values())
+    seen: list[LakehouseProgress] = []
+
+    spark_ext.remove_column_mapping(spark, *(each.path for each in tables), progress=seen.append)
+
+    survey, run = ([each for each in seen if each.phase == phase] for phase in ("survey", "run"))
+    assert (survey[0].tables_done, survey[0].tables) == (0, 2)
+    assert (run[0].tables_done, run[0].tables, run[0].bytes) == (0, 2, size)
+    assert (run[-1].tables_done, run[-1].bytes_done, run[-1].finished) == (2, size, True)
+    assert run[-1].running == ()
+
+
+def test_progress_that_fails_leaves_the_report(spark: SparkSession, tmp_path: Path) -> None:
+    table = free(at(spark, tmp_path, "t"))
+
+    def fail(progress: LakehouseProgress) -> None:
+        raise RuntimeError("no terminal")
+
+    with table.no_commit(), pytest.raises(ProgressFailedError) as raised:
+        spark_ext.remove_column_mapping(spark, table.path, progress=fail)
+
+    report: LakehouseReport = raised.value.report  # type: ignore[attr-defined]
+    assert outcomes(report) == ["NOT_BEGUN"]

@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans, budgets, options, patterns and reports of a call over many tables; without a JVM."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+import spark_ext
+from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTable, TableResult
+from spark_ext.lakehouse.budget import BYTES, ERRORS, TIME, Budget
+from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking, waits
+from spark_ext.lakehouse.options import Options, spellings
+from spark_ext.lakehouse.outcomes import without_run
+from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable, ordered
+from spark_ext.lakehouse.progress import Reporter, line
+from spark_ext.lakehouse.results import OUTCOMES
+from spark_ext.model.metadata import FileCount
+from spark_ext.removal.stages import STAGES
+
+FREE = SurveyedTable(
+    *("c.db.free", "name", True, False, 2, 0, 3, 300, "METADATA", "METADATA", "HISTORY"), version=5
+)
+COPIED = replace(FREE, table="c.db.copied", has_dropped_or_renamed=True, unmapped="COPY")
+UNTRACKED = replace(
+    COPIED,
+    table="c.db.untracked",
+    tracked=False,
+    has_dropped_or_renamed=None,
+    num_other_names=2,
+)
+NOTHING: dict[str, Any] = dict.fromkeys(STAGES, "NOTHING")
+ALL_BLOCKED: dict[str, Any] = dict.fromkeys(STAGES, "BLOCKED")
+PLAIN = replace(UNTRACKED, mode="none", num_other_names=0, table="c.db.plain", **NOTHING)
+NO_NAME = Obstacle("unmapped", "INVALID_COLUMN_NAME", "`b c`", " ")
+BLOCKED_ROW = replace(
+    COPIED,
+    blocked_by=(NO_NAME, Obstacle("readers", "EARLIER_STAGE", "unmapped")),
+    **ALL_BLOCKED,
+)
+BY_FEATURE = replace(
+    FREE,
+    readers="BLOCKED",
+    writers="BLOCKED",
+    blocked_by=(Obstacle("readers", "OTHER_FEATURE", "deletionVectors"),),
+)
+BROKEN = SurveyedTable("c.db.broken", error="DELTA_X", message="what")
+
+
+# Plans.
+
+
+@pytest.mark.parametrize(
+    ("goal", "row", "action", "cost", "size"),
+    [
+        (Removal("unmapped"), FREE, RUN, "METADATA", 0),
+        (Removal("readers"), FREE, RUN, "METADATA", 0),
+        (Removal("writers"), FREE, RUN, "HISTORY", 0),
+        (Removal("writers"), COPIED, RUN, "COPY", 300),
+        (Removal("unmapped"), replace(COPIED, unmapped="REWRITE"), RUN, "REWRITE", 300),
+        (Removal("unmapped"), replace(FREE, unmapped="NOTHING"), REACHED, None, 0),
+        (Removal("readers"), replace(FREE, unmapped="NOTHING"), RUN, "METADATA", 0),
+        (Removal("writers"), PLAIN, REACHED, None, 0),
+        (Removal("unmapped"), BLOCKED_ROW, BLOCKED, None, 0),
+        (Removal("unmapped"), BY_FEATURE, RUN, "METADATA", 0),
+        (Removal("readers"), BY_FEATURE, BLOCKED, None, 0),
+        (Removal("unmapped"), BROKEN, UNREADABLE, None, 0),
+        (Alignment(), FREE, REACHED, None, 0),
+        (Alignment(), PLAIN, REACHED, None, 0),
+        (Alignment(), COPIED, RUN, "COPY", 300),
+        (Alignment(), UNTRACKED, RUN, "COPY", 300),
+        (Alignment(), replace(FREE, num_other_names=1, unmapped="COPY"), RUN, "COPY", 300),
+        # An interrupted call continues, and ends with the property.
+        (Alignment(), replace(PLAIN, aligning="name"), RUN, "METADATA", 0),
+        (Alignment(), replace(FREE, aligning="name"), RUN, "METADATA", 0),
+        (Alignment(), replace(COPIED, mode="id"), BLOCKED, None, 0),
+        (Alignment(to_name_mode=True), replace(COPIED, mode="id"), RUN, "COPY", 300),
+        (Alignment(), BLOCKED_ROW, BLOCKED, None, 0),
+        (Alignment(), BROKEN, UNREADABLE, None, 0),
+        (Tracking(wanted=True), UNTRACKED, RUN, "METADATA", 0),
+        (Tracking(wanted=True), PLAIN, RUN, "METADATA", 0),
+        (Tracking(wanted=True), BLOCKED_ROW, REACHED, None, 0),
+        (Tracking(wanted=False), FREE, RUN, "METADATA", 0),
+        (Tracking(wanted=False), PLAIN, REACHED, None, 0),
+        (Tracking(wanted=False), BROKEN, UNREADABLE, None, 0),
+    ],
+)
+def test_goal_decides_from_a_row(
+    goal: Goal, row: SurveyedTable, action: str, cost: str | None, size: int
+) -> None:
+    planned = goal.plan(row)
+
+    assert (planned.action, planned.cost, planned.size_in_bytes) == (action, cost, size)
+    assert planned.num_files == (3 if size else 0)
+    assert planned.before is row
+
+
+@pytest.mark.parametrize(
+    ("goal", "row", "reasons", "advice"),
+    [
+        (
+            Removal("readers"),
+            BLOCKED_ROW,
+            ("unmapped: INVALID_COLUMN_NAME (`b c`, blank)",),
+            "Rename the columns.",
+        ),
+        (
+            Removal("writers"),
+            BY_FEATURE,
+            ("readers: OTHER_FEATURE (deletionVectors)",),
+            "ALTER TABLE c.db.free DROP FEATURE deletionVectors",
+        ),
+        (Alignment(), replace(COPIED, mode="id"), ("MODE_ID",), "to_name_mode=True"),
+        (
+            Removal("readers"),
+            replace(BY_FEATURE, blocked_by=(Obstacle("readers", "READER_VERSION", None, "3"),)),
+            ("readers: READER_VERSION (3)",),
+            "docs/removal.md",
+        ),
+    ],
+)
+def test_blocked_table_has_reasons_and_what_to_do(
+    goal: Goal, row: SurveyedTable, reasons: tuple[str, ...], advice: str
+) -> None:
+    planned = goal.plan(row)
+
+    assert planned.reasons == reasons
+    assert advice in str(planned.unblocking)
+
+
+@pytest.mark.parametrize(
+    ("goal", "row", "statement"),
+    [
+        (
+            Removal("unmapped"),
+            FREE,
+            "ALTER TABLE c.db.free SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')",
+        ),
+        (Removal("unmapped"), COPIED, None),
+        # Mapping metadata that a former removal left needs DROP FEATURE.
+        (Removal("unmapped"), replace(FREE, mode="none"), None),
+        (Removal("readers"), FREE, None),
+        (Alignment(), COPIED, None),
+        (
+            Tracking(wanted=True),
+            PLAIN,
+            "ALTER TABLE c.db.plain SET TBLPROPERTIES"
+            " ('delta.feature.columnmappingusagetracking' = 'supported')",
+        ),
+        (
+            Tracking(wanted=False),
+            FREE,
+            "ALTER TABLE c.db.free DROP FEATURE columnMappingUsageTracking",
+        ),
+    ],
+)
+def test_one_statement_is_known_from_the_plan(
+    goal: Goal, row: SurveyedTable, statement: str | None
+) -> None:
+    assert goal.statement(goal.plan(row)) == statement
+
+
+def test_table_waits_only_when_nothing_else_remains() -> None:
+    waiting = replace(PLAIN, writers="HISTORY")
+
+    assert waits(waiting)
+    assert not waits(replace(waiting, readers="METADATA"))
+    assert not waits(PLAIN)
+
+
+def planned(name: str, cost: str, size: int = 0) -> PlannedTable:
+    return PlannedTable(name, RUN, SurveyedTable(name), cost=cost, size_in_bytes=size)
+
+
+def test_cheapest_tables_begin_first() -> None:
+    tables = [
+        *(planned("rewritten", "REWRITE", 1), planned("large", "COPY", 9), planned("h", "HISTORY")),
+        *(
+            PlannedTable("done", REACHED, FREE),
+            planned("small", "COPY", 2),
+            planned("m", "METADATA"),
+        ),
+    ]
+
+    cheapest = [table.table for table in ordered(tables, "cheapest")]
+    as_surveyed = [table.table for table in ordered(tables, "survey")]
+
+    assert cheapest == ["m", "h", "small", "large", "rewritten"]
+    assert as_surveyed == ["rewritten", "large", "h", "small", "m"]
+
+
+# Budgets.
+
+
+def test_table_begins_only_while_its_bytes_fit() -> None:
+    budget = Budget(max_bytes=100)
+    large = planned("t", "COPY", 60)
+
+    assert budget.refusal(large, 0) is None
+    budget.begin(large)
+    assert budget.refusal(large, 0) == BYTES
+    assert budget.refusal(planned("u", "COPY", 40), 0) is None
+    assert budget.refusal(planned("v", "METADATA"), 0) is None
+    # Forty bytes were kept, and are free again.
+    budget.end(large, 1.0, 20, failed=False)
+    assert budget.refusal(large, 0) is None
+    budget.begin(large)
+    budget.end(large, 1.0, None, failed=True)
+    assert budget.refusal(large, 0) == BYTES
+
+
+def test_table_begins_only_while_its_time_fits() -> None:
+    budget = Budget(max_seconds=10)
+
+    # Before the first table ends, no rate is known.
+    assert budget.refusal(planned("t", "COPY", 1000), 9.9) is None
+    assert budget.refusal(planned("t", "METADATA"), 10.0) == TIME
+    budget.end(planned("t", "COPY", 100), 2.0, 100, failed=False)
+    assert budget.refusal(planned("t", "COPY", 300), 4.0) is None
+    assert budget.refusal(planned("t", "COPY", 301), 4.0) == TIME
+    # The rate of copies says nothing about metadata, nor does a failure.
+    budget.end(planned("t", "METADATA"), 100.0, None, failed=True)
+    assert budget.refusal(planned("t", "METADATA"), 9.9) is None
+    budget.end(planned("t", "METADATA"), 1.0, 0, failed=False)
+    assert budget.refusal(planned("t", "METADATA"), 9.1) == TIME
+
+
+def test_no_table_begins_after_the_last_allowed_failure() -> None:
+    budget = Budget(max_errors=2)
+    table = planned("t", "METADATA")
+
+    budget.end(table, 1.0, None, failed=True)
+    assert budget.refusal(table, 0) is None
+    budget.end(table, 1.0, None, failed=True)
+    assert budget.refusal(table, 0) == ERRORS
+
+
+# Options.
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"parallel": 0}, ValueError),
+        ({"parallel": 2.0}, TypeError),
+        ({"parallel": True}, TypeError),
+        ({"max_bytes": -1}, ValueError),
+        ({"max_bytes": "500GB"}, TypeError),
+        ({"max_time": -0.1}, ValueError),
+        ({"max_time": timedelta(seconds=-1)}, ValueError),
+        ({"max_time": "6h"}, TypeError),
+        ({"on_error": 0}, ValueError),
+        ({"on_error": "stop"}, TypeError),
+        ({"order": "random"}, ValueError),
+        ({"include": [1]}, TypeError),
+        ({"exclude": 1}, TypeError),
+        ({"only": "t"}, TypeError),
+        ({"progress": "bar"}, TypeError),
+        ({"dry_run": "no"}, TypeError),
+        ({"no_such_option": 1}, TypeError),
+        ({"until": "none"}, ValueError),
+    ],
+)
+def test_invalid_option_raises_before_the_session_is_used(
+    options: dict[str, Any], error: type[Exception]
+) -> None:
+    session: Any = None  # any use of it raises an AttributeError
+
+    with pytest.raises(error):
+        spark_ext.remove_column_mapping(session, "sales", **options)
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "name", "chosen"),
+    [
+        ((), (), "c.db.t", True),
+        ("t*", (), "c.db.trips", True),
+        ("T*", (), "c.db.trips", True),
+        ("t*", (), "c.db.orders", False),
+        (["a", "orders"], (), "c.db.orders", True),
+        ((), "tmp_*", "c.db.tmp_1", False),
+        ((), "*.tmp.*", "c.tmp.t", False),
+        ("t*", "tmp*", "c.db.tmp_1", False),
+        ("a.b", (), "c.db.`a.b`", True),
+        ("tick`", (), "c.db.`tick```", True),
+        ("trips", (), "/data/trips", True),
+        ("trips", (), "delta.`file:/data/trips`", True),
+        ("/data/*", (), "/data/trips", True),
+        ("trips", (), "s3://bucket/trips/", True),
+    ],
+)
+def test_patterns_match_the_name_or_its_last_part(
+    include: Any, exclude: Any, name: str, *, chosen: bool
+) -> None:
+    options = Options(include=include, exclude=exclude)
+
+    assert options.chooses(case_sensitive=False)(name) == chosen
+
+
+def test_patterns_compare_letter_case_as_spark_does() -> None:
+    options = Options(include="Trips")
+
+    assert options.chooses(case_sensitive=False)("c.db.trips")
+    assert not options.chooses(case_sensitive=True)("c.db.trips")
+    assert options.chooses(case_sensitive=True)("c.db.Trips")
+
+
+def test_spellings_of_a_name_without_backticks() -> None:
+    assert spellings("c.db.`t 1`") == ("c.db.`t 1`", "c.db.t 1", "t 1")
+
+
+# Progress.
+
+
+def progress(tables_done: int) -> LakehouseProgress:
+    return LakehouseProgress(phase="run", tables_done=tables_done, tables=9)
+
+
+def test_reports_are_not_more_frequent_than_every_half_second() -> None:
+    seen: list[LakehouseProgress] = []
+    reporter = Reporter(seen.append)
+
+    for number in range(1000):
+        reporter.report(lambda number=number: progress(number))  # type: ignore[misc]
+    reporter.report(lambda: progress(1000), at_once=True)
+
+    assert seen[0].tables_done == 0
+    assert seen[-1].tables_done == 1000
+    assert len(seen) < 100
+
+
+def test_report_that_fails_is_the_last_one() -> None:
+    calls = []
+
+    def fail(progress: LakehouseProgress) -> None:
+        calls.append(progress)
+        raise RuntimeError
+
+    reporter = Reporter(fail)
+    for _ in range(3):
+        reporter.report(lambda: progress(1), at_once=True)
+
+    assert len(calls) == 1
+    assert isinstance(reporter.failure, RuntimeError)
+
+
+def test_line_of_progress_has_what_is_known() -> None:
+    assert line(progress(2)) == "run: 2 of 9 tables, 0 s"
+    finished = replace(progress(9), finished=True, running=())
+    assert line(finished).endswith("done")
+
+
+# Reports.
+
+
+TIME_ZONE = timezone(timedelta(hours=2))
+LATER = datetime(2026, 11, 28, 7, 1, tzinfo=TIME_ZONE)
+RESULTS = tuple(
+    replace(
+        without_run(Removal("writers").plan(replace(COPIED, table=f"c.db.{outcome.lower()}"))),
+        outcome=outcome,
+    )
+    for outcome in OUTCOMES
+)
+REPORT = LakehouseReport("remove column mapping until writers", ("sales", "/a"), RESULTS)
+COMPLETE = {"DONE", "ALREADY_DONE", "DONE_BY_ANOTHER", "GONE"}
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=OUTCOMES)
+def test_report_is_complete_when_no_later_call_has_work(result: TableResult) -> None:
+    report = replace(REPORT, tables=(result,))
+
+    assert report.complete == (result.outcome in COMPLETE)
+    assert not replace(report, interrupted="SIGINT").complete
+
+
+def test_sums_count_what_was_changed_or_the_upper_bound() -> None:
+    done = replace(RESULTS[1], copied=FileCount(1, 100), rewritten=FileCount(1, 1))
+    report = replace(REPORT, tables=(done, RESULTS[1], RESULTS[6]))
+
+    sums = {each.outcome: each for each in report.sums}
+
+    assert set(sums) == {"DONE", "NOT_BEGUN"}
+    assert (sums["DONE"].num_tables, sums["DONE"].num_files) == (2, 2 + 3)
+    assert sums["DONE"].size_in_bytes == 101 + 300
+    assert sums["NOT_BEGUN"].size_in_bytes == 300
+
+
+def test_report_has_the_earliest_time_to_come_back() -> None:
+    early = replace(RESULTS[5], come_back=LATER)
+    late = replace(RESULTS[5], come_back=LATER + timedelta(hours=1))
+    report = replace(REPORT, tables=(late, RESULTS[0], early))
+
+    assert report.come_back == LATER
+    assert "come back: 2026-11-28 07:01:00+02:00" in repr(report)
+    assert "run the same call again at 2026-11-28 08:01:00+02:00" in repr(report)
+
+
+def test_text_begins_with_the_sums() -> None:
+    lines = REPORT.text().splitlines()
+
+    assert lines[0] == "goal:     remove column mapping until writers"
+    outcome_lines = [line.split()[0] for line in lines if line.split()[:1] and line[0].isupper()]
+    assert outcome_lines == list(OUTCOMES)
+    many = replace(REPORT, tables=RESULTS * 20)
+    assert f"({len(RESULTS) * 20 - 100} more)" in repr(many)
+    assert "more)" not in many.text()
+
+
+def test_objects_have_the_sums_first() -> None:
+    first, *others = [json.loads(json.dumps(each)) for each in REPORT.as_objects()]
+
+    assert first["goal"] == REPORT.goal
+    assert (first["complete"], first["dryRun"]) == (False, False)
+    assert [each["outcome"] for each in first["sums"]] == list(OUTCOMES)
+    assert [each["outcome"] for each in others] == list(OUTCOMES)
+    assert others[0]["before"]["unmapped"] == "COPY"
+    assert others[0]["freeSpace"] == 300
+
+
+def test_csv_has_a_line_for_each_table() -> None:
+    odd = replace(RESULTS[1], reasons=("a; b", 'c"\n'), come_back=LATER, copied=FileCount(1, 2))
+    text = replace(REPORT, tables=(odd, RESULTS[0])).to_csv()
+
+    rows = list(csv.DictReader(io.StringIO(text)))
+
+    assert [row["outcome"] for row in rows] == ["DONE", "PLANNED"]
+    assert rows[0]["reasons"] == 'a; b; c"\n'
+    assert rows[0]["comeBack"] == LATER.isoformat()
+    assert json.loads(rows[0]["copied"]) == {"numFiles": 1, "sizeInBytes": 2}
+    assert json.loads(rows[0]["before"])["table"] == odd.table
+    assert rows[1]["error"] == ""

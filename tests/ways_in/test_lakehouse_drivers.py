@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs over a lakehouse in drivers of their own: killed, interrupted, and two at once."""
+
+from __future__ import annotations
+
+import random
+import signal
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_ext
+from tests.support.waiting import wait_until
+from tests.ways_in.drivers import Driver, Running
+from tests.ways_in.lakehouses import (
+    Lakehouse,
+    assert_all_removed,
+    expected_outcomes,
+    name_of,
+    removals,
+)
+
+
+def moments(seed: int, number: int) -> list[int]:
+    """The numbers of new files after which a driver is killed."""
+    rng = random.Random(seed)
+    return [rng.randint(1, 30) for _ in range(number)]
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(seed, marks=pytest.mark.matrix) for seed in range(2, 8))]
+)
+def test_killed_runs_have_the_same_end(lakehouse: Lakehouse, driver: Driver, seed: int) -> None:
+    kills = 0
+    for number in moments(seed, 3):
+        files = lakehouse.num_files()
+        running = driver.remove(lakehouse)
+        wait_until(
+            lambda: running.ended or lakehouse.num_files() >= files + number,  # noqa: B023
+            f"{number} new files",
+        )
+        kills += running.kill()
+    last = driver.remove(lakehouse)
+
+    assert kills > 0
+    assert last.wait() == 1, last.stderr
+    assert_all_removed(lakehouse)
+    names = {name_of(place): lakehouse.path(place) for place in lakehouse.kinds}
+    orphans = lakehouse.orphans()
+    for row in last.rows():
+        if (row["outcome"], row["cost"]) == ("DONE", "COPY") and row["numFiles"]:
+            copies = [file for file in orphans if names[row["table"]] in file.parents]
+            assert row["leftovers"]["numFiles"] == len(copies), row["table"]
+            assert ("VACUUM" in (row["removedBy"] or "")) == bool(copies)
+
+
+def assert_stopped_in_order(lakehouse: Lakehouse, running: Running, code: int, name: str) -> None:
+    """Each table is as before or done, what the report says, and nothing else remains."""
+    assert running.wait() == code, running.stderr
+    assert running.sums()["interrupted"] == name
+    rows = {each["table"]: each["outcome"] for each in running.rows()}
+    assert rows.keys() == expected_outcomes(lakehouse).keys()
+    assert "NOT_BEGUN" in rows.values()
+    for place, log in lakehouse.logs().items():
+        assert removals(log) == (rows[name_of(place)] == "DONE"), place
+    assert lakehouse.orphans() == set()
+
+
+def test_ctrl_c_in_a_terminal_ends_a_run_in_order(lakehouse: Lakehouse, driver: Driver) -> None:
+    files = lakehouse.num_files()
+    with driver.in_terminal(lakehouse, "--parallel", "1") as terminal:
+        wait_until(lambda: terminal.ended or lakehouse.num_files() > files, "a new file")
+        terminal.type("\x03")
+        assert_stopped_in_order(lakehouse, terminal, 130, "SIGINT")
+
+    assert "interrupted by:" in terminal.shown
+    assert "Traceback" not in terminal.shown
+    last = driver.remove(lakehouse)
+    assert last.wait() == 1, last.stderr
+    assert_all_removed(lakehouse)
+
+
+def test_sigterm_ends_a_run_in_order(lakehouse: Lakehouse, driver: Driver) -> None:
+    files = lakehouse.num_files()
+    running = driver.remove(lakehouse, parallel=1)
+
+    wait_until(lambda: running.ended or lakehouse.num_files() > files, "a new file")
+    running.send(signal.SIGTERM)
+
+    assert_stopped_in_order(lakehouse, running, 143, "SIGTERM")
+    assert "Traceback" not in running.stderr
+
+
+def test_two_runs_at_once_do_each_table_once(
+    spark: SparkSession, lakehouse: Lakehouse, driver: Driver
+) -> None:
+    files = lakehouse.num_files()
+    other = driver.remove(lakehouse)
+    wait_until(lambda: other.ended or lakehouse.num_files() > files, "the first new file")
+
+    ours = spark_ext.remove_column_mapping(spark, *lakehouse.where, progress=None)
+
+    assert other.wait() == 1, other.stderr
+    assert_all_removed(lakehouse)
+    both = [
+        {each.table: each.outcome for each in ours.tables},
+        {each["table"]: each["outcome"] for each in other.rows()},
+    ]
+    for name, outcome in expected_outcomes(lakehouse).items():
+        found = sorted(rows[name] for rows in both)
+        if outcome == "DONE":
+            assert "DONE" in found, name
+            assert set(found) <= {"ALREADY_DONE", "DONE", "DONE_BY_ANOTHER"}, name
+        else:
+            assert found == [outcome, outcome], name
+    assert lakehouse.orphans() == set()

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs over a lakehouse of all kinds of tables in one session: reports, plans and budgets."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext import LakehouseProgress, LakehouseReport
+from spark_ext.__main__ import main
+from tests.support.pages import commands
+from tests.support.table_log import TableLog
+from tests.ways_in.lakehouses import (
+    CATALOG,
+    KINDS,
+    Lakehouse,
+    Prototypes,
+    assert_all_removed,
+    expected_outcomes,
+    is_mapped,
+    name_of,
+    removals,
+)
+
+
+@pytest.fixture
+def schema(spark: SparkSession, prototypes: Prototypes) -> Iterator[str]:
+    """A schema of the session's catalog, with a view and a table of another format."""
+    spark.sql("CREATE SCHEMA viewed")
+    path = prototypes.home.parent / "registered"
+    shutil.copytree(prototypes.home / "untracked", path)
+    spark.sql(f"CREATE TABLE viewed.t USING delta LOCATION '{path}'")
+    spark.sql("CREATE TABLE viewed.other (a INT) USING parquet")
+    spark.sql("CREATE VIEW viewed.v AS SELECT a FROM viewed.t")
+    yield "viewed"
+    spark.sql("DROP SCHEMA viewed CASCADE")
+    shutil.rmtree(path)
+
+
+def remove(spark: SparkSession, lakehouse: Lakehouse, **options: Any) -> LakehouseReport:
+    return spark_ext.remove_column_mapping(spark, *lakehouse.where, **{"progress": None, **options})
+
+
+def outcomes(report: LakehouseReport) -> Counter[str]:
+    return Counter(each.outcome for each in report.tables)
+
+
+def test_report_equals_an_independent_reading_of_all_logs(
+    spark: SparkSession, lakehouse: Lakehouse, schema: str
+) -> None:
+    before = lakehouse.logs()
+
+    report = spark_ext.remove_column_mapping(spark, schema, *lakehouse.where, progress=None)
+
+    registered, *_ = found = {each.table: each for each in report.tables}
+    assert registered == "spark_catalog.viewed.t"
+    assert found.pop(registered).outcome == "DONE"
+    assert {name: each.outcome for name, each in found.items()} == expected_outcomes(lakehouse)
+    assert not report.complete
+    for place, after in lakehouse.logs().items():
+        assert_row_equals_the_logs(found[name_of(place)], before[place], after)
+    assert_all_removed(lakehouse)
+    assert lakehouse.orphans() == set()
+
+
+def assert_row_equals_the_logs(row: Any, before: TableLog, after: TableLog) -> None:
+    assert row.version_before == before.version
+    assert row.before.mode == before.configuration.get("delta.columnMapping.mode", "none")
+    assert row.before.tracked == before.is_tracked
+    assert (row.before.num_files, row.before.size_in_bytes) == (
+        len(before.live_files),
+        sum(before.live_files.values()),
+    )
+    if row.outcome != "DONE":
+        assert after.version == before.version
+        return
+    assert row.version_after == after.version == before.version + 1
+    assert row.after.mode == "none"
+    assert row.seconds > 0
+    assert row.error is None
+    kept = before.live_files.keys() & after.live_files.keys()
+    gone = before.live_files.keys() - kept
+    if row.cost == "METADATA":  # looks at no file, so it counts none as kept
+        assert (gone, row.kept.num_files) == (set(), 0)
+    elif row.kept is not None:  # Delta shows no history of a table in a schema below another
+        assert row.kept.num_files == len(kept)
+        assert row.kept.size_in_bytes == sum(before.live_files[file] for file in kept)
+        assert row.copied.num_files + row.rewritten.num_files == len(gone)
+        assert row.changed.size_in_bytes == sum(before.live_files[file] for file in gone)
+    assert (row.kept is None) == (row.cost == "COPY" and row.table.count(".") > 2)
+    assert (row.num_files == 0) == (row.cost == "METADATA" or not before.live_files)
+
+
+def test_plan_changes_nothing_and_has_the_costs_of_the_run(
+    spark: SparkSession, lakehouse: Lakehouse
+) -> None:
+    files = lakehouse.num_files()
+
+    plan = remove(spark, lakehouse, dry_run=True)
+
+    assert lakehouse.num_files() == files
+    expected = expected_outcomes(lakehouse)
+    assert {each.table: each.outcome for each in plan.tables} == {
+        name: "PLANNED" if outcome == "DONE" else outcome for name, outcome in expected.items()
+    }
+    copied = [each for each in plan.tables if each.cost == "COPY"]
+    live = {name_of(place): log.live_files for place, log in lakehouse.logs().items()}
+    assert {each.table: each.free_space for each in copied} == {
+        each.table: sum(live[each.table].values()) for each in copied
+    }
+    blocked = [each for each in plan.tables if each.outcome == "BLOCKED"]
+    assert all("b c" in " ".join(each.reasons) for each in blocked)
+    assert all(each.unblocking for each in blocked)
+
+
+def test_second_run_has_nothing_to_do(spark: SparkSession, lakehouse: Lakehouse) -> None:
+    remove(spark, lakehouse, exclude=["blocked", "a.b", *map("broken.".__add__, "*")])
+    versions = {place: log.version for place, log in lakehouse.logs().items()}
+
+    again = remove(spark, lakehouse)
+
+    assert outcomes(again).keys() == {"ALREADY_DONE", "BLOCKED", "UNREADABLE"}
+    assert {place: log.version for place, log in lakehouse.logs().items()} == versions
+    assert_all_removed(lakehouse)
+
+
+def test_budget_of_bytes_holds_and_the_cheapest_tables_are_done(
+    spark: SparkSession, lakehouse: Lakehouse
+) -> None:
+    sizes = {
+        name_of(place): sum(log.live_files.values())
+        for place, log in lakehouse.logs().items()
+        if KINDS[lakehouse.kinds[place]].outcome == "DONE"
+    }
+    free = {
+        name_of(place) for place, kind in lakehouse.kinds.items() if kind in ("clean", "vectors")
+    }
+    copied = sorted(size for name, size in sizes.items() if name not in free)
+    budget = sum(copied[: len(copied) // 2])
+
+    report = remove(spark, lakehouse, max_bytes=budget)
+
+    done = {each.table: each for each in report.tables if each.outcome == "DONE"}
+    refused = [each for each in report.tables if each.outcome == "NOT_BEGUN"]
+    assert free <= done.keys()
+    assert sum(each.changed.size_in_bytes for each in done.values()) <= budget
+    assert done.keys() | {each.table for each in refused} == sizes.keys()
+    assert max(sizes[name] for name in done.keys() - free) <= min(
+        sizes[each.table] for each in refused
+    )
+    assert not report.complete
+    assert [place for place, log in lakehouse.logs().items() if removals(log)] == [
+        place for place in lakehouse.kinds if name_of(place) in done
+    ]
+
+
+def test_no_table_begins_when_the_time_is_over(spark: SparkSession, lakehouse: Lakehouse) -> None:
+    files = lakehouse.num_files()
+
+    report = remove(spark, lakehouse, max_time=0)
+
+    assert outcomes(report).keys() == {"NOT_BEGUN", "ALREADY_DONE", "BLOCKED", "UNREADABLE"}
+    assert lakehouse.num_files() == files
+
+
+def test_dropped_table_is_gone_and_a_new_one_waits_for_the_next_run(
+    spark: SparkSession, prototypes: Prototypes, lakehouse: Lakehouse
+) -> None:
+    dropped, new = "sales/untracked", "sales/new"
+
+    def change(progress: LakehouseProgress) -> None:
+        if progress.phase == "run" and not (lakehouse.root / new).exists():
+            shutil.rmtree(lakehouse.root / dropped)
+            lakehouse.add(prototypes, "untracked", new)
+
+    first = remove(spark, lakehouse, progress=change)
+
+    rows = {each.table: each for each in first.tables}
+    assert rows[name_of(dropped)].outcome == "GONE"
+    assert name_of(new) not in rows
+    assert is_mapped(TableLog(lakehouse.root / new))
+    del lakehouse.kinds[dropped]
+    second = remove(spark, lakehouse)
+    assert [each.table for each in second.tables if each.outcome == "DONE"] == [name_of(new)]
+    assert_all_removed(lakehouse)
+
+
+# The command.
+
+
+def run(*arguments: str) -> int:
+    return main([*arguments, "--progress", "none"])
+
+
+def test_exit_code_says_whether_every_table_has_reached_the_goal(
+    lakehouse: Lakehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = f"{CATALOG}.sales.deep"
+    without_blocked = [schema, "--exclude", "BLOCKED"]
+
+    assert run("remove", schema, "--dry-run") == 1
+    assert run("remove", *without_blocked, "--dry-run") == 0
+    assert run("remove", *without_blocked, "--max-bytes", "0B") == 1
+    assert run("remove", *without_blocked) == 0
+    assert run("remove", *without_blocked, "--include", "*.deep.*") == 0
+    assert run("remove", schema) == 1
+    assert run("remove", f"{CATALOG}.broken") == 1
+    assert capsys.readouterr().err == ""
+    assert run("remove", f"{CATALOG}.nothing") == 2
+    assert capsys.readouterr().err.startswith("[SCHEMA_NOT_FOUND] ")
+
+
+def test_tables_are_tracked_aligned_and_untracked(lakehouse: Lakehouse) -> None:
+    schema = f"{CATALOG}.sales"
+    chosen = [schema, *("--exclude", "blocked", "--exclude", "ids")]
+
+    assert run("align", *chosen) == 0
+    aligned = logs_of(lakehouse, "sales/")
+    assert run("align", schema) == 1  # mode id needs --to-name-mode
+    assert run("track", schema) == 0
+    tracked = logs_of(lakehouse, "sales/")
+    assert run("untrack", schema) == 0
+
+    for place, log in aligned.items():
+        kind = lakehouse.kinds[place]
+        if kind not in ("blocked", "ids", "unmapped"):
+            assert log.flag == "false", place
+            assert all(name == path.split(".")[-1] for path, name in log.physical_names.items())
+    assert all(log.is_tracked for log in tracked.values())
+    assert not any(log.is_tracked for log in logs_of(lakehouse, "sales/").values())
+
+
+def logs_of(lakehouse: Lakehouse, start: str) -> dict[str, TableLog]:
+    return {place: log for place, log in lakehouse.logs().items() if place.startswith(start)}
+
+
+def test_report_files_have_the_same_rows(lakehouse: Lakehouse, tmp_path: Path) -> None:
+    files = [tmp_path / f"out.{form}" for form in ("csv", "json", "html", "txt")]
+
+    options = [option for file in files for option in ("--report", str(file))]
+    assert run("remove", f"{CATALOG}.sales", "--max-bytes", "6kB", *options) == 1
+
+    lines = files[0].read_text().splitlines(keepends=True)
+    rows = {row["table"]: row["outcome"] for row in csv.DictReader(lines)}
+    _, *tables = map(json.loads, files[1].read_text().splitlines())
+    assert {each["table"]: each["outcome"] for each in tables} == rows
+    for place, log in logs_of(lakehouse, "sales/").items():
+        assert removals(log) == (rows[name_of(place)] == "DONE"), place
+    for file in files[2:]:
+        assert [name for name in rows if name not in file.read_text()] == []
+
+
+def test_commands_of_the_page_run(
+    lakehouse: Lakehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {
+        "sales": f"{CATALOG}.sales",
+        "main.hr": f"{CATALOG}.hr",
+        "spark_catalog": CATALOG,
+        "/var/log/spark-ext.json": "cron.json",
+    }
+
+    codes = [
+        main([names.get(word, word) for word in words])
+        for words in commands("docs/lakehouse.md", "On a command line")
+    ]
+
+    # Each includes tables that are blocked.
+    assert codes == [1] * len(codes) != []
+    assert {file.name for file in tmp_path.iterdir()} == {
+        *("out.csv", "out.html", "out.json", "cron.json")
+    }

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The progress of a run in a Jupyter kernel, with and without packages that have a bar."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+from tests.ways_in.shells import SECONDS, environment
+
+pytestmark = [
+    pytest.mark.matrix,  # installs packages
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client"),
+]
+
+CHECKOUT = Path(__file__).parents[2]
+WIDGET = "application/vnd.jupyter.widget-view+json"
+CELL = """
+from spark_ext import LakehouseProgress
+from spark_ext.lakehouse.progress import shown
+
+for done in (0, 3, 7):
+    shown(LakehouseProgress(phase="run", tables_done=done, tables=7, finished=done == 7))
+"""
+
+
+def outputs(folder: Path, *packages: str) -> list[dict[str, Any]]:
+    """Returns the messages of a cell in a kernel with these packages."""
+    if packages:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder)]
+        subprocess.run([*pip, *packages], check=True)
+    variables = {"PYTHONPATH": f"{folder}:{CHECKOUT}"}
+    manager, client = start_new_kernel(cwd=str(CHECKOUT), env=environment(**variables))
+    found: list[dict[str, Any]] = []
+    try:
+        reply = client.execute_interactive(CELL, output_hook=found.append, timeout=SECONDS)
+        assert reply["content"]["status"] == "ok", reply["content"]
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    return [each for each in found if each["msg_type"] in ("stream", "display_data")]
+
+
+def text(messages: list[dict[str, Any]]) -> str:
+    return "".join(each["content"].get("text", "") for each in messages)
+
+
+def widgets(messages: list[dict[str, Any]]) -> int:
+    return sum(WIDGET in each["content"].get("data", {}) for each in messages)
+
+
+def test_notebook_without_a_package_shows_nothing(tmp_path: Path) -> None:
+    assert outputs(tmp_path / "none") == []
+
+
+def test_notebook_with_tqdm_shows_its_bar(tmp_path: Path) -> None:
+    found = outputs(tmp_path / "tqdm", "tqdm")
+
+    assert "7/7" in text(found)
+    assert widgets(found) == 0
+
+
+@pytest.mark.parametrize("packages", [["ipywidgets"], ["ipywidgets", "tqdm"]])
+def test_notebook_with_widgets_shows_one_bar(tmp_path: Path, packages: list[str]) -> None:
+    found = outputs(tmp_path / "widgets", *packages)
+
+    assert widgets(found) == 1
+    assert text(found) == ""
