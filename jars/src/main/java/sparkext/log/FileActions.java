@@ -167,10 +167,7 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         "(isBase OR (NOT isCheckpoint AND version > "
             + (newest == null ? -1 : newest.version())
             + "))";
-    Dataset<Row> actions = actions(checkpoints, newest);
-    return actions
-        .flatMap(
-            new FileKeys(folder.root(), actions.schema(), ofFolder), Encoders.row(actions.schema()))
+    return withKeys(actions(checkpoints, newest), ofFolder)
         .groupBy("key", "vector")
         .agg(
             expr("max_by(isAdd, version) FILTER (WHERE " + counts + " AND NOT isCdc)").as("isLive"),
@@ -290,5 +287,10 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         .stream()
         .map(row -> log.sidecar(row.getString(0)))
         .toList();
+  }
+
+  private Dataset<Row> withKeys(Dataset<Row> actions, boolean ofFolder) {
+    StructType schema = actions.schema();
+    return actions.flatMap(new FileKeys(folder.root(), schema, ofFolder), Encoders.row(schema));
   }
 }
