@@ -28,6 +28,7 @@ from tests.support.sessions import (
     warehouse_of,
     with_hive_catalog,
     with_one_driver,
+    without_clusters,
 )
 
 ARCHIVE = pytest.StashKey[Path]()
@@ -85,6 +86,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = spark_ext.configure(with_one_driver(builder)).getOrCreate()
     assert session.conf.get("spark.sql.catalogImplementation") == catalog
     session.sparkContext.setLogLevel("ERROR")
+    without_clusters(session)
     yield session
     session.stop()
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from spark_ext.api.named_table import NamedTable
 from spark_ext.api.progress import Progress
-from spark_ext.api.statements import StatementResult
+from spark_ext.api.statements import StatementResult, StatementRunner
 from spark_ext.api.table import Until, UsageTracking
 from spark_ext.lakehouse.lookups import end_of_retention
 from spark_ext.lakehouse.plan import BLOCKED, PlannedTable, reached, to_run, unreadable
@@ -185,21 +186,24 @@ class Tracking:
 
     def statement(self, planned: PlannedTable) -> str | None:
         """Returns the one statement of metadata that reaches the goal."""
-        table = f"ALTER TABLE {planned.before.table}"
-        if not self.wanted:
-            return f"{table} DROP FEATURE {FEATURE_NAME}"
-        return f"{table} SET TBLPROPERTIES ('{FEATURE_PROPERTY}' = '{FEATURE_SUPPORTED}')"
+        return self._statement(planned.before.table)
 
     def run(
         self, spark: SparkSession, planned: PlannedTable, watch: Watch
     ) -> Sequence[StatementResult]:
         """Runs the statement; a table whose name has a variable needs another spelling."""
-        tracking = UsageTracking(spark, planned.table)
-        if self.wanted:
-            tracking.enable()
-        else:
-            tracking.disable()
-        return ()
+        table = NamedTable(spark, planned.table)
+        row = table.row()
+        if row["tracked"] == self.wanted:
+            return ()
+        runner = StatementRunner(spark, table.row, progress=None)
+        return (runner.run(self._statement(row["sqlName"]), row["version"]),)
+
+    def _statement(self, table: str) -> str:
+        if not self.wanted:
+            return f"ALTER TABLE {table} DROP FEATURE {FEATURE_NAME}"
+        supported = f"('{FEATURE_PROPERTY}' = '{FEATURE_SUPPORTED}')"
+        return f"ALTER TABLE {table} SET TBLPROPERTIES {supported}"
 
 
 def waits(row: SurveyedTable) -> bool:

@@ -20,7 +20,6 @@ from spark_ext.lakehouse.goals import Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
 from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable
 from spark_ext.lakehouse.results import TableResult
-from spark_ext.model.keys import COLUMN_MAPPING_MODE
 from spark_ext.model.metadata import FileCount
 from spark_ext.removal.reasons import CONFLICT
 from spark_ext.removal.survey import SurveyedTable
@@ -179,27 +178,22 @@ def _with_statement(
         counts = {name: FileCount() for name in ("kept", "copied", "rewritten")}
         if after != before + 1:
             # Others wrote in between: the removal may be theirs, or have met other files.
-            ours = _our_commit(spark, attempt, before)
-            if ours is not None and ours["operation"] != REMOVAL:
+            removals = _removals(spark, attempt, before)
+            if len(removals) > 1:
                 return replace(result, outcome=results.DONE_BY_ANOTHER)
-            counts = {} if ours is None else dict(removal_counts(ours["operationMetrics"] or {}))
+            counts = dict(removal_counts(removals[0]["operationMetrics"])) if removals else {}
     statement = StatementResult(attempt.statement, before, after, attempt.seconds, **counts)
     return replace(result, statements=(statement,))
 
 
-def _our_commit(spark: SparkSession, attempt: Attempt, version: int) -> Row | None:
-    """Returns the commit of our statement: the last one that removes mapping before its end.
+def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
+    """Returns the removals since a version until the end of our statement, which is the last one.
 
-    The commit of a removal that another driver has done before sets the property only.
+    A statement that removes column mapping from a table without it commits a removal, too.
     """
     ended = datetime.fromtimestamp(attempt.started + attempt.seconds)
     commits = history_since(spark, attempt.planned.table, version)
-    return next((each for each in commits if each["timestamp"] <= ended and _removes(each)), None)
-
-
-def _removes(commit: Row) -> bool:
-    parameters = commit["operationParameters"] or {}
-    return commit["operation"] == REMOVAL or COLUMN_MAPPING_MODE in parameters.get("properties", "")
+    return [each for each in commits if each["timestamp"] <= ended and each["operation"] == REMOVAL]
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:

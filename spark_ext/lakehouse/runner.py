@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 # The main thread looks at signals and limits this often.
 _SECONDS = 0.2
-# The number of ended tables that are read at once.
+# The largest number of ended tables that are read at once. The first tables are read alone: they
+# show whether another driver does the same.
 _BATCH = 50
 # Spark substitutes variables in statements, and the names of a survey are not escaped for that.
 _VARIABLE = "${"
@@ -93,6 +94,7 @@ class Runner:
         # Once another driver has done a table, each table is read again before its statement.
         self._others_run = False
         self._refusals: dict[str, str] = {}
+        self._batch = 1
         # The number of threads that wait for results.
         self._idle = 0
         self._number = len(self.waiting)
@@ -128,15 +130,16 @@ class Runner:
             if self._stopped is None and self.budget.is_over(self._seconds()):
                 self._stopped = TIME
             tags = [each.tag for each in self._running] if self._stopped else []
-            batch = self._ended[:_BATCH]
+            batch = self._ended[: self._batch]
             # A failure may end the call, and a thread may wait for these results.
             in_haste = self._idle or not self._running or any(each.error for each in batch)
             self._changed.notify_all()
         for tag in tags:
             # A job may begin after the cancellation of the job before, so this repeats.
             self._workers.cancel(tag)
-        if batch and (len(batch) == _BATCH or in_haste):
+        if batch and (len(batch) == self._batch or in_haste):
             self._verify(batch)
+            self._batch = min(2 * self._batch, _BATCH)
         self.reporter.report(self._progress)
 
     def _verify(self, batch: list[Attempt]) -> None:

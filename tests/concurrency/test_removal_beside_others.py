@@ -43,8 +43,10 @@ ROW_TRACKING = "'delta.feature.rowTracking' = 'supported'"
     ("columns", "values", "dropped"),
     [
         ("a INT, b STRING", "(1, 'x')", "b"),
-        ("a INT, s ARRAY<STRUCT<x: INT, y: INT>>", "(1, array((2, 3)))", "s.element.x"),
-        *in_matrix(("a INT, s STRUCT<x: INT, y: INT>", "(1, named_struct('x', 2, 'y', 3))", "s.x")),
+        *in_matrix(
+            ("a INT, s ARRAY<STRUCT<x: INT, y: INT>>", "(1, array((2, 3)))", "s.element.x"),
+            ("a INT, s STRUCT<x: INT, y: INT>", "(1, named_struct('x', 2, 'y', 3))", "s.x"),
+        ),
     ],
     ids=["top", "array", "struct"],
 )

@@ -15,6 +15,7 @@ from pyspark import InheritableThread
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, in_turn
 from tests.support.held_statement import Step, with_conflicts
 from tests.support.odd_disk import OddDisk
+from tests.support.prepared import made_once
 from tests.support.releases import PURGES, since_delta_4_1
 from tests.support.removal import (
     COPY,
@@ -45,7 +46,8 @@ def purge(table: Table, where: str = "") -> Any:
     return row
 
 
-def dropped(table: Table, *properties: str, **options: str) -> Table:
+@made_once
+def dropped(table: Table, /, *properties: str, **options: str) -> Table:
     """Makes a table of two files that contain a dropped column."""
     table.create("a INT, b STRING, d INT", *(properties or (TRACKED, NAME_MODE)), **options)
     insert_one_file(table, "(1, 'x', 7), (2, 'x', 7)")

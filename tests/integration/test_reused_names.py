@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from pyspark.errors import StreamingQueryException
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.name_changes import map_again, remove_mapping
+from tests.support.prepared import made_once
+from tests.support.removal import OPERATION
 
 CHANGES = "'delta.enableChangeDataFeed' = 'true'"
 OTHER_SCHEMA = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"
@@ -31,31 +32,31 @@ LATEST_SCHEMA = (
 SetConf = Callable[[str, str], None]
 
 
-@dataclass(frozen=True)
-class History:
-    """A table with a new column `b`, whose first column `b` was dropped."""
-
-    table: Table
-    dropped: int
-    """The last version with the dropped column."""
-    removed: int
-    """The version that removed column mapping."""
-
-
-def history(table: Table, *, is_tracked: bool = True, is_mapped: bool = True) -> History:
-    table.create("a INT, b INT", NAME_MODE, CHANGES, *([TRACKED] if is_tracked else []))
+@made_once
+def filled(table: Table, *properties: str) -> Table:
+    table.create("a INT, b INT", CHANGES, *properties)
     table.insert("(1, 111)")
-    dropped = table.log.version
+    return table
+
+
+@made_once
+def history(table: Table, *, is_tracked: bool = True, is_mapped: bool = True) -> Table:
+    """Creates a table with a new column `b`, whose first column `b` was dropped."""
+    filled(table, NAME_MODE, *([TRACKED] if is_tracked else []))
     table.alter("DROP COLUMN b")
     table.insert("(2)")
     remove_mapping(table)
-    removed = table.log.version
     table.alter("ADD COLUMN b INT")
     table.insert("(3, 333)")
     if is_mapped:
         map_again(table)
         table.insert("(4, 444)")
-    return History(table, dropped, removed)
+    return table
+
+
+def version_of(table: Table, operation: str) -> int:
+    log = table.log
+    return next(number for number in range(log.version) if log.at(number).operation == operation)
 
 
 def changes(table: Table, start: int, end: int | None = None) -> list[tuple[Any, ...]]:
@@ -105,12 +106,12 @@ KINDS = [
 def test_change_feed_is_refused_when_a_dropped_name_was_used_again(
     table: Table, kind: dict[str, bool]
 ) -> None:
-    past = history(table, **kind)
+    history(table, **kind)
 
     with table.refusal(OTHER_SCHEMA):
         changes(table, 0)
-    assert changes(table, 0, past.dropped) == [(1, 111, "insert")]
-    assert changes(table, past.removed + 1)[0] == (3, 333, "insert")
+    assert changes(table, 0, version_of(table, "DROP COLUMNS") - 1) == [(1, 111, "insert")]
+    assert changes(table, version_of(table, OPERATION) + 1)[0] == (3, 333, "insert")
 
 
 @pytest.mark.every_variant
@@ -119,8 +120,7 @@ def test_change_feed_is_refused_when_restore_follows_a_removal(
     table: Table, tmp_path: Path, is_tracked: bool
 ) -> None:
     # In an untracked table physical names equal logical names only if mapping was enabled later.
-    table.create("a INT, b INT", CHANGES, *([TRACKED, NAME_MODE] if is_tracked else []))
-    table.insert("(1, 111)")
+    filled(table, *([TRACKED, NAME_MODE] if is_tracked else []))
     if not is_tracked:
         map_again(table)
     good = table.log.version
@@ -155,12 +155,12 @@ def test_stream_reads_no_older_snapshot_when_no_name_changed(table: Table, tmp_p
 def test_stream_is_refused_when_a_dropped_name_was_used_again(
     table: Table, tmp_path: Path, kind: dict[str, bool]
 ) -> None:
-    past = history(table, **kind)
+    history(table, **kind)
 
     assert_stream_refused(table, tmp_path / "c1", startingVersion="0")
     assert_stream_refused(table, tmp_path / "c2", startingVersion="0", maxFilesPerTrigger="1")
     assert_stream_refused(table, tmp_path / "c3", startingVersion="0", readChangeFeed="true")
-    after = streamed(table, tmp_path / "c4", startingVersion=str(past.removed + 1))
+    after = streamed(table, tmp_path / "c4", startingVersion=str(version_of(table, OPERATION) + 1))
     assert after[0] == (3, 333)
     assert streamed(table, tmp_path / "c5")[:3] == [(1, None), (2, None), (3, 333)]
 
@@ -168,19 +168,18 @@ def test_stream_is_refused_when_a_dropped_name_was_used_again(
 def test_change_feed_with_the_newest_schema_is_refused_when_a_dropped_name_was_used_again(
     table: Table, conf: SetConf
 ) -> None:
-    past = history(table)
+    history(table)
     conf(*LATEST_SCHEMA)
 
     with table.refusal(OTHER_DATA_SCHEMA):
-        changes(table, 0, past.dropped)
+        changes(table, 0, version_of(table, "DROP COLUMNS") - 1)
 
 
 def test_change_feed_of_a_deleted_row_is_refused_when_its_file_has_a_dropped_column(
     table: Table,
 ) -> None:
     # The first version of the range does not have the dropped column, but the deleted file does.
-    table.create("a INT, b INT", NAME_MODE, CHANGES, TRACKED)
-    table.insert("(1, 111)")
+    filled(table, NAME_MODE, TRACKED)
     table.alter("DROP COLUMN b")
     start = table.log.version
     table.spark.sql(f"DELETE FROM {table.name} WHERE a = 1")
@@ -207,8 +206,7 @@ def test_change_feed_is_refused_when_a_nested_name_was_used_again(table: Table) 
 def test_change_feed_is_refused_when_column_mapping_was_dropped_from_the_protocol(
     table: Table,
 ) -> None:
-    table.create("a INT, b INT", CHANGES)
-    table.insert("(1, 111)")
+    filled(table)
     map_again(table)
     table.alter("DROP COLUMN b")
     remove_mapping(table)
@@ -254,8 +252,7 @@ def test_stream_is_read_under_the_unsafe_setting_of_delta(
 def test_same_columns_are_read_across_a_removal_and_mapping_again(
     table: Table, tmp_path: Path, is_tracked: bool
 ) -> None:
-    table.create("a INT, b INT", CHANGES, *([TRACKED] if is_tracked else []))
-    table.insert("(1, 111)")
+    filled(table, *([TRACKED] if is_tracked else []))
     map_again(table)
     remove_mapping(table)
     map_again(table)
@@ -281,8 +278,7 @@ def test_columns_added_after_a_removal_by_metadata_are_read(table: Table, tmp_pa
 @pytest.mark.broken_table("flag_without_feature")
 def test_change_feed_is_refused_when_the_flag_is_false_without_the_feature(table: Table) -> None:
     # A shallow clone by a session without spark-ext has the property and not the feature.
-    table.create("a INT, b INT", NAME_MODE, CHANGES)
-    table.insert("(1, 111)")
+    filled(table, NAME_MODE)
     table.alter("DROP COLUMN b")
     stale = dict(table.log.metadata)
     stale["configuration"] |= {"delta.columnMapping.hasDroppedOrRenamed": "false"}
@@ -361,26 +357,26 @@ def test_change_feed_and_stream_are_refused_when_a_column_was_dropped_without_ma
     )
 
 
-def removed_with_another_column(table: Table, *, is_mapped: bool = False) -> int:
-    """Creates an unmapped table with a new `b`. Returns the version that RESTORE goes to."""
-    table.create("a INT, b INT", TRACKED, CHANGES, *([NAME_MODE] if is_mapped else []))
-    table.insert("(1, 111)")
+@made_once
+def removed_with_another_column(table: Table, *, is_mapped: bool = False) -> Table:
+    """Creates an unmapped table with a new `b`. Version 1 has the old one."""
+    filled(table, TRACKED, *([NAME_MODE] if is_mapped else []))
     if not is_mapped:
         map_again(table)
     table.alter("DROP COLUMN b")
     table.alter("ADD COLUMN b INT")
     remove_mapping(table)
     table.insert("(2, 222)")
-    return 1
+    return table
 
 
 @pytest.mark.every_variant
 def test_change_feed_is_refused_when_restore_goes_to_a_version_before_mapping(
     table: Table, tmp_path: Path
 ) -> None:
-    good = removed_with_another_column(table)
+    removed_with_another_column(table)
     start = table.log.version
-    restore(table, good)
+    restore(table, 1)
 
     with table.refusal(OTHER_SCHEMA):
         changes(table, start)
@@ -394,10 +390,10 @@ def test_change_feed_is_refused_when_restore_goes_to_a_version_before_mapping(
 def test_stale_change_feed_is_refused_when_restore_replaced_its_columns(
     table: Table, is_mapped: bool
 ) -> None:
-    good = removed_with_another_column(table, is_mapped=is_mapped)
+    removed_with_another_column(table, is_mapped=is_mapped)
     reader = table.spark.read.format("delta").option("readChangeFeed", "true")
     held = reader.option("startingVersion", table.log.version).load(str(table.path))
-    restore(table, good)
+    restore(table, 1)
 
     with table.refusal(OTHER_SCHEMA):
         held.collect()
@@ -409,7 +405,7 @@ def test_stale_change_feed_is_refused_when_restore_replaced_its_columns(
 def test_running_stream_stops_when_restore_replaced_its_columns(
     table: Table, tmp_path: Path, is_mapped: bool, option: str
 ) -> None:
-    good = removed_with_another_column(table, is_mapped=is_mapped)
+    removed_with_another_column(table, is_mapped=is_mapped)
     query = (
         table.spark.readStream.format("delta")
         .option(option, "true")
@@ -421,7 +417,7 @@ def test_running_stream_stops_when_restore_replaced_its_columns(
     )
     try:
         query.processAllAvailable()
-        restore(table, good)
+        restore(table, 1)
         table.insert("(5, 555)")
         with pytest.raises(StreamingQueryException) as stopped:
             query.processAllAvailable()
@@ -437,8 +433,7 @@ def test_running_stream_stops_when_restore_replaced_its_columns(
 def test_change_feed_reads_the_new_commits_when_the_folder_was_replaced(
     table: Table, tmp_path: Path
 ) -> None:
-    table.create("a INT, b INT", TRACKED, NAME_MODE, CHANGES)
-    table.insert("(1, 111)")
+    filled(table, NAME_MODE, TRACKED)
     shutil.copytree(table.path, tmp_path / "copy")
     for value in "uvwxyz":
         table.alter(f"SET TBLPROPERTIES ('a' = '{value}')")

@@ -30,8 +30,9 @@ from tests.support.name_changes import (
     rename_and_add,
     swap,
 )
+from tests.support.prepared import made_once
 from tests.support.removal import NONE_MODE
-from tests.support.variants import crossed
+from tests.support.variants import crossed, in_matrix
 
 STALE = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
 COLUMNS = "a INT, b STRING, d STRING"
@@ -41,6 +42,20 @@ VECTORS = "'delta.enableDeletionVectors' = '{}'"
 CHECKED = "spark.databricks.delta.checkLatestSchemaOnRead"
 SKIPPING = "spark.databricks.delta.stats.skipping"
 ROW_INDEX = "spark.databricks.delta.deletionVectors.useMetadataRowIndex"
+
+
+@made_once
+def filled(
+    table: Table, *properties: str, partitioned_by: str = "", before: Change = nothing
+) -> Table:
+    table.create(COLUMNS, *properties, partitioned_by=partitioned_by)
+    table.insert(ROWS)
+    before(table)
+    return table
+
+
+def tracked(table: Table, *properties: str, before: Change = nothing) -> Table:
+    return filled(table, TRACKED, NAME_MODE, *properties, before=before)
 
 
 def remove_mapping_and_add(table: Table) -> None:
@@ -60,9 +75,7 @@ def restore(version: int) -> Change:
 
 def clone_over(table: Table) -> None:
     source = Table(table.spark, table.path.with_name("source"))
-    source.create_tracked(COLUMNS)
-    source.insert(ROWS)
-    drop_and_add(source)
+    tracked(source, before=drop_and_add)
     source.insert("(5, 'r', 'v')")
     table.spark.sql(f"DELETE FROM {table.name}")  # only an empty table may be cloned over
     table.spark.sql(f"CREATE OR REPLACE TABLE {table.name} SHALLOW CLONE {source.name}")
@@ -184,36 +197,43 @@ USES: dict[str, Callable[[Held], object]] = {
 }
 
 
-def with_vectors(ways: list[Way]) -> list[Any]:
-    """Returns each way with and without deletion vectors. Every run has one of both variants."""
+def with_uses(ways: list[Way]) -> list[Any]:
+    """Returns each way with and without deletion vectors, and with all uses for the matrix.
+
+    Every run has each way with one of both variants and a third of the uses.
+    """
+    thirds = [list(USES)[start::3] for start in range(3)]
     return [
         pytest.param(
             way,
             vectors,
-            id=f"{way}-{'vectors' if vectors else 'rewrites'}".replace(" ", "-"),
-            marks=pytest.mark.matrix if (number % 2 == 0) is vectors else (),
+            uses,
+            id=f"{way}-{'vectors' if vectors else 'rewrites'}{suffix}".replace(" ", "-"),
+            marks=marks,
         )
         for number, way in enumerate(ways)
-        for vectors in (False, True)
+        for vectors, uses, suffix, marks in (
+            (number % 2 == 1, thirds[number % 3], "-some", ()),
+            (False, list(USES), "", pytest.mark.matrix),
+            (True, list(USES), "", pytest.mark.matrix),
+        )
     ]
 
 
 @pytest.mark.every_variant
-@pytest.mark.parametrize(("way", "vectors"), with_vectors(WAYS))
+@pytest.mark.parametrize(("way", "vectors", "uses"), with_uses(WAYS))
 def test_stale_plan_is_refused_when_physical_names_changed(
-    table: Table, way: Way, vectors: bool
+    table: Table, way: Way, vectors: bool, uses: list[str]
 ) -> None:
     properties = [NAME_MODE, VECTORS.format(str(vectors).lower())]
-    table.create(COLUMNS, *properties, *([TRACKED] if way.is_tracked else []))
-    table.insert(ROWS)
-    way.before(table)
+    filled(table, *properties, *([TRACKED] if way.is_tracked else []), before=way.before)
     held = Held(table)
     way.change(table)
     rows = table.rows()
 
-    for use in USES.values():
+    for use in uses:
         with table.refusal(STALE):
-            use(held)
+            USES[use](held)
 
     assert table.rows() == rows
 
@@ -241,8 +261,7 @@ def test_insert_into_stale_view_is_refused_when_columns_changed(
 def test_insert_into_stale_view_succeeds_when_columns_are_the_same(
     table: Table,
 ) -> None:
-    tracked(table)
-    rename(table)
+    tracked(table, before=rename)
     Held(table)
     remove_mapping(table)
 
@@ -313,8 +332,7 @@ def test_condition_on_statistics_is_refused_when_columns_were_swapped(table: Tab
 def test_insert_is_refused_when_mapping_was_enabled_and_columns_changed(
     table: Table, change: Change
 ) -> None:
-    table.create(COLUMNS, TRACKED)
-    table.insert(ROWS)
+    filled(table, TRACKED)
     Held(table)
     map_again(table)
     change(table)
@@ -341,8 +359,7 @@ def test_read_is_refused_when_commits_since_the_analysis_are_deleted(
 def test_stale_plan_is_refused_when_restore_replaced_unmapped_columns(
     table: Table, change: Change
 ) -> None:
-    table.create(COLUMNS, TRACKED, VECTORS.format("false"))
-    table.insert(ROWS)
+    filled(table, TRACKED, VECTORS.format("false"))
     map_again(table)
     change(table)
     remove_mapping(table)
@@ -374,13 +391,12 @@ def test_stale_plan_reads_by_name_when_unmapped_table_was_replaced(table: Table)
 @pytest.mark.every_variant
 def test_stale_plan_is_refused_when_mapping_and_its_history_were_dropped(table: Table) -> None:
     no_time = "'{}' = 'interval 0 hours'"
-    table.create(
-        COLUMNS,
+    filled(
+        table,
         no_time.format("delta.dropFeatureTruncateHistory.retentionDuration"),
         no_time.format("delta.logRetentionDuration"),
         no_time.format("delta.deletedFileRetentionDuration"),
     )
-    table.insert(ROWS)
     held = Held(table)
     map_again(table)
     swap(table)
@@ -423,8 +439,7 @@ def test_stale_plan_is_refused_when_folder_was_replaced_by_a_copy(
 def test_streaming_sink_is_refused_whatever_the_settings_of_delta(
     table: Table, tmp_path: Path, conf: Callable[[str, str], None]
 ) -> None:
-    tracked(table)
-    rename(table)
+    tracked(table, before=rename)
     held = Held(table)
     remove_mapping_and_add(table)
     source = Table(table.spark, tmp_path / "source").create("k INT")
@@ -446,12 +461,6 @@ def test_streaming_sink_is_refused_whatever_the_settings_of_delta(
 
 
 # Other changes of columns.
-
-
-def tracked(table: Table, *properties: str) -> Table:
-    table.create(COLUMNS, TRACKED, NAME_MODE, *properties)
-    table.insert(ROWS)
-    return table
 
 
 def update(held: Held) -> None:
@@ -492,8 +501,7 @@ def test_stale_plan_is_refused_when_nested_columns_changed(
 
 
 def test_mode_id_compares_columns_by_id(table: Table) -> None:
-    table.create(COLUMNS, TRACKED, "'delta.columnMapping.mode' = 'id'")
-    table.insert(ROWS)
+    filled(table, TRACKED, "'delta.columnMapping.mode' = 'id'")
     held = Held(table)
     drop_and_add(table)
 
@@ -517,9 +525,7 @@ def test_mode_id_refuses_equal_names_with_other_ids(table: Table) -> None:
 
 
 def test_stale_plan_is_refused_when_partition_column_was_renamed(table: Table) -> None:
-    table.create_tracked(COLUMNS, partitioned_by="b")
-    table.insert(ROWS)
-    rename(table)
+    filled(table, TRACKED, NAME_MODE, partitioned_by="b", before=rename)
     held = Held(table)
     remove_mapping(table)
     table.alter("ADD COLUMN b STRING")
@@ -532,8 +538,7 @@ def test_stale_plan_is_refused_when_partition_column_was_renamed(table: Table) -
 
 @pytest.mark.without("dynamic-overwrite")
 def test_stale_plan_is_refused_when_partitioning_changed(table: Table) -> None:
-    table.create_tracked(COLUMNS, partitioned_by="b")
-    table.insert(ROWS)
+    filled(table, TRACKED, NAME_MODE, partitioned_by="b")
     held = Held(table)
     rows = table.spark.sql("SELECT 7 AS a, 'r' AS b, 's' AS d")
     rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").partitionBy(
@@ -602,15 +607,14 @@ def test_rewrite_of_rows_is_refused_when_row_tracking_was_enabled(table: Table) 
 
 @pytest.mark.parametrize(
     "settings_off",
-    [[CHECKED], [SKIPPING], [CHECKED, SKIPPING], [ROW_INDEX]],
-    ids=["checked", "skipping", "both", "row index"],
+    [[CHECKED, SKIPPING], [ROW_INDEX], *in_matrix([CHECKED], [SKIPPING])],
+    ids=["both", "row index", "checked", "skipping"],
 )
 @pytest.mark.every_variant
 def test_write_is_refused_whatever_the_settings_of_delta(
     table: Table, conf: Callable[[str, str], None], settings_off: list[str]
 ) -> None:
-    tracked(table)
-    rename(table)
+    tracked(table, before=rename)
     held = Held(table)
     remove_mapping(table)
     for key in settings_off:
@@ -636,8 +640,7 @@ def test_read_outside_of_a_write_follows_the_setting_of_delta(
 
 
 def test_running_stream_stops_when_its_delta_table_is_stale(table: Table, tmp_path: Path) -> None:
-    tracked(table, VECTORS.format("false"))
-    rename(table)
+    tracked(table, VECTORS.format("false"), before=rename)
     target = DeltaTable.forPath(table.spark, str(table.path))
     source = Table(table.spark, tmp_path / "source").create("a INT")
     source.insert("(1)")
@@ -703,8 +706,7 @@ def test_append_and_delete_by_vectors_succeed_when_columns_were_added(table: Tab
 
 
 def test_delta_table_works_when_mapping_was_enabled(table: Table) -> None:
-    table.create(COLUMNS)
-    table.insert(ROWS)
+    filled(table)
     held = Held(table)
 
     map_again(table)

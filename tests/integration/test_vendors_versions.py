@@ -7,6 +7,7 @@ import json
 import os
 import venv
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -268,10 +269,12 @@ spark.stop()
 """
 
 
-def test_package_needs_no_other_beside_a_vendors_spark(
-    tmp_path: Path, delta_jars: list[str]
-) -> None:
-    """`pip install --no-deps` installs neither pyspark nor delta-spark."""
+@pytest.fixture
+def alone(tmp_path: Path, delta_jars: list[str]) -> Callable[..., str]:
+    """Runs a Python with our package beside a vendor's Spark.
+
+    `pip install --no-deps` installs neither pyspark nor delta-spark.
+    """
     home = spark_of(VENDORS["emr"], tmp_path / "spark", delta_jars)
     modules = tmp_path / "modules"
     modules.mkdir()
@@ -282,20 +285,23 @@ def test_package_needs_no_other_beside_a_vendors_spark(
     ours = Path(spark_ext.__file__).parent
     (environment.site_packages / ours.name).symlink_to(ours)
     vendors = {"SPARK_HOME": str(home), "PYTHONPATH": str(modules)}
+    return partial(run, environment.python, cwd=tmp_path, **vendors)
+
+
+def test_package_needs_no_other_beside_a_vendors_spark(
+    tmp_path: Path, alone: Callable[..., str]
+) -> None:
     settings = session(tmp_path, extensions=[custom_sessions.DELTA])._options
 
-    run(
-        environment.python,
-        "-c",
-        ATTACHED,
-        tmp_path / "t",
-        json.dumps(settings),
-        cwd=tmp_path,
-        **vendors,
-    )
-    told = run(environment.python, "-m", "spark_ext", "doctor", "--json", cwd=tmp_path, **vendors)
+    alone("-c", ATTACHED, tmp_path / "t", json.dumps(settings))
 
     assert_tracked(tmp_path / "t")
+
+
+@pytest.mark.matrix
+def test_doctor_needs_no_other_package_beside_a_vendors_spark(alone: Callable[..., str]) -> None:
+    told = alone("-m", "spark_ext", "doctor", "--json")
+
     statuses = {finding["check"]: finding["status"] for finding in json.loads(told)["findings"]}
     assert [statuses[check] for check in ("spark", "defaults", "delta")] == [OK, NOTE, NOTE]
     assert statuses["configure"] == SKIPPED

@@ -8,12 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.sessions import SHORT_RUN
+from tests.support.sessions import FEW_ROWS, SHORT_RUN
 
 # Options that Spark's own scripts pass to each JVM that they start.
 VARIABLE = "SPARK_SUBMIT_OPTS"
 # A JVM with another class path, or another Java, does without; neither is worth a line of output.
 QUIET = "-Xlog:cds*=off -Xshare:auto"
+# For sessions that a command starts with settings of its own, which these do not replace.
+DEFAULTS = " ".join(f"-D{key}={value}" for key, value in FEW_ROWS.items())
 SESSION = """
 import sys
 from pathlib import Path
@@ -32,7 +34,7 @@ spark.stop()
 def make(folder: Path) -> str | None:
     """Runs a first session, and gives its classes to the JVMs to come; why it failed, if so."""
     archive = folder / "classes.jsa"
-    options = f"{os.environ.get(VARIABLE, '')} {SHORT_RUN} {QUIET}"
+    options = f"{os.environ.get(VARIABLE, '')} {SHORT_RUN} {QUIET} {DEFAULTS}"
     session = subprocess.run(
         [sys.executable, "-c", SESSION, str(Path(__file__).parents[2]), str(folder)],
         env={**os.environ, VARIABLE: f"{options} -XX:ArchiveClassesAtExit={archive}"},
@@ -42,3 +44,12 @@ def make(folder: Path) -> str | None:
     if archive.exists():
         os.environ[VARIABLE] = f"{options} -XX:SharedArchiveFile={archive}"
     return session.stderr if session.returncode else None
+
+
+def environment(*hidden: str) -> dict[str, str]:
+    """Returns the environment without these prefixes, but with the options of each JVM."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if key == VARIABLE or not key.startswith(hidden)
+    }

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from tests.support import class_archive
+
 # A Java runtime without a JDK's modules, as vendors pack it.
 RUNTIME_MODULES = (
     "java.se,jdk.charsets,jdk.crypto.ec,jdk.httpserver,jdk.incubator.vector,jdk.jfr,"
@@ -140,8 +142,7 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> str:
 def run_unchecked(
     *command: str | Path, cwd: Path, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    hidden = ("PYTHON", "SPARK_", "PYSPARK_", "VIRTUAL_ENV")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
+    kept = class_archive.environment("PYTHON", "SPARK_", "PYSPARK_", "VIRTUAL_ENV")
     return subprocess.run(
         command, cwd=cwd, env={**kept, **variables}, capture_output=True, text=True, timeout=300
     )

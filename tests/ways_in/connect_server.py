@@ -17,6 +17,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+from tests.support import class_archive
 from tests.support.sessions import small_session, with_one_driver
 
 STARTED = re.compile(r"Spark Connect server started at: (\S+):(\d+)")
@@ -64,8 +65,7 @@ def connect_server(
 
 def user_environment() -> dict[str, str]:
     """The shell of a user who has the virtual environment on the path, and nothing else set."""
-    hidden = ("PYTHON", "SPARK_", "PYSPARK_")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
+    kept = class_archive.environment("PYTHON", "SPARK_", "PYSPARK_")
     return {**kept, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 

@@ -23,10 +23,7 @@ def environment(**variables: str) -> dict[str, str]:
 
     But for what makes each JVM of a run start faster.
     """
-    hidden = ("PYTHONPATH", "SPARK_", "PYSPARK_")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(hidden)}
-    if class_archive.VARIABLE in os.environ:
-        kept[class_archive.VARIABLE] = os.environ[class_archive.VARIABLE]
+    kept = class_archive.environment("PYTHONPATH", "SPARK_", "PYSPARK_")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {**kept, "PATH": path, **variables}
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,14 +11,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
+from tests.support.class_archive import VARIABLE
 from tests.support.install_page import block
-from tests.support.sessions import SHORT_RUN
 from tests.ways_in.place import PYSPARK, Place
 from tests.ways_in.shells import output_of
 from tests.ways_in.tracked import REFUSED, SET_FLAG, assert_tracked, statements
 
 CHECKOUT = Path(__file__).parents[2]
 DEFAULTS = CHECKOUT / "conf" / "spark-defaults.conf"
+# Compiles the queries, as sessions of users do.
+COMPILED = "-Dspark.sql.codegen.wholeStage=true -Dspark.sql.codegen.factoryMode=FALLBACK"
 
 APPLICATION = """
 import sys
@@ -68,7 +71,7 @@ def test_spark_submit_with_the_defaults_file_and_a_python_that_has_only_the_stan
         block("From a command line", "sh", "--properties-file"),
         SPARK_HOME=str(PYSPARK),
         PYSPARK_PYTHON=sys._base_executable,  # type: ignore[attr-defined]  # CPython's own
-        SPARK_SUBMIT_OPTS=f"{SHORT_RUN} -Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1",
+        **{VARIABLE: f"{os.environ.get(VARIABLE, '')} {COMPILED}"},
     )
 
     assert "rows: [(1, 'x', 2, None)]" in application.stdout, application.stderr

@@ -19,6 +19,9 @@ public record UnnamedCopies(long numFiles, long sizeInBytes, Long newest) {
   private static final Pattern COPY =
       Pattern.compile(".*/part-\\d{5,}-[0-9a-f-]{36}-\\d+(\\.[a-z0-9_]+)?\\.parquet");
 
+  /** The position in rows of {@link DataFolder}, which have no schema yet. */
+  private static final int KEY = DataFolder.SCHEMA.fieldIndex("key");
+
   private static final UnnamedCopies NONE = new UnnamedCopies(0, 0, null);
 
   /** Reads the log of a table. */
@@ -35,7 +38,7 @@ public record UnnamedCopies(long numFiles, long sizeInBytes, Long newest) {
       throws IOException {
     List<Row> copies =
         new DataFolder(table, configuration)
-            .rows().stream().filter(file -> COPY.matcher(file.getAs("key")).matches()).toList();
+            .rows().stream().filter(file -> COPY.matcher(file.getString(KEY)).matches()).toList();
     if (copies.isEmpty()) {
       return NONE;
     }
