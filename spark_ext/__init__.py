@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from spark_ext.auditing.findings import Finding
     from spark_ext.errors import SparkExtError
     from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
+    from spark_ext.lakehouse.certificate import Certificate
+    from spark_ext.lakehouse.erasure import dropped_columns
+    from spark_ext.lakehouse.erasure_report import AppliedStep, ErasureReport, TableErasure
     from spark_ext.lakehouse.options import LakehouseOptions
     from spark_ext.lakehouse.progress import LakehouseProgress
     from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from spark_ext.launch.attach import attach
     from spark_ext.launch.session import configure
     from spark_ext.model.dropped import DroppedColumn, ErasureStep
+    from spark_ext.model.erasure import ColumnErasure
     from spark_ext.model.metadata import FileCount
     from spark_ext.model.status import ColumnChange, FlagChange
     from spark_ext.removal.reasons import Reason
@@ -41,12 +45,16 @@ if TYPE_CHECKING:
     from spark_ext.removal.survey_sums import CostSum, ErrorSum, ObstacleSum, SurveySums
 
 __all__ = [
+    "AppliedStep",
     "AuditResult",
+    "Certificate",
     "ColumnChange",
+    "ColumnErasure",
     "ColumnMappingStatus",
     "CostSum",
     "DroppedColumn",
     "DroppedColumns",
+    "ErasureReport",
     "ErasureStep",
     "ErrorSum",
     "FileCount",
@@ -69,6 +77,7 @@ __all__ = [
     "SurveyProgress",
     "SurveySums",
     "SurveyedTable",
+    "TableErasure",
     "TableResult",
     "UsageTracking",
     "__version__",
@@ -76,6 +85,7 @@ __all__ = [
     "attach",
     "audit",
     "configure",
+    "dropped_columns",
     "remove_column_mapping",
     "survey",
     "track",
@@ -83,42 +93,48 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AppliedStep": "spark_ext.lakehouse.erasure_report",
     "AuditResult": "spark_ext.api.audit_result",
+    "Certificate": "spark_ext.lakehouse.certificate",
     "ColumnChange": "spark_ext.model.status",
-    "RemovalStage": "spark_ext.removal.stages",
+    "ColumnErasure": "spark_ext.model.erasure",
     "ColumnMappingStatus": "spark_ext.api.status",
     "CostSum": "spark_ext.removal.survey_sums",
     "DroppedColumn": "spark_ext.model.dropped",
     "DroppedColumns": "spark_ext.api.dropped_result",
+    "ErasureReport": "spark_ext.lakehouse.erasure_report",
     "ErasureStep": "spark_ext.model.dropped",
     "ErrorSum": "spark_ext.removal.survey_sums",
     "FileCount": "spark_ext.model.metadata",
     "Finding": "spark_ext.auditing.findings",
     "FlagChange": "spark_ext.model.status",
+    "LakehouseInterrupted": "spark_ext.lakehouse.report",
+    "LakehouseOptions": "spark_ext.lakehouse.options",
+    "LakehouseProgress": "spark_ext.lakehouse.progress",
+    "LakehouseReport": "spark_ext.lakehouse.report",
     "NameAlignment": "spark_ext.api.alignment",
     "Obstacle": "spark_ext.removal.survey",
     "ObstacleSum": "spark_ext.removal.survey_sums",
+    "OutcomeSum": "spark_ext.lakehouse.results",
     "Progress": "spark_ext.api.progress",
     "Reason": "spark_ext.removal.reasons",
+    "RemovalStage": "spark_ext.removal.stages",
     "SparkExtError": "spark_ext.errors",
     "StatementResult": "spark_ext.api.statements",
     "Survey": "spark_ext.api.survey_result",
     "SurveyProgress": "spark_ext.api.survey",
     "SurveySums": "spark_ext.removal.survey_sums",
     "SurveyedTable": "spark_ext.removal.survey",
+    "TableErasure": "spark_ext.lakehouse.erasure_report",
+    "TableResult": "spark_ext.lakehouse.results",
     "UsageTracking": "spark_ext.api.table",
+    "align_names": "spark_ext.lakehouse.calls",
     "attach": "spark_ext.launch.attach",
     "audit": "spark_ext.api.audit",
     "configure": "spark_ext.launch.session",
-    "survey": "spark_ext.api.survey",
-    "LakehouseInterrupted": "spark_ext.lakehouse.report",
-    "LakehouseOptions": "spark_ext.lakehouse.options",
-    "LakehouseProgress": "spark_ext.lakehouse.progress",
-    "LakehouseReport": "spark_ext.lakehouse.report",
-    "OutcomeSum": "spark_ext.lakehouse.results",
-    "TableResult": "spark_ext.lakehouse.results",
-    "align_names": "spark_ext.lakehouse.calls",
+    "dropped_columns": "spark_ext.lakehouse.erasure",
     "remove_column_mapping": "spark_ext.lakehouse.calls",
+    "survey": "spark_ext.api.survey",
     "track": "spark_ext.lakehouse.calls",
     "untrack": "spark_ext.lakehouse.calls",
 }

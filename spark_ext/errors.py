@@ -119,6 +119,10 @@ class CannotRemoveColumnMappingError(
     """A table cannot reach the requested stage of removal."""
 
 
+class NotACertificateError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_A_CERTIFICATE"):
+    """A file is no certificate of erasure for the column that was asked for."""
+
+
 class NotMappedError(SparkExtError, ValueError, condition="USAGE_TRACKING_NOT_MAPPED"):
     """A table has no column mapping, and no alignment of its names was interrupted."""
 

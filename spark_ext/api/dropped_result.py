@@ -13,7 +13,7 @@ from spark_ext.model.metadata import FileCount
 from spark_ext.show.tables import Lines, Part, Rendered, Table
 from spark_ext.wire.rows import as_row
 
-_COLUMNS = (
+PLACES = (
     "column",
     "in files",
     "version",
@@ -26,7 +26,7 @@ _COLUMNS = (
     "unknown",
     "log files",
 )
-_STEPS = ("column", "step", "from", "what to do")
+STEPS = ("column", "step", "from", "what to do")
 _NO_COLUMN = "(files that nobody can read)"
 
 
@@ -55,9 +55,9 @@ class DroppedColumns(Rendered):
     def _parts(self) -> Iterator[Part]:
         yield Lines(f"{self.table}: {self._summary()}")
         if self.columns:
-            yield Table(_COLUMNS, list(map(_places, self.columns)))
+            yield Table(PLACES, list(map(places, self.columns)))
         if not self.gone:
-            yield Table(_STEPS, self._steps())
+            yield Table(STEPS, self._steps())
 
     def _summary(self) -> str:
         if not self.columns:
@@ -67,15 +67,16 @@ class DroppedColumns(Rendered):
 
     def _steps(self) -> list[tuple[Any, ...]]:
         return [
-            (_name(column), step.step, _time(step.earliest), step.statement)
+            (name_of(column), step.step, time_in_words(step.earliest), step.statement)
             for column in self.columns
             for step in column.steps
         ]
 
 
-def _places(column: DroppedColumn) -> tuple[Any, ...]:
+def places(column: DroppedColumn) -> tuple[Any, ...]:
+    """Returns the cells of `PLACES`."""
     return (
-        _name(column),
+        name_of(column),
         column.physical_path,
         column.version,
         column.operation,
@@ -89,12 +90,13 @@ def _places(column: DroppedColumn) -> tuple[Any, ...]:
     )
 
 
-def _name(column: DroppedColumn) -> str | None:
+def name_of(column: DroppedColumn) -> str | None:
+    """Returns the name of a column for people; None if only files have the column."""
     return column.path or (None if column.physical_path else _NO_COLUMN)
 
 
-def _time(earliest: datetime | None) -> str:
-    """Returns a time in seconds, rounded up."""
+def time_in_words(earliest: datetime | None) -> str:
+    """Returns a time in seconds, rounded up; None is now."""
     if earliest is None:
         return "now"
     return str(earliest.replace(microsecond=0) + timedelta(seconds=earliest.microsecond > 0))

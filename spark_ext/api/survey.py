@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyspark.errors import PySparkException
+
 from spark_ext.api.functions import answer, is_path, literal
+from spark_ext.api.named_table import named_table
 from spark_ext.api.removal_setting import copying
 from spark_ext.api.survey_result import Survey
 from spark_ext.removal.survey import SurveyedTable
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 _BATCH = 100
 
 _DELTA, _VIEW = "DELTA", "VIEW"
+_NO_SCHEMA = ("SCHEMA_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
+_NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,8 @@ def survey(
 
     Args:
         spark: A session with spark-ext, also of Spark Connect.
-        where: Names of schemas or catalogs, and paths of tables: texts with a slash outside of
-            backticks. A catalog includes all its schemas. Without a name, the survey reads the
+        where: Names of schemas, catalogs or tables, and paths of tables: texts with a slash outside
+            of backticks. A catalog includes all its schemas. Without a name, the survey reads the
             current schema, as SHOW TABLES does.
         progress: Called before the first table and after each hundred; None for no reports.
 
@@ -87,7 +92,7 @@ def chosen_tables(
 ) -> Survey:
     """Returns the survey of the tables whose full names are chosen."""
     started = time.monotonic()
-    listed = [(table, kind) for table, kind in _listed(spark, where) if chosen(table.table)]
+    listed = [(table, kind) for table, kind in listed_tables(spark, where) if chosen(table.table)]
     names = [table.table for table, kind in listed if kind == _DELTA]
 
     def report(done: int) -> None:
@@ -109,21 +114,48 @@ def chosen_tables(
     return Survey(tables, sums(tables, num_views=views, num_others=others))
 
 
-def _listed(
+def listed_tables(
     spark: SparkSession, where: Sequence[str | os.PathLike[str]]
 ) -> Iterator[tuple[SurveyedTable, str | None]]:
-    """Yields every table once with its kind; if the kind is unknown, the table has an error."""
+    """Yields every table once with its kind; if the kind is unknown, the table has an error.
+
+    A name that is no schema and no catalog may be that of a table.
+    """
     found: dict[str, tuple[SurveyedTable, str | None]] = {}
     for place in where or (None,):
         path = _path(place)
         if path is not None:
             found[path] = SurveyedTable(path), _DELTA
             continue
-        arguments = () if place is None else (literal(os.fspath(place)),)
-        for row in answer(spark, "column_mapping_tables", *arguments).collect():
-            table = SurveyedTable(row["table"], error=row["error"], message=row["message"])
-            found[table.table] = table, row["kind"]
+        for table, kind in _in_schema(spark, None if place is None else os.fspath(place)):
+            found[table.table] = table, kind
     yield from found.values()
+
+
+def _in_schema(
+    spark: SparkSession, place: str | None
+) -> Iterator[tuple[SurveyedTable, str | None]]:
+    arguments = () if place is None else (literal(place),)
+    try:
+        rows = answer(spark, "column_mapping_tables", *arguments).collect()
+    except PySparkException as refusal:
+        if place is None or refusal.getCondition() not in _NO_SCHEMA:
+            raise
+        yield _table(spark, place, refusal), _DELTA
+        return
+    for row in rows:
+        yield SurveyedTable(row["table"], error=row["error"], message=row["message"]), row["kind"]
+
+
+def _table(spark: SparkSession, name: str, refusal: PySparkException) -> SurveyedTable:
+    """Returns the table of a name; raises the refusal of the schema if there is no such table."""
+    try:
+        return SurveyedTable(named_table(spark, literal(name))["name"])
+    except PySparkException as error:
+        if error.getCondition() in _NO_TABLE:
+            raise refusal from error
+        # Whoever reads the table gets the same error.
+        return SurveyedTable(name)
 
 
 def _path(place: str | os.PathLike[str] | None) -> str | None:

@@ -1,41 +1,138 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m spark_ext dropped`: prints where the data of dropped columns is, for schedulers."""
+"""`python -m spark_ext dropped`: prints where data of dropped columns is, and erases the data."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import json
+import sys
+from pathlib import Path
 
-from spark_ext.api.dropped_result import DroppedColumns
 from spark_ext.cli.command import Command
-from spark_ext.cli.tables import add_tables, exit_code
+from spark_ext.cli.session import error_text, own_session
+from spark_ext.lakehouse.certificate import SUFFIXES, Certificate, plain
+from spark_ext.lakehouse.erasure_report import UNREADABLE, ErasureReport
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+NOTHING_LEFT, LEFT, FAILED = 0, 1, 2
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_tables(parser, "column")
+    parser.add_argument(
+        "where",
+        nargs="+",
+        metavar="CATALOG[.SCHEMA] | SCHEMA | TABLE | PATH",
+        help="a path has a slash; a catalog includes all its schemas",
+    )
+    parser.add_argument(
+        "--column",
+        type=_column,
+        metavar="NAME",
+        help="the last name, the path, or any former one of a column, or a pattern with * and ?;"
+        " without it, every dropped column",
+    )
+    parser.add_argument(
+        "--apply",
+        action="store_true",
+        help="run the steps that can run now: PURGE, and VACUUM after the retention period",
+    )
+    parser.add_argument(
+        "--certificate",
+        type=_certificate,
+        metavar="FILE",
+        help=f"write a certificate of the column ({', '.join(SUFFIXES)}); if the file is an earlier"
+        " certificate, the new one continues it",
+    )
+    parser.add_argument(
+        "--previous", type=Path, metavar="FILE", help="continue this earlier certificate"
+    )
+    parser.add_argument(
+        "--parallel", type=_number, default=4, metavar="N", help="tables at a time (4)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print an object with the sums, and one for each table"
+    )
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    """Reads every table, prints where the data is, and returns the exit code."""
-    return exit_code(chosen, _read, lambda dropped: dropped.gone)
+    """Reads every table, runs steps if asked, prints the result, and returns the exit code."""
+    if chosen.certificate is not None and chosen.column is None:
+        print("--certificate needs --column: it certifies one column.", file=sys.stderr)
+        return FAILED
+    try:
+        from spark_ext.lakehouse.erasure import dropped_columns
+
+        with own_session("dropped") as spark:
+            report = dropped_columns(
+                spark,
+                *chosen.where,
+                column=chosen.column,
+                apply=chosen.apply,
+                previous=_previous(chosen),
+                parallel=chosen.parallel,
+            )
+        _print(report, as_json=chosen.json)
+        if chosen.certificate is not None:
+            Certificate.of(report).write(chosen.certificate)
+    except Exception as error:  # from spark-ext, Spark, Java, a catalog or a file
+        print(error_text(error), file=sys.stderr)
+        return FAILED
+    if UNREADABLE in report.verdicts:
+        return FAILED
+    return NOTHING_LEFT if report.complete else LEFT
 
 
-def _read(spark: SparkSession, table: str) -> DroppedColumns:
-    from spark_ext.api.functions import is_path
-    from spark_ext.api.table import UsageTracking
+def _previous(chosen: argparse.Namespace) -> Path | None:
+    if chosen.previous is not None or chosen.certificate is None:
+        previous: Path | None = chosen.previous
+        return previous
+    certificate: Path = chosen.certificate
+    return certificate if certificate.exists() else None
 
-    named = UsageTracking.forPath if is_path(table) else UsageTracking.forName
-    return named(spark, table).dropped_columns()
+
+def _print(report: ErasureReport, *, as_json: bool) -> None:
+    if as_json:
+        for each in report.as_objects():
+            print(json.dumps(each, default=plain))
+    else:
+        print(report.text())
+    for table in report.tables:
+        if table.verdict == UNREADABLE:
+            print(f"{table.table}: {table.message}", file=sys.stderr)
+        for step in table.applied:
+            if step.message is not None:
+                print(f"{table.table}: {step.statement}: {step.message}", file=sys.stderr)
+
+
+def _column(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name is no column")
+    return text
+
+
+def _certificate(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in SUFFIXES:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end with {' or '.join(SUFFIXES)}")
+    if not path.absolute().parent.is_dir():  # before hours of work
+        raise argparse.ArgumentTypeError(f"the folder of {text!r} does not exist")
+    return path
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
 
 
 COMMAND = Command(
     "dropped",
-    "print where the data of dropped columns still exists; exit code 1 if there is some or"
-    " a file is unknown, 2 if a table cannot be read",
-    ("dropped db.patients", "dropped db.patients /data/patients --json"),
+    "print where the data of dropped columns still exists, and erase it; exit code 1 if there is"
+    " some or a file is unknown, 2 if a table cannot be read or a name is no schema or table",
+    (
+        "dropped sales main.hr /data/patients",
+        "dropped sales --column ssn --apply --certificate ssn.json",
+    ),
     _run,
     _add_arguments,
 )

@@ -603,28 +603,34 @@ def test_command_has_exit_code(table: Table, named_table: Table, capsys: Any) ->
     top_level(table)
 
     assert main(["dropped", "named"]) == 0
-    assert capsys.readouterr().out.endswith("`named`: no dropped column\n\n")
+    assert "NEVER_HAD" in capsys.readouterr().out
     assert main(["dropped", "named", str(table.path), "--json"]) == 1
-    (line,) = capsys.readouterr().out.splitlines()
-    as_json = json.loads(line)
+    sums, _, of_table = map(json.loads, capsys.readouterr().out.splitlines())
+    assert sums["sums"]["verdicts"] == {"STILL_PRESENT": 1, "NEVER_HAD": 1}
+    (as_json,) = of_table["erasure"]["columns"]
     assert (as_json["path"], as_json["gone"]) == ("secret", False)
     assert as_json["liveFiles"]["numFiles"] == 1
     assert [step["step"] for step in as_json["steps"]] == ["PURGE", "VACUUM", "LOG CLEANUP"]
     assert main(["dropped", "nothing", str(table.path)]) == 2
-    assert "DELTA_MISSING_DELTA_TABLE" in capsys.readouterr().err
+    assert "SCHEMA_NOT_FOUND" in capsys.readouterr().err
 
 
-def test_commands_of_the_page_run(named_table: Table, capsys: Any) -> None:
+def test_commands_of_the_page_run(named_table: Table, tmp_path: Path, capsys: Any) -> None:
     named_table.create_tracked()
-    names = {"db.patients": named_table.name, "/data/patients": str(named_table.path)}
+    places = {
+        "db.patients": named_table.name,
+        "/data/patients": str(named_table.path),
+        "sales": named_table.name,
+        "ssn.json": str(tmp_path / "ssn.json"),
+    }
 
     codes = [
-        main([names.get(word, word) for word in words])
+        main([places.get(word, word) for word in words])
         for words in commands("docs/erasure.md", "The command")
     ]
 
-    assert codes == [0, 0]
-    assert capsys.readouterr().out.endswith("`named`: no dropped column\n\n")
+    assert codes == [0, 0, 0]
+    assert json.loads((tmp_path / "ssn.json").read_text())["verdict"] == "NEVER_HAD"
 
 
 # One reading of a table: the audit reads the same files, and reads them in the same way.

@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from spark_ext.erasure.column_erasure import column_erasure
-from spark_ext.log.actions import LIVE, REMOVED, UNTRACKED, Commit, LoggedMetadata, TableLog
+from spark_ext.log.actions import (
+    LIVE,
+    MISSING,
+    REMOVED,
+    UNTRACKED,
+    Commit,
+    LoggedMetadata,
+    TableLog,
+)
 from spark_ext.log.folder import CHECKPOINT, COMMIT, TableFolder
 from spark_ext.model.erasure import FilesRead, NameInLog
 from spark_ext.model.metadata import FileCount
@@ -63,12 +71,14 @@ def test_column_is_still_present_when_a_place_has_its_data(places: dict[str, Any
     assert asked(folder(**places), "other").verdict == "NEVER_HAD"
 
 
-@pytest.mark.parametrize("name", ["b", "c", "B", "[bx]", "?"])
+@pytest.mark.parametrize("name", ["b", "m", "c", "B", "[bx]", "?"])
 def test_column_is_found_by_each_name_and_by_patterns(name: str) -> None:
-    whole = log(("CREATE TABLE", BOTH), ("RENAME COLUMN", RENAMED), ("DROP COLUMNS", ONE))
+    middle = table({"a": "1 a", "m": "2 b"}, "name", "true")
+    renames = [("RENAME COLUMN", middle), ("RENAME COLUMN", RENAMED)]
+    whole = log(("CREATE TABLE", BOTH), *renames, ("DROP COLUMNS", ONE))
     found = asked(folder(whole, files=(data(LIVE, "a", "b"),)), name)
 
-    assert [(row.path, row.former_paths) for row in found.columns] == [("c", ("b",))]
+    assert [(row.path, row.former_paths) for row in found.columns] == [("c", ("b", "m"))]
     # A question mark matches the live column, too.
     assert found.verdict == ("LIVE" if name == "?" else "STILL_PRESENT")
 
@@ -243,7 +253,12 @@ def test_unreadable_log_file_or_schema_makes_the_answer_unknown() -> None:
 def test_files_are_counted_by_kind() -> None:
     found = asked(
         folder(
-            files=(data(LIVE, "a"), data(LIVE, "b", num_files=2), data(REMOVED, "b")),
+            files=(
+                data(LIVE, "a"),
+                data(LIVE, "b", num_files=2),
+                data(LIVE, columns=None, problem=MISSING),
+                data(REMOVED, "b"),
+            ),
             log_files=(logged(COMMIT, num_files=3, size_in_bytes=30), logged(CHECKPOINT)),
         )
     )

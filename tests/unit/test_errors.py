@@ -52,6 +52,7 @@ def test_registry_is_complete() -> None:
         "UnsupportedSparkVersionError": "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION",
         "ProgressFailedError": "USAGE_TRACKING_PROGRESS_FAILED",
         "CannotRemoveColumnMappingError": "USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING",
+        "NotACertificateError": "USAGE_TRACKING_NOT_A_CERTIFICATE",
         "NotMappedError": "USAGE_TRACKING_NOT_MAPPED",
         "ModeIdLostError": "USAGE_TRACKING_MODE_ID_LOST",
         "CannotAlignNamesError": "USAGE_TRACKING_CANNOT_ALIGN_NAMES",

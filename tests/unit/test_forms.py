@@ -11,15 +11,18 @@ import pytest
 
 from spark_ext import (
     AuditResult,
+    Certificate,
     ColumnChange,
     ColumnMappingStatus,
     DroppedColumns,
+    ErasureReport,
     Finding,
     FlagChange,
     LakehouseReport,
     NameAlignment,
     Survey,
     SurveyedTable,
+    TableErasure,
     TableResult,
 )
 from spark_ext.api.removal_stages import RemovalStages
@@ -198,10 +201,15 @@ class TestAlignment:
 
 ODD = "<b>\n"
 UNREADABLE = SurveyedTable(ODD, error=ODD)
+ERASURES = ErasureReport(
+    column=ODD, tables=(TableErasure(table=ODD, error=ODD, message=ODD),), version="1.0"
+)
 RESULTS: dict[str, Rendered] = {
     "alignment": TestAlignment.ALIGNMENT,
     "audit": AuditResult(ODD, (Finding(3, "c", ODD, ODD, ODD, ODD),)),
+    "certificate of erasure": Certificate(report=ERASURES, time=TIME),
     "dropped columns": DroppedColumns(ODD, ()),
+    "erasure": ERASURES,
     "lakehouse": LakehouseReport(
         ODD, (ODD,), (TableResult(table=ODD, outcome="FAILED", message=ODD),)
     ),

@@ -241,6 +241,25 @@ def test_names_are_aligned(spark: SparkSession, tmp_path: Path) -> None:
     assert table.rows() == [(1, "x")]
 
 
+def test_dropped_columns_of_many_tables_are_erased(spark: SparkSession, tmp_path: Path) -> None:
+    had, never = (Table(spark, tmp_path / name).create_tracked() for name in ("had", "never"))
+    had.insert("(1, 'x')")
+    had.alter("DROP COLUMN b")
+
+    found = spark_ext.dropped_columns(
+        spark, had.path, never.path, tmp_path / "nothing", column="b", apply=True, progress=None
+    )
+
+    first, second, third = found.tables
+    # On Delta 4.0.0, PURGE fails, and the step has the error.
+    assert [step.step for step in first.applied] == ["PURGE"]
+    assert (first.verdict, second.verdict) == ("STILL_PRESENT", "LIVE")
+    assert (third.verdict, third.error) == ("UNREADABLE", "DELTA_MISSING_DELTA_TABLE")
+    assert found.due is not None
+    certificate = json.loads(spark_ext.Certificate.of(found).json())
+    assert [table["verdict"] for table in certificate["tables"]][:1] == ["STILL_PRESENT"]
+
+
 def test_table_is_audited(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The certificate of an erasure: what was looked at, what was found, and what is out of reach."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+from spark_ext.errors import NotACertificateError
+from spark_ext.lakehouse.erasure_report import (
+    EarlierColumn,
+    EarlierFinding,
+    ErasureReport,
+    TableErasure,
+    reason,
+)
+from spark_ext.model.erasure import NEVER_HAD
+from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
+from spark_ext.wire.rows import as_row
+
+# The ends of the names of files.
+SUFFIXES: Final = (".json", ".html")
+_KIND: Final = "spark-ext certificate of erasure"
+_FORMAT: Final = 1
+_SCRIPT = '<script type="application/json" id="certificate">'
+_IN_HTML = re.compile(re.escape(_SCRIPT) + "(.*?)</script>", re.DOTALL)
+
+OUT_OF_REACH: Final = (
+    "Clones, copies, exports and backups of the table, and tables that were computed from it.",
+    "Versions, snapshots and deleted objects that the storage keeps, and unfinished uploads.",
+    "Versions of the table that log cleanup removed: each table says from which version it is"
+    " known.",
+    "Values in other columns, in comments, properties and tags, and in bytes that no footer names.",
+    "Data that was written while the table was read.",
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Certificate(Rendered):
+    """What is left of a column in many tables, how that is known, and what nobody looked at.
+
+    Args:
+        report: What was found.
+        time: The time of the certificate, in UTC.
+    """
+
+    report: ErasureReport
+    time: datetime
+
+    @classmethod
+    def of(cls, report: ErasureReport) -> Certificate:
+        """Returns the certificate of a report, which must be about one column.
+
+        Raises:
+            ValueError: The report is about every dropped column.
+        """
+        if report.column is None:
+            raise ValueError("Cannot certify every dropped column: ask for one by `column`.")
+        return cls(report=report, time=datetime.now(timezone.utc))
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict of all tables; `NEVER_HAD` without tables."""
+        return next(iter(self.report.verdicts), NEVER_HAD)
+
+    def as_object(self) -> dict[str, Any]:
+        """Returns the certificate for JSON; times are in UTC."""
+        return {
+            "certificate": _KIND,
+            "format": _FORMAT,
+            "sparkExt": self.report.version,
+            "time": self.time.isoformat(timespec="seconds"),
+            "column": self.report.column,
+            "verdict": self.verdict,
+            "verdicts": self.report.verdicts,
+            "outOfReach": OUT_OF_REACH,
+            "tables": [
+                {"because": reason(table), **table.as_object()} for table in self.report.tables
+            ],
+        }
+
+    def json(self) -> str:
+        """Returns the certificate as the text of a JSON file."""
+        return json.dumps(self.as_object(), default=plain, indent=2) + "\n"
+
+    def html(self) -> str:
+        """Returns the certificate as a page, which contains the JSON too."""
+        title = escape(f"{_KIND}: {self.report.column}")
+        data = self.json().replace("<", "\\u003c")
+        style = "body{font-family:sans-serif}td,th{text-align:left;padding:0 1em 0 0}"
+        return (
+            f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+            f"<style>{style}</style>\n{self._repr_html_()}\n{_SCRIPT}{data}</script>\n"
+        )
+
+    def write(self, file: str | os.PathLike[str]) -> None:
+        """Writes the certificate to a file, as HTML if the name ends with `.html`, else as JSON.
+
+        A reader of the file never sees a part of the certificate.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        path = Path(file)
+        part = path.with_name(f".{path.name}.part")
+        text = self.html() if path.suffix.lower() == ".html" else self.json()
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+
+    def _parts(self) -> Iterator[Part]:
+        yield Facts(
+            {
+                "certificate of erasure": self.report.column,
+                "verdict": self.verdict,
+                "time": self.time.isoformat(timespec="seconds"),
+                "spark-ext": self.report.version,
+                "tables": len(self.report.tables),
+                **self.report.verdicts,
+            }
+        )
+        for table in self.report.tables:
+            yield from _of_table(table)
+        yield Lines("Out of reach:", OUT_OF_REACH)
+
+
+def _of_table(table: TableErasure) -> Iterator[Part]:
+    yield Lines(f"{table.table}: {table.verdict}, {reason(table)}")
+    found = table.erasure
+    if found is None:
+        return
+    names = [
+        path for column in found.columns for path in (*column.former_paths, column.path) if path
+    ]
+    names += [path for live in found.live_columns for path in (*live.former_paths, live.path)]
+    names += [name.path for name in found.names_in_log]
+    if table.earlier is not None:
+        names += [
+            path
+            for column in table.earlier.columns
+            for path in (*column.former_paths, column.path)
+            if path
+        ]
+    yield Facts(
+        {
+            "table id": found.table_id,
+            "location": found.location,
+            "version": found.version,
+            "read at": _utc(found.timestamp),
+            "schemas known from version": found.oldest_version,
+            "of": None if found.oldest_timestamp is None else _utc(found.oldest_timestamp),
+            "names of the column": list(dict.fromkeys(names)),
+        }
+    )
+    read = [(each.kind, each.num_files, each.size_in_bytes) for each in found.files_read]
+    if read:
+        yield Table(("files read", "number", "bytes"), read)
+    steps = [(step.step, step.statement, _from(step.earliest)) for step in table.steps]
+    if steps:
+        yield Table(("step", "what to do", "from"), steps)
+
+
+def earlier_findings(
+    previous: Certificate | str | os.PathLike[str] | None, column: str | None
+) -> Mapping[str, EarlierFinding]:
+    """Returns what an earlier certificate found, by the id of the table.
+
+    Raises:
+        NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE, if the file is no certificate of
+            the same column.
+        OSError: The file cannot be read.
+    """
+    if previous is None:
+        return {}
+    if isinstance(previous, Certificate):
+        file, found = "certificate", json.loads(previous.json())
+    else:
+        file = os.fspath(previous)
+        found = _content(file, Path(file).read_text(encoding="utf-8"))
+    if found.get("column") != column:
+        problem = f"It is about the column {found.get('column')!r} and not {column!r}."
+        raise NotACertificateError(file=file, problem=problem)
+    findings = {}
+    for table in found["tables"]:
+        erasure = table["erasure"]
+        columns = () if erasure is None else tuple(_columns(table))
+        if columns:
+            finding = EarlierFinding(found["time"], erasure["version"], columns)
+            findings[erasure["tableId"]] = finding
+    return findings
+
+
+def _content(file: str, text: str) -> dict[str, Any]:
+    in_html = _IN_HTML.search(text)
+    try:
+        found = json.loads(text if in_html is None else in_html[1])
+    except ValueError as error:
+        raise NotACertificateError(file=file, problem=f"It is no JSON: {error}.") from error
+    if not isinstance(found, dict) or found.get("certificate") != _KIND:
+        raise NotACertificateError(file=file, problem="It has no key of a certificate.")
+    if found.get("format") != _FORMAT:
+        problem = f"Its format is {found.get('format')!r}, and this version reads {_FORMAT}."
+        raise NotACertificateError(file=file, problem=problem)
+    return found
+
+
+def _columns(table: Mapping[str, Any]) -> Iterator[EarlierColumn]:
+    """Yields the columns that had the name, also those of certificates before."""
+    erasure, earlier = table["erasure"], table["earlier"]
+    known = [column for column in erasure["columns"] if column["path"] is not None]
+    known += erasure["liveColumns"] + ([] if earlier is None else earlier["columns"])
+    known += [{"path": name["path"], "version": name["version"]} for name in erasure["namesInLog"]]
+    yield from dict.fromkeys(
+        EarlierColumn(
+            column["path"],
+            tuple(column.get("formerPaths", ())),
+            column.get("physicalPath"),
+            column.get("id"),
+            column.get("version"),
+        )
+        for column in known
+    )
+
+
+def _from(earliest: datetime | None) -> str:
+    return "now" if earliest is None else _utc(earliest)
+
+
+def _utc(time: datetime) -> str:
+    # Spark's times are in the time zone of this process.
+    return time.astimezone(timezone.utc).isoformat(timespec="seconds")
+
+
+def plain(value: Any) -> Any:
+    """Returns a time in UTC as text, and a dataclass as an object, for JSON."""
+    return _utc(value) if isinstance(value, datetime) else as_row(value)

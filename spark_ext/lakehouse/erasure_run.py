@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads one table for an erasure, and runs the steps that can run now."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from spark_ext.api.functions import is_path, literal
+from spark_ext.api.named_table import NamedTable, named_table
+from spark_ext.api.refusals import condition_of
+from spark_ext.api.statements import StatementRunner
+from spark_ext.errors import SparkExtError
+from spark_ext.lakehouse.erasure_report import AppliedStep, EarlierFinding, TableErasure
+from spark_ext.model.dropped import PURGE, VACUUM, ErasureStep
+from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
+from spark_ext.model.metadata import FileCount
+from spark_ext.model.schema import quoted
+from spark_ext.wire.rows import of_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The steps with a statement that deletes nothing early: PURGE keeps the old files, and VACUUM keeps
+# files for the table's retention period.
+_RUN = (PURGE, VACUUM)
+
+Earlier = Callable[[str | None], EarlierFinding | None]
+
+
+def table_erasure(
+    spark: SparkSession, place: str, column: str | None, earlier: Earlier, *, apply: bool
+) -> TableErasure:
+    """Returns what is left in a table; an error becomes a part of the result.
+
+    Args:
+        spark: The session.
+        place: The full name or the path of the table.
+        column: The name or shell pattern of columns; None for every dropped column.
+        earlier: Returns what an earlier certificate found in the table with an id.
+        apply: Whether the steps run that can run now.
+    """
+    name = place
+    applied: list[AppliedStep] = []
+    try:
+        name = _name(spark, place)
+        table = NamedTable(spark, name)
+        erasure = _read(table, column)
+        ended: set[str] = set()
+        while apply and (step := _due(erasure, ended)) is not None:
+            before = _counts(erasure)
+            is_again = any(each.step == step.step for each in applied)
+            applied.append(_run(table, step))
+            erasure = _read(table, column)
+            # A VACUUM deletes files, and the next one deletes the folders that are empty then.
+            if is_again or applied[-1].message is not None or _counts(erasure) == before:
+                ended.add(step.step)
+        known = earlier(erasure.table_id)
+        return TableErasure(
+            table=name,
+            erasure=_with_earlier(table, erasure, known),
+            applied=tuple(applied),
+            earlier=known,
+        )
+    except Exception as error:  # from Spark, Java or a storage
+        condition, message = described(error)
+        return TableErasure(table=name, applied=tuple(applied), error=condition, message=message)
+
+
+def described(error: Exception) -> tuple[str | None, str]:
+    """Returns the condition and the text of an error."""
+    if isinstance(error, SparkExtError):
+        return error.condition, str(error)
+    return condition_of(error), str(error)
+
+
+def _name(spark: SparkSession, place: str) -> str:
+    arguments = ("true",) if is_path(place) else ()
+    name: str = named_table(spark, literal(place), *arguments)["name"]
+    return name
+
+
+def _read(table: NamedTable, column: str | None) -> ColumnErasure:
+    arguments = () if column is None else (literal(column),)
+    (row,) = table.answer("column_mapping_erasure", *arguments).collect()
+    return of_row(ColumnErasure, row)
+
+
+def _due(erasure: ColumnErasure, ended: set[str]) -> ErasureStep | None:
+    """Returns the first step that can run now, and that has not failed or ended without effect."""
+    due = {step.step: step for step in _steps(erasure) if step.earliest is None}
+    return next((due[step] for step in _RUN if step in due and step not in ended), None)
+
+
+def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
+    """Returns the number of files by column and by kind, which a step changes."""
+    return [
+        (
+            column.live_files,
+            column.removed_files,
+            column.change_data_files,
+            column.untracked_files,
+            column.unknown_files,
+        )
+        for column in erasure.columns
+    ]
+
+
+def _steps(erasure: ColumnErasure) -> Iterator[ErasureStep]:
+    for column in erasure.columns:
+        yield from (step for step in column.steps if not step.by_catalog)
+
+
+def _run(table: NamedTable, step: ErasureStep) -> AppliedStep:
+    version = table.row()["version"]
+    started = time.monotonic()
+    try:
+        done = StatementRunner(table.spark, table.row, progress=None).run(step.statement, version)
+    except Exception as error:  # from Spark, Java or a storage
+        condition, message = described(error)
+        seconds = time.monotonic() - started
+        return AppliedStep(step.step, step.statement, version, None, seconds, condition, message)
+    return AppliedStep(
+        step.step, step.statement, done.version_before, done.version_after, done.seconds
+    )
+
+
+def _with_earlier(
+    table: NamedTable, erasure: ColumnErasure, earlier: EarlierFinding | None
+) -> ColumnErasure:
+    """Returns `ERASED` in place of `NEVER_HAD` if an earlier certificate found the column.
+
+    A column of files is known by every name that no schema contains. If the schema has the physical
+    name of the erased column now, files may have either column, so the answer is `UNKNOWN`.
+    """
+    if erasure.verdict != NEVER_HAD or earlier is None or erasure.version < earlier.version:
+        return erasure
+    rows = table.answer("column_mapping").collect()
+    now = {quoted((row["physicalName"] or row["name"],)).lower() for row in rows}
+    before = [column.physical_path for column in earlier.columns]
+    hiding = tuple(path for path in before if path is not None and _last(path) in now)
+    verdict = UNKNOWN if hiding else ERASED
+    return replace(erasure, verdict=verdict, unnamed_columns=hiding)
+
+
+def _last(path: str) -> str:
+    """Returns the last name of a quoted path in lower case.
+
+    Example:
+        >>> _last("s.`a.b`"), _last("s.x")
+        ('`a.b`', 'x')
+    """
+    names: list[str] = re.findall(r"`(?:[^`]|``)*`|[^.`]+", path)
+    return names[-1].lower()

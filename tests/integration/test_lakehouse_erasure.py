@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Erases dropped columns in many tables, and compares each verdict with the bytes on the disk."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext import Certificate, ErasureReport, TableErasure
+from spark_ext.__main__ import main
+from spark_ext.errors import NotACertificateError
+from tests.integration.held_bytes import holders
+from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.releases import PURGES
+from tests.support.session_conf import session_conf
+
+pytestmark = pytest.mark.without("parquet")
+
+MARKER = "Z7q0MARKER0q7Z"
+SHORT = (
+    "'delta.deletedFileRetentionDuration' = 'interval 0 hours'",
+    "'delta.logRetentionDuration' = 'interval 0 days'",
+)
+
+
+@pytest.fixture(autouse=True)
+def _uncompressed(spark: SparkSession) -> Iterator[None]:
+    with session_conf(spark, {"spark.sql.parquet.compression.codec": "uncompressed"}):
+        yield
+
+
+def report(table: Table, *others: Table, column: str | None = "ssn", **options: Any) -> Any:
+    where = [each.path for each in (table, *others)]
+    return spark_ext.dropped_columns(table.spark, *where, column=column, progress=None, **options)
+
+
+def only(found: ErasureReport) -> TableErasure:
+    (table,) = found.tables
+    return table
+
+
+def verdict(table: Table, column: str | None = "ssn", **options: Any) -> str:
+    with table.no_commit():
+        return only(report(table, column=column, **options)).verdict
+
+
+def left(table: TableErasure) -> list[str]:
+    return [step.step for step in table.steps]
+
+
+def clean_up_log(table: Table) -> None:
+    """Lets Delta delete every commit before a new checkpoint."""
+    table.age_log()
+    table.alter("SET TBLPROPERTIES ('delta.checkpointInterval' = '1')")
+
+
+def footers_and_log(table: Table) -> str:
+    """Returns the schemas of all data files and the text of the log, read without Spark."""
+    files = [file for file in table.path.rglob("*.parquet") if "_delta_log" not in file.parts]
+    log = (table.path / "_delta_log").glob("*.json")
+    return "\n".join([str(pq.read_schema(file)) for file in files] + [f.read_text() for f in log])
+
+
+def top_level(table: Table) -> None:
+    table.create("id INT, ssn STRING", TRACKED, NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.alter("DROP COLUMN ssn")
+
+
+def renamed_by_uuid(table: Table) -> None:
+    table.create("id INT, ssn STRING", NAME_MODE, *SHORT)
+    table.insert(f"(1, '{MARKER}')")
+    table.alter("RENAME COLUMN ssn TO hidden")
+    table.alter("DROP COLUMN hidden")
+
+
+def nested(table: Table) -> None:
+    table.create("id INT, p STRUCT<x: INT, ssn: STRING>", TRACKED, NAME_MODE, *SHORT)
+    table.insert(f"(1, named_struct('x', 1, 'ssn', '{MARKER}'))")
+    table.alter("RENAME COLUMN p TO person")
+    table.alter("DROP COLUMN person.ssn")
+
+
+def partition(table: Table) -> None:
+    table.create("id INT, ssn STRING", *SHORT, partitioned_by="ssn")
+    table.insert(f"(1, '{MARKER}')")
+    rows = table.spark.range(2).selectExpr("CAST(id AS INT) id").write.format("delta")
+    rows.option("overwriteSchema", "true").mode("overwrite").save(str(table.path))
+
+
+@PURGES
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("make", "steps"),
+    [
+        (top_level, ["PURGE", "VACUUM"]),
+        (renamed_by_uuid, ["PURGE", "VACUUM"]),
+        (nested, ["PURGE", "VACUUM"]),
+        # The second one deletes the folder `ssn=..`.
+        (partition, ["VACUUM", "VACUUM"]),
+    ],
+)
+def test_same_call_erases_a_column_and_certificates_tell_that_the_table_had_it(
+    table: Table, tmp_path: Path, make: Callable[[Table], None], steps: list[str]
+) -> None:
+    make(table)
+    file = tmp_path / "ssn.json"
+
+    first = report(table, column="SSN" if make is top_level else "ssn", apply=True)
+
+    found = only(first)
+    assert [step.step for step in found.applied] == steps
+    assert all((step.version_after or 0) > step.version_before for step in found.applied)
+    assert all(step.error is None for step in found.applied)
+    assert (found.verdict, left(found)) == ("STILL_PRESENT", ["LOG CLEANUP"])
+    assert set(holders(table.path, MARKER)) <= {"commits", "checkpoints", "other_log_files"}
+    assert holders(table.path, MARKER)["commits"] == 1
+    first = report(table, apply=True)
+    assert only(first).applied == ()
+    Certificate.of(first).write(file)
+
+    clean_up_log(table)
+
+    assert holders(table.path, MARKER) == {}
+    assert not re.search("ssn|hidden", footers_and_log(table))
+    alone = only(report(table))
+    assert alone.verdict == "NEVER_HAD"
+    assert alone.erasure is not None
+    oldest = min(map(int, (f.name[:20] for f in (table.path / "_delta_log").glob("*.json"))))
+    assert alone.erasure.oldest_version == oldest > 0
+    # The column has no id without column mapping.
+    assert alone.erasure.forgotten_ids == (None if make is partition else 1)
+    last = report(table, previous=file)
+    assert (only(last).verdict, last.complete) == ("ERASED", True)
+    certified = json.loads(Certificate.of(last).json())
+    (earlier,) = certified["tables"][0]["earlier"]["columns"]
+    assert earlier["path"] in ("ssn", "hidden", "person.ssn")
+
+
+def test_column_is_erased_without_a_certificate_while_the_log_has_its_name(table: Table) -> None:
+    columns = "id INT, items ARRAY<STRUCT<x: INT, ssn: STRING>>, keep STRING"
+    table.create(columns, TRACKED, NAME_MODE, *SHORT)
+    table.alter("DROP COLUMN items.element.ssn")
+    table.insert(f"(1, array(named_struct('x', 1)), '{MARKER}')")
+
+    found = only(report(table))
+
+    assert (found.verdict, [column.path for column in found.columns]) == (
+        "ERASED",
+        ["items.element.ssn"],
+    )
+    assert "ssn" in footers_and_log(table)
+
+
+def test_commit_of_the_drop_tells_of_the_column_when_older_schemas_are_gone(table: Table) -> None:
+    table.create("id INT, ssn STRING", TRACKED, NAME_MODE)
+    table.alter("DROP COLUMN ssn")
+    table.cut_log(1)
+
+    found = only(report(table)).erasure
+
+    assert found is not None
+    assert [(name.path, name.version) for name in found.names_in_log] == [("ssn", 1)]
+    assert (found.verdict, found.oldest_version, found.columns) == ("ERASED", 1, ())
+    commit = table.path / "_delta_log" / f"{1:020}.json"
+    written = datetime.fromtimestamp(commit.stat().st_mtime)
+    assert found.oldest_timestamp is not None
+    assert abs(found.oldest_timestamp - written) < timedelta(seconds=1)
+
+
+def test_answer_tells_how_far_it_goes(table: Table) -> None:
+    table.create("id INT, kept STRING", TRACKED, NAME_MODE, *SHORT)
+    table.insert("(1, 'x')")
+
+    whole = only(report(table)).erasure
+    assert whole is not None
+    assert (whole.verdict, whole.oldest_version, whole.forgotten_ids) == ("NEVER_HAD", 0, 0)
+    clean_up_log(table)
+    found = only(report(table)).erasure
+    assert found is not None
+    assert (found.verdict, found.oldest_version) == ("NEVER_HAD", table.log.version)
+    assert found.forgotten_ids == 0
+
+
+def test_live_column_has_a_verdict_of_its_own(table: Table) -> None:
+    top_level(table)
+    table.alter("ADD COLUMN ssn STRING")
+
+    found = only(report(table))
+
+    assert found.verdict == "LIVE"
+    assert [column.gone for column in found.columns] == [False]
+    table.alter("RENAME COLUMN ssn TO token")
+    assert verdict(table) == "LIVE"
+    assert verdict(table, "tok*") == "LIVE"
+
+
+@pytest.mark.broken_table("file_unreadable")
+def test_unreadable_file_makes_the_answer_unknown(table: Table) -> None:
+    table.create_tracked("id INT, kept STRING")
+    table.insert("(1, 'x')")
+    file = table.path / next(iter(table.log.live_files))
+    file.with_name(f".{file.name}.crc").unlink()
+    file.write_bytes(b"x" * file.stat().st_size)
+
+    found = only(report(table))
+
+    assert (found.verdict, left(found)) == ("UNKNOWN", ["REWRITE", "VACUUM"])
+    assert [column.path for column in found.columns] == [None]
+
+
+def test_column_with_a_forgotten_name_makes_the_answer_unknown(table: Table) -> None:
+    renamed_by_uuid(table)
+    clean_up_log(table)
+
+    found = only(report(table))
+
+    assert found.erasure is not None
+    (physical,) = found.erasure.unnamed_columns
+    assert physical.strip("`") in footers_and_log(table)
+    assert (found.verdict, left(found)[0]) == ("UNKNOWN", "PURGE")
+
+
+def test_files_read_are_the_files_on_the_disk(table: Table) -> None:
+    top_level(table)
+    table.spark.sql(f"DELETE FROM {table.name}")
+    (table.path / "left.parquet").write_bytes(with_marker(table).read_bytes())
+
+    found = only(report(table)).erasure
+
+    assert found is not None
+    counted = {each.kind: (each.num_files, each.size_in_bytes) for each in found.files_read}
+    log = table.path / "_delta_log"
+    for kind, pattern in (("commit", "*.json"), ("checksum", "0*.crc")):
+        files = list(log.glob(pattern))
+        assert counted[kind] == (len(files), sum(file.stat().st_size for file in files))
+    data = [file for file in table.path.rglob("part-*.parquet") if log not in file.parents]
+    assert counted["removed"] == (len(data), sum(file.stat().st_size for file in data))
+    assert counted["untracked"] == (1, (table.path / "left.parquet").stat().st_size)
+    lines = [json.loads(line) for line in (log / f"{0:020}.json").read_text().splitlines()]
+    (metadata,) = [line["metaData"] for line in lines if "metaData" in line]
+    assert (found.table_id, found.location) == (metadata["id"], f"file:{table.path}")
+    assert found.version == table.log.version
+
+
+def with_marker(table: Table) -> Path:
+    """Returns a data file with the bytes of the erased column."""
+    files = table.path.rglob("part-*.parquet")
+    return next(file for file in files if MARKER.encode() in file.read_bytes())
+
+
+# Steps.
+
+
+@PURGES
+def test_vacuum_waits_for_the_retention_period_of_the_table(table: Table) -> None:
+    table.create("id INT, ssn STRING", TRACKED, NAME_MODE)
+    table.insert(f"(1, '{MARKER}')")
+    table.alter("DROP COLUMN ssn")
+
+    first = report(table, apply=True)
+
+    assert [step.step for step in only(first).applied] == ["PURGE"]
+    assert holders(table.path, MARKER)["removed_files"] == 1
+    removals = [action["deletionTimestamp"] for action in table.log.actions("remove")]
+    due = {step.step: step.earliest for step in only(first).steps}
+    week_later = datetime.fromtimestamp(max(removals) / 1000) + timedelta(days=7)
+    assert due["VACUUM"] is not None
+    assert abs(due["VACUUM"] - week_later) < timedelta(seconds=5)
+    assert first.due == due["VACUUM"]
+    with table.no_commit():
+        assert only(report(table, apply=True)).applied == ()
+    table.alter(f"SET TBLPROPERTIES ({SHORT[0]})")
+    again = only(report(table, column=None, apply=True))
+    assert [step.step for step in again.applied] == ["VACUUM"]
+    assert "removed_files" not in holders(table.path, MARKER)
+
+
+def test_steps_of_people_and_other_tables_are_not_run(table: Table, tmp_path: Path) -> None:
+    table.create("id INT, ssn STRING")
+    table.insert(f"(1, '{MARKER}')")
+    rows = table.spark.range(1).selectExpr("CAST(id AS INT) id").write.format("delta")
+    rows.option("overwriteSchema", "true").mode("overwrite").save(str(table.path))
+    hidden = table.path / "_backup.parquet"
+    hidden.write_bytes(with_marker(table).read_bytes())
+
+    with table.no_commit():
+        found = only(report(table, apply=True))
+
+    assert found.applied == ()
+    assert left(found) == ["VACUUM", "LOG CLEANUP", "BY HAND"]
+    assert hidden.exists()
+
+
+def with_future_feature(table: Table) -> None:
+    """Lets a newer writer add a feature, so that Delta reads the table and refuses to write it."""
+    last = table.log.version
+    protocol = {
+        "minReaderVersion": 2,
+        "minWriterVersion": 7,
+        "writerFeatures": ["columnMapping", "columnMappingUsageTracking", "fromTheFuture"],
+    }
+    commit = table.path / "_delta_log" / f"{last + 1:020}.json"
+    commit.write_text(json.dumps({"protocol": protocol}) + "\n")
+
+
+@PURGES
+@pytest.mark.broken_table("unknown_feature")
+def test_failing_step_and_unreadable_table_leave_the_others_alone(
+    table: Table, tmp_path: Path
+) -> None:
+    refusing, broken = (Table(table.spark, tmp_path / name) for name in ("refusing", "broken"))
+    for each in (refusing, broken, table):
+        top_level(each)
+    with_future_feature(refusing)
+    (broken.path / "_delta_log" / f"{1:020}.json").unlink()
+
+    found = report(refusing, broken, table, apply=True)
+
+    first, second, third = found.tables
+    assert [(step.step, step.error, step.version_after) for step in first.applied] == [
+        ("PURGE", "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", None)
+    ]
+    assert (first.verdict, left(first)[0]) == ("STILL_PRESENT", "PURGE")
+    assert holders(refusing.path, MARKER)["live_files"] == 1
+    assert (second.verdict, second.error) == ("UNREADABLE", "DELTA_VERSIONS_NOT_CONTIGUOUS")
+    assert [step.step for step in third.applied] == ["PURGE", "VACUUM"]
+    assert set(holders(table.path, MARKER)) <= {"commits", "other_log_files"}
+    assert found.verdicts == {"UNREADABLE": 1, "STILL_PRESENT": 2}
+    for text in (repr(found), found._repr_html_()):
+        assert "DELTA_VERSIONS_NOT_CONTIGUOUS" in text
+        assert MARKER not in text
+
+
+# Places and certificates.
+
+
+@pytest.fixture
+def schema(spark: SparkSession) -> Iterator[str]:
+    spark.sql("CREATE SCHEMA erased")
+    try:
+        yield "erased"
+    finally:
+        spark.sql("DROP SCHEMA erased CASCADE")
+
+
+def test_places_are_schemas_tables_and_paths(
+    spark: SparkSession, schema: str, table: Table, capsys: Any, tmp_path: Path
+) -> None:
+    for name in ("had", "never"):
+        spark.sql(f"CREATE TABLE erased.{name} (id INT) USING delta")
+    spark.sql("CREATE TABLE erased.other (ssn INT) USING parquet")
+    spark.sql("CREATE VIEW erased.view AS SELECT 1 ssn")
+    spark.sql(f"ALTER TABLE erased.had SET TBLPROPERTIES ({NAME_MODE})")
+    spark.sql("ALTER TABLE erased.had ADD COLUMN ssn STRING")
+    spark.sql("ALTER TABLE erased.had DROP COLUMN ssn")
+    top_level(table)
+
+    found = spark_ext.dropped_columns(
+        spark, schema, "erased.had", table.path, column="s?n", progress=None
+    )
+
+    assert [(each.table.split(".")[-1], each.verdict) for each in found.tables[:2]] == [
+        ("`had`", "ERASED"),
+        ("`never`", "NEVER_HAD"),
+    ]
+    assert [each.verdict for each in found.tables[-1:]] == ["STILL_PRESENT"]
+    with refusal("SCHEMA_NOT_FOUND"):
+        spark_ext.dropped_columns(spark, "erased.nothing", progress=None)
+    assert main(["dropped", "erased.had", "--column", "ssn"]) == 0
+    assert "had" in capsys.readouterr().out
+
+
+def test_command_writes_a_certificate_and_continues_it(
+    table: Table, tmp_path: Path, capsys: Any
+) -> None:
+    top_level(table)
+    call = ["dropped", str(table.path), "--column", "ssn", "--json", "--certificate"]
+
+    for name in ("ssn.json", "ssn.html"):
+        file = tmp_path / name
+        assert main([*call, str(file)]) == 1
+        sums, of_table = map(json.loads, capsys.readouterr().out.splitlines())
+        assert sums["sums"]["verdicts"] == {"STILL_PRESENT": 1}
+        assert of_table["erasure"]["columns"][0]["path"] == "ssn"
+        assert MARKER not in file.read_text()
+        # A second certificate replaces the first one and continues it.
+        assert main([*call, str(file)]) == 1
+        capsys.readouterr()
+        again = only(report(table, previous=file))
+        assert again.earlier is not None
+        assert [column.path for column in again.earlier.columns] == ["ssn"]
+    assert main(["dropped", str(table.path), "--certificate", str(tmp_path / "x.json")]) == 2
+    assert "--column" in capsys.readouterr().err
+    with pytest.raises(NotACertificateError):
+        report(table, column="other", previous=tmp_path / "ssn.json")
+    file.write_text("{}")
+    assert main([*call, str(file)]) == 2
+    assert "USAGE_TRACKING_NOT_A_CERTIFICATE" in capsys.readouterr().err
+    assert file.read_text() == "{}"
+
+
+def test_earlier_certificate_of_another_table_proves_nothing(table: Table, tmp_path: Path) -> None:
+    other = Table(table.spark, tmp_path / "other").create_tracked("id INT")
+    top_level(table)
+
+    certificate = Certificate.of(report(table))
+
+    assert verdict(other, previous=certificate) == "NEVER_HAD"

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of an erasure and its certificates, as text, HTML and JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_ext import AppliedStep, Certificate, DroppedColumn, ErasureReport, TableErasure
+from spark_ext.erasure.column_erasure import column_erasure
+from spark_ext.errors import NotACertificateError
+from spark_ext.lakehouse.certificate import earlier_findings
+from spark_ext.log.actions import LIVE
+from spark_ext.model.dropped import ErasureStep
+from spark_ext.model.erasure import ColumnErasure
+from tests.unit.folders import data, folder
+
+TIME = datetime(2026, 11, 27, 7, 0)
+ODD = "<b>\n"
+
+
+def erasure(**facts: Any) -> ColumnErasure:
+    """Returns the erasure of a table whose column `b` is dropped and live in a file."""
+    found = column_erasure(replace(folder(files=(data(LIVE, "a", "b"),)), column="b"))
+    times = {"timestamp": TIME, "oldest_timestamp": TIME, "columns": ()}
+    return replace(found, **{"table_id": "id-1", **times, **facts})
+
+
+def dropped(path: str = "b", *steps: ErasureStep) -> DroppedColumn:
+    (column,) = column_erasure(folder(files=(data(LIVE, "a", "b"),))).columns
+    return replace(column, path=path, steps=steps, timestamp=TIME)
+
+
+def report(*tables: TableErasure, column: str | None = "b") -> ErasureReport:
+    return ErasureReport(column=column, tables=tables, version="1.0")
+
+
+def of(verdict: str, **facts: Any) -> TableErasure:
+    return TableErasure(table=verdict.lower(), erasure=erasure(verdict=verdict, **facts))
+
+
+LATER, SOON = TIME + timedelta(days=9), TIME + timedelta(days=7)
+VACUUM = ErasureStep("VACUUM", "VACUUM t", SOON)
+
+
+def test_sums_come_first_with_the_worst_verdict_first() -> None:
+    unreadable = TableErasure(table="u", error="SOME_CONDITION", message="text")
+    found = report(of("NEVER_HAD"), of("ERASED"), unreadable, of("LIVE"), of("ERASED"))
+
+    assert list(found.verdicts.items()) == [
+        ("UNREADABLE", 1),
+        ("LIVE", 1),
+        ("ERASED", 2),
+        ("NEVER_HAD", 1),
+    ]
+    assert repr(found).splitlines()[:3] == ["column:     b", "tables:     5", "UNREADABLE: 1"]
+    assert "SOME_CONDITION" in repr(found)
+    sums, *tables = found.as_objects()
+    assert sums["sums"]["verdicts"] == found.verdicts
+    assert [table["verdict"] for table in tables][:2] == ["NEVER_HAD", "ERASED"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "complete"),
+    [
+        ("LIVE", False),
+        ("STILL_PRESENT", False),
+        ("UNKNOWN", False),
+        ("ERASED", True),
+        ("NEVER_HAD", True),
+    ],
+)
+def test_report_is_complete_when_nothing_is_left(verdict: str, complete: bool) -> None:
+    assert report(of(verdict), of("ERASED")).complete == complete
+    assert not report(TableErasure(table="u", message="m"), of("ERASED")).complete
+
+
+def test_step_of_several_columns_counts_once_with_its_latest_time() -> None:
+    columns = (dropped("b", VACUUM), dropped("c", replace(VACUUM, earliest=LATER)))
+    table = of("STILL_PRESENT", columns=columns)
+
+    assert table.steps == (replace(VACUUM, earliest=LATER),)
+    assert report(table, of("STILL_PRESENT", columns=columns[:1])).due == SOON
+    assert report(of("ERASED")).due is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"oldest_version": 0}, "the log is whole, from version 0"),
+        (
+            {"oldest_version": 7, "forgotten_ids": 0},
+            "the log goes back to version 7 of 2026-11-27 07:00:00",
+        ),
+        (
+            {"oldest_version": 7, "oldest_timestamp": None, "forgotten_ids": 2},
+            "the log goes back to version 7; 2 column ids were dropped before",
+        ),
+    ],
+)
+def test_report_tells_how_far_the_answer_goes(facts: dict[str, Any], words: str) -> None:
+    assert words in repr(report(of("NEVER_HAD", **facts)))
+
+
+def test_certificate_has_everything_in_each_form(tmp_path: Path) -> None:
+    step = AppliedStep("PURGE", "REORG", 3, 4, 0.5)
+    table = replace(of("STILL_PRESENT", columns=(dropped("b", VACUUM),)), applied=(step,))
+    certificate = Certificate.of(report(table, replace(of("ERASED"), table=ODD)))
+
+    written = json.loads(certificate.json())
+
+    assert (written["column"], written["verdict"], written["sparkExt"]) == (
+        "b",
+        "STILL_PRESENT",
+        "1.0",
+    )
+    first = written["tables"][0]
+    assert first["erasure"]["filesRead"] == [{"kind": "live", "numFiles": 1, "sizeInBytes": 10}]
+    assert first["applied"][0]["versionAfter"] == 4
+    utc = datetime.fromisoformat(first["erasure"]["columns"][0]["steps"][0]["earliest"])
+    assert utc == SOON.astimezone(timezone.utc)
+    assert any("backups" in text for text in written["outOfReach"])
+    for name in ("c.json", "c.html"):
+        certificate.write(tmp_path / name)
+        found = earlier_findings(tmp_path / name, "b")
+        assert [column.path for column in found["id-1"].columns] == ["b"]
+    page = (tmp_path / "c.html").read_text()
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["c.html", "c.json"]
+
+
+def test_certificate_is_about_one_column() -> None:
+    with pytest.raises(ValueError, match="column"):
+        Certificate.of(report(of("ERASED"), column=None))
+
+
+def test_certificate_continues_the_findings_of_earlier_ones() -> None:
+    first = Certificate.of(report(of("STILL_PRESENT", columns=(dropped("b"),))))
+    second = replace(of("ERASED"), earlier=earlier_findings(first, "b")["id-1"])
+
+    found = earlier_findings(Certificate.of(report(second)), "b")
+
+    assert [(each.path, each.id) for each in found["id-1"].columns] == [("b", 2)]
+    assert earlier_findings(Certificate.of(report(of("NEVER_HAD"))), "b") == {}
+    assert earlier_findings(None, "b") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("no JSON", "b"), ("{}", "b"), ("[]", "b"), (None, "c"), (None, None), ("format", "b")],
+)
+def test_file_that_is_no_certificate_of_the_column_is_refused(
+    tmp_path: Path, text: str | None, column: str | None
+) -> None:
+    file = tmp_path / "c.json"
+    written = Certificate.of(report(of("ERASED"))).json()
+    file.write_text(
+        written if text is None else written.replace('"format": 1', '"format": 2')
+        if text == "format" else text
+    )  # fmt: skip
+
+    with pytest.raises(NotACertificateError):
+        earlier_findings(file, column)
