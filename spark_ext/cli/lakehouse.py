@@ -12,7 +12,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,6 +20,7 @@ from spark_ext.api.table import Until
 from spark_ext.cli import report_file, run_progress
 from spark_ext.cli.amounts import count, duration, size
 from spark_ext.cli.command import Command
+from spark_ext.cli.run_progress import print_error
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
 from spark_ext.lakehouse.plan import ORDERS
@@ -141,7 +141,7 @@ def _run(call: _Call, own: tuple[str, ...], chosen: argparse.Namespace) -> int:
             code = max(code, _write_files(report, chosen.report))
             _print(report, chosen)
     except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
-        _print_error(error_text(error))
+        print_error(error_text(error))
         return FAILED if code is None else max(code, NOT_REACHED)
     return code
 
@@ -158,7 +158,7 @@ def _reported(
             raise
         if isinstance(error, KeyboardInterrupt):
             return unfinished, 128 + getattr(error, "signal", signal.SIGINT)
-        _print_error(error_text(error))
+        print_error(error_text(error))
         return unfinished, NOT_REACHED
     outcomes = {each.outcome for each in report.tables}
     is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
@@ -172,7 +172,7 @@ def _write_files(report: LakehouseReport, paths: list[Path]) -> int:
         try:
             report_file.write(report, path)
         except OSError as error:
-            _print_error(f"Cannot write the report `{path}`: {error.strerror}.")
+            print_error(f"Cannot write the report `{path}`: {error.strerror}.")
             code = NOT_REACHED
     return code
 
@@ -195,11 +195,6 @@ def _print(report: LakehouseReport, chosen: argparse.Namespace) -> None:
         # Python would print the rest at its end, and exit with another code.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
-
-
-def _print_error(text: str) -> None:
-    with suppress(OSError):  # nobody may read standard error any longer; the exit code remains
-        print(text, file=sys.stderr)
 
 
 def _command(

@@ -106,6 +106,21 @@ def test_runs_that_write_one_report_use_files_of_their_own(tmp_path: Path) -> No
     assert json.loads(path.read_text().splitlines()[0])["goal"] == "track"
 
 
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(RuntimeError("lost"), 1), (KeyboardInterrupt(), 130)],
+    ids=["lost", "Ctrl-C"],
+)
+def test_report_of_an_error_is_kept(error: BaseException, code: int) -> None:
+    def fail(*where: object, **options: object) -> LakehouseReport:
+        raise error
+
+    with pytest.raises(type(error)):
+        lakehouse._reported(fail, None, [], {})  # type: ignore[arg-type]
+    error.report = REPORT  # type: ignore[attr-defined]
+    assert lakehouse._reported(fail, None, [], {}) == (REPORT, code)  # type: ignore[arg-type]
+
+
 # Report files.
 
 
