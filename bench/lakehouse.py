@@ -197,9 +197,11 @@ def with_files_again(source: Path, target: Path, times: int) -> str:
         if "add" not in action:
             lines.append(line)
             continue
+        file = Path(action["add"]["path"])
+        (target / file.parent).mkdir(exist_ok=True)
         for number in range(times):
-            name = f"{number}-{action['add']['path']}"
-            os.link(source / action["add"]["path"], target / name)
-            lines.append(json.dumps({"add": {**action["add"], "path": name}}))
+            link = file.with_name(f"{number}-{file.name}")
+            os.link(source / file, target / link)
+            lines.append(json.dumps({"add": {**action["add"], "path": str(link)}}))
     commit.write_text("\n".join(lines) + "\n")
     return str(target)

@@ -19,6 +19,7 @@ from spark_ext.__main__ import main
 from tests.support.audited import findings
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
 from tests.support.pages import commands
+from tests.support.session_conf import session_conf
 from tests.support.table_log import FLAG
 
 pytestmark = pytest.mark.without("auto-compact")
@@ -90,6 +91,33 @@ def test_sample_limits_the_footers_read(spark: SparkSession, broken: Table) -> N
 
     assert found(none.findings) == [(3, "feature_without_flag")]
     assert found(all_of_them.findings) == [(3, "file_missing"), (3, "feature_without_flag")]
+
+
+def bytes_read(spark: SparkSession) -> int:
+    jvm: Any = spark._jvm
+    statistics = jvm.org.apache.hadoop.fs.FileSystem.getGlobalStorageStatistics()
+    return int(statistics.get("file").getLong("bytesRead"))
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_sampled_audit_reads_the_log_as_often_as_a_whole_audit(
+    spark: SparkSession, table: Table, adaptive: str
+) -> None:
+    table.create_tracked("a INT")
+    table.insert("(1)")
+    size = 1_000_000
+    table.log.append_foreign({"txn": {"appId": "x" * size, "version": 1}})
+
+    read = [0]
+    with session_conf(spark, {"spark.sql.adaptive.enabled": adaptive}):
+        for sample in (None, None, 1):
+            spark_ext.audit(spark, table.path, sample=sample, progress=None)
+            read.append(bytes_read(spark))
+
+    # In the first audit, Delta opens the table.
+    whole, sampled = read[2] - read[1], read[3] - read[2]
+    assert whole > size
+    assert abs(sampled - whole) < size / 2
 
 
 def test_audit_is_refused_when_there_is_no_table(spark: SparkSession, tmp_path: Path) -> None:

@@ -331,3 +331,21 @@ def test_setting_has_no_effect_on_a_metadata_only_removal(table: Table, tmp_path
     assert log.flag == "false"
     assert log.actions("add") == log.actions("remove") == []
     assert NONE_MODE.split("'")[1] in log.configuration
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize("features", [[TRACKED], []], ids=["tracked", "untracked"])
+def test_second_removal_changes_no_file(
+    table: Table, conf: Callable[[str, str], None], features: list[str]
+) -> None:
+    conf(SETTING, "copy")
+    table.create("a INT, b STRING", NAME_MODE, *features)
+    table.insert("(1, 'x')")
+    table.alter("RENAME COLUMN b TO c")
+    disable(table)
+    files = table.log.live_files
+
+    table.alter(f"SET TBLPROPERTIES ({NONE_MODE})")
+
+    assert table.log.live_files == files
+    assert table.rows() == [(1, "x")]

@@ -35,7 +35,7 @@ FEW_ROWS = {
     "spark.sql.ui.explainMode": "simple",  # of the plan that each statement sends to the UI
 }
 # Hadoop's defaults for clusters: two thirds of its settings, which Spark serializes for each scan
-# and task. Without them statements on a few rows take a sixth less time.
+# and task. Without them statements on a few rows take an eighth less time.
 OF_CLUSTERS = ("yarn.", "mapreduce.", "mapred.")
 
 

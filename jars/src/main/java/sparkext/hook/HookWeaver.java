@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import net.bytebuddy.ByteBuddy;
 import net.bytebuddy.agent.ByteBuddyAgent;
 import net.bytebuddy.asm.Advice;
@@ -46,13 +47,20 @@ final class HookWeaver {
     return hooks.stream().filter(hook -> hook.isNeededIn().test(types)).toList();
   }
 
-  /** Returns a sentence for each hook whose method this Delta lacks. */
+  /** Returns a sentence for each method and each field of the hooks that this Delta lacks. */
   List<String> mismatches(List<DeltaHook> hooks) {
     return hooks.stream()
-        .map(DeltaHook::method)
-        .filter(method -> !method.isIn(types))
-        .map(method -> "the method `" + method + "` does not exist")
+        .flatMap(hook -> missing(hook).map(name -> "the " + name + " does not exist"))
         .toList();
+  }
+
+  private Stream<String> missing(DeltaHook hook) {
+    HookedMethod method = hook.method();
+    return method.isIn(types)
+        ? hook.fields().stream()
+            .filter(field -> !method.hasBeside(field, types))
+            .map(field -> "field `" + field + "` of `" + method.typeName() + "`")
+        : Stream.of("method `" + method + "`");
   }
 
   /**
@@ -98,7 +106,7 @@ final class HookWeaver {
     return type.make().getBytes();
   }
 
-  /** Returns what reads fields of the woven type. Weaving fails if the type lacks a field. */
+  /** Returns what reads fields of the woven type. */
   private static Advice.OffsetMapping valuesOf(List<String> names) {
     return (type, method, assigner, arguments, sort) ->
         new Advice.OffsetMapping.Target.ForArray.ReadOnly(

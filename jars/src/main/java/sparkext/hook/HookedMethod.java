@@ -77,6 +77,11 @@ record HookedMethod(
     return type.isResolved() ? type.resolve().getDeclaredMethods() : new MethodList.Empty<>();
   }
 
+  /** Returns whether the type, which exists, declares a field. */
+  boolean hasBeside(String field, TypePool types) {
+    return !types.describe(typeName).resolve().getDeclaredFields().filter(named(field)).isEmpty();
+  }
+
   boolean isIn(TypePool types) {
     return !methods(types, typeName).filter(matcher()).isEmpty();
   }

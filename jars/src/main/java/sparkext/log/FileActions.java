@@ -14,16 +14,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
-import org.apache.spark.api.java.function.FlatMapFunction;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -74,13 +72,19 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
                 lit(null).cast(DataTypes.LongType).as("time"),
                 lit(false).as("isFolder"),
                 lit(false).as("isHidden"));
-    Column isRead = lit(true);
-    if (sample != null) {
-      Dataset<Row> hashes = live.select(xxhash64(col("path")).as("hash")).orderBy("hash");
-      List<Row> last = hashes.limit(sample).orderBy(col("hash").desc()).limit(1).collectAsList();
-      isRead = last.isEmpty() ? lit(false) : xxhash64(col("path")).leq(last.get(0).getLong(0));
-    }
-    return grouped(live.withColumn("isRead", isRead), groups);
+    return grouped(
+        sample == null ? live.withColumn("isRead", lit(true)) : sampled(live, sample), groups);
+  }
+
+  /** Marks the files whose hashes come first. Both jobs use one RDD, so the log is read once. */
+  private Dataset<Row> sampled(Dataset<Row> live, int sample) {
+    Dataset<Row> hashed = live.withColumn("hash", xxhash64(col("path")));
+    JavaRDD<Row> rows = hashed.toJavaRDD();
+    List<Long> first = rows.<Long>map(row -> row.getAs("hash")).takeOrdered(sample);
+    Column isRead = first.isEmpty() ? lit(false) : col("hash").leq(first.get(first.size() - 1));
+    return session
+        .createDataset(rows.rdd(), Encoders.row(hashed.schema()))
+        .withColumn("isRead", isRead);
   }
 
   /** Returns the files that the log names or the table's folder contains, in the same groups. */
@@ -285,35 +289,8 @@ record FileActions(SparkSession session, LogFolder log, DataFolder folder, List<
         .toList();
   }
 
-  /**
-   * Adds the keys of files, and keeps the paths of statistics only, which need less shuffling. The
-   * file of a deletion vector is live as long as one of its data files is.
-   */
   private Dataset<Row> withKeys(Dataset<Row> actions, boolean ofFolder) {
     StructType schema = actions.schema();
-    String root = folder.root();
-    FlatMapFunction<Row, Row> change =
-        row -> {
-          String path = row.getAs("path");
-          String key = ofFolder ? DataFolder.key(root, path) : DataFolder.keyInLog(path);
-          Object[] values = IntStream.range(0, row.length()).mapToObj(row::get).toArray();
-          values[schema.fieldIndex("key")] = key;
-          values[schema.fieldIndex("statistics")] = StatisticsPaths.of(row.getAs("statistics"));
-          List<Row> rows = new ArrayList<>(List.of(RowFactory.create(values)));
-          String vector = ofFolder ? LoggedVector.path(row.getAs("deletionVector")) : null;
-          if (vector != null) {
-            Object[] ofVector = values.clone();
-            ofVector[schema.fieldIndex("key")] = DataFolder.key(root, vector);
-            ofVector[schema.fieldIndex("path")] = vector;
-            ofVector[schema.fieldIndex("vector")] = key + "@" + row.getAs("vector");
-            ofVector[schema.fieldIndex("isVector")] = true;
-            ofVector[schema.fieldIndex("size")] = null;
-            ofVector[schema.fieldIndex("partitionColumns")] = new String[0];
-            ofVector[schema.fieldIndex("statistics")] = StatisticsPaths.of(null);
-            rows.add(RowFactory.create(ofVector));
-          }
-          return rows.iterator();
-        };
-    return actions.flatMap(change, Encoders.row(schema));
+    return actions.flatMap(new FileKeys(folder.root(), schema, ofFolder), Encoders.row(schema));
   }
 }

@@ -27,6 +27,11 @@ import sparkext.common.UsageTrackingException;
 /**
  * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have left
  * a log that Delta does not open.
+ *
+ * <p>Commits are read twice if files are wanted. {@link LogJson} reads their lines, which contain
+ * the versions that change the metadata. {@link FileActions} then reads the actions on files, and
+ * groups the files by these versions. A single reading would have to keep every action on a file
+ * between the two jobs.
  */
 public final class TableReading {
   private final SparkSession session;

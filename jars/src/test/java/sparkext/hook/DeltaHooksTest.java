@@ -3,7 +3,6 @@ package sparkext.hook;
 
 import static net.bytebuddy.matcher.ElementMatchers.named;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
 import net.bytebuddy.ByteBuddy;
@@ -93,11 +92,10 @@ class DeltaHooksTest {
 
   @ParameterizedTest
   @MethodSource("hooksWithFields")
-  void weavingFailsWhenAFieldIsRemoved(DeltaHook hook) {
-    DeltaHook misfit = hook.withFields("removed");
-
-    assertThatThrownBy(() -> weaver(CLASS_PATH).woven(List.of(misfit)))
-        .isInstanceOf(IllegalStateException.class);
+  void mismatchNamesTheFieldThatDeltaLacks(DeltaHook hook) {
+    assertThat(weaver(CLASS_PATH).mismatches(List.of(hook.withFields("removed"))))
+        .containsExactly(
+            "the field `removed` of `" + hook.method().typeName() + "` does not exist");
   }
 
   @ParameterizedTest

@@ -4,10 +4,13 @@ package sparkext.hook;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
+import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
+import net.bytebuddy.jar.asm.ClassReader;
 import net.bytebuddy.pool.TypePool;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -95,10 +98,35 @@ class DeltaReleasesTest {
   /** The neighbour lends the right to define classes, and loads no type that is to be woven. */
   @ParameterizedTest
   @MethodSource("jars")
-  void everyNeighbourExists(DeltaJar jar) throws Exception {
-    for (DeltaHook hook : needed(jar)) {
-      assertThat(jar.classFiles().locate(hook.method().neighbourName()).isResolved()).isTrue();
+  void everyNeighbourIsOfThePackageAndLoadsNoWovenType(DeltaJar jar) throws Exception {
+    List<String> woven = needed(jar).stream().map(hook -> hook.method().typeName()).toList();
+    for (HookedMethod method : needed(jar).stream().map(DeltaHook::method).toList()) {
+      assertThat(packageOf(method.neighbourName())).isEqualTo(packageOf(method.typeName()));
+      assertThat(loadedWith(jar, method.neighbourName()))
+          .contains(method.neighbourName())
+          .doesNotContainAnyElementsOf(woven);
     }
+  }
+
+  private static String packageOf(String type) {
+    return type.substring(0, type.lastIndexOf('.'));
+  }
+
+  /** Returns a type and its supertypes, those that the jar or the class path contains. */
+  private static List<String> loadedWith(DeltaJar jar, String type) throws IOException {
+    ClassFileLocator.Resolution file = jar.classFiles().locate(type);
+    List<String> loaded = new ArrayList<>();
+    if (file.isResolved()) {
+      ClassReader reader = new ClassReader(file.resolve());
+      loaded.add(type);
+      for (String parent : reader.getInterfaces()) {
+        loaded.addAll(loadedWith(jar, parent.replace('/', '.')));
+      }
+      if (reader.getSuperName() != null) {
+        loaded.addAll(loadedWith(jar, reader.getSuperName().replace('/', '.')));
+      }
+    }
+    return loaded;
   }
 
   /** HotSpot links a class before it tells its constructors, and verifies it then. */

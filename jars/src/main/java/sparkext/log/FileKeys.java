@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package sparkext.log;
+
+import java.io.IOException;
+import java.util.Iterator;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.spark.api.java.function.FlatMapFunction;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * The task that gives each action the key of its file. The task keeps the paths of statistics only,
+ * which need less shuffling.
+ *
+ * @param root the table's folder, as {@link DataFolder#root}
+ * @param schema of the actions
+ * @param ofFolder whether the files of deletion vectors have rows, too, and one key stands for all
+ *     paths of a file
+ */
+record FileKeys(String root, StructType schema, boolean ofFolder)
+    implements FlatMapFunction<Row, Row> {
+  @Override
+  public Iterator<Row> call(Row action) throws IOException {
+    String path = action.getAs("path");
+    String key = ofFolder ? DataFolder.key(root, path) : DataFolder.keyInLog(path);
+    String vector = ofFolder ? LoggedVector.path(action.getAs("deletionVector")) : null;
+    Object[] values = IntStream.range(0, action.length()).mapToObj(action::get).toArray();
+    values[schema.fieldIndex("key")] = key;
+    values[schema.fieldIndex("statistics")] = StatisticsPaths.of(action.getAs("statistics"));
+    return Stream.of(values, vector == null ? null : ofVector(values, key, vector))
+        .filter(row -> row != null)
+        .map(RowFactory::create)
+        .iterator();
+  }
+
+  /** Returns the row of a vector's file, which is live as long as one of its data files is. */
+  private Object[] ofVector(Object[] ofFile, String key, String vector) throws IOException {
+    Object[] values = ofFile.clone();
+    int place = schema.fieldIndex("vector");
+    values[place] = key + "@" + ofFile[place];
+    values[schema.fieldIndex("key")] = DataFolder.key(root, vector);
+    values[schema.fieldIndex("path")] = vector;
+    values[schema.fieldIndex("isVector")] = true;
+    values[schema.fieldIndex("size")] = null;
+    values[schema.fieldIndex("partitionColumns")] = new String[0];
+    values[schema.fieldIndex("statistics")] = StatisticsPaths.of(null);
+    return values;
+  }
+}
