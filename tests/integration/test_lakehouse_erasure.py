@@ -281,6 +281,8 @@ def test_missing_source_of_a_clone_makes_the_answer_unknown(table: Table, tmp_pa
     assert found.erasure is not None
     assert (found.verdict, found.erasure.unknown_files.num_files) == ("UNKNOWN", 1)
     assert left(found) == ["SOURCE", "BY HAND"]
+    (tmp_path / "away").rename(source.path)
+    assert verdict(table, "other") == "NEVER_HAD"
 
 
 def test_column_is_found_by_a_name_in_another_case_when_spark_is_case_sensitive(
@@ -451,7 +453,7 @@ def test_places_are_schemas_tables_and_paths(
         ("`had`", "ERASED"),
         ("`never`", "NEVER_HAD"),
     ]
-    assert [each.verdict for each in found.tables[2:]] == ["NOT_READ", "STILL_PRESENT"]
+    assert [each.verdict for each in found.tables[2:]] == ["NOT_READ", "ERASED", "STILL_PRESENT"]
     assert (found.num_views, found.complete) == (1, False)
     assert found.where == ("erased", "erased.had", str(table.path))
     with refusal("SCHEMA_NOT_FOUND"):
