@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from spark_ext.api.survey import listed_tables
 from spark_ext.errors import ProgressFailedError
+from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.certificate import Certificate, earlier_findings
 from spark_ext.lakehouse.erasure_report import EarlierFinding, ErasureReport, TableErasure
 from spark_ext.lakehouse.erasure_run import table_erasure
-from spark_ext.lakehouse.progress import LakehouseProgress, Reporter, shown
+from spark_ext.lakehouse.progress import LakehouseProgress, Reporter
 from spark_ext.lakehouse.workers import Workers
 from spark_ext.version import __version__
 
