@@ -13,8 +13,11 @@ _BYTES: dict[str, int] = {
     **{f"{prefix}IB": 1024**power for power, prefix in enumerate("KMGTP", 1)},
 }
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]+)", re.ASCII)
-_DURATION = re.compile(r"(?:\d{1,6}(?:\.\d+)?[dhms])+", re.ASCII)
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d+)?) ?([A-Za-z]+)", re.ASCII)
+# Each unit is given at most once.
+_DURATION = re.compile(
+    "(?=.)" + "".join(rf"(?:\d{{1,6}}(?:\.\d+)?{unit})?" for unit in _SECONDS), re.ASCII
+)
 
 
 def size(text: str) -> int:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`remove`, `align`, `track` and `untrack`: one goal for every table of a lakehouse.
 
-Exit codes: 0 if every table has reached the goal, 1 if a table has not, 2 if the call is wrong,
-130 or 143 if SIGINT or SIGTERM ended the run.
+Exit codes: 0 if every table has reached the goal, 1 if a table has not or an error came after the
+first table began, 2 if the call is wrong, 130 or 143 if SIGINT or SIGTERM ended the run.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -18,10 +20,11 @@ from spark_ext.api.table import Until
 from spark_ext.cli import report_file, run_progress
 from spark_ext.cli.amounts import count, duration, size
 from spark_ext.cli.command import Command
+from spark_ext.cli.run_progress import print_error
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
 from spark_ext.lakehouse.plan import ORDERS
-from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
+from spark_ext.lakehouse.report import LakehouseReport
 from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
 
 if TYPE_CHECKING:
@@ -127,52 +130,71 @@ def _add_to_name_mode(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(call: _Call, own: tuple[str, ...], chosen: argparse.Namespace) -> int:
-    """Calls the function with the arguments, prints its report, and returns the exit code."""
+    """Calls the function with the arguments, writes its report, and returns the exit code."""
+    code = None
     options: dict[str, Any] = {name: getattr(chosen, name) for name in (*_OPTIONS, *own)}
     options["progress"] = run_progress.callback(chosen.progress)
     try:
         with own_session(chosen.command, _SESSION) as spark:
             report, code = _reported(call, spark, chosen.where, options)
-            # The session may fail to stop, so the report comes first.
-            is_written = _written(report, chosen)
-    except Exception as error:  # from spark-ext, Spark, Java, or a catalog
-        print(error_text(error), file=sys.stderr)
-        return FAILED
-    return code if is_written else max(code, NOT_REACHED)
+            # The session may fail to stop, and nobody may read what is printed.
+            code = max(code, _write_files(report, chosen.report))
+            _print(report, chosen)
+    except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
+        print_error(error_text(error))
+        return FAILED if code is None else max(code, NOT_REACHED)
+    return code
 
 
 def _reported(
     call: _Call, spark: SparkSession, where: list[str], options: dict[str, Any]
 ) -> tuple[LakehouseReport, int]:
+    """Returns the report, also that of an error, and the exit code."""
     try:
         report = call(spark, *where, **options)
-    except LakehouseInterrupted as interrupted:
-        return interrupted.report, 128 + interrupted.signal
+    except (Exception, KeyboardInterrupt) as error:
+        unfinished: LakehouseReport | None = getattr(error, "report", None)
+        if unfinished is None:  # no table began
+            raise
+        if isinstance(error, KeyboardInterrupt):
+            return unfinished, 128 + getattr(error, "signal", signal.SIGINT)
+        print_error(error_text(error))
+        return unfinished, NOT_REACHED
     outcomes = {each.outcome for each in report.tables}
     is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
     return report, REACHED if report.complete or is_planned else NOT_REACHED
 
 
-def _written(report: LakehouseReport, chosen: argparse.Namespace) -> bool:
-    """Prints the report and writes its files; returns whether every file was written."""
-    if chosen.json:
-        print("\n".join(report_file.as_json_lines(report)))
-    elif chosen.csv:
-        report.write_csv(sys.stdout)
-    else:
-        print(report.text())
-    failures = [failure for path in chosen.report if (failure := _failure(report, path))]
-    for failure in failures:
-        print(failure, file=sys.stderr)
-    return not failures
+def _write_files(report: LakehouseReport, paths: list[Path]) -> int:
+    """Writes the files of the report; returns the exit code."""
+    code = REACHED
+    for path in paths:
+        try:
+            report_file.write(report, path)
+        except OSError as error:
+            print_error(f"Cannot write the report `{path}`: {error.strerror}.")
+            code = NOT_REACHED
+    return code
 
 
-def _failure(report: LakehouseReport, path: Path) -> str | None:
+def _print(report: LakehouseReport, chosen: argparse.Namespace) -> None:
+    """Prints the report.
+
+    Raises:
+        OSError: The reader of standard output has ended, or its disk is full.
+    """
     try:
-        report_file.write(report, path)
-    except OSError as error:
-        return f"Cannot write the report `{path}`: {error.strerror}."
-    return None
+        if chosen.json:
+            print("\n".join(report_file.as_json_lines(report)))
+        elif chosen.csv:
+            report.write_csv(sys.stdout)
+        else:
+            print(report.text())
+        sys.stdout.flush()
+    except OSError:
+        # Python would print the rest at its end, and exit with another code.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def _command(

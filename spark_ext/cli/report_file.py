@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -44,11 +45,14 @@ def report_file(text: str) -> Path:
     path = Path(text)
     if path.suffix not in _FORMS:
         raise argparse.ArgumentTypeError(f"{text!r} does not end with one of {', '.join(_FORMS)}")
+    part = _part(path)
     try:
-        _part(path).touch()  # before hours of work
+        part.touch(exist_ok=False)  # before hours of work
     except OSError as error:
         raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
-    _part(path).unlink()
+    part.unlink()
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"cannot write {text!r}: it is a folder")
     return path
 
 
@@ -59,10 +63,14 @@ def write(report: LakehouseReport, path: Path) -> None:
         OSError: The file cannot be written.
     """
     part = _part(path)
-    with part.open("w", encoding="utf-8", newline="") as file:
-        _FORMS[path.suffix](report, file)
-    part.replace(path)
+    try:
+        with part.open("x", encoding="utf-8", newline="") as file:
+            _FORMS[path.suffix](report, file)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _part(path: Path) -> Path:
-    return path.with_name(f".{path.name}.part")
+    """Returns a new file beside the report. Two runs may write the same report at once."""
+    return path.with_name(f".{uuid.uuid4()}.part")

@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 from spark_ext.lakehouse.progress import LakehouseProgress, line
 from spark_ext.wire.rows import as_row
@@ -24,16 +25,22 @@ def callback(form: str) -> Callable[[LakehouseProgress], None] | None:
     return _print_in_place if sys.stderr.isatty() else _print_line
 
 
+def print_error(text: str, end: str = "\n") -> None:
+    """Prints to standard error. A run of hours does not end because its reader has ended."""
+    with suppress(OSError):
+        print(text, end=end, file=sys.stderr, flush=True)
+
+
 def _print_json(progress: LakehouseProgress) -> None:
-    print(json.dumps(as_row(progress)), file=sys.stderr, flush=True)
+    print_error(json.dumps(as_row(progress)))
 
 
 def _print_line(progress: LakehouseProgress) -> None:
-    print(line(progress), file=sys.stderr, flush=True)
+    print_error(line(progress))
 
 
 def _print_in_place(progress: LakehouseProgress) -> None:
     """Replaces the last line of a terminal."""
     width = shutil.get_terminal_size().columns - 1
     end = "\n" if progress.finished else ""
-    print(f"{_ERASE_LINE}{line(progress)[:width]}", end=end, file=sys.stderr, flush=True)
+    print_error(f"{_ERASE_LINE}{line(progress)[:width]}", end)

@@ -123,7 +123,8 @@ def test_same_call_erases_a_column_and_certificates_tell_that_the_table_had_it(
     assert all(step.error is None for step in found.applied)
     assert (found.verdict, left(found)) == ("STILL_PRESENT", ["LOG CLEANUP"])
     assert set(holders(table.path, MARKER)) <= {"commits", "checkpoints", "other_log_files"}
-    assert holders(table.path, MARKER)["commits"] == 1
+    # The commit that removes a file of a partitioned table has the partition's value, too.
+    assert holders(table.path, MARKER)["commits"] == (2 if make is partition else 1)
     first = report(table, apply=True)
     assert only(first).applied == ()
     Certificate.of(first).write(file)

@@ -22,19 +22,15 @@ from tests.support.custom_sessions import resolved_jars
 from tests.support.delta_table import Table, refusal
 from tests.support.denying import CATALOG, CONDITION, DENIED, EXTENSION, HIDDEN, USER, denying_jar
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
+from tests.unit import test_function_columns as function_columns
 
 SCHEMA = "guarded"
 Login = Callable[..., SparkSession]
 
-FUNCTIONS = [
-    "column_mapping",
-    "column_mapping_removal",
-    "column_mapping_history",
-    "column_mapping_status",
-    "column_mapping_dropped",
-    "column_mapping_audit",
-    "column_mapping_named_table",
-]
+# The functions of one table, whose name is the first argument.
+FUNCTIONS = sorted(
+    {*function_columns.columns()} - {"column_mapping_survey", "column_mapping_tables"}
+)
 # {f} is a call of a function.
 STATEMENTS = [
     "SELECT * FROM {f}",

@@ -7,7 +7,9 @@ import argparse
 import csv
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +38,9 @@ REPORT = LakehouseReport(
     [
         ([], "the following arguments are required"),
         (["sales", "--max-bytes", "500"], "500GB"),
+        (["sales", "--max-bytes", "9" * 400 + "GB"], "500GB"),
         (["sales", "--max-time", "6"], "1h30m"),
+        (["sales", "--max-time", "999999d" * 1001], "1h30m"),
         (["sales", "--parallel", "0"], "from 1"),
         (["sales", "--on-error", "0"], "from 1"),
         (["sales", "--on-error", "stop"], "from 1"),
@@ -73,6 +77,48 @@ def test_report_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None
 
     with pytest.raises(argparse.ArgumentTypeError, match="Not a directory"):
         report_file.report_file(str(tmp_path / "file" / "out.csv"))
+
+
+def test_report_that_is_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out.csv").mkdir()
+
+    with pytest.raises(argparse.ArgumentTypeError, match="it is a folder"):
+        report_file.report_file(str(tmp_path / "out.csv"))
+
+
+def test_runs_that_write_one_report_use_files_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "out.json"
+    while_written: list[list[Path]] = []
+
+    class Slow(LakehouseReport):
+        def as_objects(self) -> Iterator[dict[str, Any]]:
+            yield from super().as_objects()
+            if not while_written:
+                report_file.report_file(str(path))
+                report_file.write(REPORT, path)
+                while_written.append(sorted(tmp_path.iterdir()))
+
+    report_file.write(Slow("track", ("sales",), ()), path)
+
+    (found,) = while_written
+    assert len(found) == 2
+    assert [*tmp_path.iterdir()] == [path]
+    assert json.loads(path.read_text().splitlines()[0])["goal"] == "track"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(RuntimeError("lost"), 1), (KeyboardInterrupt(), 130)],
+    ids=["lost", "Ctrl-C"],
+)
+def test_report_of_an_error_is_kept(error: BaseException, code: int) -> None:
+    def fail(*where: object, **options: object) -> LakehouseReport:
+        raise error
+
+    with pytest.raises(type(error)):
+        lakehouse._reported(fail, None, [], {})  # type: ignore[arg-type]
+    error.report = REPORT  # type: ignore[attr-defined]
+    assert lakehouse._reported(fail, None, [], {}) == (REPORT, code)  # type: ignore[arg-type]
 
 
 # Report files.
