@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
 from spark_ext.lakehouse.results import TableResult
 from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.signals import Interrupts, interrupts
+from spark_ext.lakehouse.workers import has_thread_properties, is_connect
 from spark_ext.removal.stages import STAGES
 from spark_ext.removal.survey import SurveyedTable
 
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
     from spark_ext.api.table import Until
 
 Place = str | os.PathLike[str]
+
+_NO_CANCELLATION = (
+    "Neither max_time nor a signal can cancel what runs, because Spark has no tag for the jobs of a"
+    " thread: PYSPARK_PIN_THREAD is false. The call ends after the tables that run. Unset"
+    " PYSPARK_PIN_THREAD, and start the session again."
+)
 
 
 def remove_column_mapping(
@@ -173,6 +181,8 @@ def _call(
 
 def _run(spark: SparkSession, runner: Runner, results: dict[str, TableResult]) -> None:
     """Runs the tables, and adds their results, also if an error ends the call."""
+    if not is_connect(spark) and not has_thread_properties(spark):
+        warnings.warn(_NO_CANCELLATION, stacklevel=4)
     try:
         with copying(spark):
             runner.run()

@@ -35,7 +35,7 @@ class LakehouseOptions(TypedDict, total=False):
             again just before it begins.
         max_time: A limit in seconds, or a `timedelta`. A table does not begin if it needs more time
             than is left at the measured rate; what runs when the time is over is cancelled. With
-            PYSPARK_PIN_THREAD=false, Spark cannot cancel it, nor after a signal.
+            PYSPARK_PIN_THREAD=false, Spark cannot cancel it, and a warning says so.
         on_error: `continue`, or the number of failures after which no table begins.
         order: `cheapest` (metadata only, then by bytes), or `survey` (the order of the survey).
         dry_run: Return the plan, and change nothing.
