@@ -11,13 +11,15 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 import spark_ext
 from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTable, TableResult
+from spark_ext.api.statements import StatementResult
 from spark_ext.lakehouse.budget import BYTES, ERRORS, TIME, Budget
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking, waits
 from spark_ext.lakehouse.options import Options, spellings
-from spark_ext.lakehouse.outcomes import without_run
+from spark_ext.lakehouse.outcomes import Attempt, without_run
 from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable, ordered
 from spark_ext.lakehouse.progress import Reporter, line
 from spark_ext.lakehouse.results import OUTCOMES
@@ -211,6 +213,29 @@ def test_table_begins_only_while_its_bytes_fit() -> None:
     budget.begin(large)
     budget.end(large, 1.0, None, failed=True)
     assert budget.begun_bytes == 20 + 5 + 60
+
+
+AFTER_COMMIT = PySparkException(
+    "", errorClass="USAGE_TRACKING_FAILED_AFTER_COMMIT", messageParameters={}
+)
+
+
+@pytest.mark.parametrize(
+    ("ran", "changed"),
+    [
+        ({}, 0),
+        ({"statement": "ALTER TABLE"}, 0),
+        ({"error": ValueError(), "bytes_done": 20}, 20),
+        ({"error": ValueError()}, None),
+        ({"error": AFTER_COMMIT, "bytes_done": 20}, None),
+        ({"statements": (StatementResult("", 0, 1, 0.0),)}, None),
+        ({"statements": (StatementResult("", 0, 1, 0.0, copied=FileCount(1, 30)),)}, 30),
+    ],
+)
+def test_changed_bytes_are_those_that_were_done(ran: dict[str, Any], changed: int | None) -> None:
+    attempt = Attempt(planned=planned("t", "COPY", 60), started=0.0, seconds=1.0, **ran)
+
+    assert attempt.changed_bytes == changed
 
 
 def test_table_begins_only_while_its_time_fits() -> None:
