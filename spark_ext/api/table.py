@@ -229,9 +229,9 @@ class UsageTracking:
                 first call for a statement. The result of the statement remains.
             CannotRemoveColumnMappingError: USAGE_TRACKING_CANNOT_REMOVE_COLUMN_MAPPING, before
                 any statement runs, if one of the stages up to `until` is blocked.
-            AnalysisException: Delta's refusals; USAGE_TRACKING_UNREADABLE_DATA_FILE. The table is
-                unchanged then. After USAGE_TRACKING_FAILED_AFTER_COMMIT the table has the result
-                of the statement.
+            AnalysisException: Delta's refusals; USAGE_TRACKING_UNREADABLE_DATA_FILE. The statement
+                changed nothing then, and the results of earlier statements remain. After
+                USAGE_TRACKING_FAILED_AFTER_COMMIT the table has the result of the statement.
 
         Source:
             RFC, introduction; Delta 4.4.0, alterDeltaTableCommands.scala,
@@ -279,7 +279,8 @@ class UsageTracking:
             AlignmentConflictError: USAGE_TRACKING_ALIGNMENT_CONFLICT, if another writer undid a
                 step.
             ProgressFailedError: As `remove_column_mapping`.
-            AnalysisException: As `remove_column_mapping`.
+            AnalysisException: As `remove_column_mapping`. The property
+                `sparkext.columnMapping.aligning` of an earlier statement remains: call again.
         """
         # Another writer dropped the feature already.
         passed_over = {"DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT"}

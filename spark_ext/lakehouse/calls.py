@@ -50,8 +50,9 @@ def remove_column_mapping(
     """Removes column mapping from every Delta table of schemas or catalogs.
 
     The call plans from one survey, and runs the tables as `UsageTracking.remove_column_mapping`.
-    Each table is changed as a whole or not at all. A table that fails or is blocked affects no
-    other. The same call again continues, because the tables themselves say what is done.
+    Each statement is committed as a whole or not at all; `unmapped` has one statement. A table that
+    fails or is blocked affects no other. The same call again continues, because each call reads the
+    tables to see what remains.
 
     Args:
         spark: A session with spark-ext, also of Spark Connect.

@@ -188,6 +188,16 @@ def test_sql_page_lists_the_columns_in_order(function: str) -> None:
     )
 
 
+def test_sql_page_lists_every_table_function() -> None:
+    page = (CHECKOUT / "docs" / "sql.md").read_text()
+    declared = json.loads((CHECKOUT / "spark_ext" / "function_columns.json").read_text())
+
+    section = page.split("\n## Table functions\n")[1].split("\n### ")[0]
+    listed = re.findall(r"^\| `(\w+)\(", section, re.MULTILINE)
+    # `UsageTracking` alone calls this function.
+    assert sorted([*listed, "column_mapping_named_table"]) == sorted(declared)
+
+
 def test_every_block_runs_or_has_a_reason() -> None:
     others = [block for block in every_block() if not is_run(block) and not reason(block)]
 

@@ -91,11 +91,23 @@ def home(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def forget_logs(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
 @pytest.fixture
 def lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakehouse:
     made = Lakehouse.of(prototypes, home)
-    jvm: Any = spark._jvm
-    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    forget_logs(spark)
+    return made
+
+
+@pytest.fixture
+def small_lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> Lakehouse:
+    """One table of each kind in a catalog, and those with paths."""
+    made = Lakehouse.of(prototypes, home, schemas=["sales/deep"], odd=[])
+    forget_logs(spark)
     return made
 
 

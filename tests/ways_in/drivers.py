@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.sessions import FEW_ROWS
 from tests.ways_in.lakehouses import CATALOG, Lakehouse
 from tests.ways_in.place import DEFAULTS
 from tests.ways_in.shells import SECONDS, environment
@@ -108,16 +109,14 @@ class Driver:
     variables: dict[str, str]
     started: list[Running] = field(default_factory=list)
 
-    def remove(self, lakehouse: Lakehouse, *options: str, parallel: int = 2) -> Running:
-        return self._run(
-            ["remove", *lakehouse.where, "--parallel", str(parallel), *options], stdin=None
-        )
+    def remove(self, lakehouse: Lakehouse, parallel: int = 2) -> Running:
+        return self._run(["remove", *lakehouse.where], parallel)
 
     @contextmanager
-    def in_terminal(self, lakehouse: Lakehouse, *options: str) -> Iterator[Terminal]:
-        """Runs a command in a terminal, until the body is done."""
+    def in_terminal(self, lakehouse: Lakehouse) -> Iterator[Terminal]:
+        """Runs a command in a terminal, one table at a time, until the body is done."""
         master, slave = pty.openpty()
-        running = self._run(["remove", *lakehouse.where, *options], stdin=slave)
+        running = self._run(["remove", *lakehouse.where], 1, slave)
         os.close(slave)
         terminal = Terminal(running, master)
         try:
@@ -126,10 +125,11 @@ class Driver:
             running.kill()
             terminal.close()
 
-    def _run(self, arguments: list[str], stdin: int | None) -> Running:
+    def _run(self, arguments: list[str], parallel: int, stdin: int | None = None) -> Running:
         number = len(self.started)
         report, stderr = (self.folder / f"{number}.{end}" for end in ("json", "stderr"))
-        command = [sys.executable, "-m", "spark_ext", *arguments, "--report", str(report)]
+        options = ["--parallel", str(parallel), "--report", str(report)]
+        command = [sys.executable, "-m", "spark_ext", *arguments, *options]
 
         def take_terminal() -> None:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -156,6 +156,7 @@ def start(home: Path, folder: Path) -> Iterator[Driver]:
     conf = folder / "conf"
     conf.mkdir()
     settings = {
+        **FEW_ROWS,
         f"spark.sql.catalog.{CATALOG}": "ListingCatalog",
         f"spark.sql.catalog.{CATALOG}.root": home / "tables",
         "spark.driver.extraClassPath": home / "classes",

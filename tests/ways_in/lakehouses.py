@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from tests.support.table_log import TableLog
 CATALOG = "runs"
 REMOVAL = "REMOVE COLUMN MAPPING"
 ODD = ["a.b", "tick``", "a${x}", "b c", "1d", 'it\'s "x"', "-- c", "é 日本"]
+SCHEMAS = ("hr/below/more", "sales", "sales/deep")
 ROW, LATER = {"a": 1, "b": "x"}, {"a": 2}
 
 
@@ -115,15 +116,24 @@ class Lakehouse:
     """Maps a table, by its path below `root` or its path elsewhere, to its kind."""
 
     @classmethod
-    def of(cls, prototypes: Prototypes, home: Path) -> Lakehouse:
-        """Copies about fifty tables; the folder may contain an earlier lakehouse."""
+    def of(
+        cls,
+        prototypes: Prototypes,
+        home: Path,
+        schemas: Sequence[str] = SCHEMAS,
+        odd: Sequence[str] = ODD,
+    ) -> Lakehouse:
+        """Copies about fifty tables, or those of some schemas and some odd names.
+
+        The folder may contain an earlier lakehouse.
+        """
         made = cls(home / "tables", home / "elsewhere")
         for folder in (made.root, made.elsewhere):
             shutil.rmtree(folder, ignore_errors=True)
-        for schema in ("hr/below/more", "sales", "sales/deep"):
+        for schema in schemas:
             for kind in KINDS:
                 made.add(prototypes, kind, f"{schema}/{kind}")
-        for name, kind in zip(ODD, [*KINDS] * 2, strict=False):
+        for name, kind in zip(odd, [*KINDS] * 2, strict=False):
             made.add(prototypes, kind, f"odd/{name}")
         for name, breaks in BROKEN.items():
             path = made.add(prototypes, "unmapped", f"broken/{name}")
@@ -134,7 +144,7 @@ class Lakehouse:
         for kind in ("clean", "untracked", "blocked", "unmapped"):
             path = prototypes.copy(kind, made.elsewhere / kind)
             made.kinds[str(path)] = kind
-        (made.root / "sales" / "foreign").mkdir()
+        (made.root / "sales" / "foreign").mkdir(parents=True)
         (made.root / "sales" / "foreign" / "_foreign").touch()
         return made
 
