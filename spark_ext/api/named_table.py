@@ -21,6 +21,9 @@ from spark_ext.wire.rows import of_row
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
+# What begins a variable.
+VARIABLE = "${"
+
 
 def named_table(spark: SparkSession, *arguments: str) -> Row:
     """Returns the row of `column_mapping_named_table`, with the full name of a table.
@@ -32,6 +35,14 @@ def named_table(spark: SparkSession, *arguments: str) -> Row:
     # A jar without this column is older than the column.
     require_version(row.asDict().get("jarVersion", UNKNOWN_VERSION))
     return row
+
+
+def sql_name(spark: SparkSession, name: str) -> str:
+    """Returns a full name as SQL text that Spark reads back unchanged.
+
+    Spark substitutes variables in statements, and readable names are not escaped for that.
+    """
+    return str(named_table(spark, literal(name))["sqlName"]) if VARIABLE in name else name
 
 
 def flag_of(table: Row) -> bool | None:

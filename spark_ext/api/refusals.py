@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import logging
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException, UnknownException
 from pyspark.logger import PySparkLogger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+# Spark's conditions for a cancelled job, and for a cancelled statement of Spark Connect.
+_CANCELLED = {"SPARK_JOB_CANCELLED", "OPERATION_CANCELED"}
 
 _runs_ours: ContextVar[bool] = ContextVar("spark_ext_runs_ours", default=False)
 
@@ -40,9 +43,33 @@ def run(spark: SparkSession, statement: str) -> DataFrame:
         _runs_ours.reset(before)
 
 
-def condition_of(error: Exception) -> str | None:
+def condition_of(error: BaseException) -> str | None:
     """Returns the condition of an error of `run`; None if the error has none."""
     return error.getCondition() if isinstance(error, PySparkException) else None
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Returns whether the cancellation of a job or of a statement is a cause of an error."""
+    thrown = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    return condition_of(error) in _CANCELLED or (thrown is not None and _is_cancellation(thrown))
+
+
+def _is_cancellation(thrown: Any) -> bool:
+    while thrown is not None:
+        if _condition(thrown) in _CANCELLED or "Interrupt" in thrown.getClass().getName():
+            return True
+        thrown = thrown.getCause()
+    return False
+
+
+def _condition(thrown: Any) -> str | None:
+    from py4j.protocol import Py4JError
+
+    try:
+        condition: str | None = thrown.getCondition()
+    except Py4JError:  # an exception that has none
+        return None
+    return condition
 
 
 def _is_of_the_user(_: logging.LogRecord) -> bool:
@@ -57,14 +84,9 @@ def _of_pyspark(error: Exception) -> Exception:
     if thrown is None:
         return error
 
-    from py4j.protocol import Py4JError
     from pyspark.errors.exceptions.captured import AnalysisException
 
-    try:
-        has_condition = thrown.getCondition() is not None
-    except Py4JError:  # an exception that has none
-        has_condition = False
-    return AnalysisException(origin=thrown) if has_condition else error
+    return error if _condition(thrown) is None else AnalysisException(origin=thrown)
 
 
 def _of_server(error: UnknownException) -> Exception:

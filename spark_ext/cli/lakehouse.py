@@ -60,7 +60,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
             action="append",
             default=[],
             metavar="PATTERN",
-            help=f"{what} whose full name, or last part of it, matches the pattern; repeatable",
+            help=f"{what} whose name matches, with or without catalog and schema; repeatable",
         )
     tables.add_argument(
         "--order",

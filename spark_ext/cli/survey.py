@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from spark_ext.cli.session import error_text, own_session
 from spark_ext.model.schema import backticked
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.wire.rows import as_row
+from spark_ext.wire.rows import write_csv as csv_rows
 
 DONE, UNREADABLE, FAILED = 0, 1, 2
 
@@ -66,9 +66,8 @@ def write_csv(found: Survey) -> None:
         for table in found.tables
     ]
     columns = list(as_row(SurveyedTable("")))
-    writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    cells = (["" if row[name] is None else str(row[name]) for name in columns] for row in rows)
+    csv_rows(sys.stdout, columns, cells)
 
 
 COMMAND = Command(

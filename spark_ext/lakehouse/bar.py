@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The progress of a call in a notebook, as a bar of tqdm or of ipywidgets if one is installed."""
+"""Shows the progress of a call: a line, or in a notebook a bar of tqdm or of ipywidgets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 from threading import local
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from spark_ext.lakehouse.progress import LakehouseProgress
+from spark_ext.lakehouse.progress import LakehouseProgress, line
 
 
 class Bar(Protocol):
@@ -56,6 +55,17 @@ class _Bars(local):
 
 
 _BARS = _Bars()
+
+
+def shown(progress: LakehouseProgress) -> None:
+    """Prints the progress as a line to standard error; in a notebook, updates a bar.
+
+    The bar is one of tqdm or ipywidgets. A notebook with neither shows nothing.
+    """
+    if is_notebook():
+        show(progress, line(progress))
+    else:
+        print(line(progress), file=sys.stderr)
 
 
 def is_notebook() -> bool:

@@ -8,12 +8,8 @@ from dataclasses import dataclass, field
 from spark_ext.lakehouse.plan import PlannedTable
 
 # Why a table did not begin.
-BYTES, TIME, ERRORS, INTERRUPTED = (
-    "BUDGET_OF_BYTES",
-    "BUDGET_OF_TIME",
-    "BUDGET_OF_ERRORS",
-    "INTERRUPTED",
-)
+BYTES, TIME, ERRORS = "BUDGET_OF_BYTES", "BUDGET_OF_TIME", "BUDGET_OF_ERRORS"
+INTERRUPTED, PROGRESS_FAILED, CALL_FAILED = "INTERRUPTED", "PROGRESS_FAILED", "CALL_FAILED"
 
 
 @dataclass
@@ -64,13 +60,18 @@ class Budget:
         self.begun_bytes += planned.size_in_bytes
 
     def end(
-        self, planned: PlannedTable, seconds: float, changed_bytes: int | None, *, failed: bool
+        self,
+        planned: PlannedTable,
+        seconds: float | None,
+        changed_bytes: int | None,
+        *,
+        failed: bool,
     ) -> None:
-        """Counts a table that ended, and gives the bytes of kept files back.
+        """Counts a table that ended, and gives the bytes back that it did not change.
 
         Args:
             planned: The table.
-            seconds: The seconds that the table took.
+            seconds: The seconds that the table took; None if no statement ran.
             changed_bytes: The bytes that were copied or rewritten; None if not known.
             failed: Whether an error ended the table. Its seconds say nothing about the rate.
         """
@@ -78,7 +79,7 @@ class Budget:
             self.begun_bytes -= planned.size_in_bytes - changed_bytes
         if failed:
             self.errors += 1
-        else:
+        elif seconds is not None:
             copies = planned.size_in_bytes > 0
             self._seconds[copies] += seconds
             self._amounts[copies] += planned.size_in_bytes if copies else 1

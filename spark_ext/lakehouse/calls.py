@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from spark_ext.api.removal_setting import copying
@@ -18,8 +19,10 @@ from spark_ext.lakehouse.outcomes import without_run
 from spark_ext.lakehouse.plan import PlannedTable, ordered
 from spark_ext.lakehouse.progress import SURVEYING, LakehouseProgress, Reporter
 from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
+from spark_ext.lakehouse.results import TableResult
 from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.signals import Interrupts, interrupts
+from spark_ext.lakehouse.workers import has_thread_properties, is_connect
 from spark_ext.removal.stages import STAGES
 from spark_ext.removal.survey import SurveyedTable
 
@@ -30,6 +33,12 @@ if TYPE_CHECKING:
     from spark_ext.api.table import Until
 
 Place = str | os.PathLike[str]
+
+_NO_CANCELLATION = (
+    "Neither max_time nor a signal can cancel what runs, because Spark has no tag for the jobs of a"
+    " thread: PYSPARK_PIN_THREAD is false. The call ends after the tables that run. Unset"
+    " PYSPARK_PIN_THREAD, and start the session again."
+)
 
 
 def remove_column_mapping(
@@ -47,7 +56,8 @@ def remove_column_mapping(
 
     Args:
         spark: A session with spark-ext, also of Spark Connect.
-        where: As in `survey`: names of schemas or catalogs, and paths of tables.
+        where: As in `survey`: names of schemas or catalogs, and paths of tables. A table that is
+            found under several names takes part under the first one.
         until: The last stage: `unmapped`, `readers` or `writers`. A table that waits for Delta's
             retention period before `writers` has the outcome `WAITING` and the time to come back.
         options: As `LakehouseOptions` documents.
@@ -59,8 +69,9 @@ def remove_column_mapping(
         ValueError: `until` or an option is invalid, as TypeError. No table was changed.
         AnalysisException: SCHEMA_NOT_FOUND; USAGE_TRACKING_INVALID_SCHEMA_NAME.
         SessionWithoutExtensionError: USAGE_TRACKING_NOT_IN_SESSION.
-        LakehouseInterrupted: SIGINT or SIGTERM arrived while tables ran; it has the report.
-        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report.
+        LakehouseInterrupted: SIGINT or SIGTERM arrived; it has the report.
+        ProgressFailedError: USAGE_TRACKING_PROGRESS_FAILED; its attribute `report` has the report,
+            as that of any error after the survey.
 
     Example:
         `spark_ext.remove_column_mapping(spark, "sales", until="readers", exclude="tmp_*")`
@@ -135,16 +146,21 @@ def _call(
 ) -> LakehouseReport:
     started = time.monotonic()
     reporter = Reporter(options.progress)
-    rows = _survey(spark, where, options, reporter)
-    planned = [goal.plan(row) for row in rows]
-    results = {each.table: without_run(each, dry_run=options.dry_run) for each in planned}
-    received = Interrupts()
-    waiting = [] if options.dry_run else ordered(planned, options.order)
-    if waiting:
-        with copying(spark), interrupts() as received:
-            runner = _runner(spark, goal, options, waiting, reporter, received, started)
-            runner.run()
-        results |= runner.results
+    results: dict[str, TableResult] = {}
+    failure: BaseException | None = None
+    with interrupts() as received:
+        try:
+            planned = [goal.plan(row) for row in _survey(spark, where, options, reporter, received)]
+            for each in planned:
+                results[each.table] = without_run(each, dry_run=options.dry_run)
+            waiting = [] if options.dry_run else ordered(planned, options.order)
+            if waiting:
+                runner = _runner(spark, goal, options, waiting, reporter, received, started)
+                _run(spark, runner, results)
+        except BaseException as error:  # such as the end of the driver's JVM, or a second signal
+            if not results and received.received is None:
+                raise
+            failure = error
     report = LakehouseReport(
         goal=goal.words,
         where=tuple(os.fspath(place) for place in where),
@@ -154,12 +170,25 @@ def _call(
         interrupted=received.received.name if received.received else None,
     )
     if received.received is not None:
-        raise LakehouseInterrupted(report, received.received)
-    if reporter.failure is not None:
+        raise LakehouseInterrupted(report, received.received) from failure
+    if failure is None and reporter.failure is not None:
         failure = ProgressFailedError(statement=goal.words, error=repr(reporter.failure))
+        failure.__cause__ = reporter.failure
+    if failure is not None:
         failure.report = report  # type: ignore[attr-defined]
-        raise failure from reporter.failure
+        raise failure
     return report
+
+
+def _run(spark: SparkSession, runner: Runner, results: dict[str, TableResult]) -> None:
+    """Runs the tables, and adds their results, also if an error ends the call."""
+    if not is_connect(spark) and not has_thread_properties(spark):
+        warnings.warn(_NO_CANCELLATION, stacklevel=4)
+    try:
+        with copying(spark):
+            runner.run()
+    finally:
+        results |= runner.results
 
 
 def _runner(
@@ -184,19 +213,30 @@ def _runner(
 
 
 def _survey(
-    spark: SparkSession, where: tuple[Place, ...], options: Options, reporter: Reporter
+    spark: SparkSession,
+    where: tuple[Place, ...],
+    options: Options,
+    reporter: Reporter,
+    received: Interrupts,
 ) -> list[SurveyedTable]:
     """Returns the rows of the tables that take part."""
     case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
     chosen = options.chooses(case_sensitive=case_sensitive)
-    found = chosen_tables(spark, where, _mapped(reporter), chosen)
-    # Two paths may name the same table.
-    rows = {row.table: row for row in found.tables}.values()
+    found = chosen_tables(spark, where, _mapped(reporter, received), chosen)
+    rows = _with_one_name(found.tables)
     return [row for row in rows if options.only is None or options.only(row)]
 
 
-def _mapped(reporter: Reporter) -> Callable[[SurveyProgress], None]:
-    """Returns a callback that reports the progress of a survey."""
+def _with_one_name(rows: Iterable[SurveyedTable]) -> list[SurveyedTable]:
+    """Returns the first row of each table: a path and names of a catalog may have one table."""
+    found: dict[str, SurveyedTable] = {}
+    for row in rows:
+        found.setdefault(row.location or row.table, row)
+    return list(found.values())
+
+
+def _mapped(reporter: Reporter, received: Interrupts) -> Callable[[SurveyProgress], None]:
+    """Returns a callback that reports the progress of a survey, and ends it after a signal."""
 
     def report(progress: SurveyProgress) -> None:
         mapped = LakehouseProgress(
@@ -206,5 +246,6 @@ def _mapped(reporter: Reporter) -> Callable[[SurveyProgress], None]:
             seconds=progress.seconds,
         )
         reporter.report(lambda: mapped)
+        received.check()
 
     return report

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from spark_ext.api.survey import listed_tables
 from spark_ext.errors import ProgressFailedError
+from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.certificate import Certificate, earlier_certificate
 from spark_ext.lakehouse.erasure_report import (
     INTERRUPTED,
@@ -22,7 +23,7 @@ from spark_ext.lakehouse.erasure_report import (
     TableErasure,
 )
 from spark_ext.lakehouse.erasure_run import table_erasure
-from spark_ext.lakehouse.progress import LakehouseProgress, Reporter, shown
+from spark_ext.lakehouse.progress import LakehouseProgress, Reporter
 from spark_ext.lakehouse.signals import Interrupts, interrupts
 from spark_ext.lakehouse.workers import Workers
 from spark_ext.model.schema import path_of
@@ -153,7 +154,7 @@ class _Reading:
 
     Attributes:
         is_stopped: Whether no table and no step may begin.
-        failure: What failed beside the tables, such as the callback; None if nothing did.
+        failure: What failed beside the tables, such as the callback or a thread; None if nothing did.
     """
 
     def __init__(
@@ -173,7 +174,7 @@ class _Reading:
         self._reporter = reporter
         self._received = received
         self.is_stopped = False
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
 
     def run(
         self, erasure_of: Callable[[str], TableErasure], parallel: int
@@ -197,6 +198,7 @@ class _Reading:
             if self._received.received is None:
                 raise
         self._reporter.report(self._progress, at_once=True)
+        self.failure = self.failure or self._workers.failure
         if self.failure is None and self._reporter.failure is not None:
             error = repr(self._reporter.failure)
             self.failure = ProgressFailedError(statement=_PHASE, error=error)

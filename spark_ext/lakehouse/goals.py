@@ -185,13 +185,13 @@ class Tracking:
         return reached(row) if row.tracked == self.wanted else to_run(row, METADATA)
 
     def statement(self, planned: PlannedTable) -> str | None:
-        """Returns the one statement of metadata that reaches the goal."""
-        return self._statement(planned.before.table)
+        """Returns the statement; None to track, as Delta would commit it on a tracked table too."""
+        return None if self.wanted else self._statement(planned.before.table)
 
     def run(
         self, spark: SparkSession, planned: PlannedTable, watch: Watch
     ) -> Sequence[StatementResult]:
-        """Runs the statement; a table whose name has a variable needs another spelling."""
+        """Reads the table, and runs the statement if another writer has not run it before."""
         table = NamedTable(spark, planned.table)
         row = table.row()
         if row["tracked"] == self.wanted:

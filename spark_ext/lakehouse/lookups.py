@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
 from spark_ext.api.functions import answer, literal
+from spark_ext.api.named_table import sql_name
 from spark_ext.api.refusals import run
 from spark_ext.api.statements import history_since
 from spark_ext.model.keys import (
@@ -54,7 +55,7 @@ def unnamed_copies(spark: SparkSession, table: str) -> UnnamedCopies:
         return UnnamedCopies(files, None)
     at = row["removableFrom"].astimezone().isoformat(sep=" ", timespec="seconds")
     counted = f"{files.num_files:,} copies ({files.size_in_bytes:,} bytes) that no version names"
-    return UnnamedCopies(files, f"VACUUM {table} removes {counted} from {at} on")
+    return UnnamedCopies(files, f"VACUUM {sql_name(spark, table)} removes {counted} from {at} on")
 
 
 def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
@@ -71,18 +72,21 @@ def end_of_retention(spark: SparkSession, table: str) -> datetime | None:
         `CheckpointProtectionPreDowngradeCommand`;
         MetadataCleanup.scala, `cleanUpExpiredLogs` and `truncateDate`.
     """
-    shown = run(spark, f"SHOW TBLPROPERTIES {table}").collect()
+    name = sql_name(spark, table)
+    shown = run(spark, f"SHOW TBLPROPERTIES {name}").collect()
     properties = {row["key"]: row["value"] for row in shown}
     version = int(properties.get(CHECKPOINT_PROTECTION_VERSION, 0))
     if version <= 0:
         return None
-    commits = {row["version"]: row for row in history_since(spark, table, version - 1)}
+    commits = {row["version"]: row for row in history_since(spark, name, version - 1)}
     if version not in commits:  # log cleanup has deleted the commit
         return None
     period = properties.get(TRUNCATE_HISTORY_RETENTION, DEFAULT_TRUNCATE_HISTORY_RETENTION)
-    at: datetime = commits[version]["timestamp"]
+    # The local time changes at the end of summer time, which no retention period does.
+    at = commits[version]["timestamp"].astimezone(timezone.utc)
     minute = at.replace(second=0, microsecond=0)
-    return ((minute if minute == at else minute + _MINUTE) + _duration(spark, period)).astimezone()
+    end: datetime = (minute if minute == at else minute + _MINUTE) + _duration(spark, period)
+    return end.astimezone()
 
 
 def _duration(spark: SparkSession, interval: str) -> timedelta:

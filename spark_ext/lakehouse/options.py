@@ -10,8 +10,9 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Literal, TypedDict
 
+from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.plan import CHEAPEST, ORDERS
-from spark_ext.lakehouse.progress import LakehouseProgress, shown
+from spark_ext.lakehouse.progress import LakehouseProgress
 from spark_ext.removal.survey import SurveyedTable
 
 CONTINUE = "continue"
@@ -22,17 +23,19 @@ class LakehouseOptions(TypedDict, total=False):
     """The options of a call over many tables.
 
     Args:
-        include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the full
-            name of a table, the last part of the name, or the last folder of a path, in the letter
-            case as Spark compares names.
+        include: Shell patterns of tables (`fnmatch`), by default all. A pattern matches the
+            name of a table with or without its catalog and schemas, or the path of a table or its
+            last folder, in the letter case as Spark compares names.
         exclude: Patterns of tables to leave out, also if `include` matches.
         only: Returns whether a row of the survey takes part.
         parallel: The number of tables that run at a time, 4 by default. Each runs in a thread, and
             in a scheduler pool of its own if `spark.scheduler.mode` is FAIR.
         max_bytes: A limit for the sum of the files of all tables that begin, in bytes. Files count
-            as copied until a table ends, and kept files do not count afterwards.
+            as copied until a table ends, and kept files do not count afterwards. Each table is read
+            again just before it begins.
         max_time: A limit in seconds, or a `timedelta`. A table does not begin if it needs more time
-            than is left at the measured rate; what runs when the time is over is cancelled.
+            than is left at the measured rate; what runs when the time is over is cancelled. With
+            PYSPARK_PIN_THREAD=false, Spark cannot cancel it, and a warning says so.
         on_error: `continue`, or the number of failures after which no table begins.
         order: `cheapest` (metadata only, then by bytes), or `survey` (the order of the survey).
         dry_run: Return the plan, and change nothing.
@@ -121,21 +124,23 @@ class Options:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """Returns what a pattern may match: the full name, its last part, the last folder of a path.
+    """Returns what a pattern may match: the last parts of a name, or a path and its last folder.
 
     Example:
-        >>> spellings("spark_catalog.sales.`tmp-1`")
-        ('spark_catalog.sales.`tmp-1`', 'spark_catalog.sales.tmp-1', 'tmp-1')
+        >>> spellings("c.sales.`tmp-1`")
+        ('c.sales.`tmp-1`', 'c.sales.tmp-1', 'sales.`tmp-1`', 'sales.tmp-1', '`tmp-1`', 'tmp-1')
         >>> spellings("/data/trips")
         ('/data/trips', 'trips')
     """
-    parts = [quoted.replace("``", "`") or plain for quoted, plain in _PART.findall(name)]
+    found = list(_PART.finditer(name))
+    parts = [(part[1] or "").replace("``", "`") or part[2] for part in found]
     is_place = "/" in parts[-1] and (parts[0] == "delta" or "/" in name.split("`")[0])
     if is_place:
         place = parts[-1] if parts[0] == "delta" else name
-        forms = (name, place, place.rstrip("/").rpartition("/")[2])
+        forms = [name, place, place.rstrip("/").rpartition("/")[2]]
     else:
-        forms = (name, ".".join(parts), parts[-1])
+        starts = [(name[part.start() :], parts[number:]) for number, part in enumerate(found)]
+        forms = [form for text, rest in starts for form in (text, ".".join(rest))]
     return tuple(dict.fromkeys(forms))
 
 

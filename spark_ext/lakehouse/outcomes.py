@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from spark_ext.api.named_table import sql_name
 from spark_ext.api.refusals import condition_of
 from spark_ext.api.statements import (
     REMOVAL,
@@ -49,7 +49,9 @@ class Attempt:
         statement: The one statement of metadata that ran; None if the goal ran its statements.
         statements: The results of the statements that the goal ran.
         error: The error; None if every statement succeeded.
-        cancelled: Why the call had cancelled the table when it failed; None if it had not.
+        cancelled: Why the call had cancelled the table, if the error is that cancellation.
+        refused: Why the table may not run; None if it may.
+        bytes_done: The bytes that were copied until an error; None if they are not known.
         leftovers: The copies that no version named before; None if no file was to be copied.
     """
 
@@ -58,18 +60,32 @@ class Attempt:
     seconds: float
     statement: str | None = None
     statements: tuple[StatementResult, ...] = ()
-    error: Exception | None = None
+    error: BaseException | None = None
     cancelled: str | None = None
+    refused: str | None = None
+    bytes_done: int | None = None
     leftovers: UnnamedCopies | None = None
 
     @property
     def changed_bytes(self) -> int | None:
         """The bytes that were copied or rewritten; None if they are not known."""
         if self.error is not None:
-            return None
+            return None if self.is_committed else self.bytes_done
+        if not self.has_run:
+            return 0
         counts = [count for each in self.statements for count in (each.copied, each.rewritten)]
         known = [count.size_in_bytes for count in counts if count is not None]
         return sum(known) if known or self.statement else None
+
+    @property
+    def has_run(self) -> bool:
+        """Whether a statement of this call has ended without an error."""
+        return self.error is None and bool(self.statement is not None or self.statements)
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the error came after the commit of the last statement."""
+        return self.error is not None and described(self.error)[0] == _AFTER_COMMIT
 
 
 def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
@@ -97,9 +113,17 @@ def without_run(planned: PlannedTable, *, dry_run: bool = False) -> TableResult:
     )
 
 
-def not_begun(planned: PlannedTable, reason: str) -> TableResult:
-    """Returns the result of a table that did not begin."""
-    return replace(without_run(planned), reasons=(reason,))
+def not_begun(
+    planned: PlannedTable, reason: str, failure: BaseException | None = None
+) -> TableResult:
+    """Returns the result of a table that did not begin, with the failure of the call."""
+    error, message = (None, None) if failure is None else described(failure)
+    return replace(without_run(planned), reasons=(reason,), error=error, message=message)
+
+
+def unknown(planned: PlannedTable, failure: BaseException | None) -> TableResult:
+    """Returns the result of a table that was not read after it had begun."""
+    return replace(not_begun(planned, "UNKNOWN", failure), outcome=results.FAILED)
 
 
 def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTable) -> TableResult:
@@ -141,7 +165,7 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     return replace(result, **_counts(result.statements))
 
 
-def described(error: Exception) -> tuple[str, str]:
+def described(error: BaseException) -> tuple[str, str]:
     """Returns the condition of an error, or the name of its class, and its text."""
     if isinstance(error, SparkExtError):
         return error.condition, str(error)
@@ -154,9 +178,7 @@ def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable
     if row.error in _MISSING:
         return results.GONE
     if now.action == REACHED:
-        ran = attempt.statement is not None or attempt.statements
-        failed = attempt.error is not None and described(attempt.error)[0] != _AFTER_COMMIT
-        by_us = attempt.cancelled is not None or (ran and not failed)
+        by_us = attempt.has_run or attempt.is_committed
         return results.DONE if by_us else results.DONE_BY_ANOTHER
     if attempt.cancelled is not None:
         return results.CANCELLED
@@ -191,9 +213,10 @@ def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
 
     A statement that removes column mapping from a table without it commits a removal, too.
     """
-    ended = datetime.fromtimestamp(attempt.started + attempt.seconds)
-    commits = history_since(spark, attempt.planned.table, version)
-    return [each for each in commits if each["timestamp"] <= ended and each["operation"] == REMOVAL]
+    ended = attempt.started + attempt.seconds
+    commits = history_since(spark, sql_name(spark, attempt.planned.table), version)
+    removals = (each for each in commits if each["operation"] == REMOVAL)
+    return [each for each in removals if each["timestamp"].timestamp() <= ended]
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:

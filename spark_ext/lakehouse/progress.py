@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spark_ext.lakehouse import bar
 from spark_ext.show.tables import cell
 
 # The phases of a call.
@@ -46,17 +44,6 @@ class LakehouseProgress:
     seconds_left: float | None = None
     running: tuple[str, ...] = ()
     finished: bool = False
-
-
-def shown(progress: LakehouseProgress) -> None:
-    """Prints the progress as a line to standard error; in a notebook, updates a bar.
-
-    The bar is one of tqdm or ipywidgets. A notebook with neither shows nothing.
-    """
-    if bar.is_notebook():
-        bar.show(progress, line(progress))
-    else:
-        print(line(progress), file=sys.stderr)
 
 
 def line(progress: LakehouseProgress) -> str:

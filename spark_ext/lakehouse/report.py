@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from spark_ext.lakehouse.results import COMPLETE, OutcomeSum, TableResult, sums
 from spark_ext.show.tables import Facts, Part, Rendered, Table, as_text
-from spark_ext.wire.rows import ddl, in_camel_case
+from spark_ext.wire.rows import ddl, in_camel_case, write_csv
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -91,11 +90,9 @@ class LakehouseReport(Rendered):
 
     def write_csv(self, file: TextIO) -> None:
         """Writes a line for each table under the names of the columns; inner objects are JSON."""
-        writer = csv.writer(file, lineterminator="\n")
         names = [field.name for field in fields(TableResult)]
-        writer.writerow(map(in_camel_case, names))
-        for each in self.tables:
-            writer.writerow(_csv_cell(getattr(each, name)) for name in names)
+        rows = ([_csv_cell(getattr(each, name)) for name in names] for each in self.tables)
+        write_csv(file, map(in_camel_case, names), rows)
 
     def to_csv(self) -> str:
         """Returns the text of `write_csv`."""

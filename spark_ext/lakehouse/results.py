@@ -28,7 +28,8 @@ OUTCOMES = (
     *(NOT_BEGUN, CANCELLED, BLOCKED, UNREADABLE, FAILED),
 )
 # No later call has anything to do for these tables.
-COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER, GONE}
+# A table that is gone may have another name.
+COMPLETE = {DONE, ALREADY_DONE, DONE_BY_ANOTHER}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +39,16 @@ class TableResult:
     Args:
         table: The full name of the table.
         outcome: `PLANNED` (dry run); `DONE`; `ALREADY_DONE` before the call; `DONE_BY_ANOTHER`
-            during the call; `GONE` if the table was dropped during the call; `WAITING` for Delta's
-            retention period; `NOT_BEGUN`; `CANCELLED` (the table is as before the last statement);
-            `BLOCKED`; `UNREADABLE`; `FAILED`.
+            during the call; `GONE` if no table has the name any more, because it was dropped or
+            renamed; `WAITING` for Delta's retention period; `NOT_BEGUN`; `CANCELLED` (the table is
+            as before the last statement); `BLOCKED`; `UNREADABLE`; `FAILED`.
         cost: The highest cost of the planned statements, as in `RemovalStage`; None if none runs.
         num_files: An upper bound of the files to copy or rewrite.
         size_in_bytes: The size of these files, in bytes.
         free_space: The bytes that the storage needs for copies until VACUUM, an upper bound.
         reasons: What blocks the table, or why it did not begin, in words.
         unblocking: What to do about the reasons.
-        before: The row of the survey.
+        before: The row of the survey, or of a later reading just before the table ran.
         after: The row of a second survey after the run; None for a table that did not begin.
         statements: The results of the statements that ran.
         kept: The files that a removal kept; None if not known, as the next two.

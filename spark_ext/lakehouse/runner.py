@@ -5,21 +5,26 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from spark_ext.api.progress import Progress
-from spark_ext.api.refusals import run
-from spark_ext.api.statements import StatementResult
-from spark_ext.api.survey import rows_of
-from spark_ext.lakehouse.budget import BYTES, ERRORS, INTERRUPTED, TIME, Budget
+from spark_ext.lakehouse.budget import (
+    BYTES,
+    CALL_FAILED,
+    ERRORS,
+    INTERRUPTED,
+    PROGRESS_FAILED,
+    TIME,
+    Budget,
+)
 from spark_ext.lakehouse.goals import Goal
-from spark_ext.lakehouse.lookups import UnnamedCopies, unnamed_copies
-from spark_ext.lakehouse.outcomes import Attempt, described, not_begun, result_of
-from spark_ext.lakehouse.plan import RUN, PlannedTable
+from spark_ext.lakehouse.outcomes import Attempt, not_begun, result_of, unknown
+from spark_ext.lakehouse.plan import PlannedTable
 from spark_ext.lakehouse.progress import RUNNING, LakehouseProgress, Reporter
 from spark_ext.lakehouse.results import DONE_BY_ANOTHER, FAILED, TableResult
+from spark_ext.lakehouse.running import Running, rows_or_errors
 from spark_ext.lakehouse.signals import Interrupts
 from spark_ext.lakehouse.workers import Workers
 from spark_ext.removal.survey import SurveyedTable
@@ -32,33 +37,6 @@ _SECONDS = 0.2
 # The largest number of ended tables that are read at once. The first tables are read alone: they
 # show whether another driver does the same.
 _BATCH = 50
-# Spark substitutes variables in statements, and the names of a survey are not escaped for that.
-_VARIABLE = "${"
-
-
-@dataclass
-class _Running:
-    """A table that runs."""
-
-    planned: PlannedTable
-    tag: str
-    number: int
-    bytes_done: int = 0
-
-    def watch(self, progress: Progress) -> None:
-        """Keeps the bytes of the files that are done."""
-        if progress.round:
-            done = self.planned.size_in_bytes - progress.size_in_bytes
-            self.bytes_done = max(self.bytes_done, done)
-
-
-@dataclass
-class _Ran:
-    """What ran for a table, as `Attempt` documents."""
-
-    statement: str | None = None
-    statements: tuple[StatementResult, ...] = ()
-    leftovers: UnnamedCopies | None = None
 
 
 @dataclass
@@ -88,7 +66,7 @@ class Runner:
 
     def __post_init__(self) -> None:
         self._changed = Condition()
-        self._running: list[_Running] = []
+        self._running: list[Running] = []
         self._ended: list[Attempt] = []
         self._stopped: str | None = None
         # Once another driver has done a table, each table is read again before its statement.
@@ -108,18 +86,40 @@ class Runner:
     def run(self) -> None:
         """Runs the tables, and returns when the last one has ended; `results` has every table."""
         self.reporter.report(self._progress, at_once=True)
-        if self.reporter.failure is None:
+        if self.interrupts.received is not None:
+            self._stopped = INTERRUPTED
+        elif self.reporter.failure is not None:
+            self._stopped = PROGRESS_FAILED
+        else:
             self._workers.start()
         try:
             while self._workers.is_alive() or self._ended:
                 self._supervise()
+        except BaseException:  # such as a second signal
+            with self._changed:
+                self._stopped = self._stopped or INTERRUPTED
+            self._cancel()
+            raise
         finally:
-            self._stopped = self._stopped or INTERRUPTED
-        for planned in self.waiting:
-            reason = self._refusals.get(planned.table, self._stopped)
-            self.results[planned.table] = not_begun(planned, reason)
+            self._add_tables_without_a_result()
         self._is_over = True
         self.reporter.report(self._progress, at_once=True)
+
+    def _add_tables_without_a_result(self) -> None:
+        failure = self._workers.failure
+        with self._changed:
+            for planned in self.waiting:
+                reason = self._refusals.get(planned.table) or self._stopped or CALL_FAILED
+                self.results[planned.table] = not_begun(planned, reason, failure)
+            begun = [each.planned for each in self._running]
+            for planned in (*begun, *(each.planned for each in self._ended)):
+                self.results[planned.table] = unknown(planned, failure)
+
+    def _cancel(self) -> None:
+        """Cancels what runs. The tables have the errors of a session that does not answer."""
+        for each in list(self._running):
+            with suppress(Exception):
+                self._workers.cancel(each.tag)
 
     def _supervise(self) -> None:
         """Waits for a change, cancels what runs if the call ends, and reads what has ended."""
@@ -127,16 +127,17 @@ class Runner:
             self._changed.wait(_SECONDS)
             if self._stopped is None and self.interrupts.received is not None:
                 self._stopped = INTERRUPTED
+            if self._stopped is None and self._workers.failure is not None:
+                self._stopped = CALL_FAILED
             if self._stopped is None and self.budget.is_over(self._seconds()):
                 self._stopped = TIME
-            tags = [each.tag for each in self._running] if self._stopped else []
             batch = self._ended[: self._batch]
             # A failure may end the call, and a thread may wait for these results.
             in_haste = self._idle or not self._running or any(each.error for each in batch)
             self._changed.notify_all()
-        for tag in tags:
+        if self._stopped:
             # A job may begin after the cancellation of the job before, so this repeats.
-            self._workers.cancel(tag)
+            self._cancel()
         if batch and (len(batch) == self._batch or in_haste):
             self._verify(batch)
             self._batch = min(2 * self._batch, _BATCH)
@@ -144,7 +145,7 @@ class Runner:
 
     def _verify(self, batch: list[Attempt]) -> None:
         """Reads the tables of a batch again, and keeps their results."""
-        rows = self._rows([each.planned.table for each in batch])
+        rows = rows_or_errors(self.spark, [each.planned.table for each in batch])
         found = list(map(self._result, batch, rows))
         with self._changed:
             for attempt, result in zip(batch, found, strict=True):
@@ -156,19 +157,12 @@ class Runner:
             self._changed.notify_all()
 
     def _result(self, attempt: Attempt, row: SurveyedTable) -> TableResult:
+        if attempt.refused is not None:
+            return not_begun(attempt.planned, attempt.refused)
         try:
             return result_of(self.spark, self.goal, attempt, row)
         except Exception as error:  # the history of the table cannot be read
-            condition, message = described(error)
-            known = not_begun(attempt.planned, "UNKNOWN")
-            return replace(known, outcome=FAILED, error=condition, message=message)
-
-    def _rows(self, names: list[str]) -> list[SurveyedTable]:
-        try:
-            return rows_of(self.spark, names)
-        except Exception as error:  # the session has ended, or the user may not read a table
-            condition, message = described(error)
-            return [SurveyedTable(name, error=condition, message=message) for name in names]
+            return unknown(attempt.planned, error)
 
     # In the threads.
 
@@ -180,13 +174,12 @@ class Runner:
                 self._running.remove(running)
                 self._ended.append(attempt)
                 self._bytes_done += running.planned.size_in_bytes
+                seconds = attempt.seconds if attempt.has_run else None
                 failed = attempt.error is not None
-                self.budget.end(
-                    running.planned, attempt.seconds, attempt.changed_bytes, failed=failed
-                )
+                self.budget.end(running.planned, seconds, attempt.changed_bytes, failed=failed)
                 self._changed.notify_all()
 
-    def _next(self) -> _Running | None:
+    def _next(self) -> Running | None:
         """Returns the next table that may begin; None if none will."""
         with self._changed:
             while self._stopped is None:
@@ -208,52 +201,36 @@ class Runner:
                 self._idle -= 1
             return None
 
-    def _begin(self, planned: PlannedTable) -> _Running:
+    def _begin(self, planned: PlannedTable) -> Running:
         self.waiting.remove(planned)
         self._refusals.pop(planned.table, None)
         self.budget.begin(planned)
         number = self._number - len(self.waiting)
-        running = _Running(planned, f"spark-ext-{uuid.uuid4()}", number)
+        running = Running(
+            *(self.spark, self.goal, planned, f"spark-ext-{uuid.uuid4()}", number),
+            stopped=lambda: self._stopped,
+        )
         self._running.append(running)
         return running
 
-    def _attempt(self, running: _Running, number: int) -> Attempt:
+    def _attempt(self, running: Running, number: int) -> Attempt:
         """Runs a table."""
         words = f"{running.planned.table} ({running.number} of {self._number})"
         description = f"spark-ext {self.goal.words}: {words}"
-        started, clock = time.time(), time.monotonic()
-        ran, error = _Ran(), None
-        try:
-            with self._workers.properties(number, description, running.tag):
-                self._statements(running, ran)
-        except Exception as failure:  # of Spark, Delta, a catalog or a storage
-            error = failure
-        return Attempt(
-            planned=running.planned,
-            started=started,
-            seconds=time.monotonic() - clock,
-            statement=ran.statement,
-            statements=ran.statements,
-            leftovers=ran.leftovers,
-            error=error,
-            cancelled=None if error is None else self._stopped,
-        )
+        properties = self._workers.properties(number, description, running.tag)
+        # Another writer may have turned a change of metadata into a copy.
+        reads_again = self._others_run or self.budget.max_bytes is not None
+        return running.attempt(properties, self._replan if reads_again else None)
 
-    def _statements(self, running: _Running, ran: _Ran) -> None:
-        """Runs the statements of a table, and keeps their results in `ran`."""
-        planned = running.planned
-        if self._others_run:
-            planned = self.goal.plan(self._rows([planned.table])[0])
-            if planned.action != RUN:
-                return
-        if planned.size_in_bytes:
-            # Before the run, the folder has no copies that a version names, in most cases.
-            ran.leftovers = unnamed_copies(self.spark, planned.table)
-        ran.statement = None if _VARIABLE in planned.table else self.goal.statement(planned)
-        if ran.statement is None:
-            ran.statements = tuple(self.goal.run(self.spark, planned, running.watch))
-        else:
-            run(self.spark, ran.statement)
+    def _replan(self, running: Running, now: PlannedTable) -> str | None:
+        """Counts what a table costs now; returns why it may not run, or None."""
+        with self._changed:
+            known, running.planned = running.planned, now
+            self.budget.begun_bytes -= known.size_in_bytes
+            refusal = self.budget.refusal(now, self._seconds())
+            self.budget.begin(now)
+            self._bytes += now.size_in_bytes - known.size_in_bytes
+            return refusal
 
     # Both.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receives SIGINT and SIGTERM while tables run."""
+"""Receives SIGINT and SIGTERM during a call."""
 
 from __future__ import annotations
 
@@ -23,10 +23,15 @@ class Interrupts:
         self.received: signal.Signals | None = None
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Notes a signal. The second one ends the wait for the running tables."""
+        """Notes a signal. The second one raises at once."""
         if self.received is not None:
             raise KeyboardInterrupt
         self.received = signal.Signals(number)
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt if a signal has arrived."""
+        if self.received is not None:
+            raise KeyboardInterrupt
 
 
 @contextmanager

@@ -26,15 +26,19 @@ class Workers:
         spark: The session.
         work: What each thread runs; the argument is the number of the thread, from 1.
         number: The number of threads.
+
+    Attributes:
+        failure: What ended a thread before its work was done; None if nothing did.
     """
 
     def __init__(self, spark: SparkSession, work: Callable[[int], None], number: int) -> None:
         self._spark = spark
         self._has_properties = has_thread_properties(spark)
+        self.failure: BaseException | None = None
         self._threads = [
             # Python ends without waiting for these threads.
             Thread(
-                target=self._inheriting(work),
+                target=self._noting_failures(self._inheriting(work)),
                 args=(each,),
                 name=f"spark-ext-lakehouse-{each}",
                 daemon=True,
@@ -91,6 +95,15 @@ class Workers:
             return (lambda _: None,) * 3
         context = self._spark.sparkContext
         return context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
+
+    def _noting_failures(self, work: Callable[[int], None]) -> Callable[[int], None]:
+        def noting(number: int) -> None:
+            try:
+                work(number)
+            except BaseException as error:
+                self.failure = error
+
+        return noting
 
     def _inheriting(self, work: Callable[[int], None]) -> Callable[[int], None]:
         if is_connect(self._spark):

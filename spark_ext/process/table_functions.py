@@ -166,7 +166,8 @@ def _surveyed(table: AskedTable) -> SurveyedTable:
     if table.facts is None:
         return SurveyedTable(table.name, error=table.error, message=table.message)
     try:
-        return replace(surveyed(parse_table_facts(table.facts)), version=table.version)
+        row = surveyed(parse_table_facts(table.facts))
+        return replace(row, version=table.version, location=table.location)
     except Exception as error:  # the other tables have rows of their own
         refusal = described(error)
         return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))

@@ -52,6 +52,7 @@ class SurveyedTable:
         blocked_by: The reasons that block stages whose cost is `BLOCKED`.
         version: The newest version, from 0.
         aligning: The mode when an alignment of names began that has not ended; else None.
+        location: The table's folder. Two names with one location are names of one table.
         error: The condition of the error.
         message: The text of the error.
     """
@@ -70,6 +71,7 @@ class SurveyedTable:
     blocked_by: tuple[Obstacle, ...] = ()
     version: int | None = None
     aligning: str | None = None
+    location: str | None = None
     error: str | None = None
     message: str | None = None
 

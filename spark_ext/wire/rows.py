@@ -8,10 +8,11 @@ BIGINT, DOUBLE, BOOLEAN and TIMESTAMP stand for Python's `str`, `int`, `float`, 
 
 from __future__ import annotations
 
+import csv
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, get_args, get_origin, get_type_hints
 
 from spark_ext.errors import MalformedMessageError
 
@@ -43,6 +44,18 @@ def as_row(value: DataclassInstance) -> dict[str, Any]:
 def as_rows(row: type, values: Iterable[Any]) -> list[dict[str, Any]]:
     """Returns many dataclasses of one type, each as `as_row` does."""
     return list(map(_writer(row), values))
+
+
+def write_csv(file: TextIO, names: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
+    """Writes lines of CSV below the names of the columns.
+
+    Python before 3.13 does not quote a carriage return, which ends a line for most readers.
+    """
+    plain = csv.writer(file, lineterminator="\n")
+    quoting = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writerow(names)
+    for row in rows:
+        (quoting if any("\r" in cell for cell in row) else plain).writerow(row)
 
 
 @cache

@@ -18,6 +18,7 @@ class AskedTable:
         facts: The text of a request of `column_mapping_removal`, so that invalid JSON affects no
             other table; None if the JVM could not read the table.
         version: The version that the facts describe; None if the JVM could not read the table.
+        location: The table's folder, a URI without escapes; None in the same case.
         error: The condition of the error in that case.
         message: The text of the error.
     """
@@ -25,6 +26,7 @@ class AskedTable:
     name: str
     facts: str | None
     version: int | None
+    location: str | None
     error: str | None
     message: str | None
 

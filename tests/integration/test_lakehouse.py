@@ -234,6 +234,24 @@ def test_tables_of_another_catalog_and_paths_may_have_any_name(
     assert [len(each.statements) for each in report.tables] == [1] * 5
 
 
+def test_table_with_two_names_runs_once(
+    spark: SparkSession, schema: dict[str, Table], tmp_path: Path
+) -> None:
+    table = untracked(at(spark, tmp_path, "t"))
+    spark.sql(f"CREATE TABLE {SCHEMA}.named USING delta LOCATION '{table.path}'")
+    try:
+        report = quiet(
+            spark_ext.remove_column_mapping, spark, f"{SCHEMA}.named", table.path, parallel=2
+        )
+    finally:
+        spark.sql(f"DROP TABLE {SCHEMA}.named")
+
+    assert [(each.table, each.outcome) for each in report.tables] == [
+        (f"spark_catalog.{SCHEMA}.named", "DONE")
+    ]
+    assert operations(table).count("REMOVE COLUMN MAPPING") == 1
+
+
 # Other goals.
 
 
@@ -298,6 +316,22 @@ def test_writers_wait_for_the_retention_period_and_finish_later(
     assert table.log.writer_features <= {"appendOnly", "invariants"}
     assert not {"checkpointProtection", "columnMapping"} & table.log.writer_features
     assert table.rows() == ROWS
+
+
+def test_name_with_a_variable_waits_as_its_own_table(spark: SparkSession, tmp_path: Path) -> None:
+    made = free(at(spark, tmp_path, "made"))
+    plain(at(spark, tmp_path, "t1"))
+    path = tmp_path / "t${lake.x}"
+    shutil.move(made.path, path)
+    spark.conf.set("lake.x", "1")
+    try:
+        report = quiet(spark_ext.remove_column_mapping, spark, path, until="writers")
+    finally:
+        spark.conf.unset("lake.x")
+
+    assert outcomes(report) == ["WAITING"], report.text()
+    assert report.come_back is not None
+    assert is_unmapped(TableLog(path))
 
 
 # Budgets.
@@ -485,6 +519,44 @@ def test_table_is_gone_when_another_session_drops_it(spark: SparkSession, tmp_pa
     )
 
     assert outcomes(report) == ["GONE", "DONE"], report.text()
+    assert not report.complete  # it may have another name
+
+
+def test_table_that_another_writer_tracks_first_is_not_changed_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = [untracked(at(spark, tmp_path, name)) for name in "ab"]
+
+    def other(row: spark_ext.SurveyedTable) -> bool:
+        if not tables[0].log.is_tracked:
+            UsageTracking.forPath(spark, tables[0].path).enable()
+        return True
+
+    report = quiet(spark_ext.track, spark, *(table.path for table in tables), only=other)
+
+    assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE"], report.text()
+    # Each has one commit more than the creation and the rows.
+    assert [table.log.version for table in tables] == [2, 2]
+    assert all(table.log.is_tracked for table in tables)
+
+
+def test_bytes_hold_when_another_writer_makes_a_removal_a_copy(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
+
+    def rename(row: spark_ext.SurveyedTable) -> bool:
+        if tables[0].log.flag == "false":
+            tables[0].alter("RENAME COLUMN a TO c")
+        return True
+
+    paths = [table.path for table in tables]
+    report = quiet(spark_ext.remove_column_mapping, spark, *paths, max_bytes=0, only=rename)
+
+    assert outcomes(report) == ["NOT_BEGUN", "DONE"], report.text()
+    assert report.tables[0].reasons == ("BUDGET_OF_BYTES",)
+    assert report.tables[0].size_in_bytes == sum(tables[0].log.live_files.values())
+    assert [is_unmapped(table.log) for table in tables] == [False, True]
 
 
 @pytest.mark.parametrize("kind", [free, untracked])

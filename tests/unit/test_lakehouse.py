@@ -11,13 +11,15 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 import spark_ext
 from spark_ext import LakehouseProgress, LakehouseReport, Obstacle, SurveyedTable, TableResult
+from spark_ext.api.statements import StatementResult
 from spark_ext.lakehouse.budget import BYTES, ERRORS, TIME, Budget
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking, waits
 from spark_ext.lakehouse.options import Options, spellings
-from spark_ext.lakehouse.outcomes import without_run
+from spark_ext.lakehouse.outcomes import Attempt, without_run
 from spark_ext.lakehouse.plan import BLOCKED, REACHED, RUN, UNREADABLE, PlannedTable, ordered
 from spark_ext.lakehouse.progress import Reporter, line
 from spark_ext.lakehouse.results import OUTCOMES
@@ -147,12 +149,8 @@ def test_blocked_table_has_reasons_and_what_to_do(
         (Removal("unmapped"), replace(FREE, mode="none"), None),
         (Removal("readers"), FREE, None),
         (Alignment(), COPIED, None),
-        (
-            Tracking(wanted=True),
-            PLAIN,
-            "ALTER TABLE c.db.plain SET TBLPROPERTIES"
-            " ('delta.feature.columnmappingusagetracking' = 'supported')",
-        ),
+        # Delta would commit the statement again on a table that another writer tracks.
+        (Tracking(wanted=True), PLAIN, None),
         (
             Tracking(wanted=False),
             FREE,
@@ -211,8 +209,33 @@ def test_table_begins_only_while_its_bytes_fit() -> None:
     budget.end(large, 1.0, 20, failed=False)
     assert budget.refusal(large, 0) is None
     budget.begin(large)
+    budget.end(large, 1.0, 5, failed=True)
+    budget.begin(large)
     budget.end(large, 1.0, None, failed=True)
-    assert budget.refusal(large, 0) == BYTES
+    assert budget.begun_bytes == 20 + 5 + 60
+
+
+AFTER_COMMIT = PySparkException(
+    "", errorClass="USAGE_TRACKING_FAILED_AFTER_COMMIT", messageParameters={}
+)
+
+
+@pytest.mark.parametrize(
+    ("ran", "changed"),
+    [
+        ({}, 0),
+        ({"statement": "ALTER TABLE"}, 0),
+        ({"error": ValueError(), "bytes_done": 20}, 20),
+        ({"error": ValueError()}, None),
+        ({"error": AFTER_COMMIT, "bytes_done": 20}, None),
+        ({"statements": (StatementResult("", 0, 1, 0.0),)}, None),
+        ({"statements": (StatementResult("", 0, 1, 0.0, copied=FileCount(1, 30)),)}, 30),
+    ],
+)
+def test_changed_bytes_are_those_that_were_done(ran: dict[str, Any], changed: int | None) -> None:
+    attempt = Attempt(planned=planned("t", "COPY", 60), started=0.0, seconds=1.0, **ran)
+
+    assert attempt.changed_bytes == changed
 
 
 def test_table_begins_only_while_its_time_fits() -> None:
@@ -227,6 +250,9 @@ def test_table_begins_only_while_its_time_fits() -> None:
     # The rate of copies says nothing about metadata, nor does a failure.
     budget.end(planned("t", "METADATA"), 100.0, None, failed=True)
     assert budget.refusal(planned("t", "METADATA"), 9.9) is None
+    # A table that another driver did says nothing about the rate either.
+    budget.end(planned("t", "COPY", 100), None, 0, failed=False)
+    assert budget.refusal(planned("t", "COPY", 301), 4.0) == TIME
     budget.end(planned("t", "METADATA"), 1.0, 0, failed=False)
     assert budget.refusal(planned("t", "METADATA"), 9.1) == TIME
 
@@ -286,6 +312,11 @@ def test_invalid_option_raises_before_the_session_is_used(
         (["a", "orders"], (), "c.db.orders", True),
         ((), "tmp_*", "c.db.tmp_1", False),
         ((), "*.tmp.*", "c.tmp.t", False),
+        ((), "sales.secret", "c.sales.secret", False),
+        ((), "sales.secret", "c.other.secret", True),
+        ((), "sales.*", "c.deep.sales.t", False),
+        ("sales.`a.b`", (), "c.sales.`a.b`", True),
+        ("ales.t", (), "c.sales.t", False),
         ("t*", "tmp*", "c.db.tmp_1", False),
         ("a.b", (), "c.db.`a.b`", True),
         ("tick`", (), "c.db.`tick```", True),
@@ -312,7 +343,7 @@ def test_patterns_compare_letter_case_as_spark_does() -> None:
 
 
 def test_spellings_of_a_name_without_backticks() -> None:
-    assert spellings("c.db.`t 1`") == ("c.db.`t 1`", "c.db.t 1", "t 1")
+    assert spellings("db.`t 1`") == ("db.`t 1`", "db.t 1", "`t 1`", "t 1")
 
 
 # Progress.
@@ -369,7 +400,7 @@ RESULTS = tuple(
     for outcome in OUTCOMES
 )
 REPORT = LakehouseReport("remove column mapping until writers", ("sales", "/a"), RESULTS)
-COMPLETE = {"DONE", "ALREADY_DONE", "DONE_BY_ANOTHER", "GONE"}
+COMPLETE = {"DONE", "ALREADY_DONE", "DONE_BY_ANOTHER"}
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=OUTCOMES)
@@ -426,10 +457,13 @@ def test_objects_have_the_sums_first() -> None:
 
 def test_csv_has_a_line_for_each_table() -> None:
     odd = replace(RESULTS[1], reasons=("a; b", 'c"\n'), come_back=LATER, copied=FileCount(1, 2))
+    odd = replace(odd, message="a\rb")
     text = replace(REPORT, tables=(odd, RESULTS[0])).to_csv()
 
     rows = list(csv.DictReader(io.StringIO(text)))
 
+    assert '"a\rb"' in text
+    assert rows[0]["message"] == "a\rb"
     assert [row["outcome"] for row in rows] == ["DONE", "PLANNED"]
     assert rows[0]["reasons"] == 'a; b; c"\n'
     assert rows[0]["comeBack"] == LATER.isoformat()

@@ -50,8 +50,23 @@ def rows(*tables: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+UNREAD = {
+    "name": "db.t",
+    **dict.fromkeys(("facts", "version", "location", "error", "message")),
+}
+
+
 def row(text: str) -> dict[str, Any]:
-    (found,) = rows({"name": "given", "facts": text, "version": 7, "error": None, "message": None})
+    (found,) = rows(
+        {
+            "name": "given",
+            "facts": text,
+            "version": 7,
+            "location": "file:/t",
+            "error": None,
+            "message": None,
+        }
+    )
     return found
 
 
@@ -60,7 +75,14 @@ def row(text: str) -> dict[str, Any]:
 
 def test_unreadable_table_has_its_error_only() -> None:
     (found,) = rows(
-        {"name": "db.t", "facts": None, "version": None, "error": "DELTA_X", "message": "what"}
+        {
+            "name": "db.t",
+            "facts": None,
+            "version": None,
+            "location": None,
+            "error": "DELTA_X",
+            "message": "what",
+        }
     )
 
     filled = {key: value for key, value in found.items() if value is not None}
@@ -86,6 +108,7 @@ def test_table_with_unknown_facts_has_an_error_and_affects_no_other(
         "name": "db.t",
         "facts": facts(table({"a": ""})),
         "version": 7,
+        "location": "file:/t",
         "error": None,
         "message": None,
     }
@@ -117,6 +140,7 @@ def test_tracked_table_needs_metadata_only() -> None:
         "blockedBy": [],
         "version": 7,
         "aligning": None,
+        "location": "file:/t",
         "error": None,
         "message": None,
     }
@@ -229,7 +253,7 @@ def survey_row(name: str) -> Row:
     columns = {"table": name.upper(), "mode": "none", "tracked": False, "hasDroppedOrRenamed": None}
     numbers = dict.fromkeys(("numColumns", "numOtherNames", "numFiles", "sizeInBytes"), 1)
     costs = dict.fromkeys(("unmapped", "readers", "writers"), "NOTHING")
-    others = dict.fromkeys(("version", "aligning", "error", "message"))
+    others = dict.fromkeys(("version", "aligning", "location", "error", "message"))
     return Row(**columns, **numbers, **costs, blockedBy=[], **others, ofANewerJar=1)
 
 

@@ -159,8 +159,9 @@ final class Survey {
             removal.value().orElse(null),
             removal.copies(snapshot.protocol()),
             /* exact= */ null);
+    String folder = snapshot.deltaLog().dataPath().toString();
     return new Surveyed(
-        new AskedTable(name, facts.json(), snapshot.version(), null, null), table.folder());
+        new AskedTable(name, facts.json(), snapshot.version(), folder, null, null), table.folder());
   }
 
   /** Throws if the session refuses a query of this table. It would refuse the whole survey. */
@@ -174,7 +175,8 @@ final class Survey {
 
   private static Surveyed unreadable(Wanted wanted, TableFailure failure) {
     return new Surveyed(
-        new AskedTable(wanted.name, null, null, failure.condition(), failure.message()), null);
+        new AskedTable(wanted.name, null, null, null, failure.condition(), failure.message()),
+        null);
   }
 
   private static List<List<AskedTable>> questions(List<Surveyed> tables) {

@@ -115,10 +115,12 @@ public sealed interface Question {
    * @param facts the text of {@link TableFacts}, so that a schema that only Delta reads as JSON
    *     affects no other table; null if the table cannot be read
    * @param version the version that the facts describe; null if the table cannot be read
+   * @param location the table's folder; null if the table cannot be read
    * @param error the condition of the error in that case, else null
    * @param message the text of the error, else null
    */
-  record AskedTable(String name, String facts, Long version, String error, String message) {}
+  record AskedTable(
+      String name, String facts, Long version, String location, String error, String message) {}
 
   /**
    * The facts about a transaction and its session.

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the statements of one table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from spark_ext.api.named_table import VARIABLE
+from spark_ext.api.progress import Progress
+from spark_ext.api.refusals import is_cancellation, run
+from spark_ext.api.statements import StatementResult
+from spark_ext.api.survey import rows_of
+from spark_ext.lakehouse.goals import Goal
+from spark_ext.lakehouse.lookups import UnnamedCopies, unnamed_copies
+from spark_ext.lakehouse.outcomes import Attempt, described
+from spark_ext.lakehouse.plan import RUN, PlannedTable
+from spark_ext.lakehouse.workers import is_connect
+from spark_ext.removal.stages import COPY
+from spark_ext.removal.survey import SurveyedTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class CallStoppedError(Exception):
+    """The call ends before the next statement of a table."""
+
+
+@dataclass
+class Running:
+    """A table that runs.
+
+    Args:
+        spark: The session.
+        goal: The goal.
+        planned: The plan, which `replan` may change.
+        tag: The tag of the table's jobs.
+        number: The place of the table among all that run, from 1.
+        stopped: Returns why the call ends; None while it goes on.
+    """
+
+    spark: SparkSession
+    goal: Goal
+    planned: PlannedTable
+    tag: str
+    number: int
+    stopped: Callable[[], str | None]
+    bytes_done: int = 0
+    _begun: set[str] = field(default_factory=set)
+    _statement: str | None = None
+    _statements: tuple[StatementResult, ...] = ()
+    _leftovers: UnnamedCopies | None = None
+    _refused: str | None = None
+
+    def attempt(
+        self,
+        properties: AbstractContextManager[None],
+        replan: Callable[[Running, PlannedTable], str | None] | None,
+    ) -> Attempt:
+        """Runs the table, and returns what happened.
+
+        Args:
+            properties: Sets the properties of the thread.
+            replan: Takes a new plan, and returns why the table may not run; None if the plan of the
+                survey is recent enough.
+        """
+        started, clock = time.time(), time.monotonic()
+        error: BaseException | None = None
+        try:
+            with properties:
+                self._run(replan)
+        except BaseException as failure:  # of Spark, Delta, a catalog or a storage
+            error = failure
+        seconds = time.monotonic() - clock
+        # Only the rounds of a copy count their bytes, and not on Spark Connect.
+        is_counted = self.planned.cost == COPY and not is_connect(self.spark)
+        return Attempt(
+            planned=self.planned,
+            started=started,
+            seconds=seconds,
+            statement=self._statement,
+            statements=self._statements,
+            leftovers=self._leftovers,
+            error=error,
+            cancelled=self.stopped() if _is_stop(error) else None,
+            refused=self._refused,
+            bytes_done=self.bytes_done if is_counted else None,
+        )
+
+    def _run(self, replan: Callable[[Running, PlannedTable], str | None] | None) -> None:
+        if replan is not None:
+            now = self.goal.plan(rows_or_errors(self.spark, [self.planned.table])[0])
+            if now.action != RUN:
+                return
+            self._refused = replan(self, now)
+            if self._refused is not None:
+                return
+        planned = self.planned
+        if planned.size_in_bytes:
+            # Before the run, the folder has no copies that a version names, in most cases.
+            self._leftovers = unnamed_copies(self.spark, planned.table)
+        statement = None if VARIABLE in planned.table else self.goal.statement(planned)
+        self._go_on()
+        if statement is None:
+            self._statements = tuple(self.goal.run(self.spark, planned, self._watch))
+        else:
+            self._statement = statement
+            run(self.spark, statement)
+
+    def _watch(self, progress: Progress) -> None:
+        """Keeps the bytes of the files that are done. The first call precedes the statement."""
+        if progress.statement not in self._begun:
+            self._go_on()
+            self._begun.add(progress.statement)
+        if progress.round:
+            done = self.planned.size_in_bytes - progress.size_in_bytes
+            self.bytes_done = max(self.bytes_done, done)
+
+    def _go_on(self) -> None:
+        """Raises if no statement may begin."""
+        if self.stopped() is not None:
+            raise CallStoppedError("The call ended before the next statement of this table.")
+
+
+def rows_or_errors(spark: SparkSession, names: list[str]) -> list[SurveyedTable]:
+    """Returns the rows of tables as they are now; all have the error if they cannot be read."""
+    try:
+        return rows_of(spark, names)
+    except Exception as error:  # the session has ended, or the user may not read a table
+        condition, message = described(error)
+        return [SurveyedTable(name, error=condition, message=message) for name in names]
+
+
+def _is_stop(error: BaseException | None) -> bool:
+    if error is None:
+        return False
+    return isinstance(error, CallStoppedError) or is_cancellation(error)

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of a plan in a session without a JVM, which has the rows of a survey and no files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+import spark_ext
+from spark_ext import LakehouseInterrupted, SurveyedTable
+from spark_ext.api.progress import Progress
+from spark_ext.api.statements import StatementResult
+from spark_ext.api.survey import SurveyProgress
+from spark_ext.lakehouse import calls, lookups, running
+from spark_ext.lakehouse.budget import Budget
+from spark_ext.lakehouse.goals import Goal, Removal
+from spark_ext.lakehouse.plan import PlannedTable
+from spark_ext.lakehouse.progress import Reporter
+from spark_ext.lakehouse.runner import Runner
+from spark_ext.lakehouse.running import Running
+from spark_ext.lakehouse.signals import Interrupts
+
+A, B = (
+    SurveyedTable(
+        *(f"c.db.{name}", "name", True, False, 2, 0, 3, 300, "METADATA", "METADATA", "HISTORY"),
+        version=5,
+    )
+    for name in "ab"
+)
+TIMEOUT = 30
+
+
+def done(row: SurveyedTable) -> SurveyedTable:
+    return replace(row, mode="none", unmapped="NOTHING", version=6)
+
+
+@dataclass
+class Session:
+    """What a run uses of a session of Spark Connect."""
+
+    rows: dict[str, SurveyedTable] = field(
+        default_factory=lambda: {row.table: row for row in (A, B)}
+    )
+    before: Callable[[str], object] = print
+    statements: list[str] = field(default_factory=list)
+    cancelled: Event = field(default_factory=Event)
+
+    @property
+    def conf(self) -> Any:
+        return SimpleNamespace(get=lambda *_: "false")
+
+    def sql(self, statement: str) -> None:
+        """Runs a removal of metadata."""
+        self.statements.append(statement)
+        self.before(statement)
+        command, _, name, *_ = statement.split()
+        if command == "ALTER":
+            self.rows[name] = done(self.rows[name])
+
+    def getTags(self) -> set[str]:
+        return set()
+
+    def addTag(self, tag: str) -> None:
+        pass
+
+    def removeTag(self, tag: str) -> None:
+        pass
+
+    def interruptTag(self, tag: str) -> None:
+        self.cancelled.set()
+
+    def wait_for_cancellation(self) -> None:
+        assert self.cancelled.wait(TIMEOUT)
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Session:
+    monkeypatch.setattr(
+        running, "rows_of", lambda spark, names: [spark.rows[name] for name in names]
+    )
+    return Session()
+
+
+def runner(
+    session: Session,
+    *,
+    goal: Goal | None = None,
+    budget: Budget | None = None,
+    interrupts: Interrupts | None = None,
+    reporter: Any = None,
+) -> Runner:
+    goal = goal or Removal("unmapped")
+    return Runner(
+        spark=session,  # type: ignore[arg-type]
+        goal=goal,
+        waiting=[goal.plan(row) for row in (A, B)],
+        budget=budget or Budget(),
+        reporter=reporter or Reporter(None),
+        interrupts=interrupts or Interrupts(),
+        started=time.monotonic(),
+        parallel=1,
+    )
+
+
+def outcomes(run: Runner) -> list[str]:
+    return [run.results[row.table].outcome for row in (A, B)]
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "expected"),
+    [(None, ["DONE", "DONE"]), (299, ["NOT_BEGUN", "DONE"])],
+)
+def test_bytes_of_a_table_count_as_they_are_when_it_begins(
+    session: Session, max_bytes: int | None, expected: list[str]
+) -> None:
+    # Another writer renamed a column after the survey.
+    session.rows[A.table] = replace(A, has_dropped_or_renamed=True, unmapped="COPY", version=6)
+    run = runner(session, budget=Budget(max_bytes=max_bytes))
+
+    run.run()
+
+    assert outcomes(run) == expected
+    assert len(session.statements) == expected.count("DONE")
+    if max_bytes is not None:
+        refused = run.results[A.table]
+        assert refused.reasons == ("BUDGET_OF_BYTES",)
+        assert (refused.cost, refused.size_in_bytes) == ("COPY", 300)
+        assert run.budget.begun_bytes == 0
+
+
+def test_failure_of_a_thread_is_in_the_report(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(Running, "attempt", fail)
+    run = runner(session)
+
+    run.run()
+
+    assert outcomes(run) == ["FAILED", "NOT_BEGUN"]
+    assert [run.results[row.table].reasons for row in (A, B)] == [("UNKNOWN",), ("CALL_FAILED",)]
+    assert {result.error for result in run.results.values()} == {"MemoryError"}
+
+
+CANCELLATION = PySparkException("cancelled", errorClass="OPERATION_CANCELED", messageParameters={})
+OTHER = PySparkException("full", errorClass="OUT_OF_SPACE", messageParameters={})
+
+
+@pytest.mark.parametrize(
+    ("error", "by_another", "expected"),
+    [
+        (CANCELLATION, False, "CANCELLED"),
+        (CANCELLATION, True, "DONE_BY_ANOTHER"),
+        (OTHER, False, "FAILED"),
+    ],
+)
+def test_only_a_cancellation_counts_as_cancelled(
+    session: Session, error: Exception, by_another: bool, expected: str
+) -> None:
+    interrupts = Interrupts()
+
+    def fail(statement: str) -> None:
+        interrupts.received = signal.SIGINT
+        session.wait_for_cancellation()
+        if by_another:
+            session.rows[A.table] = done(A)
+        raise error
+
+    session.before = fail
+    run = runner(session, interrupts=interrupts)
+
+    run.run()
+
+    assert outcomes(run) == [expected, "NOT_BEGUN"]
+
+
+class KeyboardReporter(Reporter):
+    """Interrupts the main thread, as a second Ctrl-C, once a statement runs."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(None)
+        self._session = session
+
+    def report(self, progress: Any, *, at_once: bool = False) -> None:
+        if self._session.statements:
+            raise KeyboardInterrupt
+
+
+def test_second_signal_cancels_what_runs_and_keeps_the_results(session: Session) -> None:
+    released = Event()
+
+    def wait(statement: str) -> None:
+        assert released.wait(TIMEOUT)
+
+    session.before = wait
+    run = runner(session, reporter=KeyboardReporter(session))
+
+    with pytest.raises(KeyboardInterrupt):
+        run.run()
+
+    assert session.cancelled.is_set()
+    assert outcomes(run) == ["FAILED", "NOT_BEGUN"]
+    assert run.results[A.table].reasons == ("UNKNOWN",)
+    released.set()
+    run._workers.join()
+    assert len(session.statements) == 1
+
+
+class TwoStatements(Removal):
+    """A goal of two statements; a signal arrives after the first one."""
+
+    def statement(self, planned: PlannedTable) -> str | None:
+        return None
+
+    def run(
+        self, spark: Any, planned: PlannedTable, watch: Callable[[Progress], None]
+    ) -> Sequence[StatementResult]:
+        for number in range(2):
+            statement = f"STATEMENT {number} {planned.table}"
+            watch(Progress(statement, 0.0, 0, 0, finished=False))
+            spark.sql(statement)
+            watch(Progress(statement, 0.0, 0, 0, finished=True))
+        return ()
+
+
+def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None:
+    interrupts = Interrupts()
+
+    def stop(statement: str) -> None:
+        interrupts.received = signal.SIGINT
+        session.wait_for_cancellation()
+
+    session.before = stop
+    run = runner(session, goal=TwoStatements("unmapped"), interrupts=interrupts)
+
+    run.run()
+
+    assert session.statements == [f"STATEMENT 0 {A.table}"]
+    assert outcomes(run) == ["CANCELLED", "NOT_BEGUN"]
+
+
+# Calls.
+
+
+@pytest.fixture
+def surveyed(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """A session whose survey has the rows, without copies."""
+
+    def chosen_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+        progress(SurveyProgress(0, 2, 0.0))
+        return SimpleNamespace(tables=tuple(spark.rows.values()))
+
+    @contextmanager
+    def copying(spark: Session) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(calls, "chosen_tables", chosen_tables)
+    monkeypatch.setattr(calls, "copying", copying)
+    return session
+
+
+def remove(session: Any, **options: Any) -> spark_ext.LakehouseReport:
+    return spark_ext.remove_column_mapping(session, "db", **{"progress": None, **options})
+
+
+def test_error_of_the_session_has_the_report(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def ended(spark: Session) -> Iterator[None]:
+        yield
+        raise ConnectionError("the server has ended")
+
+    monkeypatch.setattr(calls, "copying", ended)
+
+    with pytest.raises(ConnectionError) as raised:
+        remove(surveyed)
+
+    report: spark_ext.LakehouseReport = raised.value.report  # type: ignore[attr-defined]
+    assert [each.outcome for each in report.tables] == ["DONE", "DONE"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_during_the_survey_ends_the_call_with_a_report(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    def chosen_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+        os.kill(os.getpid(), number)
+        progress(SurveyProgress(0, 2, 0.0))
+        raise AssertionError("the survey continues")
+
+    monkeypatch.setattr(calls, "chosen_tables", chosen_tables)
+    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+
+    with pytest.raises(LakehouseInterrupted) as raised:
+        remove(surveyed)
+
+    assert (raised.value.signal, raised.value.report.tables) == (number, ())
+    assert isinstance(raised.value.__cause__, KeyboardInterrupt)
+    assert surveyed.statements == []
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
+
+
+def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> None:
+    surveyed.rows = {row.table: replace(row, location="file:/t") for row in (B, A)} | {
+        "c.db.d": replace(A, table="c.db.d", location="file:/d")
+    }
+
+    report = remove(surveyed)
+
+    assert [each.table for each in report.tables] == [B.table, "c.db.d"]
+
+
+def test_call_warns_when_spark_can_cancel_no_thread(
+    surveyed: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "is_connect", lambda _: False)
+    monkeypatch.setattr(calls, "has_thread_properties", lambda _: False)
+
+    with pytest.warns(UserWarning, match="PYSPARK_PIN_THREAD") as raised:
+        remove(surveyed)
+
+    assert [Path(each.filename) for each in raised] == [Path(__file__)]
+
+
+def test_signal_after_the_survey_begins_no_table(surveyed: Session) -> None:
+    def only(row: SurveyedTable) -> bool:
+        if row is B:
+            os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    with pytest.raises(LakehouseInterrupted) as raised:
+        remove(surveyed, only=only)
+
+    report = raised.value.report
+    assert [(each.outcome, each.reasons) for each in report.tables] == [
+        ("NOT_BEGUN", ("INTERRUPTED",))
+    ] * 2
+    assert surveyed.statements == []
+
+
+# Lookups.
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC"])
+def test_time_to_come_back_is_right_across_the_end_of_summer_time(
+    monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    at = datetime(2026, 10, 24, 12, 0, 30, tzinfo=timezone.utc)
+    local = datetime.fromtimestamp(at.timestamp())
+    property_ = "delta.requireCheckpointProtectionBeforeVersion"
+    shown = SimpleNamespace(collect=lambda: [{"key": property_, "value": "7"}])
+    monkeypatch.setattr(lookups, "run", lambda *_: shown)
+    monkeypatch.setattr(lookups, "history_since", lambda *_: [{"version": 7, "timestamp": local}])
+    monkeypatch.setattr(lookups, "_duration", lambda *_: timedelta(days=1))
+    session: Any = None
+    try:
+        end = lookups.end_of_retention(session, "c.db.t")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert end == datetime(2026, 10, 25, 12, 1, tzinfo=timezone.utc)
