@@ -154,7 +154,7 @@ class _Reading:
 
     Attributes:
         is_stopped: Whether no table and no step may begin.
-        failure: What failed beside the tables, such as the callback or a thread; None if nothing did.
+        failure: What failed beside the tables, such as the callback; None if nothing did.
     """
 
     def __init__(
