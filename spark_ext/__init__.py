@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
     from spark_ext.lakehouse.certificate import Certificate
     from spark_ext.lakehouse.erasure import dropped_columns
-    from spark_ext.lakehouse.erasure_report import AppliedStep, ErasureReport, TableErasure
+    from spark_ext.lakehouse.erasure_report import (
+        AppliedStep,
+        ErasureInterrupted,
+        ErasureReport,
+        TableErasure,
+    )
     from spark_ext.lakehouse.options import LakehouseOptions
     from spark_ext.lakehouse.progress import LakehouseProgress
     from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
@@ -54,6 +59,7 @@ __all__ = [
     "CostSum",
     "DroppedColumn",
     "DroppedColumns",
+    "ErasureInterrupted",
     "ErasureReport",
     "ErasureStep",
     "ErrorSum",
@@ -102,6 +108,7 @@ _MODULES = {
     "CostSum": "spark_ext.removal.survey_sums",
     "DroppedColumn": "spark_ext.model.dropped",
     "DroppedColumns": "spark_ext.api.dropped_result",
+    "ErasureInterrupted": "spark_ext.lakehouse.erasure_report",
     "ErasureReport": "spark_ext.lakehouse.erasure_report",
     "ErasureStep": "spark_ext.model.dropped",
     "ErrorSum": "spark_ext.removal.survey_sums",

@@ -7,11 +7,16 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spark_ext.cli.command import Command
 from spark_ext.cli.session import error_text, own_session
+from spark_ext.errors import ProgressFailedError
 from spark_ext.lakehouse.certificate import SUFFIXES, Certificate, plain
-from spark_ext.lakehouse.erasure_report import UNREADABLE, ErasureReport
+from spark_ext.lakehouse.erasure_report import UNREADABLE, ErasureInterrupted, ErasureReport
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NOTHING_LEFT, LEFT, FAILED = 0, 1, 2
 
@@ -59,26 +64,38 @@ def _run(chosen: argparse.Namespace) -> int:
         print("--certificate needs --column: it certifies one column.", file=sys.stderr)
         return FAILED
     try:
-        from spark_ext.lakehouse.erasure import dropped_columns
-
         with own_session("dropped") as spark:
-            report = dropped_columns(
-                spark,
-                *chosen.where,
-                column=chosen.column,
-                apply=chosen.apply,
-                previous=_previous(chosen),
-                parallel=chosen.parallel,
-            )
+            report, code = _reported(spark, chosen)
+            # The session may fail to stop, and standard output may be closed.
+            if chosen.certificate is not None:
+                Certificate.of(report).write(chosen.certificate)
         _print(report, as_json=chosen.json)
-        if chosen.certificate is not None:
-            Certificate.of(report).write(chosen.certificate)
     except Exception as error:  # from spark-ext, Spark, Java, a catalog or a file
         print(error_text(error), file=sys.stderr)
         return FAILED
+    return code
+
+
+def _reported(spark: SparkSession, chosen: argparse.Namespace) -> tuple[ErasureReport, int]:
+    from spark_ext.lakehouse.erasure import dropped_columns
+
+    try:
+        report = dropped_columns(
+            spark,
+            *chosen.where,
+            column=chosen.column,
+            apply=chosen.apply,
+            previous=_previous(chosen),
+            parallel=chosen.parallel,
+        )
+    except ErasureInterrupted as interrupted:
+        return interrupted.report, 128 + interrupted.signal
+    except ProgressFailedError as failure:
+        print(error_text(failure), file=sys.stderr)
+        report = failure.report  # type: ignore[attr-defined]
     if UNREADABLE in report.verdicts:
-        return FAILED
-    return NOTHING_LEFT if report.complete else LEFT
+        return report, FAILED
+    return report, NOTHING_LEFT if report.complete else LEFT
 
 
 def _previous(chosen: argparse.Namespace) -> Path | None:
@@ -128,7 +145,8 @@ def _number(text: str) -> int:
 COMMAND = Command(
     "dropped",
     "print where the data of dropped columns still exists, and erase it; exit code 1 if there is"
-    " some or a file is unknown, 2 if a table cannot be read or a name is no schema or table",
+    " some, or if a file or a table of another format may have it, 2 if a table cannot be read or a"
+    " name is no schema or table",
     (
         "dropped sales main.hr /data/patients",
         "dropped sales --column ssn --apply --certificate ssn.json",

@@ -28,7 +28,7 @@ from spark_ext.model.erasure import (
 )
 from spark_ext.model.metadata import FileCount
 from spark_ext.model.name_pattern import NamePattern
-from spark_ext.model.schema import Path, quoted
+from spark_ext.model.schema import Path, path_of, quoted
 
 
 def column_erasure(folder: TableFolder) -> ColumnErasure:
@@ -90,7 +90,7 @@ class _Asked:
     def __init__(self, folder: TableFolder, names: KnownNames) -> None:
         self._names = names
         self._pattern = (
-            None if folder.column is None else NamePattern(folder.column, folder.case_sensitive)
+            None if folder.column is None else NamePattern(folder.column, path_of(folder.name))
         )
 
     def is_wanted(self, paths: Sequence[Path]) -> bool:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +16,10 @@ from spark_ext.log.actions import Commit
 from spark_ext.log.folder import TableFolder
 from spark_ext.log.replay import State, columns_of
 from spark_ext.model.erasure import NameInLog
-from spark_ext.model.schema import Path, lower, quoted
+from spark_ext.model.schema import Path, lower, path_of, quoted
 
 # Delta 4.4.0, DeltaOperations.scala.
 _DROP, _RENAME = "DROP COLUMNS", "RENAME COLUMN"
-
-# Spark, UnresolvedAttribute: a name with a dot is in backticks.
-_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
 @dataclass
@@ -103,14 +99,9 @@ def _dropped(parameters: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _path(name: Any) -> Path:
-    """Returns the path that Spark's text of a name has; empty if it is no text.
-
-    Example:
-        >>> _path("a.`b.c`")
-        ('a', 'b.c')
-    """
-    found = _PART.findall(name) if isinstance(name, str) else []
-    return tuple(quoted_name.replace("``", "`") or plain for quoted_name, plain in found)
+    if not isinstance(name, str) or not name:
+        return ()
+    return path_of(name) or (name,)
 
 
 def _in_schemas(folder: TableFolder) -> Iterator[tuple[Path, int | None]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from spark_ext.erasure.traces import Traces
-from spark_ext.log.actions import LIVE, FileGroup
+from spark_ext.log.actions import LIVE, MISSING, FileGroup
 from spark_ext.log.folder import CHECKPOINT, CHECKSUM, COMMIT, LogFiles, TableFolder
 from spark_ext.log.replay import State
 from spark_ext.model.dropped import (
@@ -25,7 +25,7 @@ _DAY = 24 * 3600 * 1000
 # Delta, MetadataCleanup.scala: the kinds that log cleanup lists.
 _CLEANED_UP = (COMMIT, CHECKPOINT, CHECKSUM)
 _BY_CATALOG = "Let the catalog delete removed files: Delta refuses VACUUM of a table it manages."
-_FOUND_BY_HAND = "Delete or repair these files by hand: no statement does."
+_FOUND_BY_HAND = "Delete, repair or bring back these files by hand: no statement does."
 
 
 def steps(
@@ -48,12 +48,14 @@ def steps(
         `cleanUpExpiredLogs`, which goes by whole days of UTC.
     """
     live = [files for files in traces.files if files.kind == LIVE]
+    missing = [files for files in unknown_files if files.problem == MISSING]
+    unknown_files = [files for files in unknown_files if files.problem != MISSING]
     found: list[ErasureStep | None] = [
         _rewriting(folder, traces, live, unknown_files, table),
         _vacuum(folder, traces, live, unknown_files, table),
         _log_cleanup(folder, traces, unknown_log_files),
-        _at_the_source([*traces.files, *unknown_files]),
-        _by_hand([*traces.files, *unknown_files], traces.log_files, unknown_log_files),
+        _at_the_source([*traces.files, *unknown_files, *missing]),
+        _by_hand([*traces.files, *unknown_files, *missing], traces.log_files, unknown_log_files),
     ]
     return tuple(step for step in found if step is not None)
 
@@ -135,10 +137,11 @@ def _at_the_source(files: Iterable[FileGroup]) -> ErasureStep | None:
 def _by_hand(
     files: Iterable[FileGroup], log_files: Iterable[LogFiles], unknown: Iterable[LogFiles]
 ) -> ErasureStep | None:
-    hidden = any(each.is_hidden and each.kind != LIVE for each in files)
+    # No statement rewrites a live file that does not exist.
+    found = any(each.is_hidden if each.kind != LIVE else each.problem == MISSING for each in files)
     kept = any(each.kind not in _CLEANED_UP for each in log_files)
     unreadable = any(each.problem is not None for each in unknown)
-    return _step(BY_HAND, _FOUND_BY_HAND) if hidden or kept or unreadable else None
+    return _step(BY_HAND, _FOUND_BY_HAND) if found or kept or unreadable else None
 
 
 def _step(

@@ -72,7 +72,13 @@ def traces(
             found.setdefault(column, Traces()).log_files.append(log_files)
     return FoundTraces(
         found,
-        [files for files in folder.files if files.columns is None and files.problem != MISSING],
+        [
+            files
+            for files in folder.files
+            # A removed file may be deleted. A missing live file is somewhere else, such as on a
+            # storage that is not mounted.
+            if files.columns is None and (files.problem != MISSING or files.kind == LIVE)
+        ],
         [
             files
             for files in folder.log_files

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from html import escape
@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from spark_ext.errors import NotACertificateError
+from spark_ext.lakehouse.earlier import EarlierCertificate
 from spark_ext.lakehouse.erasure_report import (
-    EarlierColumn,
-    EarlierFinding,
     ErasureReport,
     TableErasure,
     reason,
 )
-from spark_ext.model.erasure import NEVER_HAD
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
 from spark_ext.wire.rows import as_row
 
@@ -67,8 +65,8 @@ class Certificate(Rendered):
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all tables; `NEVER_HAD` without tables."""
-        return next(iter(self.report.verdicts), NEVER_HAD)
+        """The worst verdict of all tables; `UNKNOWN` without tables."""
+        return self.report.verdict
 
     def as_object(self) -> dict[str, Any]:
         """Returns the certificate for JSON; times are in UTC."""
@@ -78,12 +76,16 @@ class Certificate(Rendered):
             "sparkExt": self.report.version,
             "time": self.time.isoformat(timespec="seconds"),
             "column": self.report.column,
+            "where": self.report.where,
             "verdict": self.verdict,
             "verdicts": self.report.verdicts,
+            "views": self.report.num_views,
+            "interrupted": self.report.interrupted,
             "outOfReach": OUT_OF_REACH,
             "tables": [
                 {"because": reason(table), **table.as_object()} for table in self.report.tables
             ],
+            "earlier": self.report.earlier,
         }
 
     def json(self) -> str:
@@ -118,15 +120,24 @@ class Certificate(Rendered):
         yield Facts(
             {
                 "certificate of erasure": self.report.column,
+                "where": list(self.report.where),
                 "verdict": self.verdict,
+                **({"interrupted by": self.report.interrupted} if self.report.interrupted else {}),
                 "time": self.time.isoformat(timespec="seconds"),
                 "spark-ext": self.report.version,
                 "tables": len(self.report.tables),
                 **self.report.verdicts,
+                "views": self.report.num_views,
             }
         )
         for table in self.report.tables:
             yield from _of_table(table)
+        earlier = [
+            (each["table"], each["verdict"], each["time"], each["because"])
+            for each in self.report.earlier
+        ]
+        if earlier:
+            yield Table(("of an earlier certificate", "verdict", "time", "because"), earlier)
         yield Lines("Out of reach:", OUT_OF_REACH)
 
 
@@ -166,10 +177,10 @@ def _of_table(table: TableErasure) -> Iterator[Part]:
         yield Table(("step", "what to do", "from"), steps)
 
 
-def earlier_findings(
+def earlier_certificate(
     previous: Certificate | str | os.PathLike[str] | None, column: str | None
-) -> Mapping[str, EarlierFinding]:
-    """Returns what an earlier certificate found, by the id of the table.
+) -> EarlierCertificate:
+    """Returns what an earlier certificate found.
 
     Raises:
         NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE, if the file is no certificate of
@@ -177,7 +188,7 @@ def earlier_findings(
         OSError: The file cannot be read.
     """
     if previous is None:
-        return {}
+        return EarlierCertificate()
     if isinstance(previous, Certificate):
         file, found = "certificate", json.loads(previous.json())
     else:
@@ -186,14 +197,8 @@ def earlier_findings(
     if found.get("column") != column:
         problem = f"It is about the column {found.get('column')!r} and not {column!r}."
         raise NotACertificateError(file=file, problem=problem)
-    findings = {}
-    for table in found["tables"]:
-        erasure = table["erasure"]
-        columns = () if erasure is None else tuple(_columns(table))
-        if columns:
-            finding = EarlierFinding(found["time"], erasure["version"], columns)
-            findings[erasure["tableId"]] = finding
-    return findings
+    now = ({"time": found["time"], **table} for table in found["tables"])
+    return EarlierCertificate((*now, *found["earlier"]))
 
 
 def _content(file: str, text: str) -> dict[str, Any]:
@@ -208,24 +213,6 @@ def _content(file: str, text: str) -> dict[str, Any]:
         problem = f"Its format is {found.get('format')!r}, and this version reads {_FORMAT}."
         raise NotACertificateError(file=file, problem=problem)
     return found
-
-
-def _columns(table: Mapping[str, Any]) -> Iterator[EarlierColumn]:
-    """Yields the columns that had the name, also those of certificates before."""
-    erasure, earlier = table["erasure"], table["earlier"]
-    known = [column for column in erasure["columns"] if column["path"] is not None]
-    known += erasure["liveColumns"] + ([] if earlier is None else earlier["columns"])
-    known += [{"path": name["path"], "version": name["version"]} for name in erasure["namesInLog"]]
-    yield from dict.fromkeys(
-        EarlierColumn(
-            column["path"],
-            tuple(column.get("formerPaths", ())),
-            column.get("physicalPath"),
-            column.get("id"),
-            column.get("version"),
-        )
-        for column in known
-    )
 
 
 def _from(earliest: datetime | None) -> str:

@@ -6,16 +6,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from signal import Signals
 from typing import Any, Final
 
 from spark_ext.api.dropped_result import PLACES, STEPS, name_of, places, time_in_words
+from spark_ext.lakehouse.earlier import EarlierFinding
 from spark_ext.model.dropped import DroppedColumn, ErasureStep
-from spark_ext.model.erasure import ERASED, NEVER_HAD, VERDICTS, ColumnErasure
+from spark_ext.model.erasure import (
+    ERASED,
+    LIVE,
+    NEVER_HAD,
+    STILL_PRESENT,
+    UNKNOWN,
+    ColumnErasure,
+)
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table, as_text
 from spark_ext.wire.rows import as_row
 
-# The verdict of a table that cannot be read.
+# The verdicts of a table that cannot be read, and of one that was not read.
 UNREADABLE: Final = "UNREADABLE"
+NOT_READ: Final = "NOT_READ"
+# The worst first.
+VERDICTS: Final = (UNREADABLE, LIVE, STILL_PRESENT, NOT_READ, UNKNOWN, ERASED, NEVER_HAD)
+
+# Why a table was not read.
+OTHER_FORMAT: Final = "OTHER_FORMAT"
+INTERRUPTED: Final = "INTERRUPTED"
+_WHY_NOT_READ = {
+    OTHER_FORMAT: "it is no Delta table, and may have the column",
+    INTERRUPTED: "the call was interrupted before it was read",
+}
 
 _SHOWN = 100
 
@@ -43,52 +63,19 @@ class AppliedStep:
     message: str | None = None
 
 
-@dataclass(frozen=True)
-class EarlierColumn:
-    """A column that an earlier certificate found.
-
-    Args:
-        path: The last path, quoted for SQL; None if only files had the column.
-        former_paths: The earlier paths, oldest first.
-        physical_path: The path in data files, quoted for SQL.
-        id: The column id; None if the column has none.
-        version: The version that dropped the column; None if the column was live, or if the log
-            no longer had the version.
-    """
-
-    path: str | None
-    former_paths: tuple[str, ...]
-    physical_path: str | None
-    id: int | None
-    version: int | None
-
-
-@dataclass(frozen=True)
-class EarlierFinding:
-    """What an earlier certificate found in the same table.
-
-    Args:
-        time: The time of the certificate, in UTC.
-        version: The version of the table then.
-        columns: The columns with the name.
-    """
-
-    time: str
-    version: int
-    columns: tuple[EarlierColumn, ...]
-
-
 @dataclass(frozen=True, kw_only=True)
 class TableErasure:
     """One table of an erasure.
 
     Args:
         table: The full name of the table.
-        erasure: What was found, after the last step that ran; None if the table cannot be read.
+        erasure: What was found, after the last step that ran. If the table cannot be read, what
+            was found before the error; None if nothing was.
         applied: The steps that ran, in order.
         earlier: What an earlier certificate found; None without one, or without a column.
         error: The condition of the error; None if the table was read, or if the error has none.
         message: The text of the error; None if the table was read.
+        not_read: Why the table was not read: `OTHER_FORMAT` or `INTERRUPTED`; None if it was.
     """
 
     table: str
@@ -97,11 +84,15 @@ class TableErasure:
     earlier: EarlierFinding | None = None
     error: str | None = None
     message: str | None = None
+    not_read: str | None = None
 
     @property
     def verdict(self) -> str:
-        """The verdict about the table; `UNREADABLE` if the table cannot be read."""
-        return UNREADABLE if self.erasure is None else self.erasure.verdict
+        """The verdict about the table, also `UNREADABLE` and `NOT_READ`."""
+        if self.not_read is not None:
+            return NOT_READ
+        is_unreadable = self.erasure is None or self.message is not None
+        return UNREADABLE if is_unreadable else self.erasure.verdict  # type: ignore[union-attr]
 
     @property
     def columns(self) -> tuple[DroppedColumn, ...]:
@@ -131,22 +122,36 @@ class ErasureReport(Rendered):
         column: The name or shell pattern; None for every dropped column.
         tables: The tables in the order of the places.
         version: The version of spark-ext.
+        where: The places that were asked for.
+        num_views: The number of views in these places. A view has no data of its own.
+        earlier: The entries of the earlier certificate that no table of this report replaces, as
+            the objects of its JSON.
+        interrupted: The signal that ended the call; None if none did.
     """
 
     column: str | None
     tables: tuple[TableErasure, ...]
     version: str
+    where: tuple[str, ...] = ()
+    num_views: int = 0
+    earlier: tuple[Mapping[str, Any], ...] = ()
+    interrupted: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict of all tables; `UNKNOWN` without tables."""
+        return next(iter(self.verdicts), UNKNOWN)
 
     @property
     def complete(self) -> bool:
-        """Whether every table was read, and has nothing left."""
-        return all(table.verdict in (ERASED, NEVER_HAD) for table in self.tables)
+        """Whether there are tables, and every table was read and has nothing left."""
+        return self.verdict in (ERASED, NEVER_HAD)
 
     @property
     def verdicts(self) -> Mapping[str, int]:
         """The number of tables by verdict, the worst first."""
         known = [table.verdict for table in self.tables]
-        return {each: known.count(each) for each in (UNREADABLE, *VERDICTS) if each in known}
+        return {each: known.count(each) for each in VERDICTS if each in known}
 
     @property
     def due(self) -> datetime | None:
@@ -156,8 +161,18 @@ class ErasureReport(Rendered):
 
     def as_objects(self) -> Iterator[dict[str, Any]]:
         """Yields an object with the sums, and one for each table."""
-        sums = {"column": self.column, "verdicts": self.verdicts, "complete": self.complete}
-        yield {"sums": {**sums, "due": self.due, "version": self.version}}
+        yield {
+            "sums": {
+                "column": self.column,
+                "where": self.where,
+                "verdicts": self.verdicts,
+                "views": self.num_views,
+                "complete": self.complete,
+                "interrupted": self.interrupted,
+                "due": self.due,
+                "version": self.version,
+            }
+        }
         for table in self.tables:
             yield table.as_object()
 
@@ -169,8 +184,10 @@ class ErasureReport(Rendered):
         yield Facts(
             {
                 **({} if self.column is None else {"column": self.column}),
+                **({"interrupted by": self.interrupted} if self.interrupted else {}),
                 "tables": len(self.tables),
                 **self.verdicts,
+                **({"views": self.num_views} if self.num_views else {}),
                 **({} if self.due is None else {"next step from": time_in_words(self.due)}),
             }
         )
@@ -186,6 +203,22 @@ class ErasureReport(Rendered):
                 yield Table(columns, rows)
         if len(self.tables) > len(chosen):
             yield Lines(f"({len(self.tables) - len(chosen):,} more tables)")
+
+
+class ErasureInterrupted(KeyboardInterrupt):
+    """SIGINT or SIGTERM ended an erasure over many tables.
+
+    No table and no step began after the signal, and what ran was cancelled.
+
+    Attributes:
+        report: The report, also about the steps that ran.
+        signal: The signal; a command exits with 128 and its number.
+    """
+
+    def __init__(self, report: ErasureReport, signal: Signals) -> None:
+        super().__init__(f"{signal.name}: dropped columns")
+        self.report = report
+        self.signal = signal
 
 
 def _steps(table: TableErasure) -> Iterator[tuple[Any, ...]]:
@@ -205,8 +238,10 @@ def _applied(tables: tuple[TableErasure, ...]) -> Iterator[tuple[Any, ...]]:
 
 def reason(table: TableErasure) -> str:
     """Returns why a table has its verdict, and how far that goes, in words."""
+    if table.not_read is not None:
+        return _WHY_NOT_READ[table.not_read]
     found = table.erasure
-    if found is None:
+    if found is None or table.message is not None:
         return table.error or table.message or ""
     words = {
         "LIVE": _live_in_words,

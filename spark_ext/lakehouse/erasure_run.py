@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,11 +13,12 @@ from spark_ext.api.named_table import NamedTable, named_table
 from spark_ext.api.refusals import condition_of
 from spark_ext.api.statements import StatementRunner
 from spark_ext.errors import SparkExtError
-from spark_ext.lakehouse.erasure_report import AppliedStep, EarlierFinding, TableErasure
+from spark_ext.lakehouse.earlier import EarlierFinding
+from spark_ext.lakehouse.erasure_report import AppliedStep, TableErasure
 from spark_ext.model.dropped import PURGE, VACUUM, ErasureStep
 from spark_ext.model.erasure import ERASED, NEVER_HAD, UNKNOWN, ColumnErasure
 from spark_ext.model.metadata import FileCount
-from spark_ext.model.schema import quoted
+from spark_ext.model.schema import path_of
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ Earlier = Callable[[str | None], EarlierFinding | None]
 
 
 def table_erasure(
-    spark: SparkSession, place: str, column: str | None, earlier: Earlier, *, apply: bool
+    spark: SparkSession,
+    place: str,
+    column: str | None,
+    earlier: Earlier,
+    applies: Callable[[], bool],
 ) -> TableErasure:
     """Returns what is left in a table; an error becomes a part of the result.
 
@@ -41,16 +45,18 @@ def table_erasure(
         place: The full name or the path of the table.
         column: The name or shell pattern of columns; None for every dropped column.
         earlier: Returns what an earlier certificate found in the table with an id.
-        apply: Whether the steps run that can run now.
+        applies: Returns whether a step may run now.
     """
     name = place
     applied: list[AppliedStep] = []
+    erasure, known = None, None
     try:
         name = _name(spark, place)
         table = NamedTable(spark, name)
         erasure = _read(table, column)
+        known = earlier(erasure.table_id)
         ended: set[str] = set()
-        while apply and (step := _due(erasure, ended)) is not None:
+        while applies() and (step := _due(erasure, known, ended)) is not None:
             before = _counts(erasure)
             is_again = any(each.step == step.step for each in applied)
             applied.append(_run(table, step))
@@ -58,7 +64,6 @@ def table_erasure(
             # A VACUUM deletes files, and the next one deletes the folders that are empty then.
             if is_again or applied[-1].message is not None or _counts(erasure) == before:
                 ended.add(step.step)
-        known = earlier(erasure.table_id)
         return TableErasure(
             table=name,
             erasure=_with_earlier(table, erasure, known),
@@ -67,7 +72,14 @@ def table_erasure(
         )
     except Exception as error:  # from Spark, Java or a storage
         condition, message = described(error)
-        return TableErasure(table=name, applied=tuple(applied), error=condition, message=message)
+        return TableErasure(
+            table=name,
+            erasure=erasure,
+            applied=tuple(applied),
+            earlier=known,
+            error=condition,
+            message=message,
+        )
 
 
 def described(error: Exception) -> tuple[str | None, str]:
@@ -89,9 +101,11 @@ def _read(table: NamedTable, column: str | None) -> ColumnErasure:
     return of_row(ColumnErasure, row)
 
 
-def _due(erasure: ColumnErasure, ended: set[str]) -> ErasureStep | None:
+def _due(
+    erasure: ColumnErasure, known: EarlierFinding | None, ended: set[str]
+) -> ErasureStep | None:
     """Returns the first step that can run now, and that has not failed or ended without effect."""
-    due = {step.step: step for step in _steps(erasure) if step.earliest is None}
+    due = {step.step: step for step in due_steps(erasure, known) if step.earliest is None}
     return next((due[step] for step in _RUN if step in due and step not in ended), None)
 
 
@@ -109,9 +123,18 @@ def _counts(erasure: ColumnErasure) -> list[tuple[FileCount, ...]]:
     ]
 
 
-def _steps(erasure: ColumnErasure) -> Iterator[ErasureStep]:
+def due_steps(erasure: ColumnErasure, known: EarlierFinding | None) -> Iterator[ErasureStep]:
+    """Yields the steps of the columns that have the name, but for those of a catalog.
+
+    A column of files whose name no schema tells is another column as far as anyone knows, unless
+    an earlier certificate has its path in files.
+    """
+    before = () if known is None else [column.physical_path for column in known.columns]
     for column in erasure.columns:
-        yield from (step for step in column.steps if not step.by_catalog)
+        path = column.physical_path
+        is_named = path is not None and (path in before or path not in erasure.unnamed_columns)
+        if is_named or column.path is not None:
+            yield from (step for step in column.steps if not step.by_catalog)
 
 
 def _run(table: NamedTable, step: ErasureStep) -> AppliedStep:
@@ -139,19 +162,8 @@ def _with_earlier(
     if erasure.verdict != NEVER_HAD or earlier is None or erasure.version < earlier.version:
         return erasure
     rows = table.answer("column_mapping").collect()
-    now = {quoted((row["physicalName"] or row["name"],)).lower() for row in rows}
+    now = {(row["physicalName"] or row["name"]).lower() for row in rows}
     before = [column.physical_path for column in earlier.columns]
-    hiding = tuple(path for path in before if path is not None and _last(path) in now)
+    hiding = tuple(path for path in before if path is not None and path_of(path)[-1].lower() in now)
     verdict = UNKNOWN if hiding else ERASED
     return replace(erasure, verdict=verdict, unnamed_columns=hiding)
-
-
-def _last(path: str) -> str:
-    """Returns the last name of a quoted path in lower case.
-
-    Example:
-        >>> _last("s.`a.b`"), _last("s.x")
-        ('`a.b`', 'x')
-    """
-    names: list[str] = re.findall(r"`(?:[^`]|``)*`|[^.`]+", path)
-    return names[-1].lower()

@@ -76,7 +76,6 @@ class TableFolder:
         boundaries: By version.
         location: The path of the table.
         column: The name or shell pattern that was asked for; None for every dropped column.
-        case_sensitive: Whether Spark distinguishes names by letter case.
         starts: The versions at which the known history may begin. Each has its time, and no action.
     """
 
@@ -90,7 +89,6 @@ class TableFolder:
     boundaries: tuple[CleanupBoundary, ...] = ()
     location: str = ""
     column: str | None = None
-    case_sensitive: bool = False
     starts: tuple[Commit, ...] = ()
 
     @property

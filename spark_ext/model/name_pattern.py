@@ -3,38 +3,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
+from unicodedata import normalize
 
-from spark_ext.model.schema import Path, quoted
+from spark_ext.model.schema import INNER, Path, path_of, quoted
 
 
 @dataclass(frozen=True)
 class NamePattern:
     """A name or a shell pattern of columns.
 
+    Letter case and the Unicode form never count, since Delta and people write one name in several
+    ways. A proof that data does not exist needs every one of them.
+
     Args:
-        text: A last name, a path with dots, a path as SQL quotes it, or a pattern with `*`, `?` and
-            `[..]` of one of them.
-        case_sensitive: Whether letter case counts, as `spark.sql.caseSensitive` says.
+        text: A last name, the last parts of a path, or a whole path below the last parts of the
+            table's name; with dots or as SQL quotes it, with or without `element`, `key` and
+            `value`. Or a pattern with `*`, `?` and `[..]` of one of them.
+        table: The parts of the table's name.
     """
 
     text: str
-    case_sensitive: bool = False
+    table: Path = ()
 
     def matches(self, path: Path) -> bool:
-        """Returns whether a path, or its last name, is the name or matches the pattern.
+        """Returns whether a path is the name or matches the pattern.
 
         Example:
             >>> pattern = NamePattern("ss?")
             >>> [pattern.matches(path) for path in (("SSN",), ("person", "ssn"), ("ssn", "id"))]
             [True, True, False]
+            >>> NamePattern("p.`ssn`").matches(("a", "p", "element", "ssn"))
+            True
             >>> NamePattern("a[1]").matches(("a[1]",))
             True
         """
-        wanted = self._folded(self.text)
-        names = map(self._folded, (path[-1], ".".join(path), quoted(path)))
-        return any(name == wanted or fnmatchcase(name, wanted) for name in names)
+        folded = tuple(map(_folded, path))
+        return any(map(self._matches_end, _ends(folded))) or self._matches_below_table(folded)
 
-    def _folded(self, text: str) -> str:
-        return text if self.case_sensitive else text.lower()
+    @cached_property
+    def _texts(self) -> frozenset[str]:
+        return frozenset((_folded(self.text), _folded(self.text.strip())))
+
+    @cached_property
+    def _parts(self) -> tuple[str, ...]:
+        return tuple(map(_folded, path_of(self.text.strip())))
+
+    @cached_property
+    def _of_table(self) -> tuple[str, ...]:
+        return tuple(map(_folded, self.table))
+
+    def _matches_end(self, end: Path) -> bool:
+        names = (".".join(end), quoted(end))
+        if any(_is_like(name, wanted) for name in names for wanted in self._texts):
+            return True
+        return _are_like(end, self._parts)
+
+    def _matches_below_table(self, path: Path) -> bool:
+        for whole in _ends(path):
+            above = self._parts[: -len(whole)]
+            is_whole = whole[0] == path[0] and above and len(above) <= len(self._of_table)
+            if is_whole and _are_like((*self._of_table[-len(above) :], *whole), self._parts):
+                return True
+        return False
+
+
+def _ends(path: Path) -> Iterator[Path]:
+    """Yields the last parts of a path, with and without the segments of arrays and maps.
+
+    Example:
+        >>> list(_ends(("a", "key", "x")))
+        [('x',), ('key', 'x'), ('a', 'x'), ('a', 'key', 'x')]
+    """
+    ends: dict[Path, None] = {(): None}
+    for name in reversed(path):
+        longer = [(name, *end) for end in ends]
+        yield from longer
+        ends = dict.fromkeys([*(ends if name in INNER else ()), *longer])
+
+
+def _are_like(path: Path, wanted: Path) -> bool:
+    return len(path) == len(wanted) and all(map(_is_like, path, wanted))
+
+
+def _is_like(name: str, wanted: str) -> bool:
+    return name == wanted or fnmatchcase(name, wanted)
+
+
+def _folded(text: str) -> str:
+    return normalize("NFC", normalize("NFC", text).casefold())

@@ -10,6 +10,7 @@ Shape:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -25,6 +26,12 @@ CHILDREN = {
     "array": (("elementType", "element"),),
     "map": (("keyType", "key"), ("valueType", "value")),
 }
+
+# The segments of paths that are no names.
+INNER = frozenset(segment for children in CHILDREN.values() for _, segment in children)
+
+# Spark, UnresolvedAttribute: a name with a dot is in backticks.
+_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 # Spark, DataType.scala: the types whose names in SQL and JSON differ.
 _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
@@ -115,6 +122,19 @@ def quoted(path: Path) -> str:
     return ".".join(
         name if name.isidentifier() and name.isascii() else backticked(name) for name in path
     )
+
+
+def path_of(text: str) -> Path:
+    """Returns the path that a text of SQL names; empty if the text is no name.
+
+    Example:
+        >>> path_of("a.`b.c`"), path_of("`a"), path_of("")
+        (('a', 'b.c'), (), ())
+    """
+    if not re.fullmatch(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*", text):
+        return ()
+    found = _PART.findall(text)
+    return tuple(backticked_name.replace("``", "`") or plain for backticked_name, plain in found)
 
 
 def as_code(path: Path) -> str:

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,13 +18,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import Certificate, ErasureReport, TableErasure
+from spark_ext import Certificate, ErasureInterrupted, ErasureReport, TableErasure
 from spark_ext.__main__ import main
 from spark_ext.errors import NotACertificateError
 from tests.integration.held_bytes import holders
 from tests.support.delta_table import NAME_MODE, TRACKED, Table, refusal
+from tests.support.odd_disk import OddDisk
 from tests.support.releases import PURGES
 from tests.support.session_conf import session_conf
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.without("parquet")
 
@@ -229,6 +234,10 @@ def test_column_with_a_forgotten_name_makes_the_answer_unknown(table: Table) -> 
     (physical,) = found.erasure.unnamed_columns
     assert physical.strip("`") in footers_and_log(table)
     assert (found.verdict, left(found)[0]) == ("UNKNOWN", "PURGE")
+    # Nobody knows that the column had this name, so its data is not removed.
+    with table.no_commit():
+        kept = only(report(table, column="other", apply=True))
+    assert (kept.verdict, kept.applied, left(kept)[0]) == ("UNKNOWN", (), "PURGE")
 
 
 def test_files_read_are_the_files_on_the_disk(table: Table) -> None:
@@ -259,7 +268,77 @@ def with_marker(table: Table) -> Path:
     return next(file for file in files if MARKER.encode() in file.read_bytes())
 
 
+def test_missing_source_of_a_clone_makes_the_answer_unknown(table: Table, tmp_path: Path) -> None:
+    source = Table(table.spark, tmp_path / "source")
+    source.create("id INT, kept STRING", NAME_MODE, "'delta.dataSkippingNumIndexedCols' = '0'")
+    source.insert("(1, 'x')")
+    table.spark.sql(f"CREATE TABLE {table.name} SHALLOW CLONE {source.name}")
+    assert verdict(table, "other") == "NEVER_HAD"
+
+    source.path.rename(tmp_path / "away")
+
+    found = only(report(table, column="other"))
+    assert found.erasure is not None
+    assert (found.verdict, found.erasure.unknown_files.num_files) == ("UNKNOWN", 1)
+    assert left(found) == ["SOURCE", "BY HAND"]
+    (tmp_path / "away").rename(source.path)
+    assert verdict(table, "other") == "NEVER_HAD"
+
+
+def test_column_is_found_by_a_name_in_another_case_when_spark_is_case_sensitive(
+    table: Table,
+) -> None:
+    top_level(table)
+
+    with session_conf(table.spark, {"spark.sql.caseSensitive": "true"}):
+        assert verdict(table, "SSN") == "STILL_PRESENT"
+    assert verdict(table, "`ssn`") == "STILL_PRESENT"
+    with pytest.raises(ValueError, match="backtick"):
+        report(table, column="`ssn")
+
+
 # Steps.
+
+
+@PURGES
+def test_signal_ends_the_steps_and_the_report_has_those_that_ran(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk
+) -> None:
+    tables = [Table(spark, tmp_path / name, f"delta.`odd:{tmp_path / name}`") for name in "ab"]
+    for each in tables:
+        top_level(each)
+    disk.hold()
+    tracker = spark.sparkContext.statusTracker()
+
+    def interrupt() -> None:
+        try:
+            wait_until(lambda: disk.is_waiting, "a copy")
+            os.kill(os.getpid(), signal.SIGTERM)
+            wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
+        finally:
+            disk.release()
+
+    waiter = threading.Thread(target=interrupt)
+    waiter.start()
+    with tables[0].no_commit(), tables[1].no_commit(), pytest.raises(ErasureInterrupted) as raised:
+        spark_ext.dropped_columns(
+            spark,
+            *(f"odd:{each.path}" for each in tables),
+            column="ssn",
+            apply=True,
+            parallel=1,
+            progress=None,
+        )
+    waiter.join()
+
+    found = raised.value.report
+    assert raised.value.signal == signal.SIGTERM
+    assert (found.interrupted, found.complete) == ("SIGTERM", False)
+    first, second = found.tables
+    assert [(step.step, step.version_after) for step in first.applied] == [("PURGE", None)]
+    assert (second.verdict, second.not_read, second.applied) == ("NOT_READ", "INTERRUPTED", ())
+    written = json.loads(Certificate.of(found).json())
+    assert [len(each["applied"]) for each in written["tables"]] == [1, 0]
 
 
 @PURGES
@@ -374,11 +453,23 @@ def test_places_are_schemas_tables_and_paths(
         ("`had`", "ERASED"),
         ("`never`", "NEVER_HAD"),
     ]
-    assert [each.verdict for each in found.tables[-1:]] == ["STILL_PRESENT"]
+    assert [each.verdict for each in found.tables[2:]] == ["NOT_READ", "ERASED", "STILL_PRESENT"]
+    assert (found.num_views, found.complete) == (1, False)
+    assert found.where == ("erased", "erased.had", str(table.path))
     with refusal("SCHEMA_NOT_FOUND"):
         spark_ext.dropped_columns(spark, "erased.nothing", progress=None)
     assert main(["dropped", "erased.had", "--column", "ssn"]) == 0
     assert "had" in capsys.readouterr().out
+    for name in ("had", "never"):
+        spark.sql(f"DROP TABLE erased.{name}")
+    assert main(["dropped", schema, "--column", "ssn"]) == 1
+    assert "other" in capsys.readouterr().out
+    spark.sql("DROP TABLE erased.other")
+    certificate = tmp_path / "none.json"
+    call = ["dropped", schema, "--column", "ssn", "--certificate", str(certificate)]
+    assert main(call) == 1
+    written = json.loads(certificate.read_text())
+    assert (written["verdict"], written["where"], written["tables"]) == ("UNKNOWN", ["erased"], [])
 
 
 def test_command_writes_a_certificate_and_continues_it(
@@ -408,6 +499,28 @@ def test_command_writes_a_certificate_and_continues_it(
     assert main([*call, str(file)]) == 2
     assert "USAGE_TRACKING_NOT_A_CERTIFICATE" in capsys.readouterr().err
     assert file.read_text() == "{}"
+
+
+def test_certificate_keeps_the_proof_of_runs_that_read_other_tables_or_failed(
+    table: Table, tmp_path: Path
+) -> None:
+    other = Table(table.spark, tmp_path / "other").create_tracked("id INT")
+    top_level(table)
+    file = tmp_path / "ssn.json"
+    call = ["dropped", "--column", "ssn", "--certificate", str(file)]
+    assert main([*call, str(table.path)]) == 1
+
+    assert main([*call, str(other.path)]) == 0
+    log, away = table.path / "_delta_log", tmp_path / "away"
+    log.rename(away)
+    assert main([*call, str(table.path), str(other.path)]) == 2
+    away.rename(log)
+
+    (kept,) = json.loads(file.read_text())["earlier"]
+    assert (kept["verdict"], kept["erasure"]["location"]) == ("STILL_PRESENT", f"file:{table.path}")
+    again = only(report(table, previous=file))
+    assert again.earlier is not None
+    assert [column.path for column in again.earlier.columns] == ["ssn"]
 
 
 def test_earlier_certificate_of_another_table_proves_nothing(table: Table, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from spark_ext.log.actions import (
 from spark_ext.log.folder import CHECKPOINT, COMMIT, TableFolder
 from spark_ext.model.erasure import FilesRead, NameInLog
 from spark_ext.model.metadata import FileCount
+from spark_ext.model.name_pattern import NamePattern
+from spark_ext.model.schema import path_of
 from tests.unit.folders import BOTH, DROP, NOW, ONE, data, folder, logged
 from tests.unit.logs import cleaned_up, log
 from tests.unit.tables import table
@@ -83,11 +85,48 @@ def test_column_is_found_by_each_name_and_by_patterns(name: str) -> None:
     assert found.verdict == ("LIVE" if name == "?" else "STILL_PRESENT")
 
 
-def test_letter_case_counts_when_spark_is_case_sensitive() -> None:
-    of = folder(files=(data(LIVE, "a", "b"),))
+SPELLINGS = {
+    "p.ssn": ["ssn", "SSN", "`ssn`", " ssn ", "p.ssn", "`p`.`ssn`", "p.`ss?`", "p.*", "*.ssn"],
+    "p.`a.b`": ["a.b", "`a.b`", "p.a.b", "p.`a.b`"],
+    "p.`größe`": ["größe", "gro\u0308ße", "`GRO\u0308SSE`"],
+    "p.`a``b`": ["a`b", "`a``b`", "p.`a``b`"],
+}
 
-    assert asked(of, "B").verdict == "STILL_PRESENT"
-    assert asked(of, "B", case_sensitive=True).verdict == "NEVER_HAD"
+
+@pytest.mark.parametrize(
+    ("path", "spelling"),
+    [(path, each) for path, spellings in SPELLINGS.items() for each in spellings],
+)
+def test_dropped_field_is_found_by_each_spelling(path: str, spelling: str) -> None:
+    name = path_of(path)[-1]
+    kept = {"x": "3 x"}
+    both = table({"p": {"column": "1 p", "struct": {name: "2 f", **kept}}}, "name", "false")
+    one = table({"p": {"column": "1 p", "struct": kept}}, "name", "true")
+    whole = log(("CREATE TABLE", both), ("DROP COLUMNS", one))
+
+    found = asked(folder(whole, files=(data(LIVE, "p", ("p", "x")),)), spelling)
+
+    assert found.verdict != "NEVER_HAD"
+    assert [row.path for row in found.columns] == [path]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "matches"),
+    [
+        *[
+            (each, True)
+            for each in ("ssn", "p.ssn", "P.SSN", "`p`.ssn", "a.p.ssn", "p.element.ssn")
+        ],
+        *[(each, True) for each in ("a.p.element.ssn", "element.ssn", "t.a.p.ssn", "db.t.a.p.ssn")],
+        *[(each, True) for each in ("`db`.t.a.`p`.element.ssn", "c.db.t.a.p.*", "ss[n]")],
+        *[(each, False) for each in ("sn", "a.ssn", "x.p.ssn", "x.t.a.p.ssn", "`p.ssn`.x", "p")],
+        *[(each, False) for each in ("t.ssn", "`ssn", "s*n.x", "")],
+    ],
+)
+def test_path_in_an_array_is_matched_by_its_last_parts(spelling: str, matches: bool) -> None:
+    pattern = NamePattern(spelling, ("c", "db", "t"))
+
+    assert pattern.matches(("a", "p", "element", "ssn")) == matches
 
 
 @pytest.mark.parametrize(
@@ -224,6 +263,16 @@ def test_column_of_a_file_has_its_only_name_when_table_was_never_mapped() -> Non
 
 
 # What cannot be read.
+
+
+def test_missing_live_file_makes_the_answer_unknown() -> None:
+    """The storage of a clone's source may not be mounted."""
+    missing = data(LIVE, columns=None, problem=MISSING, source="file:/source")
+    removed = data(REMOVED, columns=None, problem=MISSING)
+
+    assert asked(folder(files=(missing,)), "other").verdict == "UNKNOWN"
+    assert asked(folder(files=(missing,))).verdict == "UNKNOWN"
+    assert asked(folder(files=(removed,)), "other").verdict == "NEVER_HAD"
 
 
 def test_unreadable_file_makes_the_answer_unknown() -> None:

@@ -126,8 +126,20 @@ def test_unreadable_file_has_a_row_when_no_column_was_dropped() -> None:
     assert paths(folder(untouched, files=(data(LIVE, "a", "b"),))) == []
 
 
-def test_missing_file_contains_no_data() -> None:
-    assert only(folder(files=(data(LIVE, columns=None, problem=MISSING),))).gone
+@pytest.mark.parametrize("kind", [REMOVED, CHANGE_DATA, UNTRACKED])
+def test_missing_file_contains_no_data(kind: str) -> None:
+    assert only(folder(files=(data(kind, columns=None, problem=MISSING),))).gone
+
+
+def test_missing_live_file_is_unknown_and_no_statement_rewrites_it() -> None:
+    missing = data(LIVE, columns=None, problem=MISSING)
+
+    column = only(folder(files=(missing,)))
+
+    assert (column.gone, column.unknown_files) == (False, FileCount(1, 10))
+    assert statements(column) == [("BY HAND", None)]
+    of_source = data(LIVE, columns=None, problem=MISSING, source="file:/source")
+    assert "SOURCE" in dict(statements(only(folder(files=(of_source,)))))
 
 
 def test_renamed_column_has_its_former_paths() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -14,7 +15,10 @@ import pytest
 from spark_ext import AppliedStep, Certificate, DroppedColumn, ErasureReport, TableErasure
 from spark_ext.erasure.column_erasure import column_erasure
 from spark_ext.errors import NotACertificateError
-from spark_ext.lakehouse.certificate import earlier_findings
+from spark_ext.lakehouse.certificate import earlier_certificate
+from spark_ext.lakehouse.earlier import EarlierColumn, EarlierFinding
+from spark_ext.lakehouse.erasure_report import reason
+from spark_ext.lakehouse.erasure_run import due_steps
 from spark_ext.log.actions import LIVE
 from spark_ext.model.dropped import ErasureStep
 from spark_ext.model.erasure import ColumnErasure
@@ -80,6 +84,30 @@ def test_report_is_complete_when_nothing_is_left(verdict: str, complete: bool) -
     assert not report(TableErasure(table="u", message="m"), of("ERASED")).complete
 
 
+@pytest.mark.parametrize("reason", ["OTHER_FORMAT", "INTERRUPTED"])
+def test_report_with_a_table_that_was_not_read_is_no_proof(reason: str) -> None:
+    found = replace(
+        report(of("NEVER_HAD"), TableErasure(table="other", not_read=reason)),
+        where=("s1", "/data"),
+        num_views=2,
+    )
+    written = json.loads(Certificate.of(found).json())
+
+    assert (found.complete, found.verdict) == (False, "NOT_READ")
+    assert (written["verdict"], written["where"], written["views"]) == (
+        *("NOT_READ", ["s1", "/data"]),
+        2,
+    )
+    assert [table["verdict"] for table in written["tables"]] == ["NEVER_HAD", "NOT_READ"]
+    assert list(report(*found.tables, of("UNKNOWN"), of("LIVE")).verdicts) == [
+        *("LIVE", "NOT_READ", "UNKNOWN", "NEVER_HAD"),
+    ]
+
+
+def test_certificate_of_no_table_is_unknown() -> None:
+    assert (report().complete, Certificate.of(report()).verdict) == (False, "UNKNOWN")
+
+
 def test_step_of_several_columns_counts_once_with_its_latest_time() -> None:
     columns = (dropped("b", VACUUM), dropped("c", replace(VACUUM, earliest=LATER)))
     table = of("STILL_PRESENT", columns=columns)
@@ -127,8 +155,8 @@ def test_certificate_has_everything_in_each_form(tmp_path: Path) -> None:
     assert any("backups" in text for text in written["outOfReach"])
     for name in ("c.json", "c.html"):
         certificate.write(tmp_path / name)
-        found = earlier_findings(tmp_path / name, "b")
-        assert [column.path for column in found["id-1"].columns] == ["b"]
+        found = earlier_certificate(tmp_path / name, "b")
+        assert [column.path for column in found.findings["id-1"].columns] == ["b"]
     page = (tmp_path / "c.html").read_text()
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
@@ -142,13 +170,85 @@ def test_certificate_is_about_one_column() -> None:
 
 def test_certificate_continues_the_findings_of_earlier_ones() -> None:
     first = Certificate.of(report(of("STILL_PRESENT", columns=(dropped("b"),))))
-    second = replace(of("ERASED"), earlier=earlier_findings(first, "b")["id-1"])
+    second = replace(of("ERASED"), earlier=findings(first)["id-1"])
 
-    found = earlier_findings(Certificate.of(report(second)), "b")
+    found = findings(Certificate.of(report(second)))
 
     assert [(each.path, each.id) for each in found["id-1"].columns] == [("b", 2)]
-    assert earlier_findings(Certificate.of(report(of("NEVER_HAD"))), "b") == {}
-    assert earlier_findings(None, "b") == {}
+    assert findings(Certificate.of(report(of("NEVER_HAD")))) == {}
+    assert findings(None) == {}
+
+
+def findings(certificate: Certificate | None) -> Mapping[str, EarlierFinding]:
+    return earlier_certificate(certificate, "b").findings
+
+
+def continued(before: Certificate, *tables: TableErasure) -> Certificate:
+    """Returns the certificate of a run that continues an earlier one, as read from its JSON."""
+    earlier = earlier_certificate(before, "b").not_replaced_by(tables)
+    return Certificate.of(replace(report(*tables), earlier=earlier))
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        (),
+        (TableErasure(table="still_present", error="SOME_CONDITION", message="text"),),
+        (TableErasure(table="still_present", not_read="INTERRUPTED"),),
+        (of("NEVER_HAD", table_id="id-2"),),
+        (of("NEVER_HAD", location="file:/copy"),),
+    ],
+)
+def test_certificate_keeps_entries_that_no_table_of_the_run_replaces(
+    others: tuple[TableErasure, ...],
+) -> None:
+    first = Certificate.of(report(of("STILL_PRESENT", columns=(dropped("b"),))))
+    unread = TableErasure(table="u", message="text")
+
+    before = replace(first.report, tables=(*first.report.tables, unread))
+    second = continued(Certificate.of(before), *others)
+    third = continued(second)
+
+    for certificate in (second, third):
+        assert [(each["table"], each["verdict"]) for each in certificate.report.earlier][-2:] == [
+            ("still_present", "STILL_PRESENT"),
+            ("u", "UNREADABLE"),
+        ]
+        assert [column.path for column in findings(certificate)["id-1"].columns] == ["b"]
+        assert "still_present" in certificate.html()
+    replaced = continued(third, replace(of("ERASED"), table="renamed"), unread)
+    assert "STILL_PRESENT" not in [each["verdict"] for each in replaced.report.earlier]
+    assert "u" not in [each["table"] for each in replaced.report.earlier]
+
+
+def test_error_after_the_first_reading_keeps_what_was_found() -> None:
+    failed = replace(of("STILL_PRESENT", columns=(dropped("b"),)), error="LOST", message="text")
+
+    assert (failed.verdict, reason(failed)) == ("UNREADABLE", "LOST")
+    assert [each.path for each in findings(Certificate.of(report(failed)))["id-1"].columns] == ["b"]
+
+
+# Steps that --apply runs.
+
+
+def due(found: ColumnErasure, known: EarlierFinding | None = None) -> list[str]:
+    return [step.step for step in due_steps(found, known)]
+
+
+def test_only_steps_of_columns_with_the_name_are_applied() -> None:
+    unnamed = replace(dropped("b", VACUUM), path=None, physical_path="`col-1`")
+    nameless = replace(unnamed, physical_path=None)
+    matched = replace(unnamed, physical_path="ssn")
+    found = erasure(verdict="UNKNOWN", columns=(unnamed, nameless), unnamed_columns=("`col-1`",))
+
+    assert due(found) == []
+    assert due(replace(found, columns=(dropped("b", VACUUM), unnamed))) == ["VACUUM"]
+    # A column of files that itself has the name.
+    assert due(replace(found, columns=(matched,))) == ["VACUUM"]
+    earlier = EarlierFinding("now", 1, (EarlierColumn("b", (), "`col-1`", 2, 1),))
+    assert due(found, earlier) == ["VACUUM"]
+    by_catalog = replace(VACUUM, by_catalog=True)
+    assert due(replace(found, columns=(dropped("b", by_catalog),))) == []
 
 
 @pytest.mark.parametrize(
@@ -166,4 +266,4 @@ def test_file_that_is_no_certificate_of_the_column_is_refused(
     )  # fmt: skip
 
     with pytest.raises(NotACertificateError):
-        earlier_findings(file, column)
+        earlier_certificate(file, column)

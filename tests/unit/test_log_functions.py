@@ -229,7 +229,6 @@ OF_FOLDER: dict[str, Any] = {
 FOLDER: dict[str, Any] = {
     "location": "/t",
     "column": "S",
-    "caseSensitive": False,
     "starts": [{"version": 3, "time": 300, "actions": []}],
     "now": 1_000,
     "deletedFileRetention": 10,

@@ -160,7 +160,6 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         new Question.Folder(
             snapshot.deltaLog().dataPath().toString(),
             column == null ? null : column.toString(),
-            session.sessionState().conf().caseSensitiveAnalysis(),
             System.currentTimeMillis(),
             DeltaConfigs.getMilliSeconds(DeltaConfigs.TOMBSTONE_RETENTION().fromMetaData(metadata)),
             DeltaConfigs.getMilliSeconds(DeltaConfigs.LOG_RETENTION().fromMetaData(metadata)),

@@ -56,7 +56,6 @@ public sealed interface Question {
   record Folder(
       String location,
       String column,
-      boolean caseSensitive,
       long now,
       long deletedFileRetention,
       long logRetention,

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what earlier certificates found, so that a new certificate continues them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spark_ext.lakehouse.erasure_report import TableErasure
+
+
+@dataclass(frozen=True)
+class EarlierColumn:
+    """A column that an earlier certificate found.
+
+    Args:
+        path: The last path, quoted for SQL; None if only files had the column.
+        former_paths: The earlier paths, oldest first.
+        physical_path: The path in data files, quoted for SQL.
+        id: The column id; None if the column has none.
+        version: The version that dropped the column; None if the column was live, or if the log
+            no longer had the version.
+    """
+
+    path: str | None
+    former_paths: tuple[str, ...]
+    physical_path: str | None
+    id: int | None
+    version: int | None
+
+
+@dataclass(frozen=True)
+class EarlierFinding:
+    """What an earlier certificate found in the same table.
+
+    Args:
+        time: The time of the certificate, in UTC.
+        version: The version of the table then.
+        columns: The columns with the name.
+    """
+
+    time: str
+    version: int
+    columns: tuple[EarlierColumn, ...]
+
+
+@dataclass(frozen=True)
+class EarlierCertificate:
+    """What an earlier certificate found in each table, also by certificates before it.
+
+    Args:
+        entries: The tables as objects of its JSON, each with the time of its certificate.
+    """
+
+    entries: tuple[Mapping[str, Any], ...] = ()
+
+    @cached_property
+    def findings(self) -> Mapping[str, EarlierFinding]:
+        """What was found, by the id of the table; without tables that have no column."""
+        found: dict[str, EarlierFinding] = {}
+        for entry in self.entries:
+            erasure = entry["erasure"]
+            columns = () if erasure is None else tuple(_columns(entry))
+            if columns:
+                table_id, version = erasure["tableId"], erasure["version"]
+                known = found.get(table_id, EarlierFinding(entry["time"], version, ()))
+                columns = tuple(dict.fromkeys((*known.columns, *columns)))
+                version = min(known.version, version)
+                found[table_id] = EarlierFinding(known.time, version, columns)
+        return found
+
+    def not_replaced_by(self, tables: Sequence[TableErasure]) -> tuple[Mapping[str, Any], ...]:
+        """Returns the entries of which no table has the id and the location.
+
+        An entry without an id is of a table that was not read, and the name replaces it.
+        """
+        places = {
+            (table.erasure.table_id, table.erasure.location)
+            for table in tables
+            if table.erasure is not None
+        }
+        names = {table.table for table in tables}
+        return tuple(
+            entry
+            for entry in self.entries
+            if (
+                entry["table"] not in names
+                if entry["erasure"] is None
+                else (entry["erasure"]["tableId"], entry["erasure"]["location"]) not in places
+            )
+        )
+
+
+def _columns(table: Mapping[str, Any]) -> Iterator[EarlierColumn]:
+    """Yields the columns that had the name, also those of certificates before."""
+    erasure, earlier = table["erasure"], table["earlier"]
+    known = [column for column in erasure["columns"] if column["path"] is not None]
+    known += erasure["liveColumns"] + ([] if earlier is None else earlier["columns"])
+    known += [{"path": name["path"], "version": name["version"]} for name in erasure["namesInLog"]]
+    yield from dict.fromkeys(
+        EarlierColumn(
+            column["path"],
+            tuple(column.get("formerPaths", ())),
+            column.get("physicalPath"),
+            column.get("id"),
+            column.get("version"),
+        )
+        for column in known
+    )
