@@ -138,7 +138,7 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
     now = goal.plan(row)
     result = replace(
         without_run(attempt.planned),
-        outcome=_outcome(goal, attempt, row, now),
+        outcome=_outcome(spark, goal, attempt, row, now),
         after=row,
         seconds=attempt.seconds,
         version_after=row.version,
@@ -174,11 +174,15 @@ def described(error: BaseException) -> tuple[str, str]:
     return condition_of(error) or type(error).__name__, text[:_MAX_TEXT]
 
 
-def _outcome(goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable) -> str:
+def _outcome(
+    spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTable, now: PlannedTable
+) -> str:
     if row.error in _MISSING:
         return results.GONE
     if now.action == REACHED:
         by_us = attempt.has_run or attempt.is_committed
+        if attempt.cancelled is not None:
+            by_us = _has_commits_of_the_run(spark, attempt)
         return results.DONE if by_us else results.DONE_BY_ANOTHER
     if attempt.cancelled is not None:
         return results.CANCELLED
@@ -217,6 +221,19 @@ def _removals(spark: SparkSession, attempt: Attempt, version: int) -> list[Row]:
     commits = history_since(spark, sql_name(spark, attempt.planned.table), version)
     removals = (each for each in commits if each["operation"] == REMOVAL)
     return [each for each in removals if each["timestamp"].timestamp() <= ended]
+
+
+def _has_commits_of_the_run(spark: SparkSession, attempt: Attempt) -> bool:
+    """Returns whether a commit is as old as the run; true if the history is not known.
+
+    A statement may be cancelled after its commit, and a commit does not say which driver wrote it.
+    """
+    table = attempt.planned
+    name = sql_name(spark, table.table)
+    commits = list(history_since(spark, name, table.before.version or 0))
+    ended = attempt.started + attempt.seconds
+    times = [each["timestamp"].timestamp() for each in commits]
+    return not commits or any(int(attempt.started) <= at <= ended for at in times)
 
 
 def _counts(statements: tuple[StatementResult, ...]) -> dict[str, Any]:

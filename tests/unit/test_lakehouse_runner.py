@@ -24,6 +24,7 @@ from spark_ext.api.progress import Progress
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import SurveyProgress
 from spark_ext.lakehouse import calls, lookups, running
+from spark_ext.lakehouse import outcomes as outcomes_
 from spark_ext.lakehouse.budget import Budget
 from spark_ext.lakehouse.goals import Goal, Removal
 from spark_ext.lakehouse.plan import PlannedTable
@@ -161,22 +162,34 @@ OTHER = PySparkException("full", errorClass="OUT_OF_SPACE", messageParameters={}
 
 
 @pytest.mark.parametrize(
-    ("error", "by_another", "expected"),
+    ("error", "age", "expected"),
     [
-        (CANCELLATION, False, "CANCELLED"),
-        (CANCELLATION, True, "DONE_BY_ANOTHER"),
-        (OTHER, False, "FAILED"),
+        (CANCELLATION, None, "CANCELLED"),
+        (CANCELLATION, 3600, "DONE_BY_ANOTHER"),
+        # The statement was cancelled after its commit.
+        (CANCELLATION, 0, "DONE"),
+        (OTHER, None, "FAILED"),
     ],
 )
 def test_only_a_cancellation_counts_as_cancelled(
-    session: Session, error: Exception, by_another: bool, expected: str
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    age: int | None,
+    expected: str,
 ) -> None:
+    def history(*_: object) -> list[dict[str, Any]]:
+        return [{"timestamp": datetime.fromtimestamp(time.time() - (age or 0))}]
+
+    committed = history()
+    monkeypatch.setattr(outcomes_, "history_since", lambda *_: committed)
     interrupts = Interrupts()
 
     def fail(statement: str) -> None:
         interrupts.received = signal.SIGINT
         session.wait_for_cancellation()
-        if by_another:
+        if age is not None:
+            committed[:] = history()
             session.rows[A.table] = done(A)
         raise error
 
