@@ -14,21 +14,20 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from spark_ext.api.table import Until
 from spark_ext.cli import report_file, run_progress
 from spark_ext.cli.amounts import count, duration, size
 from spark_ext.cli.command import Command
 from spark_ext.cli.run_progress import print_error
 from spark_ext.cli.session import error_text, own_session
-from spark_ext.lakehouse.calls import align_names, remove_column_mapping, track, untrack
 from spark_ext.lakehouse.plan import ORDERS
-from spark_ext.lakehouse.report import LakehouseReport
-from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
+from spark_ext.removal.stages import STAGES, UNMAPPED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spark_ext.lakehouse.report import LakehouseReport
 
 REACHED, NOT_REACHED, FAILED = 0, 1, 2
 _CODES = "; exit code 0 if every table has it, 1 if a table has not, 2 if the call is wrong"
@@ -42,8 +41,6 @@ _SESSION = {
 _OPTIONS = (
     *("include", "exclude", "parallel", "max_bytes", "max_time", "on_error", "order", "dry_run"),
 )
-
-_Call = Callable[..., LakehouseReport]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +115,7 @@ def _errors(text: str) -> str | int:
 def _add_until(parser: argparse.ArgumentParser) -> None:
     _add_arguments(parser)
     parser.add_argument(
-        "--until", choices=get_args(Until), default="unmapped", help="the last stage of removal"
+        "--until", choices=STAGES, default=UNMAPPED, help="the last stage of removal"
     )
 
 
@@ -129,13 +126,19 @@ def _add_to_name_mode(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _run(call: _Call, own: tuple[str, ...], chosen: argparse.Namespace) -> int:
-    """Calls the function with the arguments, writes its report, and returns the exit code."""
+def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int:
+    """Calls the function with the arguments, writes its report, and returns the exit code.
+
+    The function is known by its name, since other commands need no pyspark.
+    """
+    from spark_ext.lakehouse import calls
+
     code = None
     options: dict[str, Any] = {name: getattr(chosen, name) for name in (*_OPTIONS, *own)}
     options["progress"] = run_progress.callback(chosen.progress)
     try:
         with own_session(chosen.command, _SESSION) as spark:
+            call = getattr(calls, function)
             report, code = _reported(call, spark, chosen.where, options)
             # The session may fail to stop, and nobody may read what is printed.
             code = max(code, _write_files(report, chosen.report))
@@ -147,7 +150,10 @@ def _run(call: _Call, own: tuple[str, ...], chosen: argparse.Namespace) -> int:
 
 
 def _reported(
-    call: _Call, spark: SparkSession, where: list[str], options: dict[str, Any]
+    call: Callable[..., LakehouseReport],
+    spark: SparkSession,
+    where: list[str],
+    options: dict[str, Any],
 ) -> tuple[LakehouseReport, int]:
     """Returns the report, also that of an error, and the exit code."""
     try:
@@ -160,6 +166,8 @@ def _reported(
             return unfinished, 128 + getattr(error, "signal", signal.SIGINT)
         print_error(error_text(error))
         return unfinished, NOT_REACHED
+    from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
+
     outcomes = {each.outcome for each in report.tables}
     is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
     return report, REACHED if report.complete or is_planned else NOT_REACHED
@@ -199,19 +207,19 @@ def _print(report: LakehouseReport, chosen: argparse.Namespace) -> None:
 
 def _command(
     name: str,
-    call: _Call,
+    function: str,
     what: str,
     examples: tuple[str, ...],
     add_arguments: Callable[[argparse.ArgumentParser], None] = _add_arguments,
     own: tuple[str, ...] = (),
 ) -> Command:
-    return Command(name, f"{what}{_CODES}", examples, partial(_run, call, own), add_arguments)
+    return Command(name, f"{what}{_CODES}", examples, partial(_run, function, own), add_arguments)
 
 
 COMMANDS = (
     _command(
         "remove",
-        remove_column_mapping,
+        "remove_column_mapping",
         "remove column mapping from every Delta table",
         (
             "remove sales main.hr --dry-run",
@@ -223,16 +231,16 @@ COMMANDS = (
     ),
     _command(
         "align",
-        align_names,
+        "align_names",
         "give every column of every Delta table its own name in the files",
         ("align sales --dry-run", "align sales --to-name-mode --report out.html"),
         _add_to_name_mode,
         ("to_name_mode",),
     ),
-    _command("track", track, "track every Delta table", ("track sales --include 'fact_*'",)),
+    _command("track", "track", "track every Delta table", ("track sales --include 'fact_*'",)),
     _command(
         "untrack",
-        untrack,
+        "untrack",
         "stop the tracking of every Delta table, before spark-ext is removed",
         ("untrack spark_catalog --report out.json",),
     ),

@@ -6,6 +6,7 @@ A check rule, a rule of the optimizer or a catalog refuses the user. The tests b
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,15 +22,16 @@ from tests.integration.session_log import session_log
 from tests.support.custom_sessions import resolved_jars
 from tests.support.delta_table import Table, refusal
 from tests.support.denying import CATALOG, CONDITION, DENIED, EXTENSION, HIDDEN, USER, denying_jar
+from tests.support.pages import CHECKOUT
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
-from tests.unit import test_function_columns as function_columns
 
 SCHEMA = "guarded"
 Login = Callable[..., SparkSession]
 
 # The functions of one table, whose name is the first argument.
 FUNCTIONS = sorted(
-    {*function_columns.columns()} - {"column_mapping_survey", "column_mapping_tables"}
+    {*json.loads((CHECKOUT / "spark_ext/function_columns.json").read_text())}
+    - {"column_mapping_survey", "column_mapping_tables"}
 )
 # {f} is a call of a function.
 STATEMENTS = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.prose import objections, sentences
+from tests.unit.prose import objections, sentences
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDERS = ("README.md", "docs/*.md", ".github/*.md")

@@ -57,9 +57,9 @@ def test_ddl_has_every_type_and_quotes_every_name() -> None:
 def test_type_without_sql_name_is_refused() -> None:
     @dataclass
     class Unfit:
-        share: float
+        content: bytes
 
-    with pytest.raises(KeyError, match="float"):
+    with pytest.raises(KeyError, match="bytes"):
         ddl(Unfit)
 
 
