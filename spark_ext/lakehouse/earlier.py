@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from spark_ext.lakehouse.erasure_report import TableErasure
+from spark_ext.model.erasure import ColumnErasure
 
 
 @dataclass(frozen=True)
@@ -72,22 +71,24 @@ class EarlierCertificate:
                 found[table_id] = EarlierFinding(known.time, version, columns)
         return found
 
-    def not_replaced_by(self, tables: Sequence[TableErasure]) -> tuple[Mapping[str, Any], ...]:
+    def not_replaced_by(
+        self, tables: Mapping[str, ColumnErasure | None]
+    ) -> tuple[Mapping[str, Any], ...]:
         """Returns the entries of which no table has the id and the location.
 
         An entry without an id is of a table that was not read, and the name replaces it.
+
+        Args:
+            tables: What was found now, by the name of the table; None for a table without answer.
         """
         places = {
-            (table.erasure.table_id, table.erasure.location)
-            for table in tables
-            if table.erasure is not None
+            (found.table_id, found.location) for found in tables.values() if found is not None
         }
-        names = {table.table for table in tables}
         return tuple(
             entry
             for entry in self.entries
             if (
-                entry["table"] not in names
+                entry["table"] not in tables
                 if entry["erasure"] is None
                 else (entry["erasure"]["tableId"], entry["erasure"]["location"]) not in places
             )

@@ -111,7 +111,7 @@ def dropped_columns(
         version=__version__,
         where=places,
         num_views=sum(kind == _VIEW for _, kind in listed),
-        earlier=earlier.not_replaced_by(tables),
+        earlier=earlier.not_replaced_by({each.table: each.erasure for each in tables}),
         interrupted=None if received.received is None else received.received.name,
     )
     if received.received is not None:

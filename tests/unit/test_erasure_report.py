@@ -185,7 +185,9 @@ def findings(certificate: Certificate | None) -> Mapping[str, EarlierFinding]:
 
 def continued(before: Certificate, *tables: TableErasure) -> Certificate:
     """Returns the certificate of a run that continues an earlier one, as read from its JSON."""
-    earlier = earlier_certificate(before, "b").not_replaced_by(tables)
+    earlier = earlier_certificate(before, "b").not_replaced_by(
+        {each.table: each.erasure for each in tables}
+    )
     return Certificate.of(replace(report(*tables), earlier=earlier))
 
 
