@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spark_ext.cli.amounts import count
 from spark_ext.cli.command import Command
 from spark_ext.cli.session import error_text, own_session
 from spark_ext.errors import ProgressFailedError
@@ -51,7 +52,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--previous", type=Path, metavar="FILE", help="continue this earlier certificate"
     )
     parser.add_argument(
-        "--parallel", type=_number, default=4, metavar="N", help="tables at a time (4)"
+        "--parallel", type=count, default=4, metavar="N", help="tables at a time (4)"
     )
     parser.add_argument(
         "--json", action="store_true", help="print an object with the sums, and one for each table"
@@ -133,13 +134,6 @@ def _certificate(text: str) -> Path:
     if not path.absolute().parent.is_dir():  # before hours of work
         raise argparse.ArgumentTypeError(f"the folder of {text!r} does not exist")
     return path
-
-
-def _number(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
 
 
 COMMAND = Command(
