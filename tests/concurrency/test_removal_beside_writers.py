@@ -733,7 +733,6 @@ def test_copies_deleted_by_an_unlogged_vacuum_are_made_again(
     goes_on_beside(table, vacuum)
 
 
-@pytest.mark.broken_table("file_missing")
 def test_removal_ignores_a_missing_file_that_is_no_longer_live(table: Table) -> None:
     used(table)
 

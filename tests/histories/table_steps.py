@@ -26,7 +26,8 @@ from tests.histories.readers import (
     read_with_us,
 )
 from tests.histories.sql_text import condition_of, kind_of, select
-from tests.support.audited import HARMLESS, findings
+from tests.support import audited, proof
+from tests.support.audited import HARMLESS
 from tests.support.column_draws import lost_whole_struct
 from tests.support.reference_model import UUID, Column, Columns, State, leaves, mapped, walk
 from tests.support.table_log import TableLog, is_uuid_name
@@ -87,8 +88,9 @@ class TableSteps:
     def _check_audit(self, table: TableUnderTest) -> None:
         # A clone by the session without spark-ext keeps the flag of its source.
         expected = {"flag_without_feature", *HARMLESS}
-        found = [each for each in findings(table.path) if each.check not in expected]
-        self._expect(found, [], f"findings of the audit of {table.name}")
+        for findings in (audited.findings, proof.findings):
+            found = [each for each in findings(table.path) if each.check not in expected]
+            self._expect(found, [], f"{findings.__module__} of {table.name}")
 
     # Steps.
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow.parquet
 import pytest
@@ -18,7 +17,9 @@ from delta.tables import DeltaTable
 
 from tests.support.delta_table import Table
 from tests.support.session_conf import session_conf
+from tests.support.table_files import live as live
 from tests.support.table_log import TableLog
+from tests.support.table_log import local as local
 from tests.support.variants import in_matrix
 
 SETTING = "spark.sparkext.columnMapping.removal"
@@ -123,17 +124,6 @@ def counts(log: TableLog) -> tuple[int, int, int]:
     return kept, copied, rewritten
 
 
-def live(log: TableLog) -> dict[str, Action]:
-    """The `add` of each live file; one that is said again takes the place of the one before."""
-    found: dict[str, Action] = {}
-    for commit in log.commits:
-        for action in commit:
-            if "remove" in action:
-                found.pop(action["remove"]["path"], None)
-        found |= {action["add"]["path"]: action["add"] for action in commit if "add" in action}
-    return found
-
-
 def copied(log: TableLog) -> int:
     """Counts the copies among the files that a commit added."""
     return sum(COPY.search(add["path"]) is not None for add in log.actions("add"))
@@ -155,11 +145,6 @@ def newest_adds(log: TableLog) -> dict[str, Action]:
         for action in commit
         if "add" in action
     }
-
-
-def local(table: Path, path: str) -> Path:
-    """Returns the local path of a file of the log."""
-    return table / unquote(path).removeprefix("file://").removeprefix("file:")
 
 
 def data_files(table: Path) -> set[Path]:
