@@ -95,8 +95,10 @@ class LeftTables:
             yield from (("audit", each) for each in audited.findings(Path(table)))
 
     def _new_or_changed(self, item: pytest.Item) -> Iterator[str]:
-        new = set(os.listdir(self.home)) - self._known
-        self._known |= new
+        with os.scandir(self.home) as entries:  # without pytest's links to the newest folders
+            found = {each.name for each in entries if not each.is_symlink()}
+        new = found - self._known
+        self._known = found
         prefix = re.sub(r"\W", "_", item.name)[:30]  # of `tmp_path`
         own = [f"{self.home}/{name}" for name in sorted(new) if name.startswith(prefix)]
         self._shared += [f"{self.home}/{name}" for name in sorted(new - set(own))]

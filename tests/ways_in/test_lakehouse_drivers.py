@@ -20,6 +20,8 @@ from tests.ways_in.lakehouses import (
     removals,
 )
 
+pytestmark = pytest.mark.broken_table("log_without_start")
+
 
 def moments(seed: int, number: int) -> list[int]:
     """The numbers of new files after which a driver is killed."""
