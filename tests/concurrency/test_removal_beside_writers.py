@@ -22,7 +22,6 @@ from tests.support.removal import (
     OPERATION,
     Action,
     assert_checksum_holds,
-    assert_names_of_the_table,
     data_files,
     live,
     local,
@@ -110,7 +109,6 @@ def assert_left(table: Table, rows: Rows) -> None:
     log = table.log
     assert log.operation == OPERATION
     assert set(log.physical_names.values()) == {None}
-    assert_names_of_the_table(log, with_ids=True)
     assert_checksum_holds(log)
     assert_other_metadata_stays(log)
     assert table.rows() == rows

@@ -22,10 +22,10 @@ from tests.support.removal import (
     metrics,
     newest_adds,
     removal_of,
-    rows_in_files,
     setting,
     untouched,
 )
+from tests.support.table_files import rows_in_files
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
 

@@ -18,8 +18,8 @@ from tests.support.removal import (
     disable,
     insert_one_file,
     local,
-    rows_in_files,
 )
+from tests.support.table_files import rows_in_files
 from tests.support.table_log import TableLog
 from tests.support.variants import in_matrix
 
