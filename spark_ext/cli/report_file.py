@@ -7,11 +7,18 @@ import argparse
 import json
 import uuid
 from collections.abc import Callable, Iterator
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from spark_ext.lakehouse.report import LakehouseReport
+
+
+_STYLE = (
+    "body{font-family:system-ui,sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}"
+    "td,th{padding:.2em .8em;border-bottom:1px solid #cbd5e1;vertical-align:top}"
+)
 
 
 def as_json_lines(report: LakehouseReport) -> Iterator[str]:
@@ -20,8 +27,20 @@ def as_json_lines(report: LakehouseReport) -> Iterator[str]:
 
 
 def _write_html(report: LakehouseReport, file: TextIO) -> None:
-    file.write('<!doctype html>\n<meta charset="utf-8">\n<title>spark-ext</title>\n')
-    file.write(f"{report.html()}\n")
+    title = escape(f"spark-ext: {report.goal}")
+    file.write(
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        f"<style>{_STYLE}</style>\n<h1>{title}</h1>\n{report.html()}\n{_next(report)}\n</html>\n"
+    )
+
+
+def _next(report: LakehouseReport) -> str:
+    """Returns a paragraph that names the next command."""
+    if report.dry_run:
+        return "<p>Next, run the same command without <code>--dry-run</code>.</p>"
+    if report.complete:
+        return "<p>Every table has reached the goal.</p>"
+    return "<p>Next, remove the reasons, and run the same command again to continue.</p>"
 
 
 def _write_json(report: LakehouseReport, file: TextIO) -> None:
