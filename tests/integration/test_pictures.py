@@ -49,7 +49,7 @@ def without_numbers(picture: str) -> list[str]:
     texts = [re.sub("<.*?>", "", line) for line in lines]
     texts = [re.sub("^(run|survey): .*", r"\1", text) for text in texts]
     texts = [text for text, before in zip(texts, ["", *texts], strict=False) if text != before]
-    return [re.sub(r"(?:col-[0-9a-f-]+|[ -]|\d[\d,.]*)+", " ", text).strip() for text in texts]
+    return [re.sub(r"(?:col-[0-9a-f-]+|[ ─-]|\d[\d,.]*)+", " ", text).strip() for text in texts]
 
 
 def without_uuids(picture: str) -> str:
