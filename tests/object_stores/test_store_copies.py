@@ -35,13 +35,13 @@ EVERY = pytest.mark.every_variant
 
 
 @made_once
-def text_table(table: Table, **how: float) -> None:
+def text_table(table: Table, /, **how: float) -> None:
     table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
     insert_text(table, *TEXTS, **{"megabytes": 12, **how})  # type: ignore[arg-type]
 
 
 @made_once
-def renamed_table(table: Table, **how: float) -> None:
+def renamed_table(table: Table, /, **how: float) -> None:
     text_table(table, **how)
     table.alter("RENAME COLUMN a TO d")
 
