@@ -8,19 +8,17 @@ first table began, 2 if the call is wrong, 130 or 143 if SIGINT or SIGTERM ended
 from __future__ import annotations
 
 import argparse
-import os
-import signal
-import sys
+import json
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.cli import report_file, run_progress
+from spark_ext.cli import run_progress
 from spark_ext.cli.amounts import count, duration, size
 from spark_ext.cli.command import Command
-from spark_ext.cli.run_progress import print_error
-from spark_ext.cli.session import error_text, own_session
+from spark_ext.cli.many_tables import add_parallel, add_places, add_progress, run
+from spark_ext.cli.output import output_file, standard_output, written
+from spark_ext.lakehouse.files import REPORT_FORMS
 from spark_ext.lakehouse.plan import ORDERS
 from spark_ext.removal.stages import STAGES, UNMAPPED
 
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
     from spark_ext.lakehouse.report import LakehouseReport
 
-REACHED, NOT_REACHED, FAILED = 0, 1, 2
+REACHED, NOT_REACHED = 0, 1
 _CODES = "; exit code 0 if every table has reached this, 1 if not, 2 if the call is wrong"
 _SESSION = {
     # Small tables do not wait for the tasks of a large one.
@@ -44,21 +42,7 @@ _OPTIONS = (
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "where",
-        nargs="+",
-        metavar="CATALOG[.SCHEMA] | SCHEMA | PATH",
-        help="a text with a slash is a path",
-    )
-    tables = parser.add_argument_group("tables")
-    for option, what in (("--include", "only tables"), ("--exclude", "no tables")):
-        tables.add_argument(
-            option,
-            action="append",
-            default=[],
-            metavar="PATTERN",
-            help=f"{what} whose name, with or without catalog and schema, matches; repeatable",
-        )
+    tables = add_places(parser)
     tables.add_argument(
         "--order",
         choices=ORDERS,
@@ -67,9 +51,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         " of the survey",
     )
     budget = parser.add_argument_group("budget")
-    budget.add_argument(
-        "--parallel", type=count, default=4, metavar="N", help="tables at a time; 4 by default"
-    )
+    add_parallel(budget)
     budget.add_argument(
         "--max-bytes",
         type=size,
@@ -103,18 +85,13 @@ def _add_output(output: Any) -> None:
     form.add_argument("--csv", action="store_true", help="print a line of CSV for each table")
     output.add_argument(
         "--report",
-        type=report_file.report_file,
+        type=partial(output_file, REPORT_FORMS),
         action="append",
         default=[],
         metavar="FILE",
-        help="write the report to a file that ends with .csv, .json, .html or .txt; repeatable",
+        help=f"write the report to a file that ends with {', '.join(REPORT_FORMS)}; repeatable",
     )
-    output.add_argument(
-        "--progress",
-        choices=run_progress.FORMS,
-        default=run_progress.LINES,
-        help="print to standard error: lines for people (default), objects of JSON, or nothing",
-    )
+    add_progress(output)
 
 
 def _errors(text: str) -> str | int:
@@ -145,78 +122,42 @@ def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int
 
     The function is known by its name, since other commands need no pyspark.
     """
-    from spark_ext.lakehouse import calls
-
-    code = None
     options: dict[str, Any] = {name: getattr(chosen, name) for name in (*_OPTIONS, *own)}
     options["progress"] = run_progress.callback(chosen.progress)
-    try:
-        with own_session(chosen.command, _SESSION) as spark:
-            call = getattr(calls, function)
-            report, code = _reported(call, spark, chosen.where, options)
-            # The session may fail to stop, and nobody may read what is printed.
-            code = max(code, _write_files(report, chosen.report))
-            _print(report, chosen)
-    except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
-        print_error(error_text(error))
-        return FAILED if code is None else max(code, NOT_REACHED)
-    return code
+
+    def call(spark: SparkSession) -> LakehouseReport:
+        from spark_ext.lakehouse import calls
+
+        report: LakehouseReport = getattr(calls, function)(spark, *chosen.where, **options)
+        return report
+
+    return run(
+        chosen.command,
+        call,
+        code_of=_code_of,
+        write=lambda report: written(report.write, chosen.report),
+        show=lambda report: _print(report, chosen),
+        failed=NOT_REACHED,
+        settings=_SESSION,
+    )
 
 
-def _reported(
-    call: Callable[..., LakehouseReport],
-    spark: SparkSession,
-    where: list[str],
-    options: dict[str, Any],
-) -> tuple[LakehouseReport, int]:
-    """Returns the report, also that of an error, and the exit code."""
-    try:
-        report = call(spark, *where, **options)
-    except (Exception, KeyboardInterrupt) as error:
-        unfinished: LakehouseReport | None = getattr(error, "report", None)
-        if unfinished is None:  # no table began
-            raise
-        if isinstance(error, KeyboardInterrupt):
-            return unfinished, 128 + getattr(error, "signal", signal.SIGINT)
-        print_error(error_text(error))
-        return unfinished, NOT_REACHED
+def _code_of(report: LakehouseReport) -> int:
     from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
 
     outcomes = {each.outcome for each in report.tables}
     is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
-    return report, REACHED if report.complete or is_planned else NOT_REACHED
-
-
-def _write_files(report: LakehouseReport, paths: list[Path]) -> int:
-    """Writes the files of the report; returns the exit code."""
-    code = REACHED
-    for path in paths:
-        try:
-            report_file.write(report, path)
-        except OSError as error:
-            print_error(f"Cannot write the report `{path}`: {error.strerror}.")
-            code = NOT_REACHED
-    return code
+    return REACHED if report.complete or is_planned else NOT_REACHED
 
 
 def _print(report: LakehouseReport, chosen: argparse.Namespace) -> None:
-    """Prints the report.
-
-    Raises:
-        OSError: The reader of standard output has ended, or its disk is full.
-    """
-    try:
+    with standard_output() as output:
         if chosen.json:
-            print("\n".join(report_file.as_json_lines(report)))
+            output.writelines(f"{json.dumps(each)}\n" for each in report.as_objects())
         elif chosen.csv:
-            report.write_csv(sys.stdout)
+            report.write_csv(output)
         else:
-            print(report.text())
-        sys.stdout.flush()
-    except OSError:
-        # Python would print the rest at its end, and exit with another code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
+            print(report.text(), file=output)
 
 
 def _command(

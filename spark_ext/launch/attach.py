@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from spark_ext.errors import SessionNotAttachableError
 from spark_ext.launch.releases import DELTA_EXTENSION, USAGE_TRACKING_EXTENSION, require_version
-from spark_ext.launch.session import EXTENSIONS, entries, is_remote, jar, joined
+from spark_ext.launch.session import EXTENSIONS, entries, is_connect, jar, joined
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject, JVMView
@@ -43,7 +43,7 @@ def attach(spark: SparkSession) -> SparkSession:
     """
     from pyspark.sql import SparkSession
 
-    if is_remote(spark):
+    if is_connect(spark):
         raise SessionNotAttachableError(
             reason="a session of Spark Connect needs a server that starts with spark-ext"
         )

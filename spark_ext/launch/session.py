@@ -189,9 +189,10 @@ def entries(joined: str) -> list[str]:
     return [*dict.fromkeys(filter(None, map(str.strip, joined.split(","))))]
 
 
-def is_remote(value: Any) -> bool:
-    """Returns whether a session or a builder is Spark Connect's, which may not be installed."""
-    return type(value).__module__.startswith("pyspark.sql.connect.")
+def is_connect(value: Any) -> bool:
+    """Returns whether a session or a builder is of Spark Connect, which may not be installed."""
+    classes = type(value).__mro__
+    return any(each.__module__.startswith("pyspark.sql.connect.") for each in classes)
 
 
 def _refuse_remote(builder: SparkSession.Builder) -> None:
@@ -206,7 +207,7 @@ def _refuse_remote(builder: SparkSession.Builder) -> None:
         # A token may follow the host.
         host = re.split("[/;]", address.removeprefix(CONNECT))[0]
         raise RemoteSessionError(server=f"{CONNECT}{host}")
-    if is_remote(builder):
+    if is_connect(builder):
         raise RemoteSessionError(server="of its channel builder")
 
 

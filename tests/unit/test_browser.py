@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from spark_ext import LakehouseReport, TableResult
-from spark_ext.cli import report_file
 from spark_ext.model.metadata import FileCount
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "lakehouse.ipynb"
@@ -127,7 +126,7 @@ def test_notebook_shows_totals_first_and_numbers_to_the_right(
     assert any(cell["align"] == "right" for cell in seen.cells) or name == "stages"
 
 
-def test_page_of_a_report_shows_sizes_states_and_the_next_command(tmp_path: Path) -> None:
+def test_page_of_a_report_shows_sizes_and_states(tmp_path: Path) -> None:
     tables = (
         TableResult(
             table="db.big", outcome="DONE", cost="COPY", num_files=78, size_in_bytes=34_567_890_123,
@@ -136,13 +135,12 @@ def test_page_of_a_report_shows_sizes_states_and_the_next_command(tmp_path: Path
         TableResult(table="db.<odd>", outcome="BLOCKED", reasons=("unmapped: OTHER_FEATURE",)),
     )  # fmt: skip
     page = tmp_path / "out.html"
-    report_file.write(LakehouseReport("align names", ("db",), tables), page)
+    LakehouseReport("align names", ("db",), tables).write(page)
 
     seen = look(page)
 
     assert_readable(seen)
-    assert seen.text.startswith("spark-ext: align names\n")
-    assert "run the same command again" in seen.text
+    assert seen.text.startswith("goal\talign names\n")
     size = seen.cell("34.6 GB")
     assert (size["align"], size["title"]) == ("right", "34567890123 bytes")
     assert seen.cell("db.<odd>")["align"] == "left"

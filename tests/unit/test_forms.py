@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,6 @@ from spark_ext import (
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
 from spark_ext.auditing.findings import DAMAGE, RISK
-from spark_ext.cli import report_file
 from spark_ext.lakehouse.erasure_report import VERDICTS
 from spark_ext.lakehouse.results import OUTCOMES
 from spark_ext.model.metadata import FileCount, TableFacts
@@ -241,28 +239,6 @@ RESULTS: dict[str, Rendered] = {
     "status": replace(STATUS, table=ODD, dropped_or_renamed=(replace(RENAMED, old_name=ODD),)),
     "survey": Survey((UNREADABLE,), sums((UNREADABLE,), num_views=1)),
 }
-
-
-@pytest.mark.parametrize(
-    ("outcome", "dry_run", "next_command"),
-    [
-        ("PLANNED", True, "without <code>--dry-run</code>"),
-        ("FAILED", False, "run the same command again"),
-        ("DONE", False, "Every table has reached the goal."),
-    ],
-)
-def test_page_of_a_report_names_the_next_command(
-    tmp_path: Path, outcome: str, dry_run: bool, next_command: str
-) -> None:
-    report = LakehouseReport(
-        "a < b", (), (TableResult(table="t", outcome=outcome),), dry_run=dry_run
-    )
-
-    report_file.write(report, tmp_path / "out.html")
-
-    page = (tmp_path / "out.html").read_text()
-    assert page.count("spark-ext: a &lt; b</") == 2
-    assert page.index("</table>") < page.index(next_command)
 
 
 STATE_WORDS = {
