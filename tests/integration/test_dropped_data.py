@@ -593,7 +593,7 @@ def test_text_and_html_contain_columns_and_steps(table: Table) -> None:
 
     assert repr(result).splitlines()[0].endswith(": 1 dropped, 1 not gone")
     assert f"REORG TABLE delta.`file:{table.path}` APPLY (PURGE)" in repr(result)
-    assert f"<td>{path}</td>" in result._repr_html_()
+    assert f">{path}</td>" in result._repr_html_()
     assert result._repr_html_().count("<table>") == 2
 
 

@@ -40,8 +40,14 @@ REFUSALS = ["test_flag_property.py", "test_register_table.py", "test_create_tabl
             ["-m", "", "-k", "every_delta or current"],
             marks=pytest.mark.matrix,
         ),
+        # One call for a schema with tables of all kinds.
+        pytest.param(
+            ["test_lakehouse.py", "test_lakehouse_certificates.py"],
+            ["-k", "removal_of_a_schema or patterns or two_names or places"],
+            marks=[pytest.mark.matrix, pytest.mark.broken_table("unreadable_schema")],
+        ),
     ],
-    ids=["the flag", "creation", "removal", "the survey"],
+    ids=["the flag", "creation", "removal", "the survey", "a lakehouse"],
 )
 def test_statements_are_refused_and_work_as_with_the_catalog_in_memory(
     tmp_path: Path, files: list[str], options: list[str]
