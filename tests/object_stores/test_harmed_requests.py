@@ -82,6 +82,10 @@ CASES = [
 ]
 
 
+# The test downloads the log without the files.
+LOG_ALONE = pytest.mark.broken_table("file_missing")
+
+
 @pytest.fixture(scope="module")
 def local_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
     """Makes a table of a large and a small file with a renamed column."""
@@ -113,7 +117,7 @@ def failure_of(remove: Callable[[], None]) -> tuple[bool, str | None]:
     return False, None
 
 
-@pytest.mark.broken_table("file_missing")
+@LOG_ALONE
 @pytest.mark.parametrize(("step", "harm", "times"), CASES)
 def test_removal_leaves_a_valid_table_and_no_other_files_when_a_request_fails(
     uploaded: Uploaded, local_table: Table, step: str, harm: Harm, times: int | None
@@ -177,6 +181,7 @@ def test_lost_connection_is_not_reported_as_a_truncated_file(
     assert condition == COPY_FAILED
 
 
+@LOG_ALONE
 def test_cancelled_removal_leaves_no_files(uploaded: Uploaded) -> None:
     context, store, before = uploaded.spark.sparkContext, uploaded.store, uploaded.data()
     store.proxy.slow = 3
