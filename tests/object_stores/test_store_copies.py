@@ -35,13 +35,13 @@ EVERY = pytest.mark.every_variant
 
 
 @made_once
-def text_table(table: Table, **how: float) -> None:
+def text_table(table: Table, /, **how: float) -> None:
     table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
     insert_text(table, *TEXTS, **{"megabytes": 12, **how})  # type: ignore[arg-type]
 
 
 @made_once
-def renamed_table(table: Table, **how: float) -> None:
+def renamed_table(table: Table, /, **how: float) -> None:
     text_table(table, **how)
     table.alter("RENAME COLUMN a TO d")
 
@@ -219,16 +219,6 @@ def test_executors_copy_when_the_setting_is_false(
     assert asked.pop(Kind.UPLOAD_PART) == 3
     limit = 6 + 2 + 12 // 8 if asks_for_pieces else 6
     assert sum(asked.values()) <= limit, asked
-
-
-def test_removal_fails_when_the_setting_is_invalid(table: Table) -> None:
-    renamed_table(table, megabytes=1)
-
-    with (
-        session_conf(table.spark, {STORE_COPY: "perhaps"}),
-        table.refusal("USAGE_TRACKING_INVALID_SETTING"),
-    ):
-        table.alter(REMOVE_MAPPING)
 
 
 def test_executors_copy_when_multipart_uploads_are_disabled(
