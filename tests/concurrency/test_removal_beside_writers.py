@@ -682,7 +682,6 @@ def with_rewrites(table: Table, *properties: str) -> Table:
     return table
 
 
-@pytest.mark.every_variant
 @pytest.mark.parametrize("writer", ["delete", "optimize", *in_matrix("append", "delete of a file")])
 def test_rewritten_rows_are_the_rows_of_the_newest_version(table: Table, writer: str) -> None:
     with_rewrites(table)

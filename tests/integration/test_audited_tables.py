@@ -365,6 +365,7 @@ def test_exit_code_is_2_when_a_table_is_missing_and_the_rest_is_audited(
     assert len(told.out.splitlines()) == 2
 
 
+@pytest.mark.matrix  # a survey starts its session in the same way
 @NO_FLAG
 def test_command_starts_its_own_session(broken: Table, tmp_path: Path) -> None:
     done = subprocess.run(
