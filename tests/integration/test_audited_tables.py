@@ -71,6 +71,7 @@ def test_sql_and_python_return_the_same_worst_first(spark: SparkSession, broken:
     assert result.findings == findings(broken.path)
 
 
+@pytest.mark.broken_table("feature_without_flag")
 def test_remedy_repairs_the_table(spark: SparkSession, table: Table) -> None:
     table.create_tracked("a INT")
     table.log.append_foreign({"metaData": without_flag(table)})

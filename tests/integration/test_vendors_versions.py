@@ -217,6 +217,7 @@ def test_pair_is_served_when_a_vendor_mended_it(tmp_path: Path, delta_jars: list
     assert_served(Vendor("4.1.2", "4.2.0.dataproc-1"), tmp_path, delta_jars)
 
 
+@pytest.mark.matrix
 @each_vendor("dataproc")
 def test_delta_is_refused_when_its_commands_need_a_class_that_spark_lacks(
     tmp_path: Path, delta_jars: list[str], vendor: Vendor
@@ -271,6 +272,7 @@ def alone(tmp_path: Path, delta_jars: list[str]) -> Callable[..., str]:
     return partial(run, environment.python, cwd=tmp_path, **vendors)
 
 
+@pytest.mark.matrix
 def test_package_needs_no_other_beside_a_vendors_spark(
     tmp_path: Path, alone: Callable[..., str]
 ) -> None:
