@@ -122,6 +122,20 @@ public final class UsageTrackingErrors {
             failure.toString());
   }
 
+  /** A running stream has the physical names of a version before column mapping was removed. */
+  public static UsageTrackingException streamRestartRequired(
+      String table, long version, long start) {
+    return Conditions.error(
+        "USAGE_TRACKING_STREAM_RESTART_REQUIRED",
+        null,
+        "table",
+        table,
+        "version",
+        Long.toString(version),
+        "start",
+        Long.toString(start));
+  }
+
   /** A file of a table's log cannot be read. */
   public static UsageTrackingException unreadableLog(String path, String reason) {
     return Conditions.error("USAGE_TRACKING_UNREADABLE_LOG", null, "path", path, "reason", reason);

@@ -4,17 +4,15 @@ package sparkext.stale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.sql.delta.DeltaErrors;
-import org.apache.spark.sql.delta.DeltaLog;
 import org.apache.spark.sql.delta.DeltaStreamingNonAdditiveSchemaIncompatibleException;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.WinningCommitSummary;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Map$;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
-import sparkext.delta.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**
@@ -60,7 +58,7 @@ public final class ReusedNames {
       CHECKED.set(changes);
       return;
     }
-    if (end > reader.version() && !areColumnsKept(reader, end, Optional.empty())) {
+    if (end > reader.version() && !areColumnsKept(reader, later(reader, end, Optional.empty()))) {
       refuse(changes, end);
     }
     boolean mayMislead = changes.isBeingChecked() || end < reader.version();
@@ -93,26 +91,43 @@ public final class ReusedNames {
     DeltaSource stream = (DeltaSource) source;
     if (!stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
         && isChecked(stream)
+        && !StreamedNames.areReadByVersion(stream, start)
         && firstMisleading(stream.snapshotAtSourceInit(), start).isPresent()) {
-      refuse(stream);
+      throw refusal(stream);
     }
   }
 
   /**
-   * Throws the same error before a running stream reads files that follow a change of metadata.
+   * Throws the same error before a running stream reads files that follow a change of metadata, or
+   * USAGE_TRACKING_STREAM_RESTART_REQUIRED if a new start can continue.
    *
    * @param source a {@code DeltaSource}
    * @param metadata the {@code Metadata} of the change
    * @param version the version of the change
+   * @param start the first version that the batch reads
+   * @return true in place of Delta's check if each version is read with its own names, otherwise
+   *     null
    */
-  public static void refuseStreamChange(Object source, Object metadata, long version) {
+  public static Object refuseStreamChange(
+      Object source, Object metadata, long version, long start) {
     DeltaSource stream = (DeltaSource) source;
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
-    if (version > reader.version()
-        && isChecked(stream)
-        && !areColumnsKept(reader, version, Optional.of((Metadata) metadata))) {
-      refuse(stream);
+    if (!isChecked(stream)) {
+      return null;
     }
+    if (version <= reader.version()) {
+      return StreamedNames.areReadByVersion(stream, Math.min(version, start)) ? true : null;
+    }
+    Optional<NameHistory> later = later(reader, version, Optional.of((Metadata) metadata));
+    if (later.flatMap(NameHistory::removals).isPresent()) {
+      throw UsageTrackingErrors.streamRestartRequired(
+              reader.deltaLog().dataPath().toString(), version, reader.version())
+          .sneakyThrow();
+    }
+    if (!areColumnsKept(reader, later)) {
+      throw refusal(stream);
+    }
+    return null;
   }
 
   /**
@@ -130,9 +145,10 @@ public final class ReusedNames {
             .exists(info -> NameHistory.replacesMetadata(info.operation()));
   }
 
-  private static void refuse(DeltaSource stream) {
+  /** Returns DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG, to throw. */
+  static RuntimeException refusal(DeltaSource stream) {
     StructType schema = stream.snapshotAtSourceInit().metadata().schema();
-    throw UsageTrackingException.sneakyThrow(
+    return UsageTrackingException.sneakyThrow(
         new DeltaStreamingNonAdditiveSchemaIncompatibleException(
             schema,
             schema,
@@ -141,16 +157,22 @@ public final class ReusedNames {
             Map$.MODULE$.empty()));
   }
 
-  private static boolean isChecked(DeltaSource stream) {
+  /** Returns true if Delta checks the schemas of a stream that has no schema log. */
+  static boolean isChecked(DeltaSource stream) {
     return !stream.trackingMetadataChange()
         && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
   }
 
-  /** Returns true if a later version has the same columns under the reader's names. */
-  private static boolean areColumnsKept(
+  /** Returns the history from the reader's version to a later version. */
+  private static Optional<NameHistory> later(
       SnapshotDescriptor reader, long last, Optional<Metadata> end) {
     State start = new State(reader.version(), "", reader.protocol(), reader.metadata());
-    return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start)
+    return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start);
+  }
+
+  /** Returns true if a later version has the same columns under the reader's names. */
+  private static boolean areColumnsKept(SnapshotDescriptor reader, Optional<NameHistory> later) {
+    return later
         .map(history -> history.keeps(ColumnNames.of(reader.metadata()).paths()))
         .orElse(true);
   }
@@ -164,18 +186,8 @@ public final class ReusedNames {
             start,
             reader.version(),
             Optional.of(reader.metadata()),
-            () -> stateAt(reader.deltaLog(), start))
+            () -> NameHistories.stateAt(reader.deltaLog(), start))
         .map(history -> history.firstMisleading(ColumnNames.of(reader.metadata())))
         .orElse(OptionalLong.empty());
-  }
-
-  private static State stateAt(DeltaLog log, long version) {
-    try {
-      Snapshot snapshot = DeltaShims.getSnapshotAt(log, version, log.getInitialCatalogTable());
-      return new State(version, "", snapshot.protocol(), snapshot.metadata());
-    } catch (Exception unreadable) {
-      throw UsageTrackingException.sneakyThrow(
-          DeltaErrors.failedToGetSnapshotDuringColumnMappingStreamingReadCheck(unreadable));
-    }
   }
 }
