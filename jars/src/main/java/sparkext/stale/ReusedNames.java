@@ -4,13 +4,10 @@ package sparkext.stale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.sql.delta.DeltaErrors;
-import org.apache.spark.sql.delta.DeltaStreamingNonAdditiveSchemaIncompatibleException;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.WinningCommitSummary;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
-import org.apache.spark.sql.types.StructType;
-import scala.collection.immutable.Map$;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.stale.NameHistory.State;
@@ -23,9 +20,6 @@ import sparkext.stale.NameHistory.State;
  * mapping is on. Once column mapping was removed, a new column may have the name of a dropped one.
  */
 public final class ReusedNames {
-  private static final String UNSAFE_STREAMS =
-      "spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled";
-
   /** The read of changes that this thread checks, version by version. */
   private static final ThreadLocal<Changes> CHECKED = new ThreadLocal<>();
 
@@ -90,10 +84,10 @@ public final class ReusedNames {
   public static void refuseStreamStart(Object source, long start) {
     DeltaSource stream = (DeltaSource) source;
     if (!stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
-        && isChecked(stream)
+        && StreamedNames.isChecked(stream)
         && !StreamedNames.areReadByVersion(stream, start)
         && firstMisleading(stream.snapshotAtSourceInit(), start).isPresent()) {
-      throw refusal(stream);
+      throw StreamedNames.refusal(stream);
     }
   }
 
@@ -112,7 +106,7 @@ public final class ReusedNames {
       Object source, Object metadata, long version, long start) {
     DeltaSource stream = (DeltaSource) source;
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
-    if (!isChecked(stream)) {
+    if (!StreamedNames.isChecked(stream)) {
       return null;
     }
     if (version <= reader.version()) {
@@ -125,7 +119,7 @@ public final class ReusedNames {
           .sneakyThrow();
     }
     if (!areColumnsKept(reader, later)) {
-      throw refusal(stream);
+      throw StreamedNames.refusal(stream);
     }
     return null;
   }
@@ -143,24 +137,6 @@ public final class ReusedNames {
         && !((WinningCommitSummary) winner)
             .commitInfo()
             .exists(info -> NameHistory.replacesMetadata(info.operation()));
-  }
-
-  /** Returns DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG, to throw. */
-  static RuntimeException refusal(DeltaSource stream) {
-    StructType schema = stream.snapshotAtSourceInit().metadata().schema();
-    return UsageTrackingException.sneakyThrow(
-        new DeltaStreamingNonAdditiveSchemaIncompatibleException(
-            schema,
-            schema,
-            "-",
-            /* enableNonAdditiveSchemaEvolution= */ true,
-            Map$.MODULE$.empty()));
-  }
-
-  /** Returns true if Delta checks the schemas of a stream that has no schema log. */
-  static boolean isChecked(DeltaSource stream) {
-    return !stream.trackingMetadataChange()
-        && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
   }
 
   /** Returns the history from the reader's version to a later version. */

@@ -10,6 +10,7 @@ import java.util.OptionalLong;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.delta.DeltaStreamingNonAdditiveSchemaIncompatibleException;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.sources.DeltaSource;
@@ -17,7 +18,10 @@ import org.apache.spark.sql.delta.sources.DeltaSourceOffset;
 import org.apache.spark.sql.delta.sources.DeltaSourceOffset$;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import scala.Option;
+import scala.collection.immutable.Map$;
+import sparkext.common.UsageTrackingException;
 
 /**
  * Lets a stream continue from a version before a removal of column mapping, if columns were only
@@ -30,6 +34,9 @@ import scala.Option;
  * <p>A query runs on one thread, so what is known of its sources belongs to the thread.
  */
 public final class StreamedNames {
+  private static final String UNSAFE_STREAMS =
+      "spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled";
+
   private static final ThreadLocal<Map<DeltaSource, StreamedNames>> STREAMS =
       ThreadLocal.withInitial(IdentityHashMap::new);
 
@@ -64,7 +71,7 @@ public final class StreamedNames {
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
     if (start >= reader.version()
         || !NameHistories.mayHaveRemovedMapping(reader.protocol())
-        || !ReusedNames.isChecked(stream)) {
+        || !isChecked(stream)) {
       return Optional.empty();
     }
     return NameHistories.since(
@@ -133,7 +140,7 @@ public final class StreamedNames {
     DeltaSource stream = (DeltaSource) source;
     OptionalLong removal = removalAfter(stream, start);
     if (removal.isPresent() && isBeyond((DeltaSourceOffset) to, removal.getAsLong())) {
-      throw ReusedNames.refusal(stream);
+      throw refusal(stream);
     }
     of(stream, start).ofBatch =
         removal.isPresent()
@@ -181,6 +188,24 @@ public final class StreamedNames {
     return exists
         ? functions.col("`" + column.name().replace("`", "``") + "`")
         : functions.lit(null).cast(column.dataType()).as(column.name());
+  }
+
+  /** Returns DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG, to throw. */
+  static RuntimeException refusal(DeltaSource stream) {
+    StructType schema = stream.snapshotAtSourceInit().metadata().schema();
+    return UsageTrackingException.sneakyThrow(
+        new DeltaStreamingNonAdditiveSchemaIncompatibleException(
+            schema,
+            schema,
+            "-",
+            /* enableNonAdditiveSchemaEvolution= */ true,
+            Map$.MODULE$.empty()));
+  }
+
+  /** Returns true if Delta checks the schemas of a stream that has no schema log. */
+  static boolean isChecked(DeltaSource stream) {
+    return !stream.trackingMetadataChange()
+        && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
   }
 
   /** Returns the first version after a version that removed column mapping. */
