@@ -53,7 +53,7 @@ MVN := $(BIN)/python jars/maven.py -B -ntp -Dmaven.repo.local=$(CURDIR)/.maven/r
 
 JAR := spark_ext/jars/spark-ext.jar
 # The jar carries the Python rules as well, so an edited rule makes a new jar.
-JAR_SOURCES := jars/pom.xml jars/maven.py \
+JAR_SOURCES := jars/pom.xml jars/maven.py jars/function_columns.py \
 	$(shell find jars/src/main -type f 2>/dev/null) \
 	$(shell find spark_ext -name '*.py' -o -name py.typed -o -name '*.json' 2>/dev/null)
 
@@ -84,7 +84,10 @@ golden: venv jar ## Make the tables of docs/golden from their JSON
 .PHONY: pictures
 pictures: jar ## Draw the pictures of docs/pictures again
 	$(BIN)/python -m docs.pictures.diagrams
+	$(BIN)/python -m docs.pictures.charts
+	$(BIN)/python -m docs.pictures.badges
 	$(BIN)/python -m docs.pictures.parquet_schema
+	$(BIN)/python -m docs.pictures.terminal
 
 .PHONY: docs
 docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index.html
@@ -138,8 +141,9 @@ jar: $(JAR) ## Build the JVM half of the plugin
 $(JAR): $(JAR_SOURCES) | $(DEMO_INSTALLED)
 	@echo "Building $@ (the first time fetches Maven and its plugins)"
 	@rm -rf jars/target/classes  # otherwise the jar keeps classes and rules without a source
+	@mkdir -p $(@D) jars/target/columns
+	@$(BIN)/python jars/function_columns.py > jars/target/columns/function_columns.json
 	@$(MVN) -q -DskipTests package
-	@mkdir -p $(@D)
 	@cp jars/target/spark-ext.jar $@.new && mv $@.new $@  # a running session never reads half a jar
 
 .PHONY: wheel

@@ -12,7 +12,7 @@ from spark_ext.api.functions import answer, is_path, literal
 from spark_ext.api.progress import Progress, reported, shown
 from spark_ext.auditing.findings import Finding
 from spark_ext.errors import SessionWithoutExtensionError
-from spark_ext.launch.session import is_remote
+from spark_ext.launch.session import is_connect
 from spark_ext.model.schema import backticked
 from spark_ext.wire.rows import of_row
 
@@ -76,7 +76,7 @@ def _rows(spark: SparkSession, name: str, sample: int | None) -> DataFrame:
     try:
         return answer(spark, _FUNCTION, literal(name), *arguments)
     except SessionWithoutExtensionError:
-        if is_remote(spark):
+        if is_connect(spark):
             raise
     return _rows_without_extension(spark, name, sample)
 

@@ -13,6 +13,7 @@ from threading import Event, Thread, get_ident
 from typing import TYPE_CHECKING, Any, cast
 
 from spark_ext.errors import ProgressFailedError
+from spark_ext.launch.session import is_connect
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -125,9 +126,7 @@ def _watcher(send: Callable[..., None], failures: list[Exception]) -> Iterator[N
 @contextmanager
 def _counter(spark: SparkSession) -> Iterator[Callable[[], dict[str, int]]]:
     """Yields a function that returns the counts of `Progress` for the body, by field."""
-    from pyspark.sql import SparkSession
-
-    counter = _context_counter if isinstance(spark, SparkSession) else _server_counter
+    counter = _server_counter if is_connect(spark) else _context_counter
     with counter(spark) as count:
         yield count
 

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException, UnknownException
 from pyspark.logger import PySparkLogger
 
+from spark_ext.errors import SparkExtError
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 # Spark's conditions for a cancelled job, and for a cancelled statement of Spark Connect.
 _CANCELLED = {"SPARK_JOB_CANCELLED", "OPERATION_CANCELED"}
+
+# Some errors of Java contain whole stacks.
+_MAX_TEXT = 2_000
 
 _runs_ours: ContextVar[bool] = ContextVar("spark_ext_runs_ours", default=False)
 
@@ -46,6 +51,15 @@ def run(spark: SparkSession, statement: str) -> DataFrame:
 def condition_of(error: BaseException) -> str | None:
     """Returns the condition of an error of `run`; None if the error has none."""
     return error.getCondition() if isinstance(error, PySparkException) else None
+
+
+def described(error: BaseException) -> tuple[str, str]:
+    """Returns the condition of an error, or the name of its class, and its text."""
+    if isinstance(error, SparkExtError):
+        return error.condition, str(error)
+    thrown = getattr(error, "java_exception", None)
+    text = str(error) if thrown is None else str(thrown.toString())
+    return condition_of(error) or type(error).__name__, text[:_MAX_TEXT]
 
 
 def is_cancellation(error: BaseException) -> bool:

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from spark_ext.launch.session import is_connect
 from spark_ext.model.keys import REMOVAL, REMOVAL_COPY
 
 if TYPE_CHECKING:
@@ -41,10 +42,6 @@ def copying(spark: SparkSession) -> Iterator[None]:
                     spark.conf.unset(REMOVAL)
 
 
-def _id(spark: SparkSession) -> str:
+def _id(spark: Any) -> str:
     """Returns the id of a session, which all its Python objects share."""
-    from pyspark.sql import SparkSession
-
-    if isinstance(spark, SparkSession):
-        return str(spark._jsparkSession.sessionUUID())
-    return str(spark.session_id)
+    return str(spark.session_id if is_connect(spark) else spark._jsparkSession.sessionUUID())

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 # After each batch of tables, progress is reported, and an interrupt ends the survey.
 _BATCH = 100
 
-_DELTA, _VIEW = "DELTA", "VIEW"
+# The kinds of listed tables. A table that the catalog cannot read has none.
+DELTA, VIEW = "DELTA", "VIEW"
 _NO_SCHEMA = ("SCHEMA_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
 _NO_TABLE = ("DELTA_MISSING_DELTA_TABLE", "TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND")
 
@@ -81,19 +82,23 @@ def survey(
     Example:
         `spark_ext.survey(spark, "sales", "main.hr", "/data/trips")`
     """
-    return chosen_tables(spark, where, progress, lambda _: True)
+    rows = surveyed_tables(spark, where, progress, lambda _: True)
+    tables = tuple(table for table, kind in rows if kind in (DELTA, None))
+    views = sum(kind == VIEW for _, kind in rows)
+    others = len(rows) - len(tables) - views
+    return Survey(tables, sums(tables, num_views=views, num_others=others))
 
 
-def chosen_tables(
+def surveyed_tables(
     spark: SparkSession,
     where: Sequence[str | os.PathLike[str]],
     progress: Callable[[SurveyProgress], None] | None,
     chosen: Callable[[str], bool],
-) -> Survey:
-    """Returns the survey of the tables whose full names are chosen."""
+) -> list[tuple[SurveyedTable, str | None]]:
+    """Returns the tables whose full names are chosen, each with its kind; reads those of Delta."""
     started = time.monotonic()
-    listed = [(table, kind) for table, kind in listed_tables(spark, where) if chosen(table.table)]
-    names = [table.table for table, kind in listed if kind == _DELTA]
+    listed = [(table, kind) for table, kind in _listed_tables(spark, where) if chosen(table.table)]
+    names = [table.table for table, kind in listed if kind == DELTA]
 
     def report(done: int) -> None:
         if progress is not None:
@@ -106,15 +111,10 @@ def chosen_tables(
             batch = names[start : start + _BATCH]
             surveyed.update(zip(batch, rows_of(spark, batch), strict=True))
             report(start + len(batch))
-    tables = tuple(
-        surveyed.get(table.table, table) for table, kind in listed if kind in (_DELTA, None)
-    )
-    views = sum(kind == _VIEW for _, kind in listed)
-    others = len(listed) - len(tables) - views
-    return Survey(tables, sums(tables, num_views=views, num_others=others))
+    return [(surveyed.get(table.table, table), kind) for table, kind in listed]
 
 
-def listed_tables(
+def _listed_tables(
     spark: SparkSession, where: Sequence[str | os.PathLike[str]]
 ) -> Iterator[tuple[SurveyedTable, str | None]]:
     """Yields every table once with its kind; if the kind is unknown, the table has an error.
@@ -125,7 +125,7 @@ def listed_tables(
     for place in where or (None,):
         path = _path(place)
         if path is not None:
-            found[path] = SurveyedTable(path), _DELTA
+            found[path] = SurveyedTable(path), DELTA
             continue
         for table, kind in _in_schema(spark, None if place is None else os.fspath(place)):
             found[table.table] = table, kind
@@ -141,7 +141,7 @@ def _in_schema(
     except PySparkException as refusal:
         if place is None or refusal.getCondition() not in _NO_SCHEMA:
             raise
-        yield _table(spark, place, refusal), _DELTA
+        yield _table(spark, place, refusal), DELTA
         return
     for row in rows:
         yield SurveyedTable(row["table"], error=row["error"], message=row["message"]), row["kind"]

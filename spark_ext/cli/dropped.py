@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_ext.cli.amounts import count
+from spark_ext.cli import run_progress
 from spark_ext.cli.command import Command
-from spark_ext.cli.session import error_text, own_session
-from spark_ext.errors import ProgressFailedError
-from spark_ext.lakehouse.certificate import SUFFIXES, Certificate, plain
-from spark_ext.lakehouse.erasure_report import UNREADABLE, ErasureInterrupted, ErasureReport
+from spark_ext.cli.many_tables import add_parallel, add_places, add_progress, run
+from spark_ext.cli.output import output_file, print_error, standard_output, written
+from spark_ext.lakehouse.certificate import Certificate, plain
+from spark_ext.lakehouse.erasure_report import UNREADABLE, ErasureReport
+from spark_ext.lakehouse.files import CERTIFICATE_FORMS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,80 +24,74 @@ NOTHING_LEFT, LEFT, FAILED = 0, 1, 2
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "where",
-        nargs="+",
-        metavar="CATALOG[.SCHEMA] | SCHEMA | TABLE | PATH",
-        help="a path has a slash; a catalog includes all its schemas",
-    )
+    add_places(parser)
     parser.add_argument(
         "--column",
         type=_column,
         metavar="NAME",
-        help="the last name, the path, or any former one of a column, or a pattern with * and ?;"
-        " without it, every dropped column",
+        help="a present or former name or path of a column, or a pattern with * and ?; every"
+        " dropped column by default",
     )
     parser.add_argument(
         "--apply",
         action="store_true",
-        help="run the steps that can run now: PURGE, and VACUUM after the retention period",
+        help="run the steps that are due: PURGE, and VACUUM after the retention period",
     )
     parser.add_argument(
         "--certificate",
-        type=_certificate,
+        type=partial(output_file, CERTIFICATE_FORMS),
         metavar="FILE",
-        help=f"write a certificate of the column ({', '.join(SUFFIXES)}); if the file is an earlier"
-        " certificate, the new one continues it",
+        help=f"write a certificate of the column to a file ({', '.join(CERTIFICATE_FORMS)}); if the"
+        " file is an earlier certificate of the column, the new one continues it",
     )
     parser.add_argument(
         "--previous", type=Path, metavar="FILE", help="continue this earlier certificate"
     )
+    add_parallel(parser)
+    add_progress(parser)
     parser.add_argument(
-        "--parallel", type=count, default=4, metavar="N", help="tables at a time (4)"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print an object with the sums, and one for each table"
+        "--json",
+        action="store_true",
+        help="print a JSON object with the sums, and one for each table",
     )
 
 
 def _run(chosen: argparse.Namespace) -> int:
     """Reads every table, runs steps if asked, prints the result, and returns the exit code."""
     if chosen.certificate is not None and chosen.column is None:
-        print("--certificate needs --column: it certifies one column.", file=sys.stderr)
+        print_error("--certificate needs --column: it certifies one column.")
         return FAILED
-    try:
-        with own_session("dropped") as spark:
-            report, code = _reported(spark, chosen)
-            # The session may fail to stop, and standard output may be closed.
-            if chosen.certificate is not None:
-                Certificate.of(report).write(chosen.certificate)
-        _print(report, as_json=chosen.json)
-    except Exception as error:  # from spark-ext, Spark, Java, a catalog or a file
-        print(error_text(error), file=sys.stderr)
-        return FAILED
-    return code
+    certificates = [] if chosen.certificate is None else [chosen.certificate]
+    return run(
+        chosen.command,
+        lambda spark: _report(spark, chosen),
+        code_of=_code_of,
+        write=lambda report: written(lambda file: Certificate.of(report).write(file), certificates),
+        show=lambda report: _print(report, as_json=chosen.json),
+        failed=FAILED,
+    )
 
 
-def _reported(spark: SparkSession, chosen: argparse.Namespace) -> tuple[ErasureReport, int]:
+def _report(spark: SparkSession, chosen: argparse.Namespace) -> ErasureReport:
     from spark_ext.lakehouse.erasure import dropped_columns
 
-    try:
-        report = dropped_columns(
-            spark,
-            *chosen.where,
-            column=chosen.column,
-            apply=chosen.apply,
-            previous=_previous(chosen),
-            parallel=chosen.parallel,
-        )
-    except ErasureInterrupted as interrupted:
-        return interrupted.report, 128 + interrupted.signal
-    except ProgressFailedError as failure:
-        print(error_text(failure), file=sys.stderr)
-        report = failure.report  # type: ignore[attr-defined]
+    return dropped_columns(
+        spark,
+        *chosen.where,
+        column=chosen.column,
+        apply=chosen.apply,
+        previous=_previous(chosen),
+        include=chosen.include,
+        exclude=chosen.exclude,
+        parallel=chosen.parallel,
+        progress=run_progress.callback(chosen.progress),
+    )
+
+
+def _code_of(report: ErasureReport) -> int:
     if UNREADABLE in report.verdicts:
-        return report, FAILED
-    return report, NOTHING_LEFT if report.complete else LEFT
+        return FAILED
+    return NOTHING_LEFT if report.complete else LEFT
 
 
 def _previous(chosen: argparse.Namespace) -> Path | None:
@@ -108,39 +103,31 @@ def _previous(chosen: argparse.Namespace) -> Path | None:
 
 
 def _print(report: ErasureReport, *, as_json: bool) -> None:
-    if as_json:
-        for each in report.as_objects():
-            print(json.dumps(each, default=plain))
-    else:
-        print(report.text())
+    with standard_output() as output:
+        if as_json:
+            output.writelines(
+                f"{json.dumps(each, default=plain)}\n" for each in report.as_objects()
+            )
+        else:
+            print(report.text(), file=output)
     for table in report.tables:
         if table.verdict == UNREADABLE:
-            print(f"{table.table}: {table.message}", file=sys.stderr)
+            print_error(f"{table.table}: {table.message}")
         for step in table.applied:
             if step.message is not None:
-                print(f"{table.table}: {step.statement}: {step.message}", file=sys.stderr)
+                print_error(f"{table.table}: {step.statement}: {step.message}")
 
 
 def _column(text: str) -> str:
     if not text:
-        raise argparse.ArgumentTypeError("an empty name is no column")
+        raise argparse.ArgumentTypeError("the name of the column is empty")
     return text
-
-
-def _certificate(text: str) -> Path:
-    path = Path(text)
-    if path.suffix.lower() not in SUFFIXES:
-        raise argparse.ArgumentTypeError(f"{text!r} does not end with {' or '.join(SUFFIXES)}")
-    if not path.absolute().parent.is_dir():  # before hours of work
-        raise argparse.ArgumentTypeError(f"the folder of {text!r} does not exist")
-    return path
 
 
 COMMAND = Command(
     "dropped",
-    "print where the data of dropped columns still exists, and erase it; exit code 1 if there is"
-    " some, or if a file or a table of another format may have it, 2 if a table cannot be read or a"
-    " name is no schema or table",
+    "print where data of dropped columns exists, and erase it with --apply; exit code 1 if data"
+    " exists or may exist, 2 if a table cannot be read or a name is wrong",
     (
         "dropped sales main.hr /data/patients",
         "dropped sales --column ssn --apply --certificate ssn.json",

@@ -8,19 +8,17 @@ first table began, 2 if the call is wrong, 130 or 143 if SIGINT or SIGTERM ended
 from __future__ import annotations
 
 import argparse
-import os
-import signal
-import sys
+import json
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark_ext.cli import report_file, run_progress
+from spark_ext.cli import run_progress
 from spark_ext.cli.amounts import count, duration, size
 from spark_ext.cli.command import Command
-from spark_ext.cli.run_progress import print_error
-from spark_ext.cli.session import error_text, own_session
+from spark_ext.cli.many_tables import add_parallel, add_places, add_progress, run
+from spark_ext.cli.output import output_file, standard_output, written
+from spark_ext.lakehouse.files import REPORT_FORMS
 from spark_ext.lakehouse.plan import ORDERS
 from spark_ext.removal.stages import STAGES, UNMAPPED
 
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
 
     from spark_ext.lakehouse.report import LakehouseReport
 
-REACHED, NOT_REACHED, FAILED = 0, 1, 2
-_CODES = "; exit code 0 if every table has it, 1 if a table has not, 2 if the call is wrong"
+REACHED, NOT_REACHED = 0, 1
+_CODES = "; exit code 0 if every table has reached this, 1 if not, 2 if the call is wrong"
 _SESSION = {
     # Small tables do not wait for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",
@@ -44,43 +42,34 @@ _OPTIONS = (
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "where",
-        nargs="+",
-        metavar="CATALOG[.SCHEMA] | SCHEMA | PATH",
-        help="a path has a slash",
-    )
-    tables = parser.add_argument_group("tables")
-    for option, what in (("--include", "only tables"), ("--exclude", "no tables")):
-        tables.add_argument(
-            option,
-            action="append",
-            default=[],
-            metavar="PATTERN",
-            help=f"{what} whose name matches, with or without catalog and schema; repeatable",
-        )
+    tables = add_places(parser)
     tables.add_argument(
         "--order",
         choices=ORDERS,
         default="cheapest",
-        help="cheapest, the default: tables without copies first, then by their bytes",
+        help="cheapest (default): tables without a copy first, then the smallest; survey: the order"
+        " of the survey",
     )
     budget = parser.add_argument_group("budget")
+    add_parallel(budget)
     budget.add_argument(
-        "--parallel", type=count, default=4, metavar="N", help="tables at a time; 4 by default"
+        "--max-bytes",
+        type=size,
+        metavar="SIZE",
+        help="start no table whose copy would exceed this total, such as 500GB",
     )
     budget.add_argument(
-        "--max-bytes", type=size, metavar="SIZE", help="begin no copy beyond these bytes: 500GB"
-    )
-    budget.add_argument(
-        "--max-time", type=duration, metavar="TIME", help="end after this time: 6h, 90m, 1h30m"
+        "--max-time",
+        type=duration,
+        metavar="TIME",
+        help="end after this time, such as 6h, 90m or 1h30m",
     )
     budget.add_argument(
         "--on-error",
         type=_errors,
         default="continue",
         metavar="continue|N",
-        help="continue, the default, or begin no table after N failures",
+        help="continue (default), or start no more tables after N failures",
     )
     budget.add_argument("--dry-run", action="store_true", help="print the plan, and change nothing")
     _add_output(parser.add_argument_group("output"))
@@ -89,23 +78,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_output(output: Any) -> None:
     form = output.add_mutually_exclusive_group()
     form.add_argument(
-        "--json", action="store_true", help="print an object for each table and the sums"
+        "--json",
+        action="store_true",
+        help="print a JSON object with the sums, and one for each table",
     )
-    form.add_argument("--csv", action="store_true", help="print a line for each table")
+    form.add_argument("--csv", action="store_true", help="print a line of CSV for each table")
     output.add_argument(
         "--report",
-        type=report_file.report_file,
+        type=partial(output_file, REPORT_FORMS),
         action="append",
         default=[],
         metavar="FILE",
-        help="write the report to a file that ends with .csv, .json, .html or .txt; repeatable",
+        help=f"write the report to a file that ends with {', '.join(REPORT_FORMS)}; repeatable",
     )
-    output.add_argument(
-        "--progress",
-        choices=run_progress.FORMS,
-        default=run_progress.LINES,
-        help="on standard error: lines for people, the default; objects of JSON; or nothing",
-    )
+    add_progress(output)
 
 
 def _errors(text: str) -> str | int:
@@ -115,14 +101,19 @@ def _errors(text: str) -> str | int:
 def _add_until(parser: argparse.ArgumentParser) -> None:
     _add_arguments(parser)
     parser.add_argument(
-        "--until", choices=STAGES, default=UNMAPPED, help="the last stage of removal"
+        "--until",
+        choices=STAGES,
+        default=UNMAPPED,
+        help="the last stage of removal; unmapped by default",
     )
 
 
 def _add_to_name_mode(parser: argparse.ArgumentParser) -> None:
     _add_arguments(parser)
     parser.add_argument(
-        "--to-name-mode", action="store_true", help="change tables of mode id to mode name"
+        "--to-name-mode",
+        action="store_true",
+        help="also align tables of mode id, which then have mode name",
     )
 
 
@@ -131,78 +122,42 @@ def _run(function: str, own: tuple[str, ...], chosen: argparse.Namespace) -> int
 
     The function is known by its name, since other commands need no pyspark.
     """
-    from spark_ext.lakehouse import calls
-
-    code = None
     options: dict[str, Any] = {name: getattr(chosen, name) for name in (*_OPTIONS, *own)}
     options["progress"] = run_progress.callback(chosen.progress)
-    try:
-        with own_session(chosen.command, _SESSION) as spark:
-            call = getattr(calls, function)
-            report, code = _reported(call, spark, chosen.where, options)
-            # The session may fail to stop, and nobody may read what is printed.
-            code = max(code, _write_files(report, chosen.report))
-            _print(report, chosen)
-    except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
-        print_error(error_text(error))
-        return FAILED if code is None else max(code, NOT_REACHED)
-    return code
+
+    def call(spark: SparkSession) -> LakehouseReport:
+        from spark_ext.lakehouse import calls
+
+        report: LakehouseReport = getattr(calls, function)(spark, *chosen.where, **options)
+        return report
+
+    return run(
+        chosen.command,
+        call,
+        code_of=_code_of,
+        write=lambda report: written(report.write, chosen.report),
+        show=lambda report: _print(report, chosen),
+        failed=NOT_REACHED,
+        settings=_SESSION,
+    )
 
 
-def _reported(
-    call: Callable[..., LakehouseReport],
-    spark: SparkSession,
-    where: list[str],
-    options: dict[str, Any],
-) -> tuple[LakehouseReport, int]:
-    """Returns the report, also that of an error, and the exit code."""
-    try:
-        report = call(spark, *where, **options)
-    except (Exception, KeyboardInterrupt) as error:
-        unfinished: LakehouseReport | None = getattr(error, "report", None)
-        if unfinished is None:  # no table began
-            raise
-        if isinstance(error, KeyboardInterrupt):
-            return unfinished, 128 + getattr(error, "signal", signal.SIGINT)
-        print_error(error_text(error))
-        return unfinished, NOT_REACHED
+def _code_of(report: LakehouseReport) -> int:
     from spark_ext.lakehouse.results import ALREADY_DONE, PLANNED
 
     outcomes = {each.outcome for each in report.tables}
     is_planned = report.dry_run and outcomes <= {PLANNED, ALREADY_DONE}
-    return report, REACHED if report.complete or is_planned else NOT_REACHED
-
-
-def _write_files(report: LakehouseReport, paths: list[Path]) -> int:
-    """Writes the files of the report; returns the exit code."""
-    code = REACHED
-    for path in paths:
-        try:
-            report_file.write(report, path)
-        except OSError as error:
-            print_error(f"Cannot write the report `{path}`: {error.strerror}.")
-            code = NOT_REACHED
-    return code
+    return REACHED if report.complete or is_planned else NOT_REACHED
 
 
 def _print(report: LakehouseReport, chosen: argparse.Namespace) -> None:
-    """Prints the report.
-
-    Raises:
-        OSError: The reader of standard output has ended, or its disk is full.
-    """
-    try:
+    with standard_output() as output:
         if chosen.json:
-            print("\n".join(report_file.as_json_lines(report)))
+            output.writelines(f"{json.dumps(each)}\n" for each in report.as_objects())
         elif chosen.csv:
-            report.write_csv(sys.stdout)
+            report.write_csv(output)
         else:
-            print(report.text())
-        sys.stdout.flush()
-    except OSError:
-        # Python would print the rest at its end, and exit with another code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
+            print(report.text(), file=output)
 
 
 def _command(
@@ -232,7 +187,7 @@ COMMANDS = (
     _command(
         "align",
         "align_names",
-        "give every column of every Delta table its own name in the files",
+        "make every physical name equal to the logical name in every Delta table",
         ("align sales --dry-run", "align sales --to-name-mode --report out.html"),
         _add_to_name_mode,
         ("to_name_mode",),
@@ -241,7 +196,7 @@ COMMANDS = (
     _command(
         "untrack",
         "untrack",
-        "stop the tracking of every Delta table, before spark-ext is removed",
+        "stop tracking every Delta table, before you remove spark-ext",
         ("untrack spark_catalog --report out.json",),
     ),
 )

@@ -7,8 +7,8 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 
+from spark_ext.cli.output import print_error
 from spark_ext.lakehouse.progress import LakehouseProgress, line
 from spark_ext.wire.rows import as_row
 
@@ -23,12 +23,6 @@ def callback(form: str) -> Callable[[LakehouseProgress], None] | None:
     if form == JSON:
         return _print_json
     return _print_in_place if sys.stderr.isatty() else _print_line
-
-
-def print_error(text: str, end: str = "\n") -> None:
-    """Prints to standard error. A run of hours does not end because its reader has ended."""
-    with suppress(OSError):
-        print(text, end=end, file=sys.stderr, flush=True)
 
 
 def _print_json(progress: LakehouseProgress) -> None:

@@ -31,11 +31,11 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
-_NONE: Mapping[str, str] = MappingProxyType({})
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
-def own_session(name: str, own: Mapping[str, str] = _NONE) -> Iterator[SparkSession]:
+def own_session(name: str, own: Mapping[str, str] = NO_SETTINGS) -> Iterator[SparkSession]:
     """Yields a session, and stops it afterwards unless this process had a session before.
 
     Args:

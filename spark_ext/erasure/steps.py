@@ -25,7 +25,8 @@ _DAY = 24 * 3600 * 1000
 # Delta, MetadataCleanup.scala: the kinds that log cleanup lists.
 _CLEANED_UP = (COMMIT, CHECKPOINT, CHECKSUM)
 _BY_CATALOG = "Let the catalog delete removed files: Delta refuses VACUUM of a table it manages."
-_FOUND_BY_HAND = "Delete, repair or bring back these files by hand: no statement does."
+_BRING_BACK = "Bring back the live files that do not exist. PURGE fails without them."
+_FOUND_BY_HAND = "Delete or repair these files by hand: no statement does."
 
 
 def steps(
@@ -38,8 +39,9 @@ def steps(
 ) -> tuple[ErasureStep, ...]:
     """Returns the steps that erase a column, in the order in which they are to run.
 
-    If an earlier step replaces files, the retention of a later step counts from now. Delta refuses
-    REORG and VACUUM of a catalog-managed table: its rows can be written again, and only the catalog
+    If a live file does not exist, PURGE and rewrites fail: the file has to come back first. If an
+    earlier step replaces files, the retention of a later step counts from now. Delta refuses REORG
+    and VACUUM of a catalog-managed table: its rows can be written again, and only the catalog
     deletes files.
 
     Source:
@@ -51,11 +53,13 @@ def steps(
     missing = [files for files in unknown_files if files.problem == MISSING]
     unknown_files = [files for files in unknown_files if files.problem != MISSING]
     found: list[ErasureStep | None] = [
-        _rewriting(folder, traces, live, unknown_files, table),
+        _step(BY_HAND, _BRING_BACK)
+        if missing
+        else _rewriting(folder, traces, live, unknown_files, table),
         _vacuum(folder, traces, live, unknown_files, table),
         _log_cleanup(folder, traces, unknown_log_files),
         _at_the_source([*traces.files, *unknown_files, *missing]),
-        _by_hand([*traces.files, *unknown_files, *missing], traces.log_files, unknown_log_files),
+        _by_hand([*traces.files, *unknown_files], traces.log_files, unknown_log_files),
     ]
     return tuple(step for step in found if step is not None)
 
@@ -137,8 +141,7 @@ def _at_the_source(files: Iterable[FileGroup]) -> ErasureStep | None:
 def _by_hand(
     files: Iterable[FileGroup], log_files: Iterable[LogFiles], unknown: Iterable[LogFiles]
 ) -> ErasureStep | None:
-    # No statement rewrites a live file that does not exist.
-    found = any(each.is_hidden if each.kind != LIVE else each.problem == MISSING for each in files)
+    found = any(each.is_hidden for each in files if each.kind != LIVE)
     kept = any(each.kind not in _CLEANED_UP for each in log_files)
     unreadable = any(each.problem is not None for each in unknown)
     return _step(BY_HAND, _FOUND_BY_HAND) if found or kept or unreadable else None

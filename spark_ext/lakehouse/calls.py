@@ -6,33 +6,30 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from spark_ext.api.removal_setting import copying
-from spark_ext.api.survey import SurveyProgress, chosen_tables
-from spark_ext.errors import ProgressFailedError
+from spark_ext.api.survey import DELTA
 from spark_ext.lakehouse.budget import Budget
+from spark_ext.lakehouse.chosen import Place, chosen_tables
 from spark_ext.lakehouse.goals import Alignment, Goal, Removal, Tracking
 from spark_ext.lakehouse.options import LakehouseOptions, Options
 from spark_ext.lakehouse.outcomes import without_run
 from spark_ext.lakehouse.plan import PlannedTable, ordered
-from spark_ext.lakehouse.progress import SURVEYING, LakehouseProgress, Reporter
+from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.report import LakehouseInterrupted, LakehouseReport
 from spark_ext.lakehouse.results import TableResult
 from spark_ext.lakehouse.runner import Runner
-from spark_ext.lakehouse.signals import Interrupts, interrupts
-from spark_ext.lakehouse.workers import has_thread_properties, is_connect
+from spark_ext.lakehouse.signals import Interrupts, receiving_signals
+from spark_ext.lakehouse.workers import has_thread_properties
+from spark_ext.launch.session import is_connect
 from spark_ext.removal.stages import STAGES
-from spark_ext.removal.survey import SurveyedTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from typing_extensions import Unpack
 
     from spark_ext.api.table import Until
-
-Place = str | os.PathLike[str]
 
 _NO_CANCELLATION = (
     "Neither max_time nor a signal can cancel what runs, because Spark has no tag for the jobs of a"
@@ -148,17 +145,18 @@ def _call(
     reporter = Reporter(options.progress)
     results: dict[str, TableResult] = {}
     failure: BaseException | None = None
-    with interrupts() as received:
+    with receiving_signals() as interrupts:
         try:
-            planned = [goal.plan(row) for row in _survey(spark, where, options, reporter, received)]
+            found = chosen_tables(spark, where, options, reporter, interrupts)
+            planned = [goal.plan(row) for row, kind in found if kind in (DELTA, None)]
             for each in planned:
                 results[each.table] = without_run(each, dry_run=options.dry_run)
             waiting = [] if options.dry_run else ordered(planned, options.order)
             if waiting:
-                runner = _runner(spark, goal, options, waiting, reporter, received, started)
+                runner = _runner(spark, goal, options, waiting, reporter, interrupts, started)
                 _run(spark, runner, results)
         except BaseException as error:  # such as the end of the driver's JVM, or a second signal
-            if not results and received.received is None:
+            if not results and interrupts.received is None:
                 raise
             failure = error
     report = LakehouseReport(
@@ -167,17 +165,9 @@ def _call(
         tables=tuple(results.values()),
         dry_run=options.dry_run,
         seconds=time.monotonic() - started,
-        interrupted=received.received.name if received.received else None,
+        interrupted=interrupts.name,
     )
-    if received.received is not None:
-        raise LakehouseInterrupted(report, received.received) from failure
-    if failure is None and reporter.failure is not None:
-        failure = ProgressFailedError(statement=goal.words, error=repr(reporter.failure))
-        failure.__cause__ = reporter.failure
-    if failure is not None:
-        failure.report = report  # type: ignore[attr-defined]
-        raise failure
-    return report
+    return interrupts.end(report, failure or reporter.error(goal.words), LakehouseInterrupted)
 
 
 def _run(spark: SparkSession, runner: Runner, results: dict[str, TableResult]) -> None:
@@ -197,7 +187,7 @@ def _runner(
     options: Options,
     waiting: list[PlannedTable],
     reporter: Reporter,
-    received: Interrupts,
+    interrupts: Interrupts,
     started: float,
 ) -> Runner:
     return Runner(
@@ -206,46 +196,7 @@ def _runner(
         waiting=waiting,
         budget=Budget(options.max_bytes, options.max_seconds, options.max_errors),
         reporter=reporter,
-        interrupts=received,
+        interrupts=interrupts,
         started=started,
         parallel=options.parallel,
     )
-
-
-def _survey(
-    spark: SparkSession,
-    where: tuple[Place, ...],
-    options: Options,
-    reporter: Reporter,
-    received: Interrupts,
-) -> list[SurveyedTable]:
-    """Returns the rows of the tables that take part."""
-    case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
-    chosen = options.chooses(case_sensitive=case_sensitive)
-    found = chosen_tables(spark, where, _mapped(reporter, received), chosen)
-    rows = _with_one_name(found.tables)
-    return [row for row in rows if options.only is None or options.only(row)]
-
-
-def _with_one_name(rows: Iterable[SurveyedTable]) -> list[SurveyedTable]:
-    """Returns the first row of each table: a path and names of a catalog may have one table."""
-    found: dict[str, SurveyedTable] = {}
-    for row in rows:
-        found.setdefault(row.location or row.table, row)
-    return list(found.values())
-
-
-def _mapped(reporter: Reporter, received: Interrupts) -> Callable[[SurveyProgress], None]:
-    """Returns a callback that reports the progress of a survey, and ends it after a signal."""
-
-    def report(progress: SurveyProgress) -> None:
-        mapped = LakehouseProgress(
-            phase=SURVEYING,
-            tables_done=progress.tables_done,
-            tables=progress.tables,
-            seconds=progress.seconds,
-        )
-        reporter.report(lambda: mapped)
-        received.check()
-
-    return report

@@ -9,22 +9,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from html import escape
 from pathlib import Path
 from typing import Any, Final
 
 from spark_ext.errors import NotACertificateError
 from spark_ext.lakehouse.earlier import EarlierCertificate
-from spark_ext.lakehouse.erasure_report import (
-    ErasureReport,
-    TableErasure,
-    reason,
-)
+from spark_ext.lakehouse.erasure_report import ErasureReport, TableErasure, reason
+from spark_ext.lakehouse.files import page, whole_file
 from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
 from spark_ext.wire.rows import as_row
 
-# The ends of the names of files.
-SUFFIXES: Final = (".json", ".html")
 _KIND: Final = "spark-ext certificate of erasure"
 _FORMAT: Final = 1
 _SCRIPT = '<script type="application/json" id="certificate">'
@@ -94,13 +88,9 @@ class Certificate(Rendered):
 
     def html(self) -> str:
         """Returns the certificate as a page, which contains the JSON too."""
-        title = escape(f"{_KIND}: {self.report.column}")
         data = self.json().replace("<", "\\u003c")
-        style = "body{font-family:sans-serif}td,th{text-align:left;padding:0 1em 0 0}"
-        return (
-            f'<!doctype html>\n<meta charset="utf-8">\n<title>{title}</title>\n'
-            f"<style>{style}</style>\n{self._repr_html_()}\n{_SCRIPT}{data}</script>\n"
-        )
+        body = f"{self._repr_html_()}\n{_SCRIPT}{data}</script>"
+        return page(f"{_KIND}: {self.report.column}", body)
 
     def write(self, file: str | os.PathLike[str]) -> None:
         """Writes the certificate to a file, as HTML if the name ends with `.html`, else as JSON.
@@ -111,10 +101,8 @@ class Certificate(Rendered):
             OSError: The file cannot be written.
         """
         path = Path(file)
-        part = path.with_name(f".{path.name}.part")
-        text = self.html() if path.suffix.lower() == ".html" else self.json()
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        with whole_file(path) as written:
+            written.write(self.html() if path.suffix.lower() == ".html" else self.json())
 
     def _parts(self) -> Iterator[Part]:
         yield Facts(

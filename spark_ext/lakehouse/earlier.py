@@ -71,6 +71,10 @@ class EarlierCertificate:
                 found[table_id] = EarlierFinding(known.time, version, columns)
         return found
 
+    def of(self, table_id: str | None) -> EarlierFinding | None:
+        """Returns what was found in the table with an id; None if nothing was."""
+        return None if table_id is None else self.findings.get(table_id)
+
     def not_replaced_by(
         self, tables: Mapping[str, ColumnErasure | None]
     ) -> tuple[Mapping[str, Any], ...]:

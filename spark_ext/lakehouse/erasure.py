@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from spark_ext.api.survey import listed_tables
-from spark_ext.errors import ProgressFailedError
+from spark_ext.api.survey import DELTA, VIEW
 from spark_ext.lakehouse.bar import shown
 from spark_ext.lakehouse.certificate import Certificate, earlier_certificate
+from spark_ext.lakehouse.chosen import Place, chosen_tables
+from spark_ext.lakehouse.earlier import EarlierCertificate
 from spark_ext.lakehouse.erasure_report import (
     INTERRUPTED,
     OTHER_FORMAT,
@@ -23,8 +23,9 @@ from spark_ext.lakehouse.erasure_report import (
     TableErasure,
 )
 from spark_ext.lakehouse.erasure_run import table_erasure
+from spark_ext.lakehouse.options import Options
 from spark_ext.lakehouse.progress import LakehouseProgress, Reporter
-from spark_ext.lakehouse.signals import Interrupts, interrupts
+from spark_ext.lakehouse.signals import Interrupts, receiving_signals
 from spark_ext.lakehouse.workers import Workers
 from spark_ext.model.schema import path_of
 from spark_ext.removal.survey import SurveyedTable
@@ -33,17 +34,19 @@ from spark_ext.version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_DELTA, _VIEW = "DELTA", "VIEW"
 _PHASE = "dropped columns"
 _SECONDS = 0.2
 
 
 def dropped_columns(
     spark: SparkSession,
-    *where: str | os.PathLike[str],
+    *where: Place,
     column: str | None = None,
     apply: bool = False,
     previous: Certificate | str | os.PathLike[str] | None = None,
+    include: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    only: Callable[[SurveyedTable], bool] | None = None,
     parallel: int = 4,
     progress: Callable[[LakehouseProgress], None] | None = shown,
 ) -> ErasureReport:
@@ -54,7 +57,8 @@ def dropped_columns(
 
     Args:
         spark: A session with spark-ext, also of Spark Connect.
-        where: Names of schemas, catalogs or tables, and paths of tables, as in `survey`.
+        where: Names of schemas, catalogs or tables, and paths of tables, as in `survey`. A table
+            that is found under several names is read once, under the first one.
         column: The last name, the path, or any former one of a column, or a shell pattern of them
             (`*`, `?`, `[..]`). Letter case never counts. None for every dropped column.
         apply: Whether to run the steps of columns with the name that can run now: `PURGE`, and
@@ -63,6 +67,10 @@ def dropped_columns(
             columns whose name is not known. The same call later continues.
         previous: An earlier certificate of the same column, or its file. It tells that a table had
             the column after log cleanup removed every trace of the drop.
+        include: As `LakehouseOptions` documents, as are `exclude` and `only`.
+        exclude: Patterns of tables to leave out.
+        only: Returns whether a row of the survey takes part. A table of another format has a row
+            with its name alone.
         parallel: The number of tables at a time.
         progress: Called before the first table and now and then; None for no reports.
 
@@ -71,7 +79,8 @@ def dropped_columns(
         table of another format has the verdict `NOT_READ`.
 
     Raises:
-        ValueError: `column` is empty or has an open backtick, or `parallel` is less than 1.
+        ValueError: `column` is empty or has an open backtick, or an option is invalid, as
+            TypeError. No table was changed.
         AnalysisException: SCHEMA_NOT_FOUND, if a name is that of no schema, catalog or table;
             USAGE_TRACKING_INVALID_SCHEMA_NAME.
         NotACertificateError: USAGE_TRACKING_NOT_A_CERTIFICATE.
@@ -82,53 +91,46 @@ def dropped_columns(
     Example:
         `spark_ext.dropped_columns(spark, "sales", "main.hr", column="ssn", apply=True)`
     """
-    _check(column, parallel)
+    _check(column)
+    options = Options(
+        include=include, exclude=exclude, only=only, parallel=parallel, progress=progress
+    )
     earlier = earlier_certificate(previous, column)
     places = tuple(os.fspath(place) for place in where) or (_current_schema(spark),)
-    with interrupts() as received:
-        listed = list(listed_tables(spark, where))
-        names = [table.table for table, kind in listed if kind == _DELTA]
-        reading = _Reading(spark, names, Reporter(progress), received)
-
-        def erasure_of(place: str) -> TableErasure:
-            return table_erasure(
-                spark,
-                place,
-                column,
-                lambda table_id: None if table_id is None else earlier.findings.get(table_id),
-                lambda: apply and not reading.is_stopped,
-            )
-
-        done = reading.run(erasure_of, parallel)
+    reporter = Reporter(progress)
+    chosen: list[tuple[SurveyedTable, str | None]] = []
+    failure: BaseException | None = None
+    with receiving_signals() as interrupts:
+        reading = _Reading(spark, column, earlier, reporter, interrupts, applies=apply)
+        try:
+            chosen = chosen_tables(spark, where, options, reporter, interrupts)
+            reading.run([table.table for table, kind in chosen if kind == DELTA], parallel)
+        except BaseException as error:  # such as the end of the driver's JVM, or a second signal
+            if not chosen and interrupts.received is None:
+                raise
+            failure = error
     tables = tuple(
-        done.get(table.table) or _without_reading(table, kind)
-        for table, kind in listed
-        if kind != _VIEW
+        reading.found.get(table.table) or _without_reading(table, kind)
+        for table, kind in chosen
+        if kind != VIEW
     )
     report = ErasureReport(
         column=column,
         tables=tables,
         version=__version__,
         where=places,
-        num_views=sum(kind == _VIEW for _, kind in listed),
+        num_views=sum(kind == VIEW for _, kind in chosen),
         earlier=earlier.not_replaced_by({each.table: each.erasure for each in tables}),
-        interrupted=None if received.received is None else received.received.name,
+        interrupted=interrupts.name,
     )
-    if received.received is not None:
-        raise ErasureInterrupted(report, received.received) from reading.failure
-    if reading.failure is not None:
-        reading.failure.report = report  # type: ignore[attr-defined]
-        raise reading.failure
-    return report
+    return interrupts.end(report, failure or reporter.error(_PHASE), ErasureInterrupted)
 
 
-def _check(column: str | None, parallel: int) -> None:
+def _check(column: str | None) -> None:
     if column == "":
         raise ValueError("Cannot find columns by an empty name: use a name, a pattern or None.")
     if column is not None and "`" in column and not path_of(column.strip()):
         raise ValueError(f"Cannot find columns by {column!r}: close each backtick, or double it.")
-    if parallel < 1:
-        raise ValueError(f"Cannot read {parallel} tables at a time: use 1 or more.")
 
 
 def _current_schema(spark: SparkSession) -> str:
@@ -139,7 +141,7 @@ def _current_schema(spark: SparkSession) -> str:
 def _without_reading(table: SurveyedTable, kind: str | None) -> TableErasure:
     if kind is None:  # of a table that the catalog cannot read
         return TableErasure(table=table.table, error=table.error, message=table.message or "")
-    reason = INTERRUPTED if kind == _DELTA else OTHER_FORMAT
+    reason = INTERRUPTED if kind == DELTA else OTHER_FORMAT
     return TableErasure(table=table.table, not_read=reason)
 
 
@@ -148,104 +150,97 @@ class _Reading:
 
     Args:
         spark: The session.
-        names: The tables.
+        column: The name or shell pattern of columns; None for every dropped column.
+        earlier: What earlier certificates found.
         reporter: Reports the progress.
-        received: The signals of the call.
+        interrupts: The signals of the call.
+        applies: Whether the steps run that can run now.
 
     Attributes:
-        is_stopped: Whether no table and no step may begin.
-        failure: What failed beside the tables, such as the callback; None if nothing did.
+        found: The results by the names of the tables, also if an error ends the call.
     """
 
     def __init__(
         self,
         spark: SparkSession,
-        names: Sequence[str],
+        column: str | None,
+        earlier: EarlierCertificate,
         reporter: Reporter,
-        received: Interrupts,
+        interrupts: Interrupts,
+        *,
+        applies: bool,
     ) -> None:
         self._spark = spark
-        self._number = len(names)
-        self._waiting = deque(names)
-        self._running: dict[str, str] = {}
-        self._found: dict[str, TableErasure] = {}
-        self._changed = Condition()
-        self._started = time.monotonic()
+        self._column = column
+        self._earlier = earlier
         self._reporter = reporter
-        self._received = received
-        self.is_stopped = False
-        self.failure: BaseException | None = None
+        self._interrupts = interrupts
+        self._applies = applies
+        self._is_stopped = False
+        self._changed = Condition()
+        self._running: list[str] = []
+        self._started = time.monotonic()
+        self.found: dict[str, TableErasure] = {}
 
-    def run(
-        self, erasure_of: Callable[[str], TableErasure], parallel: int
-    ) -> dict[str, TableErasure]:
-        """Returns the results by name, without the tables that a signal kept from their end.
-
-        Args:
-            erasure_of: Returns the result for the name or path of a table, and raises nothing.
-            parallel: The number of tables at a time.
-        """
-        self._erasure_of = erasure_of
+    def run(self, names: Sequence[str], parallel: int) -> None:
+        """Reads the tables, some of them at a time."""
+        self._waiting = deque(names)
+        self._number = len(names)
         self._workers = Workers(self._spark, self._work, min(parallel, self._number))
         self._reporter.report(self._progress, at_once=True)
+        self._workers.start()
         try:
-            self._workers.start()
             while self._workers.is_alive():
                 self._supervise()
-        except BaseException:
+        except BaseException:  # such as the second signal: what runs has no result
             self._stop()
-            # The second signal ends the wait for what runs. Its table has no result.
-            if self._received.received is None:
-                raise
+            raise
         self._reporter.report(self._progress, at_once=True)
-        self.failure = self.failure or self._workers.failure
-        if self.failure is None and self._reporter.failure is not None:
-            error = repr(self._reporter.failure)
-            self.failure = ProgressFailedError(statement=_PHASE, error=error)
-            self.failure.__cause__ = self._reporter.failure
-        with self._changed:
-            return dict(self._found)
+        if self._workers.failure is not None:
+            raise self._workers.failure
 
     def _supervise(self) -> None:
         with self._changed:
             self._changed.wait(_SECONDS)
-        if self._received.received is not None:
-            # A job may begin after the cancellation of the job before, so this repeats.
+        if self._interrupts.received is not None:
             self._stop()
         self._reporter.report(self._progress)
 
     def _stop(self) -> None:
-        with self._changed:
-            self.is_stopped = True
-            self._waiting.clear()
-            tags = list(self._running.values())
-        try:
-            for tag in tags:
-                self._workers.cancel(tag)
-        except Exception as error:  # the JVM or the server has ended
-            self.failure = error
+        self._is_stopped = True
+        self._workers.cancel()
+
+    def _may_go_on(self) -> bool:
+        """Returns whether a table or a step may begin."""
+        return not self._is_stopped and self._interrupts.received is None
 
     def _work(self, number: int) -> None:
         while True:
             with self._changed:
-                if not self._waiting or self._received.received is not None:
+                if not self._waiting or not self._may_go_on():
                     return
                 name = self._waiting.popleft()
-                tag = self._running[name] = f"spark-ext-{uuid.uuid4()}"
-            with self._workers.properties(number, f"{_PHASE}: {name}", tag):
-                found = self._erasure_of(name)
+                self._running.append(name)
+            with self._workers.properties(number, f"{_PHASE}: {name}"):
+                found = table_erasure(
+                    self._spark,
+                    name,
+                    self._column,
+                    self._earlier.of,
+                    lambda: self._applies and self._may_go_on(),
+                )
             with self._changed:
-                self._found[name] = found
-                del self._running[name]
+                self.found[name] = found
+                self._running.remove(name)
                 self._changed.notify_all()
 
     def _progress(self) -> LakehouseProgress:
         with self._changed:
             return LakehouseProgress(
                 phase=_PHASE,
-                tables_done=len(self._found),
+                tables_done=len(self.found),
                 tables=self._number,
                 seconds=time.monotonic() - self._started,
                 running=tuple(self._running),
-                finished=len(self._found) == self._number,
+                finished=len(self.found) == self._number,
             )

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from signal import Signals
 from typing import Any, Final
 
 from spark_ext.api.dropped_result import PLACES, STEPS, name_of, places, time_in_words
 from spark_ext.lakehouse.earlier import EarlierFinding
+from spark_ext.lakehouse.signals import Interrupted
 from spark_ext.model.dropped import DroppedColumn, ErasureStep
 from spark_ext.model.erasure import (
     ERASED,
@@ -50,7 +50,8 @@ class AppliedStep:
         version_before: The newest version of the table before the statement, from 0.
         version_after: The newest version afterwards; None if the statement failed.
         seconds: The duration in seconds.
-        error: The condition of the error; None if the statement ended, or if the error has none.
+        error: The condition of the error, or the class of an error without a condition; None if
+            the statement ended.
         message: The text of the error; None if the statement ended.
     """
 
@@ -73,7 +74,8 @@ class TableErasure:
             was found before the error; None if nothing was.
         applied: The steps that ran, in order.
         earlier: What an earlier certificate found; None without one, or without a column.
-        error: The condition of the error; None if the table was read, or if the error has none.
+        error: The condition of the error, or the class of an error without a condition; None if
+            the table was read.
         message: The text of the error; None if the table was read.
         not_read: Why the table was not read: `OTHER_FORMAT` or `INTERRUPTED`; None if it was.
     """
@@ -205,20 +207,10 @@ class ErasureReport(Rendered):
             yield Lines(f"({len(self.tables) - len(chosen):,} more tables)")
 
 
-class ErasureInterrupted(KeyboardInterrupt):
-    """SIGINT or SIGTERM ended an erasure over many tables.
+class ErasureInterrupted(Interrupted):
+    """SIGINT or SIGTERM ended `dropped_columns`."""
 
-    No table and no step began after the signal, and what ran was cancelled.
-
-    Attributes:
-        report: The report, also about the steps that ran.
-        signal: The signal; a command exits with 128 and its number.
-    """
-
-    def __init__(self, report: ErasureReport, signal: Signals) -> None:
-        super().__init__(f"{signal.name}: dropped columns")
-        self.report = report
-        self.signal = signal
+    report: ErasureReport
 
 
 def _steps(table: TableErasure) -> Iterator[tuple[Any, ...]]:

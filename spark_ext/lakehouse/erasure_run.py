@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from spark_ext.api.functions import is_path, literal
 from spark_ext.api.named_table import NamedTable, named_table
-from spark_ext.api.refusals import condition_of
+from spark_ext.api.refusals import described
 from spark_ext.api.statements import StatementRunner
-from spark_ext.errors import SparkExtError
 from spark_ext.lakehouse.earlier import EarlierFinding
 from spark_ext.lakehouse.erasure_report import AppliedStep, TableErasure
 from spark_ext.model.dropped import PURGE, VACUUM, ErasureStep
@@ -82,17 +81,8 @@ def table_erasure(
         )
 
 
-def described(error: Exception) -> tuple[str | None, str]:
-    """Returns the condition and the text of an error."""
-    if isinstance(error, SparkExtError):
-        return error.condition, str(error)
-    return condition_of(error), str(error)
-
-
 def _name(spark: SparkSession, place: str) -> str:
-    arguments = ("true",) if is_path(place) else ()
-    name: str = named_table(spark, literal(place), *arguments)["name"]
-    return name
+    return str(named_table(spark, literal(place), "true")["name"]) if is_path(place) else place
 
 
 def _read(table: NamedTable, column: str | None) -> ColumnErasure:

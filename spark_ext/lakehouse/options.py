@@ -32,7 +32,7 @@ class LakehouseOptions(TypedDict, total=False):
             in a scheduler pool of its own if `spark.scheduler.mode` is FAIR.
         max_bytes: A limit for the sum of the files of all tables that begin, in bytes. Files count
             as copied until a table ends, and kept files do not count afterwards. Each table is read
-            again just before it begins.
+            again just before it begins; files that other writers add later do not count.
         max_time: A limit in seconds, or a `timedelta`. A table does not begin if it needs more time
             than is left at the measured rate; what runs when the time is over is cancelled. With
             PYSPARK_PIN_THREAD=false, Spark cannot cancel it, and a warning says so.

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.api.named_table import sql_name
-from spark_ext.api.refusals import condition_of
+from spark_ext.api.refusals import described
 from spark_ext.api.statements import (
     REMOVAL,
     StatementResult,
     history_since,
     removal_counts,
 )
-from spark_ext.errors import SparkExtError
 from spark_ext.lakehouse import results
 from spark_ext.lakehouse.goals import Goal, Removal, waits
 from spark_ext.lakehouse.lookups import UnnamedCopies, end_of_retention
@@ -34,8 +33,6 @@ _MISSING = {
 }
 _AFTER_COMMIT = "USAGE_TRACKING_FAILED_AFTER_COMMIT"
 _CHANGED_BACK = "Another writer undid the statement, or changed the table in between."
-# Some errors of Java contain whole stacks.
-_MAX_TEXT = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,15 +160,6 @@ def result_of(spark: SparkSession, goal: Goal, attempt: Attempt, row: SurveyedTa
         left = attempt.leftovers
         result = replace(result, leftovers=left.files, removed_by=left.removed_by)
     return replace(result, **_counts(result.statements))
-
-
-def described(error: BaseException) -> tuple[str, str]:
-    """Returns the condition of an error, or the name of its class, and its text."""
-    if isinstance(error, SparkExtError):
-        return error.condition, str(error)
-    thrown = getattr(error, "java_exception", None)
-    text = str(error) if thrown is None else str(thrown.toString())
-    return condition_of(error) or type(error).__name__, text[:_MAX_TEXT]
 
 
 def _outcome(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from spark_ext.errors import ProgressFailedError
 from spark_ext.show.tables import cell
 
 # The phases of a call.
@@ -99,3 +100,11 @@ class Reporter:
                 self._callback(now)
             except Exception as error:
                 self.failure = error
+
+    def error(self, statement: str) -> ProgressFailedError | None:
+        """Returns the error of a call whose callback has failed; None if it has not."""
+        if self.failure is None:
+            return None
+        error = ProgressFailedError(statement=statement, error=repr(self.failure))
+        error.__cause__ = self.failure
+        return error

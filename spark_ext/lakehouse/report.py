@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from datetime import datetime
-from signal import Signals
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from spark_ext.lakehouse.files import REPORT_FORMS, page, require_form, whole_file
 from spark_ext.lakehouse.results import COMPLETE, OutcomeSum, TableResult, sums
+from spark_ext.lakehouse.signals import Interrupted
 from spark_ext.show.tables import Facts, Part, Rendered, Table, as_text
 from spark_ext.wire.rows import ddl, in_camel_case, write_csv
 
@@ -100,6 +103,28 @@ class LakehouseReport(Rendered):
         self.write_csv(file)
         return file.getvalue()
 
+    def write(self, file: str | os.PathLike[str]) -> None:
+        """Writes the report to a file, in the form of its end: one of `REPORT_FORMS`.
+
+        A file `.json` has a line for each of `as_objects`. A reader never sees a part of the file.
+
+        Raises:
+            ValueError: The file ends otherwise.
+            OSError: The file cannot be written.
+        """
+        path = Path(file)
+        form = path.suffix.lower()
+        require_form(path, REPORT_FORMS)
+        with whole_file(path) as written:
+            if form == ".csv":
+                self.write_csv(written)
+            elif form == ".html":
+                written.write(page(f"spark-ext: {self.goal}", self.html()))
+            elif form == ".json":
+                written.writelines(f"{json.dumps(each)}\n" for each in self.as_objects())
+            else:
+                written.write(f"{self.text()}\n")
+
     def to_df(self, spark: SparkSession) -> DataFrame:
         """Returns the tables as a DataFrame, whose columns are the fields of `TableResult`."""
         return spark.createDataFrame([_plain(each) for each in self.tables], ddl(TableResult))
@@ -127,20 +152,10 @@ class LakehouseReport(Rendered):
         return [*rows, (f"({more:,} more)", *[None] * (len(_ROWS) - 1))] if more else rows
 
 
-class LakehouseInterrupted(KeyboardInterrupt):
-    """SIGINT or SIGTERM ended a call over many tables.
+class LakehouseInterrupted(Interrupted):
+    """SIGINT or SIGTERM ended a call over many tables."""
 
-    No table began after the signal, and what ran was cancelled. The report is complete.
-
-    Attributes:
-        report: The report.
-        signal: The signal; a command exits with 128 and its number.
-    """
-
-    def __init__(self, report: LakehouseReport, signal: Signals) -> None:
-        super().__init__(f"{signal.name}: {report.goal}")
-        self.report = report
-        self.signal = signal
+    report: LakehouseReport
 
 
 def _row(each: TableResult) -> tuple[Any, ...]:

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import time
-import uuid
-from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Condition
 from typing import TYPE_CHECKING
@@ -98,7 +96,7 @@ class Runner:
         except BaseException:  # such as a second signal
             with self._changed:
                 self._stopped = self._stopped or INTERRUPTED
-            self._cancel()
+            self._workers.cancel()
             raise
         finally:
             self._add_tables_without_a_result()
@@ -115,12 +113,6 @@ class Runner:
             for planned in (*begun, *(each.planned for each in self._ended)):
                 self.results[planned.table] = unknown(planned, failure)
 
-    def _cancel(self) -> None:
-        """Cancels what runs. The tables have the errors of a session that does not answer."""
-        for each in list(self._running):
-            with suppress(Exception):
-                self._workers.cancel(each.tag)
-
     def _supervise(self) -> None:
         """Waits for a change, cancels what runs if the call ends, and reads what has ended."""
         with self._changed:
@@ -136,8 +128,7 @@ class Runner:
             in_haste = self._idle or not self._running or any(each.error for each in batch)
             self._changed.notify_all()
         if self._stopped:
-            # A job may begin after the cancellation of the job before, so this repeats.
-            self._cancel()
+            self._workers.cancel()
         if batch and (len(batch) == self._batch or in_haste):
             self._verify(batch)
             self._batch = min(2 * self._batch, _BATCH)
@@ -206,10 +197,7 @@ class Runner:
         self._refusals.pop(planned.table, None)
         self.budget.begin(planned)
         number = self._number - len(self.waiting)
-        running = Running(
-            *(self.spark, self.goal, planned, f"spark-ext-{uuid.uuid4()}", number),
-            stopped=lambda: self._stopped,
-        )
+        running = Running(self.spark, self.goal, planned, number, stopped=lambda: self._stopped)
         self._running.append(running)
         return running
 
@@ -217,7 +205,7 @@ class Runner:
         """Runs a table."""
         words = f"{running.planned.table} ({running.number} of {self._number})"
         description = f"spark-ext {self.goal.words}: {words}"
-        properties = self._workers.properties(number, description, running.tag)
+        properties = self._workers.properties(number, description)
         # Another writer may have turned a change of metadata into a copy.
         reads_again = self._others_run or self.budget.max_bytes is not None
         return running.attempt(properties, self._replan if reads_again else None)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from spark_ext.api.named_table import VARIABLE
 from spark_ext.api.progress import Progress
-from spark_ext.api.refusals import is_cancellation, run
+from spark_ext.api.refusals import described, is_cancellation, run
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import rows_of
 from spark_ext.lakehouse.goals import Goal
 from spark_ext.lakehouse.lookups import UnnamedCopies, unnamed_copies
-from spark_ext.lakehouse.outcomes import Attempt, described
+from spark_ext.lakehouse.outcomes import Attempt
 from spark_ext.lakehouse.plan import RUN, PlannedTable
-from spark_ext.lakehouse.workers import is_connect
+from spark_ext.launch.session import is_connect
 from spark_ext.removal.stages import COPY
 from spark_ext.removal.survey import SurveyedTable
 
@@ -38,7 +38,6 @@ class Running:
         spark: The session.
         goal: The goal.
         planned: The plan, which `replan` may change.
-        tag: The tag of the table's jobs.
         number: The place of the table among all that run, from 1.
         stopped: Returns why the call ends; None while it goes on.
     """
@@ -46,7 +45,6 @@ class Running:
     spark: SparkSession
     goal: Goal
     planned: PlannedTable
-    tag: str
     number: int
     stopped: Callable[[], str | None]
     bytes_done: int = 0

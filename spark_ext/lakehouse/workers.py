@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import TYPE_CHECKING
+
+from spark_ext.launch.session import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,6 +38,7 @@ class Workers:
         self._spark = spark
         self._has_properties = has_thread_properties(spark)
         self.failure: BaseException | None = None
+        self._running: dict[int, str] = {}
         self._threads = [
             # Python ends without waiting for these threads.
             Thread(
@@ -61,13 +65,14 @@ class Workers:
         return any(thread.is_alive() for thread in self._threads)
 
     @contextmanager
-    def properties(self, number: int, description: str, tag: str) -> Iterator[None]:
+    def properties(self, number: int, description: str) -> Iterator[None]:
         """Sets the properties of a thread for the body, which runs one table.
 
         A thread runs one table at a time, so its pool has one table at a time. Spark keeps every
         pool until the application ends, so the names do not depend on the tables.
         """
         add, remove, _ = self._tags
+        tag = self._running[number] = f"spark-ext-{uuid.uuid4()}"
         if self._has_properties:
             context = self._spark.sparkContext
             context.setLocalProperty(_POOL, f"spark-ext-{number}")
@@ -76,12 +81,18 @@ class Workers:
         try:
             yield
         finally:
+            del self._running[number]
             remove(tag)
 
-    def cancel(self, tag: str) -> None:
-        """Cancels the jobs of a table."""
+    def cancel(self) -> None:
+        """Cancels the jobs of all tables. They have the errors of a session that does not answer.
+
+        A job may begin after the cancellation of the job before, so the caller repeats this.
+        """
         _, _, cancel = self._tags
-        cancel(tag)
+        for tag in list(self._running.values()):
+            with suppress(Exception):
+                cancel(tag)
 
     @property
     def _tags(self) -> tuple[Callable[[str], object], ...]:
@@ -123,13 +134,6 @@ class Workers:
         # A copy of the properties for each thread.
         inheriting: Callable[[int], None] = inheritable_thread_target(self._spark)(work)
         return inheriting
-
-
-def is_connect(spark: SparkSession) -> bool:
-    """Returns whether a session is one of Spark Connect, which has no context."""
-    from pyspark.sql import SparkSession
-
-    return not isinstance(spark, SparkSession)
 
 
 def has_thread_properties(spark: SparkSession) -> bool:

@@ -19,7 +19,7 @@ class ErasureStep:
     Args:
         step: `PURGE`, `REWRITE` (if PURGE skips the files, or Delta refuses PURGE), `VACUUM`,
             `LOG CLEANUP`, `SOURCE` (at the source of a shallow clone), or `BY HAND` (if no
-            statement deletes the files).
+            statement deletes the files, or if live files do not exist).
         statement: The statement to run, or a description if no SQL statement exists.
         earliest: The first time at which the step removes all data that it can remove, in the time
             zone of this process; None if that time is now or not known.

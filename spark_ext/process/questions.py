@@ -61,7 +61,8 @@ def _relation(question: str, request: str) -> str:
 
     if question not in FUNCTIONS:
         raise MalformedMessageError(path="question", problem=f"is none of ours: {question!r}")
-    return wire.render_relation(*FUNCTIONS[question](request))
+    row, rows = FUNCTIONS[question]()
+    return wire.render_relation(row, rows(request))
 
 
 # The questions that are not table functions.

@@ -2,7 +2,8 @@
 """The table functions of SQL: `SELECT * FROM column_mapping('db.t')`.
 
 The JVM finds the table, sends a request by the function's name and turns the answer into a
-relation. A function of this module makes rows of the request. Their dataclass defines the columns.
+relation. A function of this module returns the dataclass of its rows, which defines the columns,
+and what makes rows of a request. `make jar` writes the columns into the jar.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from spark_ext.errors import MalformedMessageError
 from spark_ext.history.columns import ColumnEvent, ColumnVersions, column_history
-from spark_ext.history.status import Status, status
+from spark_ext.history.status import status
 from spark_ext.log.actions import Commit, TableLog
 from spark_ext.log.folder import TableFolder
 from spark_ext.log.replay import states
@@ -37,8 +38,8 @@ from spark_ext.wire.logs import parse_folder, parse_log, parse_table_and_log
 from spark_ext.wire.messages import parse_table_facts
 from spark_ext.wire.surveys import AskedTable, parse_survey
 
-# The dataclass of rows, and the rows.
-Relation = tuple[type, Iterable[Any]]
+# The dataclass of rows, and the function that makes rows of a request.
+Relation = tuple[type, Callable[[str], Iterable[Any]]]
 
 _UNKNOWN = ColumnVersions(added=None)
 
@@ -70,59 +71,57 @@ class MappedColumn:
     name_in_files_of: str | None
 
 
-def column_mapping(request: str) -> Relation:
+def column_mapping() -> Relation:
     """Returns every column of a table at every level."""
-    return MappedColumn, _mapped_columns(*parse_table_and_log(request))
+    return MappedColumn, lambda request: _mapped_columns(*parse_table_and_log(request))
 
 
-def column_mapping_removal(request: str) -> Relation:
+def column_mapping_removal() -> Relation:
     """Returns the three removal stages of a table."""
-    return RemovalStage, stages(parse_table_facts(request))
+    return RemovalStage, lambda request: stages(parse_table_facts(request))
 
 
-def column_mapping_audit(request: str) -> Relation:
+def column_mapping_audit() -> Relation:
     """Returns the findings of an audit."""
     # The process mostly starts for a commit that waits for it. Importing the checks takes time.
     from spark_ext.auditing import Finding, audit
 
-    return Finding, audit(parse_log(request))
+    return Finding, lambda request: audit(parse_log(request))
 
 
-def column_mapping_history(request: str) -> Relation:
+def column_mapping_history() -> Relation:
     """Returns the changes of a table's columns, oldest first."""
-    events = column_history(parse_log(request)).events
-    return HistoryRow, (HistoryRow(*_event(event)) for event in events)
+    return HistoryRow, lambda request: (
+        HistoryRow(*_event(event)) for event in column_history(parse_log(request)).events
+    )
 
 
-def column_mapping_status(request: str) -> Relation:
+def column_mapping_status() -> Relation:
     """Returns the status of a table as one row."""
-    found = status(parse_log(request))
-    if found is None:
-        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
-    return StatusRow, (_status(found),)
+    return StatusRow, lambda request: (_status(request),)
 
 
-def column_mapping_dropped(request: str) -> Relation:
+def column_mapping_dropped() -> Relation:
     """Returns the places with data of dropped columns."""
     # Importing takes time, as for the audit.
     from spark_ext.erasure.dropped_columns import dropped_columns
 
-    return DroppedColumn, dropped_columns(_folder(request))
+    return DroppedColumn, lambda request: dropped_columns(_folder(request))
 
 
-def column_mapping_erasure(request: str) -> Relation:
+def column_mapping_erasure() -> Relation:
     """Returns whether data of a column exists, as one row."""
     from spark_ext.erasure.column_erasure import column_erasure
 
-    return ColumnErasure, (column_erasure(_folder(request)),)
+    return ColumnErasure, lambda request: (column_erasure(_folder(request)),)
 
 
-def column_mapping_survey(request: str) -> Relation:
+def column_mapping_survey() -> Relation:
     """Returns the costs of removing column mapping, a row for each table."""
-    return SurveyedTable, map(_surveyed, parse_survey(request))
+    return SurveyedTable, lambda request: map(_surveyed, parse_survey(request))
 
 
-FUNCTIONS: dict[str, Callable[[str], Relation]] = {
+FUNCTIONS: dict[str, Callable[[], Relation]] = {
     function.__name__: function
     for function in (
         column_mapping,
@@ -173,7 +172,10 @@ def _surveyed(table: AskedTable) -> SurveyedTable:
         return SurveyedTable(table.name, error=refusal.condition, message=str(refusal))
 
 
-def _status(found: Status) -> StatusRow:
+def _status(request: str) -> StatusRow:
+    found = status(parse_log(request))
+    if found is None:
+        raise MalformedMessageError(path="log", problem="has no protocol and metadata")
     since, protocol = found.true_since, found.protocol
     return StatusRow(
         mode=found.mode,

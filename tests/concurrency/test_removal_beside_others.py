@@ -136,7 +136,6 @@ def test_file_removed_under_another_spelling_of_its_path_is_not_restored(table: 
     assert metrics(table.log)["numCopiedFiles"] == 3
 
 
-@pytest.mark.broken_table("file_missing")
 def test_removal_ignores_missing_rows_that_are_no_longer_live(table: Table) -> None:
     with_rewrites(table)
 

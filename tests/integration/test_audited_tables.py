@@ -73,6 +73,7 @@ def test_sql_and_python_return_the_same_worst_first(spark: SparkSession, broken:
     assert result.findings == findings(broken.path)
 
 
+@pytest.mark.broken_table("feature_without_flag")
 def test_remedy_repairs_the_table(spark: SparkSession, table: Table) -> None:
     table.create_tracked("a INT")
     table.log.append_foreign({"metaData": without_flag(table)})
@@ -365,6 +366,7 @@ def test_exit_code_is_2_when_a_table_is_missing_and_the_rest_is_audited(
     assert len(told.out.splitlines()) == 2
 
 
+@pytest.mark.matrix  # a survey starts its session in the same way
 @NO_FLAG
 def test_command_starts_its_own_session(broken: Table, tmp_path: Path) -> None:
     done = subprocess.run(

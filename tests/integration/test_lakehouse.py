@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call for many tables of all kinds: outcomes, budgets, signals, other drivers, and reports."""
+"""One call for many tables of all kinds: outcomes, goals, names, progress and reports."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import threading
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,14 +14,23 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import spark_ext
-from spark_ext import LakehouseInterrupted, LakehouseProgress, LakehouseReport, UsageTracking
+from spark_ext import LakehouseProgress, LakehouseReport
 from spark_ext.errors import ProgressFailedError
+from tests.integration.lakehouse_tables import (
+    ROWS,
+    at,
+    free,
+    is_unmapped,
+    operations,
+    outcomes,
+    plain,
+    quiet,
+    untracked,
+)
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.java_catalogs import add_catalog
-from tests.support.odd_disk import OddDisk
 from tests.support.sessions import warehouse_of
 from tests.support.table_log import TableLog
-from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking"),
@@ -34,56 +39,6 @@ pytestmark = [
 ]
 
 SCHEMA = "lakehouse"
-ROWS = [(1, "x"), (2, "y")]
-
-
-def quiet(call: Callable[..., LakehouseReport], *args: Any, **options: Any) -> LakehouseReport:
-    return call(*args, **{"progress": None, **options})
-
-
-def filled(table: Table, rows: str = "(1, 'x'), (2, 'y')") -> Table:
-    """Writes one file."""
-    table.spark.sql(f"INSERT INTO {table.name} SELECT /*+ COALESCE(1) */ * FROM VALUES {rows}")
-    return table
-
-
-def free(table: Table) -> Table:
-    """A removal of its column mapping is metadata only."""
-    table.create("a INT, b STRING", TRACKED, NAME_MODE)
-    return filled(table)
-
-
-def untracked(table: Table, size: int = 1) -> Table:
-    """A removal of its column mapping copies its one file."""
-    table.create("a INT, b STRING", NAME_MODE)
-    return filled(table, f"(1, 'x'), (2, repeat('y', {size}))")
-
-
-def plain(table: Table) -> Table:
-    return filled(table.create("a INT, b STRING"))
-
-
-def at(spark: SparkSession, *parts: object) -> Table:
-    return Table(spark, Path(*map(str, parts)))
-
-
-def outcomes(report: LakehouseReport) -> list[str]:
-    return [each.outcome for each in report.tables]
-
-
-def operations(table: Table) -> list[str]:
-    return [
-        action["commitInfo"]["operation"]
-        for commit in table.log.commits
-        for action in commit
-        if "commitInfo" in action
-    ]
-
-
-def is_unmapped(log: TableLog) -> bool:
-    """Returns whether the log has no column mapping, read without any code of ours."""
-    mode = log.configuration.get("delta.columnMapping.mode", "none")
-    return mode == "none" and set(log.physical_names.values()) == {None}
 
 
 # A schema with tables of all kinds.
@@ -332,312 +287,6 @@ def test_name_with_a_variable_waits_as_its_own_table(spark: SparkSession, tmp_pa
     assert outcomes(report) == ["WAITING"], report.text()
     assert report.come_back is not None
     assert is_unmapped(TableLog(path))
-
-
-# Budgets.
-
-
-def test_no_table_begins_that_exceeds_the_bytes(spark: SparkSession, tmp_path: Path) -> None:
-    sizes = {"large": 9_000, "small": 1, "middle": 3_000}
-    tables = {name: untracked(at(spark, tmp_path, name), size) for name, size in sizes.items()}
-    tables["free"] = free(at(spark, tmp_path, "free"))
-    bytes_of = {name: sum(table.log.live_files.values()) for name, table in tables.items()}
-    # Parquet compresses the texts, so the order of the sizes is not that of the texts.
-    *smaller, largest = sorted(sizes, key=bytes_of.__getitem__)
-    limit = sum(bytes_of[name] for name in sizes) - 1
-
-    report = quiet(
-        spark_ext.remove_column_mapping,
-        spark,
-        *(table.path for table in tables.values()),
-        max_bytes=limit,
-    )
-
-    found = dict(zip(tables, report.tables, strict=True))
-    assert {name for name, each in found.items() if each.outcome == "NOT_BEGUN"} == {largest}
-    assert {found[name].outcome for name in (*smaller, "free")} == {"DONE"}
-    assert found[largest].reasons == ("BUDGET_OF_BYTES",)
-    assert not is_unmapped(tables[largest].log)
-    for name in smaller:
-        assert found[name].changed.size_in_bytes == bytes_of[name]
-    assert not report.complete
-
-
-def test_no_table_begins_after_the_time(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
-
-    report = quiet(
-        spark_ext.remove_column_mapping,
-        spark,
-        *(table.path for table in tables),
-        max_time=timedelta(),
-    )
-
-    assert outcomes(report) == ["NOT_BEGUN", "NOT_BEGUN"]
-    assert {each.reasons for each in report.tables} == {("BUDGET_OF_TIME",)}
-    assert not any(is_unmapped(table.log) for table in tables)
-
-
-def on_disk(disk: OddDisk, spark: SparkSession, path: Path) -> Table:
-    table = untracked(Table(spark, path, f"delta.`odd:{path}`"))
-    return table
-
-
-@pytest.mark.parametrize(
-    ("on_error", "expected"),
-    [(1, ["FAILED", "NOT_BEGUN", "NOT_BEGUN"]), ("continue", ["FAILED", "DONE", "DONE"])],
-)
-def test_no_table_begins_after_the_failures(
-    spark: SparkSession, tmp_path: Path, disk: OddDisk, on_error: Any, expected: list[str]
-) -> None:
-    tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
-    disk.fail(times=4)
-
-    with tables[0].no_commit():
-        report = quiet(
-            spark_ext.remove_column_mapping,
-            spark,
-            *(f"odd:{table.path}" for table in tables),
-            parallel=1,
-            order="survey",
-            on_error=on_error,
-        )
-
-    assert outcomes(report) == expected, report.text()
-    assert "disk is odd" in str(report.tables[0].message)
-    assert report.tables[0].error == "USAGE_TRACKING_COPY_FAILED"
-    assert tables[0].rows() == ROWS
-
-
-# Signals and cancellation.
-
-
-def held(spark: SparkSession, disk: OddDisk, then: Callable[[], object]) -> threading.Thread:
-    """Calls `then` while a copy is held, and releases the copy when no job is active."""
-    tracker = spark.sparkContext.statusTracker()
-
-    def wait() -> None:
-        try:
-            wait_until(lambda: disk.is_waiting, "a copy")
-            then()
-            wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
-        finally:
-            disk.release()
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    return thread
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_cancels_what_runs_and_begins_no_table(
-    spark: SparkSession, tmp_path: Path, disk: OddDisk, number: signal.Signals
-) -> None:
-    tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
-    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
-    files = set((tmp_path / "a").rglob("*.parquet"))
-    disk.hold()
-
-    waiter = held(spark, disk, lambda: os.kill(os.getpid(), number))
-    with tables[0].no_commit(), pytest.raises(LakehouseInterrupted) as raised:
-        quiet(
-            spark_ext.remove_column_mapping,
-            spark,
-            *(f"odd:{table.path}" for table in tables),
-            parallel=1,
-            order="survey",
-        )
-    waiter.join()
-
-    report = raised.value.report
-    assert raised.value.signal == number
-    assert report.interrupted == number.name
-    assert outcomes(report) == ["CANCELLED", "NOT_BEGUN", "NOT_BEGUN"], report.text()
-    assert report.tables[1].reasons == ("INTERRUPTED",)
-    assert set((tmp_path / "a").rglob("*.parquet")) == files
-    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
-    assert (
-        outcomes(
-            quiet(spark_ext.remove_column_mapping, spark, *(f"odd:{each.path}" for each in tables))
-        )
-        == ["DONE"] * 3
-    )
-
-
-def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    table = untracked(at(spark, tmp_path, "t"))
-    context = spark.sparkContext
-    group = f"of the user {uuid.uuid4()}"
-    context.setJobGroup(group, "my job")
-    keys = ("spark.jobGroup.id", "spark.job.description", "spark.scheduler.pool", "spark.job.tags")
-    before = {key: context.getLocalProperty(key) for key in keys}
-    try:
-        report = quiet(spark_ext.remove_column_mapping, spark, table.path)
-        after = {key: context.getLocalProperty(key) for key in keys}
-    finally:
-        for key in keys:
-            context.setLocalProperty(key, None)  # type: ignore[arg-type]
-
-    assert outcomes(report) == ["DONE"]
-    assert after == before
-    store = context._jsc.sc().statusStore()
-    jobs = [store.job(job) for job in context.statusTracker().getJobIdsForGroup(group)]
-    descriptions = {str(job.description().get()) for job in jobs}
-    expected = f"spark-ext remove column mapping until unmapped: {report.tables[0].table} (1 of 1)"
-    assert expected in descriptions or all("Column mapping of" in each for each in descriptions)
-    tags = {str(tag) for job in jobs for tag in str(job.jobTags()).split(",")}
-    assert any("spark-ext-" in tag for tag in tags)
-
-
-# Other drivers.
-
-
-def assert_done_once(table: Table) -> None:
-    """Column mapping is off, and one removal at most has copied files."""
-    assert is_unmapped(table.log)
-    assert table.rows() == ROWS
-    copying = [
-        commit
-        for commit, operation in zip(table.log.commits, operations(table), strict=True)
-        if operation == "REMOVE COLUMN MAPPING" and any("add" in action for action in commit)
-    ]
-    tracked = table.log.is_tracked
-    assert len(copying) == (0 if tracked else 1)
-
-
-def test_table_is_gone_when_another_session_drops_it(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
-
-    def drop(row: spark_ext.SurveyedTable) -> bool:
-        shutil.rmtree(tables[0].path, ignore_errors=True)
-        return True
-
-    report = quiet(
-        spark_ext.remove_column_mapping, spark, *(table.path for table in tables), only=drop
-    )
-
-    assert outcomes(report) == ["GONE", "DONE"], report.text()
-    assert not report.complete  # it may have another name
-
-
-def test_table_that_another_writer_tracks_first_is_not_changed_again(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    tables = [untracked(at(spark, tmp_path, name)) for name in "ab"]
-
-    def other(row: spark_ext.SurveyedTable) -> bool:
-        if not tables[0].log.is_tracked:
-            UsageTracking.forPath(spark, tables[0].path).enable()
-        return True
-
-    report = quiet(spark_ext.track, spark, *(table.path for table in tables), only=other)
-
-    assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE"], report.text()
-    # Each has one commit more than the creation and the rows.
-    assert [table.log.version for table in tables] == [2, 2]
-    assert all(table.log.is_tracked for table in tables)
-
-
-def test_bytes_hold_when_another_writer_makes_a_removal_a_copy(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
-
-    def rename(row: spark_ext.SurveyedTable) -> bool:
-        if tables[0].log.flag == "false":
-            tables[0].alter("RENAME COLUMN a TO c")
-        return True
-
-    paths = [table.path for table in tables]
-    report = quiet(spark_ext.remove_column_mapping, spark, *paths, max_bytes=0, only=rename)
-
-    assert outcomes(report) == ["NOT_BEGUN", "DONE"], report.text()
-    assert report.tables[0].reasons == ("BUDGET_OF_BYTES",)
-    assert report.tables[0].size_in_bytes == sum(tables[0].log.live_files.values())
-    assert [is_unmapped(table.log) for table in tables] == [False, True]
-
-
-@pytest.mark.parametrize("kind", [free, untracked])
-def test_table_that_another_driver_does_first_is_not_changed_again(
-    spark: SparkSession, tmp_path: Path, kind: Callable[[Table], Table]
-) -> None:
-    tables = [kind(at(spark, tmp_path, name)) for name in "abc"]
-
-    def other(row: spark_ext.SurveyedTable) -> bool:
-        for table in tables[:2]:
-            if not is_unmapped(table.log):
-                UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=None)
-        return True
-
-    report = quiet(
-        spark_ext.remove_column_mapping,
-        spark,
-        *(table.path for table in tables),
-        only=other,
-        parallel=1,
-    )
-
-    assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE_BY_ANOTHER", "DONE"], report.text()
-    assert report.complete
-    for table in tables:
-        assert_done_once(table)
-
-
-def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [free(at(spark, tmp_path, f"free{number}")) for number in range(6)]
-    tables += [untracked(at(spark, tmp_path, f"untracked{number}")) for number in range(2)]
-    paths = [table.path for table in tables]
-    other = spark.newSession()
-    ready = threading.Barrier(2)
-    reports: list[LakehouseReport] = []
-
-    def run(session: SparkSession) -> None:
-        def wait(row: spark_ext.SurveyedTable) -> bool:
-            if row.table.endswith("free0`"):
-                ready.wait(120)
-            return True
-
-        report = quiet(spark_ext.remove_column_mapping, session, *paths, only=wait)
-        reports.append(report)
-
-    threads = [threading.Thread(target=run, args=(each,)) for each in (spark, other)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert all(report.complete for report in reports), [report.text() for report in reports]
-    for table in tables:
-        assert_done_once(table)
-    for pair in zip(*map(outcomes, reports), strict=True):
-        assert "DONE" in pair or pair == ("DONE_BY_ANOTHER", "DONE_BY_ANOTHER")
-
-
-def test_copies_of_a_killed_driver_are_named_with_what_removes_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    table, clean = untracked(at(spark, tmp_path, "t")), untracked(at(spark, tmp_path, "clean"))
-    (live,) = table.path.rglob("*.parquet")
-    folder = table.path / "b=1"
-    folder.mkdir()
-    for place in (table.path, folder):
-        shutil.copy(live, place / f"part-00000-{uuid.uuid4()}-17.snappy.parquet")
-    shutil.copy(live, table.path / f"part-00000-{uuid.uuid4()}-c000.snappy.parquet")
-    size = live.stat().st_size
-
-    report = quiet(spark_ext.remove_column_mapping, spark, table.path, clean.path)
-    again = quiet(spark_ext.remove_column_mapping, spark, table.path, clean.path)
-
-    found, other = report.tables
-    assert outcomes(report) == ["DONE", "DONE"]
-    assert found.leftovers is not None
-    assert other.leftovers is not None
-    assert (found.leftovers.num_files, found.leftovers.size_in_bytes) == (2, 2 * size)
-    assert str(found.removed_by).startswith(f"VACUUM {found.table} removes 2 copies")
-    assert (other.leftovers.num_files, other.removed_by) == (0, None)
-    assert [each.leftovers for each in again.tables] == [None, None]
 
 
 # Reports and progress.

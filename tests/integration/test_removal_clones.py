@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import shutil
+import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import spark_ext
 from spark_ext import UsageTracking
 from tests.support import vectors
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
@@ -129,6 +132,26 @@ def test_clone_is_readable_after_purge_and_vacuum_of_its_source(
     assert sorted(clone.rows()) == ROWS
     vacuum(clone)
     assert sorted(clone.rows()) == ROWS
+
+
+def test_vectors_that_a_killed_driver_copied_are_named_in_the_report(
+    clone: Table, tmp_path: Path
+) -> None:
+    """The copies are those of a removal, in a folder whose log does not name them."""
+    killed = tmp_path / "killed"
+    shutil.copytree(clone.path, killed)
+    disable(clone)
+    copies = [*clone.path.glob("part-*.parquet"), *vector_files(clone)]
+    for file in copies:
+        shutil.copy(file, killed)
+    (killed / f"deletion_vector_{uuid.uuid4()}.bin").write_bytes(b"of a DELETE that failed")
+
+    report = spark_ext.remove_column_mapping(clone.spark, killed, progress=None)
+
+    (found,) = report.tables
+    assert (found.outcome, len(copies)) == ("DONE", 3 + 3)
+    sizes = [file.stat().st_size for file in copies]
+    assert found.leftovers == spark_ext.FileCount(len(sizes), sum(sizes))
 
 
 def test_deletion_vectors_of_the_clone_are_kept(source: Table, clone: Table) -> None:

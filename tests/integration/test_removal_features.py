@@ -232,6 +232,7 @@ def test_files_of_another_engine_are_copied(table: Table, options: dict[str, Any
     assert [row["c"] for row in table.frame().where("b = 'ä'").collect()] == [3]
 
 
+@pytest.mark.broken_table("file_columns", "values_changed")
 @pytest.mark.without("row-tracking")
 def test_file_with_names_in_another_letter_case_is_rewritten(table: Table) -> None:
     """Spark reads it, for it does not look at the case."""

@@ -442,7 +442,7 @@ def test_mapping_keys_of_another_engine_block_and_are_kept(table: Table) -> None
 
 
 @pytest.mark.without("deletion-vectors")
-@pytest.mark.broken_table("mapping_keys_remain")
+@pytest.mark.broken_table("mapping_keys_remain", "file_columns")
 def test_incomplete_removal_is_refused(table: Table) -> None:
     """Delta unsets the mode in another letter case without changing files or schema."""
     table.create("a INT", NAME_MODE)

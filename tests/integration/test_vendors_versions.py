@@ -234,6 +234,7 @@ def test_delta_without_methods_that_ours_need_is_refused(
         assert name in failure.parameters["mismatches"]
 
 
+@pytest.mark.matrix
 @each_vendor("dataproc")
 def test_delta_is_refused_when_its_commands_need_a_class_that_spark_lacks(
     tmp_path: Path, delta_jars: list[str], vendor: Vendor
@@ -288,6 +289,7 @@ def alone(tmp_path: Path, delta_jars: list[str]) -> Callable[..., str]:
     return partial(run, environment.python, cwd=tmp_path, **vendors)
 
 
+@pytest.mark.matrix
 def test_package_needs_no_other_beside_a_vendors_spark(
     tmp_path: Path, alone: Callable[..., str]
 ) -> None:

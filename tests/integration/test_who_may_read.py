@@ -6,7 +6,6 @@ A check rule, a rule of the optimizer or a catalog refuses the user. The tests b
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,11 +17,11 @@ from pyspark.sql import SparkSession
 
 import spark_ext
 from spark_ext import UsageTracking
+from spark_ext.process import table_functions
 from tests.integration.session_log import session_log
 from tests.support.custom_sessions import resolved_jars
 from tests.support.delta_table import Table, refusal
 from tests.support.denying import CATALOG, CONDITION, DENIED, EXTENSION, HIDDEN, USER, denying_jar
-from tests.support.pages import CHECKOUT
 from tests.support.releases import VIEWS_TAKE_OUR_FUNCTIONS
 
 SCHEMA = "guarded"
@@ -30,8 +29,8 @@ Login = Callable[..., SparkSession]
 
 # The functions of one table, whose name is the first argument.
 FUNCTIONS = sorted(
-    {*json.loads((CHECKOUT / "spark_ext/function_columns.json").read_text())}
-    - {"column_mapping_survey", "column_mapping_tables"}
+    {*table_functions.FUNCTIONS, "column_mapping_copies", "column_mapping_named_table"}
+    - {"column_mapping_survey"}
 )
 # {f} is a call of a function.
 STATEMENTS = [
@@ -89,7 +88,13 @@ def login(spark: SparkSession, warehouse: Path) -> Login:
     return open_session
 
 
-@pytest.fixture(params=STAGES)
+# A rule of the optimizer sees less than a check rule, and the matrix runs it.
+@pytest.fixture(
+    params=[
+        pytest.param(stage, marks=pytest.mark.matrix if stage == "optimizer" else ())
+        for stage in STAGES
+    ]
+)
 def eve(request: pytest.FixtureRequest, login: Login) -> SparkSession:
     return login("eve", request.param)
 

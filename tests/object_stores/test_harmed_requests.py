@@ -60,8 +60,13 @@ STEPS = {
     "checksum": Step(Kind.PUT, "*/_delta_log/.*.tmp", set()),
     "uploads listed": Step(Kind.LIST_UPLOADS, "*", set()),
 }
+# The requests of a small file, and those before the commit, fail as others do.
+LIKE_OTHERS = {
+    *("small file", "sent part", "small copy looked for", "small copy listed"),
+    *("commit looked for", "uploads listed"),
+}
 CORE = {
-    *((step, Harm.ERROR_503, None) for step in STEPS),
+    *((step, Harm.ERROR_503, None) for step in STEPS if step not in LIKE_OTHERS),
     ("end of upload", Harm.LOST, 1),
     ("end of upload", Harm.ERROR_IN_200, None),
     ("copied part", Harm.ERROR_IN_200, 1),
@@ -113,6 +118,7 @@ def failure_of(remove: Callable[[], None]) -> tuple[bool, str | None]:
     return False, None
 
 
+@pytest.mark.broken_table("file_missing")
 @pytest.mark.parametrize(("step", "harm", "times"), CASES)
 def test_removal_leaves_a_valid_table_and_no_other_files_when_a_request_fails(
     uploaded: Uploaded, local_table: Table, step: str, harm: Harm, times: int | None

@@ -14,9 +14,17 @@ from tests.object_stores.aws import hadoop_version
 from tests.object_stores.requests import Harm, Kind, Request
 from tests.object_stores.s3 import S3
 from tests.object_stores.store import Store
-from tests.object_stores.uploaded import REMOVE_MAPPING, Uploaded, insert_text, new_files, upload
+from tests.object_stores.uploaded import (
+    REMOVE_MAPPING,
+    UNCOMPRESSED,
+    Uploaded,
+    insert_text,
+    new_files,
+    upload,
+)
 from tests.object_stores.uploads import MIB
 from tests.support.delta_table import Table
+from tests.support.prepared import made_once
 from tests.support.removal import counts
 from tests.support.session_conf import session_conf
 
@@ -26,13 +34,24 @@ TEXTS = ("a", "b", "c")
 EVERY = pytest.mark.every_variant
 
 
-def text_table(table: Table, **how: float) -> None:
+@made_once
+def text_table(table: Table, /, **how: float) -> None:
     table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
     insert_text(table, *TEXTS, **{"megabytes": 12, **how})  # type: ignore[arg-type]
 
 
-def renamed_table(table: Table, **how: float) -> None:
+@made_once
+def renamed_table(table: Table, /, **how: float) -> None:
     text_table(table, **how)
+    table.alter("RENAME COLUMN a TO d")
+
+
+@made_once
+def table_with_a_vector(table: Table) -> None:
+    text_table(table)
+    table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    table.spark.sql(f"DELETE FROM {table.name} WHERE id % 3 = 0")
+    assert any(add.get("deletionVector") for add in table.log.actions("add"))
     table.alter("RENAME COLUMN a TO d")
 
 
@@ -61,7 +80,7 @@ def sent_by_us(requests: list[Request]) -> int:
 def test_removal_transfers_little_data_when_a_column_was_renamed(
     table: Table, store: Store
 ) -> None:
-    renamed_table(table, megabytes=30)
+    renamed_table(table)
 
     uploaded = remove_both(table, store)
 
@@ -132,30 +151,26 @@ def test_store_copies_nested_columns_and_bloom_filters(table: Table, store: Stor
     remove_both(table, store)
 
 
-@EVERY
-@pytest.mark.parametrize("value", ["100%", "a b", "ä/ö=ü", "%20", "x:y", "日本"])
-def test_store_copies_to_partitions_with_odd_names(table: Table, store: Store, value: str) -> None:
+def test_store_copies_to_partitions_with_odd_names(table: Table, store: Store) -> None:
+    values = ["100%", "a b", "ä/ö=ü", "%20", "x:y", "日本"]
     table.create_tracked("id BIGINT, a STRING, p STRING", partitioned_by="p")
-    table.spark.sql(
-        f"INSERT INTO {table.name} SELECT id, repeat(sha2(CAST(id AS STRING), 256), 4), '{value}'"
-        " FROM range(60000)"
+    rows = " UNION ALL ".join(
+        f"SELECT id, repeat(sha2(CAST(id AS STRING), 256), 400), '{value}' FROM range(0, 300, 1, 1)"
+        for value in values
     )
+    with session_conf(table.spark, UNCOMPRESSED):
+        table.spark.sql(f"INSERT INTO {table.name} {rows}")
     table.alter("RENAME COLUMN p TO q")
 
     uploaded = remove_both(table, store)
 
+    assert uploaded.counts()[Kind.COPY_PART] == len(values)
     assert uploaded.rows() == table.rows()
-    assert {row[2] for row in store.rows(uploaded.key)} == {value}
+    assert {row[2] for row in store.rows(uploaded.key)} == set(values)
 
 
 def test_copies_keep_deletion_vectors(table: Table, store: Store) -> None:
-    vectors = "'delta.enableDeletionVectors' = 'true'"
-    table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
-    table.alter(f"SET TBLPROPERTIES ({vectors})")
-    insert_text(table, *TEXTS, megabytes=12)
-    table.spark.sql(f"DELETE FROM {table.name} WHERE id % 3 = 0")
-    assert any(add.get("deletionVector") for add in table.log.actions("add"))
-    table.alter("RENAME COLUMN a TO d")
+    table_with_a_vector(table)
 
     uploaded = remove_both(table, store)
 
@@ -165,11 +180,7 @@ def test_copies_keep_deletion_vectors(table: Table, store: Store) -> None:
 
 
 def test_removal_copies_deletion_vectors_of_a_clones_source(table: Table, store: Store) -> None:
-    table.create_tracked("id BIGINT, a STRING, b STRING, c STRING")
-    table.alter("SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
-    insert_text(table, *TEXTS, megabytes=12)
-    table.spark.sql(f"DELETE FROM {table.name} WHERE id % 3 = 0")
-    table.alter("RENAME COLUMN a TO d")
+    table_with_a_vector(table)
     source = upload(table, store)
     clone = Uploaded(table.spark, store, "clone", table.path.with_name("clone"))
     table.spark.sql(f"CREATE TABLE {clone.name} SHALLOW CLONE {source.name}")
@@ -196,9 +207,9 @@ def test_executors_copy_when_the_setting_is_false(
     stream: str,
     asks_for_pieces: bool,
 ) -> None:
-    options = {"input.stream.type": stream, "multipart.size": "16M"}
+    options = {"input.stream.type": stream, "multipart.size": "5M"}
     store = new_store_on(server, options=options)
-    renamed_table(table, megabytes=40)
+    renamed_table(table)
 
     with session_conf(table.spark, {STORE_COPY: "false"}):
         uploaded = remove_both(table, store)
@@ -206,7 +217,7 @@ def test_executors_copy_when_the_setting_is_false(
     asked = uploaded.counts()
     assert asked.pop(Kind.COPY_PART, 0) == 0
     assert asked.pop(Kind.UPLOAD_PART) == 3
-    limit = 6 + 2 + 40 // 8 if asks_for_pieces else 6
+    limit = 6 + 2 + 12 // 8 if asks_for_pieces else 6
     assert sum(asked.values()) <= limit, asked
 
 

@@ -87,6 +87,8 @@ def test_statement_is_reported_without_a_context() -> None:
 from spark_ext.api.progress import reported
 
 class Session:
+    __module__ = "pyspark.sql.connect.session"
+
     def registerProgressHandler(self, handler):
         self.handler = handler
 

@@ -26,7 +26,6 @@ PAGES = [README, *DOCS, CHECKOUT / "CHANGELOG.md", *sorted((CHECKOUT / ".github"
 CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
 SQL_STATES = {condition: listed["sqlState"] for condition, listed in CONDITIONS.items()}
 OURS = "USAGE_TRACKING_"
-NESTED = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 
 
 def id_of(page: Path) -> str:
@@ -174,28 +173,6 @@ def test_listed_condition_has_cause_state_and_remedy(entry: str) -> None:
     )
 
     assert found is not None
-
-
-@pytest.mark.parametrize("function", ["column_mapping", "column_mapping_removal"])
-def test_sql_page_lists_the_columns_in_order(function: str) -> None:
-    page = (CHECKOUT / "docs" / "sql.md").read_text()
-    declared = json.loads((CHECKOUT / "spark_ext" / "function_columns.json").read_text())
-
-    section = re.split(r"^#+ ", page.split(f"\n### {function}\n")[1], flags=re.MULTILINE)[0]
-    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
-    assert re.findall(r"`(\w+)`", " ".join(cells)) == re.findall(
-        r"`(\w+)` [A-Z]", NESTED.sub("", declared[function])
-    )
-
-
-def test_sql_page_lists_every_table_function() -> None:
-    page = (CHECKOUT / "docs" / "sql.md").read_text()
-    declared = json.loads((CHECKOUT / "spark_ext" / "function_columns.json").read_text())
-
-    section = page.split("\n## Table functions\n")[1].split("\n### ")[0]
-    listed = re.findall(r"^\| `(\w+)\(", section, re.MULTILINE)
-    # `UsageTracking` alone calls this function.
-    assert sorted([*listed, "column_mapping_named_table"]) == sorted(declared)
 
 
 def test_every_block_runs_or_has_a_reason() -> None:

@@ -131,15 +131,19 @@ def test_missing_file_contains_no_data(kind: str) -> None:
     assert only(folder(files=(data(kind, columns=None, problem=MISSING),))).gone
 
 
-def test_missing_live_file_is_unknown_and_no_statement_rewrites_it() -> None:
+def test_missing_live_file_is_unknown_and_comes_back_before_any_purge() -> None:
     missing = data(LIVE, columns=None, problem=MISSING)
 
     column = only(folder(files=(missing,)))
+    with_data = only(folder(files=(missing, data(LIVE, "a", "b"))))
 
     assert (column.gone, column.unknown_files) == (False, FileCount(1, 10))
     assert statements(column) == [("BY HAND", None)]
+    assert "Bring back" in column.steps[0].statement
+    assert [step for step, _ in statements(with_data)] == ["BY HAND", "VACUUM"]
     of_source = data(LIVE, columns=None, problem=MISSING, source="file:/source")
-    assert "SOURCE" in dict(statements(only(folder(files=(of_source,)))))
+    steps = statements(only(folder(files=(of_source,))))
+    assert [step for step, _ in steps] == ["BY HAND", "SOURCE"]
 
 
 def test_renamed_column_has_its_former_paths() -> None:

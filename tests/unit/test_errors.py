@@ -64,6 +64,7 @@ def test_registry_is_complete() -> None:
         "SessionWithoutExtensionError": "USAGE_TRACKING_NOT_IN_SESSION",
         "RemoteSessionError": "USAGE_TRACKING_REMOTE_SESSION",
         "ClassicSparkMissingError": "USAGE_TRACKING_CLASSIC_SPARK_MISSING",
+        "DeltaPackageMissingError": "USAGE_TRACKING_DELTA_PACKAGE_MISSING",
         "SessionNotAttachableError": "USAGE_TRACKING_SESSION_NOT_ATTACHABLE",
         "UnquotableArgumentError": "USAGE_TRACKING_UNQUOTABLE_ARGUMENT",
         "UnsupportedModeError": "DELTA_MODE_NOT_SUPPORTED",

@@ -1,85 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the table functions, which the JVM knows before it asks.
-
-Run as a script, this writes them: `.venv/bin/python tests/unit/test_function_columns.py`.
-"""
+"""The table functions of both halves, their columns, and the page that describes them."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from datetime import datetime
+import re
 from pathlib import Path
 
-from spark_ext.auditing import Finding
-from spark_ext.model.dropped import DroppedColumn
-from spark_ext.model.erasure import ColumnErasure
-from spark_ext.model.status import HistoryRow, StatusRow
-from spark_ext.process.table_functions import FUNCTIONS, MappedColumn
-from spark_ext.removal.stages import RemovalStage
-from spark_ext.removal.survey import SurveyedTable
+import pytest
+
+from spark_ext.process.table_functions import FUNCTIONS
 from spark_ext.wire.rows import ddl
 
-FILE = Path(__file__).parents[2] / "spark_ext" / "function_columns.json"
+CHECKOUT = Path(__file__).parents[2]
+PAGE = (CHECKOUT / "docs" / "sql.md").read_text()
+SQL = CHECKOUT / "jars" / "src" / "main" / "java" / "sparkext" / "sql"
+NESTED = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 
 
-@dataclass
-class NamedTable:
-    """A row that `TableFunction.java` makes without the rule process."""
-
-    name: str
-    sql_name: str
-    tracked: bool
-    has_dropped_or_renamed: str | None
-    jar_version: str
-    version: int
+def in_java() -> set[str]:
+    sources = (SQL / f"{name}.java" for name in ("TableFunction", "SurveyFunction"))
+    return {name for file in sources for name in re.findall(r'"(column_\w+)"', file.read_text())}
 
 
-@dataclass
-class ListedTable:
-    """A row that `Survey.java` makes without the rule process."""
-
-    table: str
-    kind: str | None
-    error: str | None
-    message: str | None
-
-
-@dataclass
-class UnnamedCopies:
-    """A row that `TableFunction.java` makes without the rule process."""
-
-    num_files: int
-    size_in_bytes: int
-    removable_from: datetime | None
+def test_sql_has_every_function_of_the_rule_process() -> None:
+    # Java makes the rows of the others itself.
+    assert in_java() - FUNCTIONS.keys() == {
+        "column_mapping_copies",
+        "column_mapping_named_table",
+        "column_mapping_tables",
+    }
+    assert FUNCTIONS.keys() <= in_java()
 
 
-ASKED = {
-    "column_mapping": MappedColumn,
-    "column_mapping_audit": Finding,
-    "column_mapping_dropped": DroppedColumn,
-    "column_mapping_erasure": ColumnErasure,
-    "column_mapping_removal": RemovalStage,
-    "column_mapping_history": HistoryRow,
-    "column_mapping_status": StatusRow,
-    "column_mapping_survey": SurveyedTable,
-}
-ROWS = {
-    **ASKED,
-    "column_mapping_copies": UnnamedCopies,
-    "column_mapping_named_table": NamedTable,
-    "column_mapping_tables": ListedTable,
-}
+def test_page_lists_every_table_function() -> None:
+    section = PAGE.split("\n## Table functions\n")[1].split("\n### ")[0]
+
+    listed = re.findall(r"^\| `(\w+)\(", section, re.MULTILINE)
+    # `UsageTracking` alone calls this function.
+    assert sorted([*listed, "column_mapping_named_table"]) == sorted(in_java())
 
 
-def columns() -> dict[str, str]:
-    return {function: ddl(ROWS[function]) for function in sorted(ROWS)}
+@pytest.mark.parametrize("function", ["column_mapping", "column_mapping_removal"])
+def test_page_lists_the_columns_in_order(function: str) -> None:
+    row, _ = FUNCTIONS[function]()
 
-
-def test_each_function_has_the_columns_of_its_rows() -> None:
-    assert json.loads(FILE.read_text()) == columns()
-    assert set(ASKED) == set(FUNCTIONS)
-
-
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(columns(), indent=2) + "\n")
+    section = re.split(r"^#+ ", PAGE.split(f"\n### {function}\n")[1], flags=re.MULTILINE)[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert re.findall(r"`(\w+)`", " ".join(cells)) == re.findall(
+        r"`(\w+)` [A-Z]", NESTED.sub("", ddl(row))
+    )

@@ -1,21 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments, progress and report files of `remove`, `align`, `track` and `untrack`."""
+"""Arguments, progress and files of the commands over many tables, and how a run ends."""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import re
+import signal
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spark_ext import LakehouseProgress, LakehouseReport, TableResult
+from spark_ext import (
+    ErasureReport,
+    LakehouseInterrupted,
+    LakehouseProgress,
+    LakehouseReport,
+    TableErasure,
+    TableResult,
+)
 from spark_ext.__main__ import main
-from spark_ext.cli import lakehouse, report_file, run_progress
+from spark_ext.cli import lakehouse, many_tables, run_progress
+from spark_ext.cli.output import output_file
+from spark_ext.lakehouse import erasure
 from spark_ext.lakehouse.options import LakehouseOptions
 
 MANY = 150  # more than a report shows to people by default
@@ -68,7 +80,7 @@ def test_commands_have_every_option_of_the_functions() -> None:
 
 
 def test_report_folder_is_tried_without_leaving_a_file(tmp_path: Path) -> None:
-    assert report_file.report_file(str(tmp_path / "out.csv")) == tmp_path / "out.csv"
+    assert output_file([".csv"], str(tmp_path / "out.csv")) == tmp_path / "out.csv"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -76,17 +88,17 @@ def test_report_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None
     (tmp_path / "file").touch()
 
     with pytest.raises(argparse.ArgumentTypeError, match="Not a directory"):
-        report_file.report_file(str(tmp_path / "file" / "out.csv"))
+        output_file([".csv"], str(tmp_path / "file" / "out.csv"))
 
 
 def test_report_that_is_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out.csv").mkdir()
 
-    with pytest.raises(argparse.ArgumentTypeError, match="it is a folder"):
-        report_file.report_file(str(tmp_path / "out.csv"))
+    with pytest.raises(argparse.ArgumentTypeError, match="Is a directory"):
+        output_file([".csv"], str(tmp_path / "out.csv"))
 
 
-def test_runs_that_write_one_report_use_files_of_their_own(tmp_path: Path) -> None:
+def test_writers_of_one_report_use_files_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     while_written: list[list[Path]] = []
 
@@ -94,11 +106,11 @@ def test_runs_that_write_one_report_use_files_of_their_own(tmp_path: Path) -> No
         def as_objects(self) -> Iterator[dict[str, Any]]:
             yield from super().as_objects()
             if not while_written:
-                report_file.report_file(str(path))
-                report_file.write(REPORT, path)
+                output_file([".json"], str(path))
+                REPORT.write(path)
                 while_written.append(sorted(tmp_path.iterdir()))
 
-    report_file.write(Slow("track", ("sales",), ()), path)
+    Slow("track", ("sales",), ()).write(path)
 
     (found,) = while_written
     assert len(found) == 2
@@ -106,19 +118,106 @@ def test_runs_that_write_one_report_use_files_of_their_own(tmp_path: Path) -> No
     assert json.loads(path.read_text().splitlines()[0])["goal"] == "track"
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [(RuntimeError("lost"), 1), (KeyboardInterrupt(), 130)],
-    ids=["lost", "Ctrl-C"],
-)
-def test_report_of_an_error_is_kept(error: BaseException, code: int) -> None:
-    def fail(*where: object, **options: object) -> LakehouseReport:
+# The end of a run.
+
+
+@pytest.fixture
+def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands over many tables start no session."""
+    monkeypatch.setattr(many_tables, "own_session", lambda *_: nullcontext())
+
+
+def end_with(error: BaseException) -> tuple[int, list[LakehouseReport], list[LakehouseReport]]:
+    """Returns the exit code of a run that an error ended, the written reports and those shown."""
+    written: list[LakehouseReport] = []
+    shown: list[LakehouseReport] = []
+
+    def call(spark: object) -> LakehouseReport:
         raise error
 
-    with pytest.raises(type(error)):
-        lakehouse._reported(fail, None, [], {})  # type: ignore[arg-type]
+    def write(report: LakehouseReport) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        written.append(report)
+        return True
+
+    code = many_tables.run(
+        *("track", call), code_of=lambda _: 0, write=write, show=shown.append, failed=1
+    )
+    return code, written, shown
+
+
+@pytest.mark.usefixtures("no_session")
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RuntimeError("lost"), 1),
+        (KeyboardInterrupt(), 130),
+        (LakehouseInterrupted(REPORT, signal.SIGTERM), 143),
+    ],
+    ids=["lost", "Ctrl-C", "SIGTERM"],
+)
+def test_report_of_an_error_is_written_when_a_further_signal_arrives(
+    error: BaseException, code: int
+) -> None:
     error.report = REPORT  # type: ignore[attr-defined]
-    assert lakehouse._reported(fail, None, [], {}) == (REPORT, code)  # type: ignore[arg-type]
+
+    assert end_with(error) == (code, [REPORT], [REPORT])
+
+
+@pytest.mark.usefixtures("no_session")
+def test_error_without_a_report_ends_the_run() -> None:
+    assert end_with(RuntimeError("no schema")) == (2, [], [])
+    with pytest.raises(KeyboardInterrupt):
+        end_with(KeyboardInterrupt())
+
+
+@pytest.mark.usefixtures("no_session")
+@pytest.mark.parametrize("error", [None, RuntimeError("lost")], ids=["no error", "an error"])
+def test_certificate_is_on_the_disk_before_anything_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    file = tmp_path / "ssn.json"
+    report = ErasureReport(column="ssn", tables=(TableErasure(table="t"),), version="1")
+
+    class AfterTheFile(io.StringIO):
+        def write(self, text: str) -> int:
+            assert json.loads(file.read_text())["tables"][0]["table"] == "t"
+            return super().write(text)
+
+    def dropped_columns(*where: object, **options: object) -> ErasureReport:
+        if error is not None:
+            error.report = report  # type: ignore[attr-defined]
+            raise error
+        return report
+
+    out, err = AfterTheFile(), AfterTheFile()
+    monkeypatch.setattr(erasure, "dropped_columns", dropped_columns)
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", err)
+
+    assert main(["dropped", "sales", "--column", "ssn", "--certificate", str(file)]) == 2
+    assert "UNREADABLE" in out.getvalue()
+    assert ("lost" in err.getvalue()) == (error is not None)
+
+
+def test_file_that_cannot_be_written_is_deleted_and_the_earlier_one_is_kept(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "out.json"
+    file.write_text("an earlier report")
+
+    class Failing(LakehouseReport):
+        def as_objects(self) -> Iterator[dict[str, Any]]:
+            yield from super().as_objects()
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        Failing("track", (), ()).write(file)
+
+    assert [*tmp_path.iterdir()] == [file]
+    assert file.read_text() == "an earlier report"
+    with pytest.raises(ValueError, match="\\.csv or \\.html"):
+        REPORT.write(tmp_path / "out.xlsx")
 
 
 # Report files.
@@ -129,7 +228,7 @@ def test_report_file_has_every_table(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"out.{form}"
     path.write_text("an earlier report")
 
-    report_file.write(REPORT, path)
+    REPORT.write(path)
 
     assert sorted(tmp_path.iterdir()) == [path]
     names = re.findall(r"\bsales\.t\d{3}\b", path.read_text())
@@ -137,7 +236,7 @@ def test_report_file_has_every_table(tmp_path: Path, form: str) -> None:
 
 
 def test_csv_report_has_the_columns_of_the_result(tmp_path: Path) -> None:
-    report_file.write(REPORT, tmp_path / "out.csv")
+    REPORT.write(tmp_path / "out.csv")
 
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -145,7 +244,7 @@ def test_csv_report_has_the_columns_of_the_result(tmp_path: Path) -> None:
 
 
 def test_json_report_has_the_sums_first(tmp_path: Path) -> None:
-    report_file.write(REPORT, tmp_path / "out.json")
+    REPORT.write(tmp_path / "out.json")
 
     sums, *tables = map(json.loads, (tmp_path / "out.json").read_text().splitlines())
     assert sums["sums"] == [

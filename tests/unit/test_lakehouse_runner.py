@@ -23,7 +23,7 @@ from spark_ext import LakehouseInterrupted, SurveyedTable
 from spark_ext.api.progress import Progress
 from spark_ext.api.statements import StatementResult
 from spark_ext.api.survey import SurveyProgress
-from spark_ext.lakehouse import calls, lookups, running
+from spark_ext.lakehouse import calls, chosen, lookups, running
 from spark_ext.lakehouse import outcomes as outcomes_
 from spark_ext.lakehouse.budget import Budget
 from spark_ext.lakehouse.goals import Goal, Removal
@@ -31,7 +31,8 @@ from spark_ext.lakehouse.plan import PlannedTable
 from spark_ext.lakehouse.progress import Reporter
 from spark_ext.lakehouse.runner import Runner
 from spark_ext.lakehouse.running import Running
-from spark_ext.lakehouse.signals import Interrupts
+from spark_ext.lakehouse.signals import Interrupts, receiving_signals
+from tests.unit.connect import ConnectSession
 
 A, B = (
     SurveyedTable(
@@ -48,7 +49,7 @@ def done(row: SurveyedTable) -> SurveyedTable:
 
 
 @dataclass
-class Session:
+class Session(ConnectSession):
     """What a run uses of a session of Spark Connect."""
 
     rows: dict[str, SurveyedTable] = field(
@@ -273,15 +274,15 @@ def test_no_statement_of_a_table_begins_after_a_signal(session: Session) -> None
 def surveyed(session: Session, monkeypatch: pytest.MonkeyPatch) -> Session:
     """A session whose survey has the rows, without copies."""
 
-    def chosen_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
         progress(SurveyProgress(0, 2, 0.0))
-        return SimpleNamespace(tables=tuple(spark.rows.values()))
+        return [(row, "DELTA") for row in spark.rows.values()]
 
     @contextmanager
     def copying(spark: Session) -> Iterator[None]:
         yield
 
-    monkeypatch.setattr(calls, "chosen_tables", chosen_tables)
+    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
     monkeypatch.setattr(calls, "copying", copying)
     return session
 
@@ -311,12 +312,12 @@ def test_error_of_the_session_has_the_report(
 def test_signal_during_the_survey_ends_the_call_with_a_report(
     surveyed: Session, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    def chosen_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
+    def surveyed_tables(spark: Session, where: Any, progress: Any, chosen: Any) -> Any:
         os.kill(os.getpid(), number)
         progress(SurveyProgress(0, 2, 0.0))
         raise AssertionError("the survey continues")
 
-    monkeypatch.setattr(calls, "chosen_tables", chosen_tables)
+    monkeypatch.setattr(chosen, "surveyed_tables", surveyed_tables)
     handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
 
     with pytest.raises(LakehouseInterrupted) as raised:
@@ -326,6 +327,16 @@ def test_signal_during_the_survey_ends_the_call_with_a_report(
     assert isinstance(raised.value.__cause__, KeyboardInterrupt)
     assert surveyed.statements == []
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
+
+
+def test_only_a_second_signal_during_the_body_raises() -> None:
+    with receiving_signals() as interrupts:
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert (interrupts.received, interrupts.name) == (signal.SIGTERM, "SIGTERM")
+
+    interrupts(signal.SIGINT, None)  # arrives before the former handlers are back
 
 
 def test_table_with_two_names_runs_under_the_first_one(surveyed: Session) -> None:

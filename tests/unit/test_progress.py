@@ -15,11 +15,12 @@ import pytest
 from spark_ext.api import progress
 from spark_ext.api.progress import Progress, reported
 from spark_ext.errors import ProgressFailedError
+from tests.unit.connect import ConnectSession
 
 ROOT = Path(__file__).parents[2]
 
 
-class Connected:
+class Connected(ConnectSession):
     """The progress handlers of a Spark Connect session."""
 
     def __init__(self) -> None:

@@ -24,6 +24,7 @@ from spark_ext.errors import MalformedMessageError
 from spark_ext.model.metadata import TableMetadata
 from spark_ext.process.questions import ask
 from spark_ext.removal.survey_sums import sums
+from tests.unit.connect import ConnectSession
 from tests.unit.tables import table, wire
 
 TRACKED = ["columnMapping", "columnMappingUsageTracking"]
@@ -257,10 +258,8 @@ def survey_row(name: str) -> Row:
     return Row(**columns, **numbers, **costs, blockedBy=[], **others, ofANewerJar=1)
 
 
-class Session:
-    """Lists the given tables; like Spark Connect, without a context."""
-
-    session_id = "s"
+class Session(ConnectSession):
+    """Lists the given tables."""
 
     def __init__(self, **schemas: list[Row]) -> None:
         self.conf: Any = self

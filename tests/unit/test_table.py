@@ -26,6 +26,7 @@ from spark_ext.errors import (
 )
 from spark_ext.removal.reasons import Reason
 from spark_ext.removal.stages import STAGES
+from tests.unit.connect import ConnectSession
 
 TABLE = {
     "name": "t",
@@ -50,10 +51,8 @@ class Conf(dict[str, str]):
     unset = dict.__delitem__
 
 
-class Session:
-    """Answers every query with the rows of its function; like Spark Connect, without a context."""
-
-    session_id = "s"
+class Session(ConnectSession):
+    """Answers every query with the rows of its function."""
 
     def __init__(self, **answers: list[Row]) -> None:
         self.conf = Conf()

@@ -49,7 +49,7 @@ ROOMS: Mapping[str, set[str]] = {
     "version": set(),
     "launch": {"errors", "version"},
     "api": {"errors", "show", "model", "removal", "auditing", "wire", "launch"},
-    "lakehouse": {"errors", "show", "model", "removal", "wire", "api", "version"},
+    "lakehouse": {"errors", "show", "model", "removal", "wire", "launch", "api", "version"},
     "doctor": {"errors", "model", "launch", "version"},
     "cli": {"errors", "model", "removal", "wire", "launch", "api", "lakehouse", "doctor"},
     "__init__": {"errors", "removal", "auditing", "launch", "api", "lakehouse", "version"},

@@ -111,8 +111,8 @@ def small_lakehouse(spark: SparkSession, prototypes: Prototypes, home: Path) -> 
     return made
 
 
-@pytest.fixture
-def driver(home: Path, tmp_path: Path) -> Iterator[Driver]:
+@pytest.fixture(scope="module")
+def driver(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
     """Starts commands whose session has the catalog of the lakehouse."""
-    with start(home, tmp_path) as made:
+    with start(home, tmp_path_factory.mktemp("driver")) as made:
         yield made

@@ -19,61 +19,46 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.sessions import FEW_ROWS
+from tests.support.waiting import wait_until
 from tests.ways_in.lakehouses import CATALOG, Lakehouse
 from tests.ways_in.place import DEFAULTS
 from tests.ways_in.shells import SECONDS, environment
 
+# A session for many commands: each line of the terminal has the arguments of one, and the file for
+# its exit code.
+COMMANDS = """
+import json, sys
+from pathlib import Path
+from spark_ext.__main__ import main
+from spark_ext.cli.session import own_session
 
-class Running:
-    """A command that runs in a process group of its own."""
-
-    def __init__(self, process: subprocess.Popen[bytes], report: Path, stderr: Path) -> None:
-        self._process = process
-        self._report = report
-        self._stderr = stderr
-
-    @property
-    def ended(self) -> bool:
-        return self._process.poll() is not None
-
-    @property
-    def stderr(self) -> str:
-        return self._stderr.read_text()
-
-    def kill(self) -> bool:
-        """Kills the driver with its JVM and its rule process; returns whether it was running."""
-        was_running = not self.ended
-        if was_running:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(SECONDS)
-        return was_running
-
-    def send(self, number: signal.Signals) -> None:
-        """Sends a signal to the driver alone."""
-        self._process.send_signal(number)
-
-    def wait(self) -> int:
-        """Returns the exit code."""
-        return self._process.wait(SECONDS)
-
-    def sums(self) -> dict[str, Any]:
-        """The first object of the report."""
-        return self._objects()[0]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The objects of the tables in the report."""
-        return self._objects()[1:]
-
-    def _objects(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._report.read_text().splitlines()]
+with own_session("commands") as spark:
+    for line in sys.stdin:
+        arguments, code = json.loads(line)
+        spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        done = Path(code)
+        part = done.with_suffix(".part")
+        part.write_text(str(main(arguments)))
+        part.replace(done)
+"""
 
 
-class Terminal(Running):
-    """A terminal, which shows what a command prints."""
+class Terminal:
+    """A process in a terminal, which shows what the process prints."""
 
-    def __init__(self, running: Running, master: int) -> None:
-        super().__init__(running._process, running._report, running._stderr)
-        self._master = master
+    def __init__(self, arguments: list[str], folder: Path, variables: dict[str, str]) -> None:
+        self._master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments],
+            cwd=folder,
+            env=environment(**variables),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.close(slave)
         self._printed: list[bytes] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -83,14 +68,21 @@ class Terminal(Running):
         return b"".join(self._printed).decode(errors="replace")
 
     @property
-    def stderr(self) -> str:
-        return self.shown
+    def ended(self) -> bool:
+        return self.process.poll() is not None
 
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
-    def close(self) -> None:
+    def kill(self) -> None:
+        """Kills the process with its JVM and its rule process."""
+        if not self.ended:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(SECONDS)
         self._reader.join(SECONDS)
+
+    def close(self) -> None:
+        self.kill()
         os.close(self._master)
 
     def _read(self) -> None:
@@ -101,53 +93,98 @@ class Terminal(Running):
             pass  # no process has the terminal open any longer
 
 
+@dataclass(frozen=True)
+class Running:
+    """A command that runs in a terminal.
+
+    Args:
+        terminal: The terminal.
+        report: The file of the report.
+        code: The file of the exit code; None if the process has it.
+        first: The number of characters that the terminal had shown before.
+    """
+
+    terminal: Terminal
+    report: Path
+    code: Path | None
+    first: int = 0
+
+    @property
+    def ended(self) -> bool:
+        return self.terminal.ended or (self.code is not None and self.code.exists())
+
+    @property
+    def shown(self) -> str:
+        return self.terminal.shown[self.first :]
+
+    def kill(self) -> bool:
+        """Kills the driver with its JVM and its rule process; returns whether it was running."""
+        was_running = not self.ended
+        self.terminal.kill()
+        return was_running
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends a signal to the driver alone."""
+        self.terminal.process.send_signal(number)
+
+    def wait(self) -> int:
+        """Returns the exit code."""
+        wait_until(lambda: self.ended, "the end of a command", SECONDS)
+        if self.code is None:
+            return self.terminal.process.wait()
+        assert self.code.exists(), self.shown
+        return int(self.code.read_text())
+
+    def sums(self) -> dict[str, Any]:
+        """The first object of the report."""
+        return self._objects()[0]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The objects of the tables in the report."""
+        return self._objects()[1:]
+
+    def _objects(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.report.read_text().splitlines()]
+
+
 @dataclass
 class Driver:
-    """Starts commands."""
+    """Starts commands: one after the other in one driver, or each in a driver of its own."""
 
     folder: Path
     variables: dict[str, str]
-    started: list[Running] = field(default_factory=list)
+    _terminals: list[Terminal] = field(default_factory=list)
+    _shared: Terminal | None = None
+    _number: int = 0
 
     def remove(self, lakehouse: Lakehouse, parallel: int = 2) -> Running:
-        return self._run(["remove", *lakehouse.where], parallel)
+        """Runs a command in the driver of the command before, if nobody has killed it."""
+        if self._shared is None or self._shared.ended:
+            self._shared = self._start(["-c", COMMANDS])
+        report, arguments = self._removal(lakehouse, parallel)
+        code = report.with_suffix(".code")
+        first = len(self._shared.shown)
+        self._shared.type(json.dumps([arguments, str(code)]) + "\n")
+        return Running(self._shared, report, code, first)
 
-    @contextmanager
-    def in_terminal(self, lakehouse: Lakehouse) -> Iterator[Terminal]:
-        """Runs a command in a terminal, one table at a time, until the body is done."""
-        master, slave = pty.openpty()
-        running = self._run(["remove", *lakehouse.where], 1, slave)
-        os.close(slave)
-        terminal = Terminal(running, master)
-        try:
-            yield terminal
-        finally:
-            running.kill()
+    def remove_alone(self, lakehouse: Lakehouse, parallel: int = 2) -> Running:
+        """Runs a command in a driver of its own."""
+        report, arguments = self._removal(lakehouse, parallel)
+        return Running(self._start(["-m", "spark_ext", *arguments]), report, None)
+
+    def close(self) -> None:
+        for terminal in self._terminals:
             terminal.close()
 
-    def _run(self, arguments: list[str], parallel: int, stdin: int | None = None) -> Running:
-        number = len(self.started)
-        report, stderr = (self.folder / f"{number}.{end}" for end in ("json", "stderr"))
+    def _start(self, arguments: list[str]) -> Terminal:
+        self._terminals.append(Terminal(arguments, self.folder, self.variables))
+        return self._terminals[-1]
+
+    def _removal(self, lakehouse: Lakehouse, parallel: int) -> tuple[Path, list[str]]:
+        self._number += 1
+        report = self.folder / f"{self._number}.json"
         options = ["--parallel", str(parallel), "--report", str(report)]
-        command = [sys.executable, "-m", "spark_ext", *arguments, *options]
-
-        def take_terminal() -> None:
-            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-        with stderr.open("wb") as errors:
-            process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                env=environment(**self.variables),
-                stdin=subprocess.DEVNULL if stdin is None else stdin,
-                stdout=subprocess.DEVNULL if stdin is None else stdin,
-                stderr=errors if stdin is None else stdin,
-                start_new_session=True,
-                preexec_fn=None if stdin is None else take_terminal,
-            )
-        running = Running(process, report, stderr)
-        self.started.append(running)
-        return running
+        return report, ["remove", *lakehouse.where, *options]
 
 
 @contextmanager
@@ -167,5 +204,4 @@ def start(home: Path, folder: Path) -> Iterator[Driver]:
     try:
         yield driver
     finally:
-        for running in driver.started:
-            running.kill()
+        driver.close()

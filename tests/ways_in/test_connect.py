@@ -29,6 +29,7 @@ from tests.support.install_page import blocks
 from tests.support.releases import STATIC_SETTING
 from tests.support.sessions import small_session
 from tests.support.table_log import FLAG, TableLog, is_uuid_name
+from tests.support.waiting import wait_until
 from tests.ways_in.connect_server import connect_server, connected, user_environment
 
 CHECKOUT = Path(__file__).parents[2]
@@ -534,15 +535,19 @@ def test_call_over_many_tables_runs_on_the_server(spark: SparkSession, tmp_path:
     assert copied.rows() == [(1,)]
 
 
-def test_signal_cancels_a_call_over_many_tables(
+def test_signal_ends_a_call_over_many_tables_in_order(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The call reports and looks at signals all the time.
     for name in ("progress.INTERVAL_SECONDS", "progress._AFTER_TABLES_SECONDS"):
         monkeypatch.setattr(f"spark_ext.lakehouse.{name}", 0.0)
     monkeypatch.setattr("spark_ext.lakehouse.runner._SECONDS", 0.001)
-    table = Table(spark, tmp_path / "t").create("a INT", NAME_MODE)
-    table.insert("(1)")
+    tables = [Table(spark, tmp_path / name).create("a INT", NAME_MODE) for name in "abc"]
+    for table in tables:
+        table.insert("(1)")
+    paths = [*(table.path for table in tables), tmp_path / "none"]
+    files = [set(table.path.rglob("*.parquet")) for table in tables]
+    options: Any = {"parallel": 1, "order": "survey"}
 
     interrupts: list[LakehouseProgress] = []
 
@@ -553,11 +558,23 @@ def test_signal_cancels_a_call_over_many_tables(
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(LakehouseInterrupted) as raised:
-        spark_ext.remove_column_mapping(spark, table.path, table.path / "none", progress=interrupt)
+        spark_ext.remove_column_mapping(spark, *paths, progress=interrupt, **options)
 
-    (each, missing) = raised.value.report.tables
-    assert missing.outcome == "UNREADABLE"
+    report = raised.value.report
+    report.write(tmp_path / "out.json")
+    sums, first, *others = map(json.loads, (tmp_path / "out.json").read_text().splitlines())
+    assert sums["interrupted"] == "SIGINT"
+    assert [each["outcome"] for each in others] == ["NOT_BEGUN", "NOT_BEGUN", "UNREADABLE"]
+    assert [each["reasons"] for each in others[:2]] == [["INTERRUPTED"]] * 2
     # The server may have committed before the cancellation.
-    committed = table.log.operation == "REMOVE COLUMN MAPPING"
-    assert each.outcome == ("DONE" if committed else "CANCELLED")
-    assert table.rows() == [(1,)]
+    committed = tables[0].log.operation == "REMOVE COLUMN MAPPING"
+    assert first["outcome"] == ("DONE" if committed else "CANCELLED")
+    for table, before in zip(tables[committed:], files[committed:], strict=True):
+        assert table.log.operation == "WRITE"
+        wait_until(
+            lambda: set(table.path.rglob("*.parquet")) == before,  # noqa: B023
+            "the end of the server's copies",
+        )
+    again = spark_ext.remove_column_mapping(spark, *paths[:3], progress=None)
+    assert again.complete
+    assert [table.rows() for table in tables] == [[(1,)]] * 3

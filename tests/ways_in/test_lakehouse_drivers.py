@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_ext
+from spark_ext import LakehouseProgress
 from tests.support.waiting import wait_until
 from tests.ways_in.drivers import Driver, Running
 from tests.ways_in.lakehouses import (
@@ -19,6 +20,82 @@ from tests.ways_in.lakehouses import (
     name_of,
     removals,
 )
+
+pytestmark = pytest.mark.broken_table("log_without_start")
+
+
+def test_two_runs_at_once_do_each_table_once(
+    spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver
+) -> None:
+    lakehouse = small_lakehouse
+    files = lakehouse.num_files()
+    others: list[Running] = []
+
+    def begin_the_other(told: LakehouseProgress) -> None:
+        """Lets the other run plan and begin after this one has planned."""
+        if told.phase == "run" and not others:
+            others.append(driver.remove(lakehouse))
+            wait_until(lambda: others[0].ended or lakehouse.num_files() > files, "a new file")
+
+    ours = spark_ext.remove_column_mapping(spark, *lakehouse.where, progress=begin_the_other)
+
+    (other,) = others
+    assert other.wait() == 1, other.shown
+    assert_all_removed(lakehouse)
+    both = [
+        {each.table: each.outcome for each in ours.tables},
+        {each["table"]: each["outcome"] for each in other.rows()},
+    ]
+    for name, outcome in expected_outcomes(lakehouse).items():
+        found = sorted(rows[name] for rows in both)
+        if outcome == "DONE":
+            assert "DONE" in found, name
+            assert set(found) <= {"ALREADY_DONE", "DONE", "DONE_BY_ANOTHER"}, name
+        else:
+            assert found == [outcome, outcome], name
+    assert lakehouse.orphans() == set()
+
+
+def assert_stopped_in_order(lakehouse: Lakehouse, running: Running, code: int, name: str) -> None:
+    """Each table is as before or done, what the report says, and nothing else remains."""
+    assert running.wait() == code, running.shown
+    assert "Traceback" not in running.shown
+    assert running.sums()["interrupted"] == name
+    rows = {each["table"]: each["outcome"] for each in running.rows()}
+    assert rows.keys() == expected_outcomes(lakehouse).keys()
+    assert "NOT_BEGUN" in rows.values()
+    for place, log in lakehouse.logs().items():
+        assert removals(log) == (rows[name_of(place)] == "DONE"), place
+    assert lakehouse.orphans() == set()
+
+
+def test_ctrl_c_in_a_terminal_ends_a_run_in_order(
+    small_lakehouse: Lakehouse, driver: Driver
+) -> None:
+    lakehouse = small_lakehouse
+    files = lakehouse.num_files()
+    running = driver.remove(lakehouse, parallel=1)
+
+    wait_until(lambda: running.ended or lakehouse.num_files() > files, "a new file")
+    running.terminal.type("\x03")
+
+    assert_stopped_in_order(lakehouse, running, 130, "SIGINT")
+    assert "interrupted by:" in running.shown
+
+
+@pytest.mark.matrix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_a_command_in_order(
+    small_lakehouse: Lakehouse, driver: Driver, number: signal.Signals
+) -> None:
+    lakehouse = small_lakehouse
+    files = lakehouse.num_files()
+    running = driver.remove_alone(lakehouse, parallel=1)
+
+    wait_until(lambda: running.ended or lakehouse.num_files() > files, "a new file")
+    running.send(number)
+
+    assert_stopped_in_order(lakehouse, running, 128 + number, number.name)
 
 
 def moments(seed: int, number: int) -> list[int]:
@@ -57,67 +134,3 @@ def test_killed_runs_have_the_same_end(
             assert row.leftovers is not None
             assert row.leftovers.num_files == len(copies), row.table
             assert ("VACUUM" in (row.removed_by or "")) == bool(copies)
-
-
-def assert_stopped_in_order(lakehouse: Lakehouse, running: Running, code: int, name: str) -> None:
-    """Each table is as before or done, what the report says, and nothing else remains."""
-    assert running.wait() == code, running.stderr
-    assert "Traceback" not in running.stderr
-    assert running.sums()["interrupted"] == name
-    rows = {each["table"]: each["outcome"] for each in running.rows()}
-    assert rows.keys() == expected_outcomes(lakehouse).keys()
-    assert "NOT_BEGUN" in rows.values()
-    for place, log in lakehouse.logs().items():
-        assert removals(log) == (rows[name_of(place)] == "DONE"), place
-    assert lakehouse.orphans() == set()
-
-
-def test_ctrl_c_in_a_terminal_ends_a_run_in_order(
-    small_lakehouse: Lakehouse, driver: Driver
-) -> None:
-    lakehouse = small_lakehouse
-    files = lakehouse.num_files()
-    with driver.in_terminal(lakehouse) as terminal:
-        wait_until(lambda: terminal.ended or lakehouse.num_files() > files, "a new file")
-        terminal.type("\x03")
-        assert_stopped_in_order(lakehouse, terminal, 130, "SIGINT")
-
-    assert "interrupted by:" in terminal.shown
-
-
-@pytest.mark.matrix
-def test_sigterm_ends_a_run_in_order(small_lakehouse: Lakehouse, driver: Driver) -> None:
-    lakehouse = small_lakehouse
-    files = lakehouse.num_files()
-    running = driver.remove(lakehouse, parallel=1)
-
-    wait_until(lambda: running.ended or lakehouse.num_files() > files, "a new file")
-    running.send(signal.SIGTERM)
-
-    assert_stopped_in_order(lakehouse, running, 143, "SIGTERM")
-
-
-def test_two_runs_at_once_do_each_table_once(
-    spark: SparkSession, small_lakehouse: Lakehouse, driver: Driver
-) -> None:
-    lakehouse = small_lakehouse
-    files = lakehouse.num_files()
-    other = driver.remove(lakehouse)
-    wait_until(lambda: other.ended or lakehouse.num_files() > files, "the first new file")
-
-    ours = spark_ext.remove_column_mapping(spark, *lakehouse.where, progress=None)
-
-    assert other.wait() == 1, other.stderr
-    assert_all_removed(lakehouse)
-    both = [
-        {each.table: each.outcome for each in ours.tables},
-        {each["table"]: each["outcome"] for each in other.rows()},
-    ]
-    for name, outcome in expected_outcomes(lakehouse).items():
-        found = sorted(rows[name] for rows in both)
-        if outcome == "DONE":
-            assert "DONE" in found, name
-            assert set(found) <= {"ALREADY_DONE", "DONE", "DONE_BY_ANOTHER"}, name
-        else:
-            assert found == [outcome, outcome], name
-    assert lakehouse.orphans() == set()

@@ -18,30 +18,53 @@ final class Conditions {
 
   private Conditions() {}
 
-  /** The texts of an error, independent of its class. */
-  record Error(String condition, String sqlState, Map<String, String> parameters, String text) {
+  /** An error of a class that this Spark may be unable to load. */
+  static final class Error {
+    private final String condition;
+    private final Map<String, String> parameters = new LinkedHashMap<>();
+
+    private Error(String condition) {
+      this.condition = condition;
+    }
+
+    /** Adds a parameter. */
+    Error with(String name, Object value) {
+      parameters.put(name, String.valueOf(value));
+      return this;
+    }
+
+    String condition() {
+      return condition;
+    }
+
+    String sqlState() {
+      return ALL.required(condition).required("sqlState").textValue();
+    }
+
+    Map<String, String> parameters() {
+      return parameters;
+    }
+
     String message() {
-      return "[" + condition + "] " + text + " SQLSTATE: " + sqlState;
+      return "[" + condition + "] " + text() + " SQLSTATE: " + sqlState();
+    }
+
+    private String text() {
+      return Conditions.text(ALL.required(condition).required("template").textValue(), parameters);
+    }
+
+    UsageTrackingException exception(Throwable cause) {
+      return new UsageTrackingException(condition, sqlState(), parameters, text(), cause);
+    }
+
+    UsageTrackingException exception() {
+      return exception(null);
     }
   }
 
-  /** Returns the error of a condition. Each name is followed by its value. */
-  static UsageTrackingException error(String condition, Throwable cause, String... namesAndValues) {
-    Error error = described(condition, namesAndValues);
-    return new UsageTrackingException(
-        error.condition(), error.sqlState(), error.parameters(), error.text(), cause);
-  }
-
-  /** Returns the texts of an error, whose class this Spark may be unable to load. */
-  static Error described(String condition, String... namesAndValues) {
-    Map<String, String> parameters = new LinkedHashMap<>();
-    for (int i = 0; i < namesAndValues.length; i += 2) {
-      parameters.put(namesAndValues[i], namesAndValues[i + 1]);
-    }
-    JsonNode listed = ALL.required(condition);
-    String text = text(listed.required("template").textValue(), parameters);
-    String sqlState = listed.required("sqlState").textValue();
-    return new Error(condition, sqlState, parameters, text);
+  /** Returns the error of a condition, without parameters. */
+  static Error error(String condition) {
+    return new Error(condition);
   }
 
   /** Fills in all values in one pass, since a value may contain braces. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.SparkConf;
 import org.apache.spark.network.util.JavaUtils;
@@ -17,31 +18,37 @@ import scala.Option;
  * <p>Every method that reads a value throws USAGE_TRACKING_INVALID_SETTING if the value does not
  * have the declared type.
  */
-public enum Setting {
-  ENABLED_BY_DEFAULT("usageTracking.enabledByDefault"),
-  REMOVAL("columnMapping.removal"),
-  REMOVAL_TIMEOUT("columnMapping.removal.timeout"),
-  STORE_COPY("columnMapping.removal.storeCopy"),
-  PURGE("columnMapping.purge"),
-  PYTHON("worker.python"),
-  WORKER_TIMEOUT("worker.timeout");
+public final class Setting {
+  private static final JsonNode DECLARED = Conditions.listed("settings.json");
 
   private final String key;
   private final JsonNode declared;
 
-  Setting(String name) {
-    key = "spark.sparkext." + name;
-    declared = Declarations.ALL.required(key);
+  private Setting(String key) {
+    this.key = key;
+    declared = DECLARED.required(key);
+  }
+
+  /**
+   * Returns a setting. Its only reader declares it as a constant.
+   *
+   * @param name the declared name without {@code spark.sparkext.}
+   */
+  public static Setting named(String name) {
+    return new Setting("spark.sparkext." + name);
+  }
+
+  /** Returns the names of the settings that only the application's configuration can set. */
+  public static List<String> keysOfApplication() {
+    return DECLARED.properties().stream()
+        .filter(setting -> setting.getValue().required("scope").textValue().equals("application"))
+        .map(Map.Entry::getKey)
+        .toList();
   }
 
   /** Returns the name that users set. */
   public String key() {
     return key;
-  }
-
-  /** Returns whether only the configuration of the application counts, and never a session's. */
-  public boolean isOfApplication() {
-    return declared.required("scope").textValue().equals("application");
   }
 
   /** Returns the value in a session or its default; empty if the setting has neither. */
@@ -114,11 +121,6 @@ public enum Setting {
       throw invalid(text, expected);
     }
     throw invalid(text, expected);
-  }
-
-  /** The constructor of an enum cannot read a static field of the enum itself. */
-  private static final class Declarations {
-    static final JsonNode ALL = Conditions.listed("settings.json");
   }
 
   private RuntimeException invalid(String text, String expected) {

@@ -21,14 +21,10 @@ public final class UnsupportedSparkException extends RuntimeException {
   /** Returns the error for this Spark and Delta. */
   public static UnsupportedSparkException of(String spark, String delta) {
     return new UnsupportedSparkException(
-        Conditions.described(
-            "USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION",
-            "spark",
-            spark,
-            "delta",
-            delta,
-            "supported",
-            Releases.SUPPORTED));
+        Conditions.error("USAGE_TRACKING_UNSUPPORTED_SPARK_VERSION")
+            .with("spark", spark)
+            .with("delta", delta)
+            .with("supported", Releases.SUPPORTED));
   }
 
   public String getCondition() {

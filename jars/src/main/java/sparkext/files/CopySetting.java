@@ -16,13 +16,17 @@ import sparkext.delta.UsageTrackingFeature;
  * @param value {@code copy}, {@code rewrite}, or empty if the session does not set it
  */
 public record CopySetting(Optional<String> value) {
-  /**
-   * Reads {@link Setting#REMOVAL} or {@link Setting#PURGE} of a session.
-   *
-   * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
-   */
-  public static CopySetting of(SparkSession session, Setting setting) {
-    return new CopySetting(setting.of(session));
+  private static final Setting REMOVAL = Setting.named("columnMapping.removal");
+  private static final Setting PURGE = Setting.named("columnMapping.purge");
+
+  /** Reads the choice of a session for removals. Throws USAGE_TRACKING_INVALID_SETTING. */
+  public static CopySetting ofRemoval(SparkSession session) {
+    return new CopySetting(REMOVAL.of(session));
+  }
+
+  /** Reads the choice of a session for purges. Throws USAGE_TRACKING_INVALID_SETTING. */
+  public static CopySetting ofPurge(SparkSession session) {
+    return new CopySetting(PURGE.of(session));
   }
 
   /** Returns whether the files of a table are copied: if asked, else if the table is tracked. */

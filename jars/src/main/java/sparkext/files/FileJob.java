@@ -24,6 +24,8 @@ import sparkext.copy.FileResult;
  * @param plan of the table's files
  */
 public record FileJob(SparkSession session, FilePlan plan) {
+  private static final Setting STORE_COPY = Setting.named("columnMapping.removal.storeCopy");
+
   /** The decision by the log, and the result by the footer. */
   public record TaskResult(FilePlan.FileDecision decision, FileResult result) {
     /** Returns the error for a file that cannot be read. */
@@ -83,7 +85,7 @@ public record FileJob(SparkSession session, FilePlan plan) {
             context(),
             plan.places().configuration(),
             plan.columns(),
-            Setting.STORE_COPY.isTrue(session),
+            STORE_COPY.isTrue(session),
             progress);
     for (FileResult result :
         JobNames.described(

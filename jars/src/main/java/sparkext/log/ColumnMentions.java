@@ -16,6 +16,9 @@ import java.util.regex.Pattern;
  * The columns that a file of a log may contain data of: in statistics, partition values and
  * schemas, and in texts that may have values in them.
  *
+ * <p>The lists of keys without values are here, because tasks apply them. Metrics and transaction
+ * ids would make each commit a group of its own.
+ *
  * <p>Source: Protocol, "Actions", "Per-file Statistics", "Checkpoints"; Delta 4.4.0,
  * DeltaOperations.scala, for the parameters of operations.
  */

@@ -28,10 +28,13 @@ import sparkext.common.UsageTrackingException;
  * Reads a table for the rule process, in Spark jobs and without Delta: another writer may have left
  * a log that Delta does not open.
  *
- * <p>Commits are read twice if files are wanted. {@link LogJson} reads their lines, which contain
- * the versions that change the metadata. {@link FileActions} then reads the actions on files, and
- * groups the files by these versions. A single reading would have to keep every action on a file
- * between the two jobs.
+ * <p>Commits are read twice if files are wanted, as Delta and delta-kernel-rs do. {@link LogJson}
+ * reads their lines, which contain the versions that change the metadata. {@link FileActions} then
+ * reads the actions on files, and groups the files by these versions. A single reading would have
+ * to keep every action on a file between the two jobs.
+ *
+ * <p>Source: Delta 4.4.0, Snapshot.scala, {@code protocolMetadataICTAndLMCReconstruction} and
+ * {@code stateReconstruction}; delta-kernel-rs, log_segment.rs, {@code read_metadata}.
  */
 public final class TableReading {
   private final SparkSession session;

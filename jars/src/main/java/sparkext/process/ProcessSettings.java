@@ -19,9 +19,12 @@ import sparkext.common.UsageTrackingException;
  * Thrift or Connect server must not choose its program by a setting of their session.
  */
 public final class ProcessSettings {
+  private static final Setting PYTHON = Setting.named("worker.python");
+  private static final Setting TIMEOUT = Setting.named("worker.timeout");
+
   /** The first value wins. Our own setting serves notebooks, where Spark's is not a Python. */
   private static final List<String> PYTHON_CONFS =
-      List.of(Setting.PYTHON.key(), "spark.pyspark.driver.python", "spark.pyspark.python");
+      List.of(PYTHON.key(), "spark.pyspark.driver.python", "spark.pyspark.python");
 
   private static final List<String> PYTHON_VARIABLES =
       List.of("PYSPARK_DRIVER_PYTHON", "PYSPARK_PYTHON");
@@ -30,11 +33,7 @@ public final class ProcessSettings {
 
   /** Makes Spark refuse to set these settings in a session, as Spark's own static settings. */
   public static void refuseInSessions() {
-    for (Setting setting : Setting.values()) {
-      if (setting.isOfApplication()) {
-        SQLConf$.MODULE$.registerStaticConfigKey(setting.key());
-      }
-    }
+    Setting.keysOfApplication().forEach(SQLConf$.MODULE$::registerStaticConfigKey);
   }
 
   /** Returns the interpreter of the rule process. */
@@ -61,7 +60,7 @@ public final class ProcessSettings {
    * @throws UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
   static long timeoutMillis() throws UsageTrackingException {
-    return Setting.WORKER_TIMEOUT.millis(conf());
+    return TIMEOUT.millis(conf());
   }
 
   private static SparkConf conf() throws UsageTrackingException {

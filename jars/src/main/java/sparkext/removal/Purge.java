@@ -19,7 +19,6 @@ import org.apache.spark.sql.delta.commands.Bin;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
-import sparkext.common.Setting;
 import sparkext.common.UsageTrackingException;
 import sparkext.copy.CopyProgress;
 import sparkext.files.CopiedActions;
@@ -76,7 +75,7 @@ final class Purge {
   static Optional<Purge> of(Object[] executor) {
     SparkSession session = (SparkSession) executor[1];
     Snapshot snapshot = (Snapshot) executor[2];
-    if (!CopySetting.of(session, Setting.PURGE).copies(snapshot.protocol())) {
+    if (!CopySetting.ofPurge(session).copies(snapshot.protocol())) {
       return Optional.empty();
     }
     return MetadataRules.purge(snapshot.metadata())

@@ -8,7 +8,6 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import sparkext.common.JobNames;
-import sparkext.common.Setting;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.CopyPlaces;
 import sparkext.files.CopySetting;
@@ -61,7 +60,7 @@ public final class RemovalCommand {
    */
   public static CountedFiles count(SparkSession session, Snapshot snapshot) {
     Optional<ColumnPlan> plan =
-        RemovalRounds.allowed(CopySetting.of(session, Setting.REMOVAL), snapshot)
+        RemovalRounds.allowed(CopySetting.ofRemoval(session), snapshot)
             .flatMap(AllowedRemoval::plan);
     if (plan.isEmpty()) {
       return null;

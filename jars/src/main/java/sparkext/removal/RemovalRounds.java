@@ -17,7 +17,6 @@ import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.commands.columnmapping.RemoveColumnMappingCommand;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import sparkext.common.Setting;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.CopyPlaces;
@@ -46,7 +45,7 @@ final class RemovalRounds {
   private long followedAt = System.nanoTime();
 
   RemovalRounds(SparkSession session, RemoveColumnMappingCommand command, boolean removesProperty) {
-    this.setting = CopySetting.of(session, Setting.REMOVAL);
+    this.setting = CopySetting.ofRemoval(session);
     this.timeout = new RemovalTimeout(session);
     this.commit = new RemovalCommit(session, command, removesProperty);
     this.table = new IncrementalSnapshot(command.deltaLog(), command.catalogOpt());

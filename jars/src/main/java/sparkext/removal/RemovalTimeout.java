@@ -5,8 +5,10 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.SparkSession;
 import sparkext.common.Setting;
 
-/** The timer of {@link Setting#REMOVAL_TIMEOUT}, which starts when every file was copied once. */
+/** The timer of a removal, which starts when every file was copied once. */
 final class RemovalTimeout {
+  private static final Setting SETTING = Setting.named("columnMapping.removal.timeout");
+
   private final String text;
   private final long nanos;
   private long start;
@@ -18,9 +20,9 @@ final class RemovalTimeout {
    * @throws sparkext.common.UsageTrackingException USAGE_TRACKING_INVALID_SETTING
    */
   RemovalTimeout(SparkSession session) {
-    text = Setting.REMOVAL_TIMEOUT.of(session).orElseThrow();
+    text = SETTING.of(session).orElseThrow();
     // At most 292 years.
-    nanos = TimeUnit.MILLISECONDS.toNanos(Setting.REMOVAL_TIMEOUT.millis(session));
+    nanos = TimeUnit.MILLISECONDS.toNanos(SETTING.millis(session));
   }
 
   /** Starts the timer, unless it is already running. */

@@ -7,6 +7,7 @@ import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.delta.DeltaAnalysisException;
+import org.apache.spark.sql.types.StructType;
 import sparkext.common.JobNames;
 import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
@@ -15,10 +16,11 @@ import sparkext.wire.Relation;
 /**
  * The call of a table function, whose tables are found.
  *
+ * @param columns of the answer
  * @param relations the tables of the answer, as a SELECT has them
  * @param answer reads the tables after the session has allowed a query of the relations
  */
-record FoundTables(List<LogicalPlan> relations, Callable<Relation> answer) {
+record FoundTables(StructType columns, List<LogicalPlan> relations, Callable<Relation> answer) {
   /**
    * Calls a function. PySpark gets any exception as an AnalysisException.
    *

@@ -23,7 +23,6 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 import sparkext.common.UsageTrackingErrors;
-import sparkext.wire.FunctionColumns;
 import sparkext.wire.Relation;
 
 /**
@@ -47,17 +46,14 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
    * An answer that is read once for all copies of the plan.
    *
    * @param function its name
-   * @param schema the required columns
    */
   private static final class Answer {
     private final String function;
-    private final StructType schema;
     private final FoundTables tables;
     private List<org.apache.spark.sql.Row> rows;
 
-    Answer(String function, StructType schema, FoundTables tables) {
+    Answer(String function, FoundTables tables) {
       this.function = function;
-      this.schema = schema;
       this.tables = tables;
     }
 
@@ -65,10 +61,10 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
     synchronized Seq<org.apache.spark.sql.Row> rows() {
       if (rows == null) {
         Relation read = FoundTables.call(function, tables.answer());
-        if (!read.schema().equals(schema)) {
-          throw UsageTrackingErrors.malformedAnswer(
-                  "has the columns " + read.schema().toDDL() + " and not " + schema.toDDL(), null)
-              .sneakyThrow();
+        if (!read.schema().equals(tables.columns())) {
+          String problem =
+              "has the columns " + read.schema().toDDL() + " and not " + tables.columns().toDDL();
+          throw UsageTrackingErrors.malformedAnswer(problem, null).sneakyThrow();
         }
         rows = read.rows();
       }
@@ -91,16 +87,11 @@ final class ResolvedCall extends LogicalPlan implements MultiInstanceRelation {
 
   /** Makes the plan of a table function. */
   static LogicalPlan of(String function, FoundTables tables) {
-    return of(function, FunctionColumns.of(function), tables);
-  }
-
-  /** Makes the plan of a function with these columns. */
-  static LogicalPlan of(String function, StructType schema, FoundTables tables) {
     return new ResolvedCall(
         function,
-        attributes(schema),
+        attributes(tables.columns()),
         CollectionConverters.asScala(tables.relations()).toList(),
-        new Answer(function, schema, tables),
+        new Answer(function, tables),
         /* seen= */ false);
   }
 

@@ -13,7 +13,6 @@ import org.apache.spark.sql.classic.Dataset$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.types.StructType;
-import sparkext.common.Setting;
 import sparkext.common.UsageTrackingException;
 import sparkext.files.CopySetting;
 import sparkext.files.LiveFiles;
@@ -29,6 +28,8 @@ import sparkext.wire.Relation;
  */
 final class Survey {
   private static final String SURVEY = "column_mapping_survey";
+  private static final StructType LISTED =
+      StructType.fromDDL("`table` STRING, `kind` STRING, `error` STRING, `message` STRING");
 
   /** Limits the schemas in memory, and the text of a question. */
   private static final int MAX_TABLES = 128;
@@ -52,7 +53,7 @@ final class Survey {
 
   private Survey(SparkSession session) {
     this.session = session;
-    this.removal = CopySetting.of(session, Setting.REMOVAL);
+    this.removal = CopySetting.ofRemoval(session);
   }
 
   /**
@@ -72,8 +73,7 @@ final class Survey {
               failure == null ? null : failure.condition(),
               failure == null ? null : failure.message()));
     }
-    Relation listed = new Relation(FunctionColumns.of("column_mapping_tables"), rows);
-    return new FoundTables(List.of(listing.namespace()), () -> listed);
+    return new FoundTables(LISTED, List.of(listing.namespace()), () -> new Relation(LISTED, rows));
   }
 
   /**
@@ -139,8 +139,8 @@ final class Survey {
       }
       from = to;
     } while (from < wanted.size());
-    Relation answer = new Relation(FunctionColumns.of(SURVEY), rows);
-    return new FoundTables(all, () -> answer);
+    StructType columns = FunctionColumns.of(SURVEY);
+    return new FoundTables(columns, all, () -> new Relation(columns, rows));
   }
 
   private Surveyed read(Wanted wanted) {
@@ -169,7 +169,7 @@ final class Survey {
     Relation nothing = new Relation(new StructType(), List.of());
     LogicalPlan query =
         ResolvedCall.of(
-            SURVEY, nothing.schema(), new FoundTables(table.relations(), () -> nothing));
+            SURVEY, new FoundTables(nothing.schema(), table.relations(), () -> nothing));
     Dataset$.MODULE$.ofRows(session, query).queryExecution().optimizedPlan();
   }
 

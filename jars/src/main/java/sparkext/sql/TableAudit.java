@@ -12,6 +12,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import sparkext.common.UsageTrackingException;
 import sparkext.log.TableLog;
 import sparkext.log.TableReading;
+import sparkext.wire.FunctionColumns;
 import sparkext.wire.MetadataRules;
 import sparkext.wire.Question;
 
@@ -37,6 +38,7 @@ public final class TableAudit {
       throw LoadedTable.missing(NameParts.of(name)).sneakyThrow();
     }
     return new FoundTables(
+        FunctionColumns.of(AUDIT),
         List.of(relation),
         () -> {
           TableReading read =

@@ -19,11 +19,11 @@ import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 import scala.Tuple3;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
-import sparkext.common.Setting;
 import sparkext.common.UsageTrackingException;
 import sparkext.delta.UsageTrackingFeature;
 import sparkext.files.CopySetting;
@@ -46,8 +46,14 @@ import sparkext.wire.Relation;
  * query. {@code spark_ext/process/table_functions.py} makes the rows.
  */
 public final class TableFunction extends AbstractFunction1<Seq<Expression>, LogicalPlan> {
-  private static final String NAMED = "column_mapping_named_table";
-  private static final String COPIES = "column_mapping_copies";
+  /** The columns of a function that this class answers. A session may reserve bare names. */
+  private static final StructType NAMED_TABLE =
+      StructType.fromDDL(
+          "`name` STRING, `sqlName` STRING, `tracked` BOOLEAN, `hasDroppedOrRenamed` STRING,"
+              + " `jarVersion` STRING, `version` BIGINT");
+
+  private static final StructType COPIES =
+      StructType.fromDDL("`numFiles` BIGINT, `sizeInBytes` BIGINT, `removableFrom` TIMESTAMP");
 
   private static final List<TableFunction> ALL =
       List.of(
@@ -55,7 +61,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
           of("column_mapping_removal", option("exact"), TableFunction::stages),
           of("column_mapping_history", null, TableFunction::metadata),
           of("column_mapping_status", null, TableFunction::metadata),
-          new TableFunction(COPIES, null, TableFunction::copies),
+          new TableFunction("column_mapping_copies", null, TableFunction::copies),
           of("column_mapping_dropped", null, TableFunction::folder),
           of(
               "column_mapping_erasure",
@@ -65,7 +71,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
               "column_mapping_audit",
               new Option("sample", DataTypes.IntegerType, null),
               (session, table, sample) -> TableAudit.of(session, table, (Integer) sample)),
-          new TableFunction(NAMED, option("isPath"), TableFunction::named));
+          new TableFunction("column_mapping_named_table", option("isPath"), TableFunction::named));
 
   private final String name;
   private final Option option;
@@ -106,6 +112,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         (session, name, value) -> {
           NamedTable table = NamedTable.byName(session, name);
           return new FoundTables(
+              FunctionColumns.of(function),
               table.relations(),
               () -> MetadataRules.relation(function, reading.of(session, table, value)));
         });
@@ -172,7 +179,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
   private static Question stages(SparkSession session, NamedTable table, Object exact)
       throws UsageTrackingException {
     Snapshot snapshot = table.snapshot();
-    CopySetting removal = CopySetting.of(session, Setting.REMOVAL);
+    CopySetting removal = CopySetting.ofRemoval(session);
     return new Question.TableFacts(
         table.sqlName(),
         snapshot,
@@ -188,13 +195,13 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         (boolean) isPath
             ? NamedTable.byPath(session, given)
             : NamedTable.byName(session, given).requireUnambiguous(given);
-    return new FoundTables(table.relations(), () -> named(table));
+    return new FoundTables(NAMED_TABLE, table.relations(), () -> named(table));
   }
 
   /** Answers a call over many tables, which looks for copies of a driver that was killed. */
   private static FoundTables copies(SparkSession session, String name, Object none) {
     NamedTable table = NamedTable.byName(session, name);
-    return new FoundTables(table.relations(), () -> copies(session, table));
+    return new FoundTables(COPIES, table.relations(), () -> copies(session, table));
   }
 
   private static Relation copies(SparkSession session, NamedTable table) throws IOException {
@@ -213,8 +220,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
     Timestamp removableFrom =
         copies.newest() == null ? null : new Timestamp(copies.newest() + retention + 1);
     return new Relation(
-        FunctionColumns.of(COPIES),
-        List.of(RowFactory.create(copies.numFiles(), copies.sizeInBytes(), removableFrom)));
+        COPIES, List.of(RowFactory.create(copies.numFiles(), copies.sizeInBytes(), removableFrom)));
   }
 
   private static Relation named(NamedTable table) {
@@ -224,7 +230,7 @@ public final class TableFunction extends AbstractFunction1<Seq<Expression>, Logi
         CollectionConverters.asJava(snapshot.metadata().configuration())
             .get(UsageTrackingFeature.FLAG);
     return new Relation(
-        FunctionColumns.of(NAMED),
+        NAMED_TABLE,
         List.of(
             RowFactory.create(
                 table.name(),

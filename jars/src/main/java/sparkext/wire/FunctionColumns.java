@@ -9,9 +9,8 @@ import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * The columns of each table function, which a query needs before the function reads anything.
- *
- * <p>{@code tests/unit/test_function_columns.py} compares them with the dataclasses.
+ * The columns of each table function of the rule process, which a query needs before the function
+ * reads anything. {@code jars/function_columns.py} derives them from the dataclasses of the rows.
  */
 public final class FunctionColumns {
   private static final JsonNode ALL = read();
@@ -24,8 +23,7 @@ public final class FunctionColumns {
   }
 
   private static JsonNode read() {
-    try (InputStream list =
-        FunctionColumns.class.getResourceAsStream("/spark_ext/function_columns.json")) {
+    try (InputStream list = FunctionColumns.class.getResourceAsStream("function_columns.json")) {
       return Json.read(new String(list.readAllBytes(), StandardCharsets.UTF_8));
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);

@@ -27,6 +27,7 @@ import sparkext.process.RuleProcesses;
  */
 public final class MetadataRules {
   private static final Logger LOG = LoggerFactory.getLogger(MetadataRules.class);
+  private static final Setting ENABLED_BY_DEFAULT = Setting.named("usageTracking.enabledByDefault");
   private static final String FEATURE_PROPERTY =
       UsageTrackingFeature.PROPERTY.toLowerCase(Locale.ROOT);
 
@@ -46,7 +47,7 @@ public final class MetadataRules {
     Metadata proposed = (Metadata) arguments[4];
     Metadata decided = (Metadata) assigned;
     boolean creatingTable = (boolean) arguments[5];
-    boolean enabledByDefault = creatingTable && Setting.ENABLED_BY_DEFAULT.isTrue(session);
+    boolean enabledByDefault = creatingTable && ENABLED_BY_DEFAULT.isTrue(session);
     boolean concernsTracking =
         enabledByDefault
             || UsageTrackingFeature.isSupportedBy(protocol)

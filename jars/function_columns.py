@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the columns of the table functions as JSON; `make jar` puts them into the jar.
+
+A query needs the columns before its function may read, and the rule process may not run yet.
+"""
+
+from __future__ import annotations
+
+import json
+
+from spark_ext.process.table_functions import FUNCTIONS
+from spark_ext.wire.rows import ddl
+
+print(json.dumps({name: ddl(function()[0]) for name, function in FUNCTIONS.items()}, indent=2))

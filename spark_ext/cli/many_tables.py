@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands over many tables share: arguments, and how a run ends with its report."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from spark_ext.cli import run_progress
+from spark_ext.cli.amounts import count
+from spark_ext.cli.output import print_error
+from spark_ext.cli.session import NO_SETTINGS, error_text, own_session
+from spark_ext.lakehouse.signals import receiving_signals
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_Report = TypeVar("_Report")
+
+
+def add_places(parser: argparse.ArgumentParser) -> Any:
+    """Adds the arguments that choose tables; returns the group of the patterns."""
+    parser.add_argument(
+        "where",
+        nargs="+",
+        metavar="CATALOG[.SCHEMA] | SCHEMA | TABLE | PATH",
+        help="a text with a slash is a path; a catalog includes all its schemas",
+    )
+    tables = parser.add_argument_group("tables")
+    for option, what in (("--include", "only tables"), ("--exclude", "no tables")):
+        tables.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help=f"{what} whose name, with or without catalog and schema, matches; repeatable",
+        )
+    return tables
+
+
+def add_parallel(group: Any) -> None:
+    """Adds the number of tables at a time."""
+    group.add_argument(
+        "--parallel", type=count, default=4, metavar="N", help="tables at a time; 4 by default"
+    )
+
+
+def add_progress(group: Any) -> None:
+    """Adds the form of the progress."""
+    group.add_argument(
+        "--progress",
+        choices=run_progress.FORMS,
+        default=run_progress.LINES,
+        help="print to standard error: lines for people (default), objects of JSON, or nothing",
+    )
+
+
+def run(
+    command: str,
+    call: Callable[[SparkSession], _Report],
+    *,
+    code_of: Callable[[_Report], int],
+    write: Callable[[_Report], bool],
+    show: Callable[[_Report], None],
+    failed: int,
+    settings: Mapping[str, str] = NO_SETTINGS,
+) -> int:
+    """Runs a call over many tables, and returns the exit code.
+
+    The files are written before anything is printed: nobody may read what is printed, and the
+    session may fail to stop.
+
+    Args:
+        command: The name of the command.
+        call: Returns the report, or raises an error with the attribute `report`.
+        code_of: Returns the exit code of a report.
+        write: Writes the files, and returns whether each is written.
+        show: Prints the report.
+        failed: The least exit code of a run that ended with an error.
+        settings: The settings of the session.
+    """
+    code = None
+    try:
+        with own_session(command, settings) as spark:
+            report, error, number = ended(call, spark)
+            code = code_of(report) if number is None else 128 + number
+            with receiving_signals():  # A further signal waits for the files.
+                is_written = write(report)
+            if error is not None or not is_written:
+                code = max(code, failed)
+            show(report)
+            if error is not None:
+                raise error
+    except Exception as error:  # from spark-ext, Spark, Java, a catalog, or standard output
+        print_error(error_text(error))
+        return 2 if code is None else max(code, failed)
+    return code
+
+
+def ended(
+    call: Callable[[SparkSession], _Report], spark: SparkSession
+) -> tuple[_Report, Exception | None, int | None]:
+    """Returns the report of a call, with the error or the number of the signal that ended it."""
+    try:
+        return call(spark), None, None
+    except (Exception, KeyboardInterrupt) as error:
+        report: _Report | None = getattr(error, "report", None)
+        if report is None:  # no table began
+            raise
+        if isinstance(error, KeyboardInterrupt):
+            return report, None, getattr(error, "signal", signal.SIGINT)
+        return report, error, None

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Surveys the tables that take part in a call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from spark_ext.api.survey import SurveyProgress, surveyed_tables
+from spark_ext.lakehouse.options import Options
+from spark_ext.lakehouse.progress import SURVEYING, LakehouseProgress, Reporter
+from spark_ext.lakehouse.signals import Interrupts
+from spark_ext.removal.survey import SurveyedTable
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Place = str | os.PathLike[str]
+
+
+def chosen_tables(
+    spark: SparkSession,
+    where: Sequence[Place],
+    options: Options,
+    reporter: Reporter,
+    interrupts: Interrupts,
+) -> list[tuple[SurveyedTable, str | None]]:
+    """Returns the rows of the tables that take part, in the order of the survey, with their kinds.
+
+    A path and names of a catalog may have one table, which takes part under the first of them. A
+    table of another format has a row with its name alone.
+
+    Raises:
+        KeyboardInterrupt: A signal arrived during the survey.
+    """
+    case_sensitive = str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    chosen = options.chooses(case_sensitive=case_sensitive)
+    found: dict[str, tuple[SurveyedTable, str | None]] = {}
+    for row, kind in surveyed_tables(spark, where, _progress(reporter, interrupts), chosen):
+        found.setdefault(row.location or row.table, (row, kind))
+    only = options.only
+    return [(row, kind) for row, kind in found.values() if only is None or only(row)]
+
+
+def _progress(reporter: Reporter, interrupts: Interrupts) -> Callable[[SurveyProgress], None]:
+    """Returns a callback that reports the progress of a survey, and ends it after a signal."""
+
+    def report(progress: SurveyProgress) -> None:
+        mapped = LakehouseProgress(
+            phase=SURVEYING,
+            tables_done=progress.tables_done,
+            tables=progress.tables,
+            seconds=progress.seconds,
+        )
+        reporter.report(lambda: mapped)
+        interrupts.check()
+
+    return report

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of a call over many tables: bytes, time, failures and signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext import LakehouseInterrupted
+from tests.integration.lakehouse_tables import (
+    ROWS,
+    at,
+    free,
+    is_unmapped,
+    outcomes,
+    quiet,
+    untracked,
+)
+from tests.support.delta_table import Table
+from tests.support.odd_disk import OddDisk
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
+
+
+def test_no_table_begins_that_exceeds_the_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    sizes = {"large": 9_000, "small": 1, "middle": 3_000}
+    tables = {name: untracked(at(spark, tmp_path, name), size) for name, size in sizes.items()}
+    tables["free"] = free(at(spark, tmp_path, "free"))
+    bytes_of = {name: sum(table.log.live_files.values()) for name, table in tables.items()}
+    # Parquet compresses the texts, so the order of the sizes is not that of the texts.
+    *smaller, largest = sorted(sizes, key=bytes_of.__getitem__)
+    limit = sum(bytes_of[name] for name in sizes) - 1
+
+    report = quiet(
+        spark_ext.remove_column_mapping,
+        spark,
+        *(table.path for table in tables.values()),
+        max_bytes=limit,
+    )
+
+    found = dict(zip(tables, report.tables, strict=True))
+    assert {name for name, each in found.items() if each.outcome == "NOT_BEGUN"} == {largest}
+    assert {found[name].outcome for name in (*smaller, "free")} == {"DONE"}
+    assert found[largest].reasons == ("BUDGET_OF_BYTES",)
+    assert not is_unmapped(tables[largest].log)
+    for name in smaller:
+        assert found[name].changed.size_in_bytes == bytes_of[name]
+    assert not report.complete
+
+
+def test_no_table_begins_after_the_time(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
+
+    report = quiet(
+        spark_ext.remove_column_mapping,
+        spark,
+        *(table.path for table in tables),
+        max_time=timedelta(),
+    )
+
+    assert outcomes(report) == ["NOT_BEGUN", "NOT_BEGUN"]
+    assert {each.reasons for each in report.tables} == {("BUDGET_OF_TIME",)}
+    assert not any(is_unmapped(table.log) for table in tables)
+
+
+def test_bytes_hold_when_another_writer_makes_a_removal_a_copy(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
+
+    def rename(row: spark_ext.SurveyedTable) -> bool:
+        if tables[0].log.flag == "false":
+            tables[0].alter("RENAME COLUMN a TO c")
+        return True
+
+    paths = [table.path for table in tables]
+    report = quiet(spark_ext.remove_column_mapping, spark, *paths, max_bytes=0, only=rename)
+
+    assert outcomes(report) == ["NOT_BEGUN", "DONE"], report.text()
+    assert report.tables[0].reasons == ("BUDGET_OF_BYTES",)
+    assert report.tables[0].size_in_bytes == sum(tables[0].log.live_files.values())
+    assert [is_unmapped(table.log) for table in tables] == [False, True]
+
+
+def on_disk(disk: OddDisk, spark: SparkSession, path: Path) -> Table:
+    table = untracked(Table(spark, path, f"delta.`odd:{path}`"))
+    return table
+
+
+@pytest.mark.parametrize(
+    ("on_error", "expected"),
+    [(1, ["FAILED", "NOT_BEGUN", "NOT_BEGUN"]), ("continue", ["FAILED", "DONE", "DONE"])],
+)
+def test_no_table_begins_after_the_failures(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk, on_error: Any, expected: list[str]
+) -> None:
+    tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
+    disk.fail(times=4)
+
+    with tables[0].no_commit():
+        report = quiet(
+            spark_ext.remove_column_mapping,
+            spark,
+            *(f"odd:{table.path}" for table in tables),
+            parallel=1,
+            order="survey",
+            on_error=on_error,
+        )
+
+    assert outcomes(report) == expected, report.text()
+    assert "disk is odd" in str(report.tables[0].message)
+    assert report.tables[0].error == "USAGE_TRACKING_COPY_FAILED"
+    assert tables[0].rows() == ROWS
+
+
+# Signals and cancellation.
+
+
+def held(spark: SparkSession, disk: OddDisk, then: Callable[[], object]) -> threading.Thread:
+    """Calls `then` while a copy is held, and releases the copy when no job is active."""
+    tracker = spark.sparkContext.statusTracker()
+
+    def wait() -> None:
+        try:
+            wait_until(lambda: disk.is_waiting, "a copy")
+            then()
+            wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
+        finally:
+            disk.release()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_cancels_what_runs_and_begins_no_table(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk, number: signal.Signals
+) -> None:
+    tables = [on_disk(disk, spark, tmp_path / name) for name in "abc"]
+    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    files = set((tmp_path / "a").rglob("*.parquet"))
+    disk.hold()
+
+    waiter = held(spark, disk, lambda: os.kill(os.getpid(), number))
+    with tables[0].no_commit(), pytest.raises(LakehouseInterrupted) as raised:
+        quiet(
+            spark_ext.remove_column_mapping,
+            spark,
+            *(f"odd:{table.path}" for table in tables),
+            parallel=1,
+            order="survey",
+        )
+    waiter.join()
+
+    report = raised.value.report
+    assert raised.value.signal == number
+    assert report.interrupted == number.name
+    assert outcomes(report) == ["CANCELLED", "NOT_BEGUN", "NOT_BEGUN"], report.text()
+    assert report.tables[1].reasons == ("INTERRUPTED",)
+    assert set((tmp_path / "a").rglob("*.parquet")) == files
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
+    assert (
+        outcomes(
+            quiet(spark_ext.remove_column_mapping, spark, *(f"odd:{each.path}" for each in tables))
+        )
+        == ["DONE"] * 3
+    )
+
+
+def test_second_signal_does_not_wait_for_what_the_first_one_cancelled(
+    spark: SparkSession, tmp_path: Path, disk: OddDisk
+) -> None:
+    tables = [on_disk(disk, spark, tmp_path / name) for name in "ab"]
+    paths = [f"odd:{table.path}" for table in tables]
+    files = set((tmp_path / "a").rglob("*.parquet"))
+    handlers = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    tracker = spark.sparkContext.statusTracker()
+    disk.hold()
+
+    def signal_twice() -> None:
+        wait_until(lambda: disk.is_waiting, "a copy")
+        os.kill(os.getpid(), signal.SIGTERM)
+        wait_until(lambda: not tracker.getActiveJobsIds(), "the end of all jobs")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    waiter = threading.Thread(target=signal_twice)
+    waiter.start()
+    try:
+        with pytest.raises(LakehouseInterrupted) as raised:
+            quiet(spark_ext.remove_column_mapping, spark, *paths, parallel=1, order="survey")
+        # The task of the cancelled copy still waits for the disk.
+        assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == handlers
+    finally:
+        waiter.join()
+        disk.release()
+
+    report = raised.value.report
+    assert (raised.value.signal, report.interrupted) == (signal.SIGTERM, "SIGTERM")
+    assert [(each.outcome, each.reasons) for each in report.tables] == [
+        ("FAILED", ("UNKNOWN",)),
+        ("NOT_BEGUN", ("INTERRUPTED",)),
+    ]
+    wait_until(
+        lambda: not any("spark-ext-lakehouse" in each.name for each in threading.enumerate()),
+        "the end of the cancelled statement",
+    )
+    assert set((tmp_path / "a").rglob("*.parquet")) == files
+    assert not any(is_unmapped(table.log) for table in tables)
+    again = quiet(spark_ext.remove_column_mapping, spark, *paths)
+    assert outcomes(again) == ["DONE", "DONE"]
+
+
+def test_jobs_of_a_table_have_the_properties_of_the_caller_and_a_description(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = untracked(at(spark, tmp_path, "t"))
+    context = spark.sparkContext
+    group = f"of the user {uuid.uuid4()}"
+    context.setJobGroup(group, "my job")
+    keys = ("spark.jobGroup.id", "spark.job.description", "spark.scheduler.pool", "spark.job.tags")
+    before = {key: context.getLocalProperty(key) for key in keys}
+    try:
+        report = quiet(spark_ext.remove_column_mapping, spark, table.path)
+        after = {key: context.getLocalProperty(key) for key in keys}
+    finally:
+        for key in keys:
+            context.setLocalProperty(key, None)  # type: ignore[arg-type]
+
+    assert outcomes(report) == ["DONE"]
+    assert after == before
+    store = context._jsc.sc().statusStore()
+    jobs = [store.job(job) for job in context.statusTracker().getJobIdsForGroup(group)]
+    descriptions = {str(job.description().get()) for job in jobs}
+    expected = f"spark-ext remove column mapping until unmapped: {report.tables[0].table} (1 of 1)"
+    assert expected in descriptions or all("Column mapping of" in each for each in descriptions)
+    tags = {str(tag) for job in jobs for tag in str(job.jobTags()).split(",")}
+    assert any("spark-ext-" in tag for tag in tags)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls over many tables while other drivers change the tables, and after one was killed."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_ext
+from spark_ext import LakehouseReport, UsageTracking
+from tests.integration.lakehouse_tables import (
+    ROWS,
+    at,
+    free,
+    is_unmapped,
+    operations,
+    outcomes,
+    quiet,
+    untracked,
+)
+from tests.support.delta_table import Table
+
+pytestmark = pytest.mark.without("auto-compact", "deletion-vectors", "row-tracking")
+
+
+def assert_done_once(table: Table) -> None:
+    """Column mapping is off, and one removal at most has copied files."""
+    assert is_unmapped(table.log)
+    assert table.rows() == ROWS
+    copying = [
+        commit
+        for commit, operation in zip(table.log.commits, operations(table), strict=True)
+        if operation == "REMOVE COLUMN MAPPING" and any("add" in action for action in commit)
+    ]
+    tracked = table.log.is_tracked
+    assert len(copying) == (0 if tracked else 1)
+
+
+def test_table_is_gone_when_another_session_drops_it(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, name)) for name in "ab"]
+
+    def drop(row: spark_ext.SurveyedTable) -> bool:
+        shutil.rmtree(tables[0].path, ignore_errors=True)
+        return True
+
+    report = quiet(
+        spark_ext.remove_column_mapping, spark, *(table.path for table in tables), only=drop
+    )
+
+    assert outcomes(report) == ["GONE", "DONE"], report.text()
+    assert not report.complete  # it may have another name
+
+
+def test_table_that_another_writer_tracks_first_is_not_changed_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = [untracked(at(spark, tmp_path, name)) for name in "ab"]
+
+    def other(row: spark_ext.SurveyedTable) -> bool:
+        if not tables[0].log.is_tracked:
+            UsageTracking.forPath(spark, tables[0].path).enable()
+        return True
+
+    report = quiet(spark_ext.track, spark, *(table.path for table in tables), only=other)
+
+    assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE"], report.text()
+    # Each has one commit more than the creation and the rows.
+    assert [table.log.version for table in tables] == [2, 2]
+    assert all(table.log.is_tracked for table in tables)
+
+
+@pytest.mark.parametrize("kind", [free, untracked])
+def test_table_that_another_driver_does_first_is_not_changed_again(
+    spark: SparkSession, tmp_path: Path, kind: Callable[[Table], Table]
+) -> None:
+    tables = [kind(at(spark, tmp_path, name)) for name in "abc"]
+
+    def other(row: spark_ext.SurveyedTable) -> bool:
+        for table in tables[:2]:
+            if not is_unmapped(table.log):
+                UsageTracking.forPath(spark, table.path).remove_column_mapping(progress=None)
+        return True
+
+    report = quiet(
+        spark_ext.remove_column_mapping,
+        spark,
+        *(table.path for table in tables),
+        only=other,
+        parallel=1,
+    )
+
+    assert outcomes(report) == ["DONE_BY_ANOTHER", "DONE_BY_ANOTHER", "DONE"], report.text()
+    assert report.complete
+    for table in tables:
+        assert_done_once(table)
+
+
+def test_two_calls_at_once_do_each_table_once(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [free(at(spark, tmp_path, f"free{number}")) for number in range(6)]
+    tables += [untracked(at(spark, tmp_path, f"untracked{number}")) for number in range(2)]
+    paths = [table.path for table in tables]
+    other = spark.newSession()
+    ready = threading.Barrier(2)
+    reports: list[LakehouseReport] = []
+
+    def run(session: SparkSession) -> None:
+        def wait(row: spark_ext.SurveyedTable) -> bool:
+            if row.table.endswith("free0`"):
+                ready.wait(120)
+            return True
+
+        report = quiet(spark_ext.remove_column_mapping, session, *paths, only=wait)
+        reports.append(report)
+
+    threads = [threading.Thread(target=run, args=(each,)) for each in (spark, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert all(report.complete for report in reports), [report.text() for report in reports]
+    for table in tables:
+        assert_done_once(table)
+    for pair in zip(*map(outcomes, reports), strict=True):
+        assert "DONE" in pair or pair == ("DONE_BY_ANOTHER", "DONE_BY_ANOTHER")
+
+
+def test_copies_of_a_killed_driver_are_named_with_what_removes_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table, clean = untracked(at(spark, tmp_path, "t")), untracked(at(spark, tmp_path, "clean"))
+    (live,) = table.path.rglob("*.parquet")
+    folder = table.path / "b=1"
+    folder.mkdir()
+    for place in (table.path, folder):
+        shutil.copy(live, place / f"part-00000-{uuid.uuid4()}-17.snappy.parquet")
+    shutil.copy(live, table.path / f"part-00000-{uuid.uuid4()}-c000.snappy.parquet")
+    size = live.stat().st_size
+
+    report = quiet(spark_ext.remove_column_mapping, spark, table.path, clean.path)
+    again = quiet(spark_ext.remove_column_mapping, spark, table.path, clean.path)
+
+    found, other = report.tables
+    assert outcomes(report) == ["DONE", "DONE"]
+    assert found.leftovers is not None
+    assert other.leftovers is not None
+    assert (found.leftovers.num_files, found.leftovers.size_in_bytes) == (2, 2 * size)
+    assert str(found.removed_by).startswith(f"VACUUM {found.table} removes 2 copies")
+    assert (other.leftovers.num_files, other.removed_by) == (0, None)
+    assert [each.leftovers for each in again.tables] == [None, None]

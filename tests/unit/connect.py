@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session of Spark Connect is known by."""
+
+from __future__ import annotations
+
+
+class ConnectSession:
+    """Counts as a session of Spark Connect, without a server."""
+
+    __module__ = "pyspark.sql.connect.session"
+    session_id = "s"
