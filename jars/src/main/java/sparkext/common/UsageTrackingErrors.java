@@ -110,15 +110,11 @@ public final class UsageTrackingErrors {
   /** A running stream has the physical names of a version before column mapping was removed. */
   public static UsageTrackingException streamRestartRequired(
       String table, long version, long start) {
-    return Conditions.error(
-        "USAGE_TRACKING_STREAM_RESTART_REQUIRED",
-        null,
-        "table",
-        table,
-        "version",
-        Long.toString(version),
-        "start",
-        Long.toString(start));
+    return Conditions.error("USAGE_TRACKING_STREAM_RESTART_REQUIRED")
+        .with("table", table)
+        .with("version", version)
+        .with("start", start)
+        .exception();
   }
 
   /** A file of a table's log cannot be read. */
