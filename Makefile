@@ -84,7 +84,10 @@ golden: venv jar ## Make the tables of docs/golden from their JSON
 .PHONY: pictures
 pictures: jar ## Draw the pictures of docs/pictures again
 	$(BIN)/python -m docs.pictures.diagrams
+	$(BIN)/python -m docs.pictures.charts
+	$(BIN)/python -m docs.pictures.badges
 	$(BIN)/python -m docs.pictures.parquet_schema
+	$(BIN)/python -m docs.pictures.terminal
 
 .PHONY: docs
 docs: $(DOCS_INSTALLED) ## Build the pages for a browser: docs/_build/html/index.html

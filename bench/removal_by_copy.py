@@ -20,7 +20,7 @@ from pathlib import Path
 
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties
 from remote import Remote, both_sessions, one_session
-from report import Figure, Report, in_seconds, machine, table
+from report import Figure, Report, in_seconds, table
 from rich.table import Table
 
 COLUMNS = 10
@@ -33,7 +33,6 @@ SMALL_FILES = 100_000
 NEW_SESSIONS_MB = 800
 # The number of new sessions, and of later removals in each of them.
 NEW_SESSIONS, LATER = 3, 3
-PICTURE = Path(__file__).parents[1] / "docs" / "removal-by-copy.png"
 COPY = "SET spark.sparkext.columnMapping.removal = copy"
 NO_SETTING = "RESET spark.sparkext.columnMapping.removal"
 
@@ -90,7 +89,6 @@ def run(folder: Path) -> Report:
         counts = by_files(ours, plain, folder)
         small = of_small_files(ours, plain, folder)
     new = in_new_sessions(folder)
-    draw(sizes, counts, PICTURE)
     return Report(
         "removal by byte copy, medians",
         figures(sizes, counts, small, new),
@@ -310,32 +308,3 @@ def copied(original: Path, path: Path) -> float:
     started = time.perf_counter()
     subprocess.run(["cp", "-r", str(original), str(path)], check=True)
     return time.perf_counter() - started
-
-
-def draw(sizes: list[Removal], counts: list[Removal], path: Path) -> None:
-    """Draws a PNG: seconds by size for each case, and seconds by the number of files."""
-    import matplotlib.figure
-
-    figure = matplotlib.figure.Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for case, style in zip(CASES, ("o-", "s-", "^-"), strict=True):
-        rows = [row for row in sizes if row.case == case.name]
-        along = [row.megabytes for row in rows]
-        left.plot(along, [row.delta for row in rows], style, color="C0")
-        left.plot(along, [row.ours for row in rows], style, color="C1", label=case.name)
-    along = [row.megabytes for row in sizes if row.case == CASES[0].name]
-    left.plot(along, [row.cp for row in sizes if row.case == CASES[0].name], "--", color="C2")
-    left.set(xscale="log", yscale="log", xlabel="MB of data", ylabel="seconds")
-    left.legend(fontsize="small")
-    along = [row.files for row in counts]
-    right.plot(along, [row.delta for row in counts], "o-", label="plain Delta (rewrite)")
-    right.plot(along, [row.ours for row in counts], "o-", label="spark-ext")
-    right.plot(along, [row.cp for row in counts], "--", label="cp -r")
-    right.set(xscale="log", yscale="log", xlabel="files of 100 rows, nothing to do")
-    right.legend(fontsize="small")
-    for axes in (left, right):
-        axes.grid(visible=True, which="major", alpha=0.3)
-    figure.suptitle(f"Removal of column mapping by byte copy ({machine()})", fontsize="medium")
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=110)
-    print(f"Drew {path}")

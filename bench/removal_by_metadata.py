@@ -22,7 +22,7 @@ from pathlib import Path
 
 from delta_tables import NAME_MODE, NO_MODE, TRACKED, of_files, set_properties, write
 from remote import Remote, both_sessions
-from report import Figure, Report, machine, milliseconds, table
+from report import Figure, Report, milliseconds, table
 from rich.table import Table
 
 PAIRS = 9
@@ -32,7 +32,6 @@ FILES_OF_SIZES = 10
 SIZES_MB = (10, 100, 1000)
 # Maps a number of files to the number of Delta's rewrites.
 FILE_COUNTS = {10: REWRITES, 1_000: REWRITES, 10_000: REWRITES, 100_000: 1}
-PICTURE = Path(__file__).parents[1] / "docs" / "removal-by-metadata.png"
 OVER_FLOOR = 1.1
 OVER_DELTA = 1 / 50
 
@@ -53,7 +52,6 @@ def run(folder: Path) -> Report:
     with both_sessions(folder) as (ours, plain):
         sizes = by_size(ours, plain, folder)
         counts = by_files(ours, plain, folder)
-    draw(sizes, counts, PICTURE)
     return Report(f"{PAIRS} pairs, medians", figures(sizes, counts), [as_table([*sizes, *counts])])
 
 
@@ -167,26 +165,3 @@ def rewrite(session: Remote, original: Path, path: Path) -> float:
     seconds = set_properties(session, path, NO_MODE)
     shutil.rmtree(path)
     return seconds
-
-
-def draw(sizes: list[Removal], counts: list[Removal], path: Path) -> None:
-    """Draws the curves as a PNG."""
-    import matplotlib.figure
-
-    figure = matplotlib.figure.Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    for axes, rows, along, label in (
-        (left, sizes, [row.megabytes for row in sizes], "MB of data, 10 files"),
-        (right, counts, [row.files for row in counts], "files of 100 rows"),
-    ):
-        axes.plot(along, [row.delta for row in rows], "o-", label="plain Delta (rewrite)")
-        axes.plot(along, [row.ours for row in rows], "o-", label="spark-ext (metadata)")
-        axes.plot(along, [row.floor for row in rows], "--", label="SET TBLPROPERTIES ('a'='b')")
-        axes.set(xscale="log", yscale="log", xlabel=label)
-        axes.grid(visible=True, which="major", alpha=0.3)
-    left.set_ylabel("seconds")
-    left.legend()
-    figure.suptitle(f"Removal of column mapping by metadata only ({machine()})", fontsize="medium")
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=110)
-    print(f"Drew {path}")

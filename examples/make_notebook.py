@@ -72,6 +72,12 @@ spark.sql("ALTER TABLE rides ADD COLUMN `paid <at>` DATE")
 spark.sql("CREATE TABLE places USING delta AS SELECT 1 AS id, 'Rome' AS name")
 spark_ext.survey(spark)
 """,
+    "text-plan": """
+## The plan of one call for all tables
+""",
+    "plan": """
+spark_ext.remove_column_mapping(spark, "default", dry_run=True, progress=None)
+""",
     "text-audit": """
 ## Check the log and the files
 """,

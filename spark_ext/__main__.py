@@ -28,7 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
     is_module = Path(sys.argv[0]).name == "__main__.py"
     parser = argparse.ArgumentParser(
         prog="python -m spark_ext" if is_module else PROGRAM,
-        description="Column mapping of Delta tables that is removed without rewriting files.",
+        description="Keeps column names readable in the Parquet files of Delta tables, and removes"
+        " column mapping without rewriting rows.",
         epilog=examples(("survey sales", "<command> --help")),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

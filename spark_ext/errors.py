@@ -187,7 +187,13 @@ class DifferentVersionsError(
 class ClassicSparkMissingError(
     SparkExtError, ImportError, condition="USAGE_TRACKING_CLASSIC_SPARK_MISSING"
 ):
-    """Only a client of Spark Connect is installed, and the client cannot configure a session."""
+    """PySpark is missing or only a client of Spark Connect, which cannot configure a session."""
+
+
+class DeltaPackageMissingError(
+    SparkExtError, ImportError, condition="USAGE_TRACKING_DELTA_PACKAGE_MISSING"
+):
+    """The Python package delta-spark, its metadata, or a package that it imports is missing."""
 
 
 class UnquotableArgumentError(

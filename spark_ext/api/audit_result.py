@@ -55,6 +55,7 @@ class AuditResult(Rendered):
                     (number, *(getattr(finding, place) for place in _PLACES))
                     for number, finding in enumerate(self.findings, 1)
                 ],
+                "The findings, the worst first",
             )
         for number, finding in enumerate(self.findings, 1):
             yield Lines(f"{number}. {finding.message}", [f"What to do: {finding.remedy}"])

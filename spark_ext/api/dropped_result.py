@@ -10,6 +10,7 @@ from typing import Any
 
 from spark_ext.model.dropped import DroppedColumn
 from spark_ext.model.metadata import FileCount
+from spark_ext.show.states import size
 from spark_ext.show.tables import Lines, Part, Rendered, Table
 from spark_ext.wire.rows import as_row
 
@@ -55,9 +56,9 @@ class DroppedColumns(Rendered):
     def _parts(self) -> Iterator[Part]:
         yield Lines(f"{self.table}: {self._summary()}")
         if self.columns:
-            yield Table(PLACES, list(map(places, self.columns)))
+            yield Table(PLACES, list(map(places, self.columns)), "Where the data is")
         if not self.gone:
-            yield Table(STEPS, self._steps())
+            yield Table(STEPS, self._steps(), "What deletes the data")
 
     def _summary(self) -> str:
         if not self.columns:
@@ -110,4 +111,4 @@ def _counted(files: FileCount) -> str | None:
     """Returns number and size, or None if there are no files."""
     if not files.num_files:
         return None
-    return f"{files.num_files} ({files.size_in_bytes} B)"
+    return f"{files.num_files} ({size(files.size_in_bytes)})"

@@ -30,7 +30,7 @@ class RemovalStages(Rendered, list[RemovalStage]):
         self.done = done
 
     def _parts(self) -> Iterator[Part]:
-        yield Table(_COLUMNS, list(map(_cells, self)))
+        yield Table(_COLUMNS, list(map(_cells, self)), "The removal stages")
         for stage in self:
             if stage.reasons or stage.statements:
                 advice = what_to_do(stage.reasons) if stage.cost == BLOCKED else None

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from spark_ext.model.keys import MODE_NONE
 from spark_ext.model.status import StatusRow
-from spark_ext.show.tables import Facts, Part, Rendered, Table
+from spark_ext.show.states import CARE, GOOD, Coloured
+from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table
 from spark_ext.wire.rows import of_row
 
 if TYPE_CHECKING:
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
 # A table may have thousands of changes; only the newest are shown.
 _SHOWN = 20
+_NEXT = (
+    "UsageTracking.align_names(dry_run=True)",
+    "UsageTracking.remove_column_mapping(dry_run=True)",
+)
 _CHANGES = ("version", "timestamp", "operation", "user", "change", "old name", "new name")
 
 
@@ -46,7 +52,9 @@ class ColumnMappingStatus(Rendered, StatusRow):
     def _parts(self) -> Iterator[Part]:
         yield Facts(self._facts())
         if self.dropped_or_renamed:
-            yield Table(_CHANGES, self._changes())
+            yield Table(_CHANGES, self._changes(), "Columns that were dropped or renamed")
+        if self.mode != MODE_NONE and self.has_dropped_or_renamed is not False:
+            yield Lines("Next, see the cost of readable names, or of the removal:", _NEXT)
 
     def _facts(self) -> dict[str, Any]:
         features = sorted({*self.reader_features, *self.writer_features})
@@ -64,13 +72,14 @@ class ColumnMappingStatus(Rendered, StatusRow):
 
     def _flag(self) -> str | None:
         if not self.has_dropped_or_renamed:
-            return None if self.has_dropped_or_renamed is None else "false"
+            return None if self.has_dropped_or_renamed is None else Coloured("false", GOOD)
         since = self.true_since
         if since is None:
-            return "true, since a version that the log no longer has"
+            return Coloured("true, since a version that the log no longer has", CARE)
         known = {"": since.operation, "by ": since.user_name, "at ": since.timestamp}
         details = [f"{word}{value}" for word, value in known.items() if value is not None]
-        return f"true since version {since.version}" + (f" ({', '.join(details)})" * bool(details))
+        more = f" ({', '.join(details)})" * bool(details)
+        return Coloured(f"true since version {since.version}{more}", CARE)
 
     def _number_of_changes(self) -> str:
         number = len(self.dropped_or_renamed)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from typing import Any
 
+from spark_ext.removal.stages import COPY, METADATA, UNMAPPED
 from spark_ext.removal.survey import SurveyedTable
 from spark_ext.removal.survey_sums import ObstacleSum, SurveySums, obstacles
-from spark_ext.show.tables import Facts, Part, Rendered, Table, as_text
+from spark_ext.show.tables import Facts, Lines, Part, Rendered, Table, as_text
 
 _SHOWN = 100
 _TABLES = (
@@ -29,6 +30,10 @@ _TABLES = (
 _COSTS = ("stage", "cost", "tables", "files", "bytes")
 _OBSTACLES = ("stage", "blocked by", "tables")
 _ERRORS = ("error", "tables")
+_NEXT = (
+    "spark-ext remove <the same places> --dry-run",
+    "spark_ext.remove_column_mapping(spark, <the same places>, dry_run=True)",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,14 +67,16 @@ class Survey(Rendered):
         costs = [astuple(cost) for cost in sums.costs]
         obstacles = [(known.stage, _words(known), known.num_tables) for known in sums.blocked_by]
         errors = [(error.error, error.num_tables) for error in sums.errors]
-        for columns, rows in (
-            (_COSTS, costs),
-            (_OBSTACLES, obstacles),
-            (_ERRORS, errors),
-            (_TABLES, self._tables(shown)),
+        for caption, columns, rows in (
+            ("The cost of each removal stage", _COSTS, costs),
+            ("What blocks a stage", _OBSTACLES, obstacles),
+            ("Tables that cannot be read", _ERRORS, errors),
+            ("The tables", _TABLES, self._tables(shown)),
         ):
             if rows:
-                yield Table(columns, rows)
+                yield Table(columns, rows, caption)
+        if any(sums.cost(UNMAPPED, cost).num_tables for cost in (METADATA, COPY)):
+            yield Lines("Next, plan the removal:", _NEXT)
 
     def _tables(self, shown: int | None) -> list[tuple[Any, ...]]:
         rows = [_row(table) for table in self.tables[:shown]]

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_tables(parser, "finding")
     parser.add_argument(
-        "--sample", type=_count, metavar="N", help="read the footers of N files of each table"
+        "--sample",
+        type=_count,
+        metavar="N",
+        help="read the footers of N files of each table; all by default",
     )
     parser.add_argument(
-        "--strict", action="store_true", help="exit code 1 with a finding of risk as well"
+        "--strict", action="store_true", help="exit with code 1 also for a finding of risk"
     )
 
 
@@ -47,7 +50,7 @@ def _count(text: str) -> int:
 
 COMMAND = Command(
     "audit",
-    "read the logs and files of tables and print what is wrong; exit code 1 with a finding"
+    "read the logs and files of tables and print what is wrong; exit code 1 if there is a finding"
     " of damage, 2 if a table cannot be audited",
     ("audit db.trips", "audit db.trips /data/trips --json", "audit db.trips --strict"),
     _run,

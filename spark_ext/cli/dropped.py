@@ -29,20 +29,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--column",
         type=_column,
         metavar="NAME",
-        help="the last name, the path, or any former one of a column, or a pattern with * and ?;"
-        " without it, every dropped column",
+        help="a present or former name or path of a column, or a pattern with * and ?; every"
+        " dropped column by default",
     )
     parser.add_argument(
         "--apply",
         action="store_true",
-        help="run the steps that can run now: PURGE, and VACUUM after the retention period",
+        help="run the steps that are due: PURGE, and VACUUM after the retention period",
     )
     parser.add_argument(
         "--certificate",
         type=partial(output_file, CERTIFICATE_FORMS),
         metavar="FILE",
-        help=f"write a certificate of the column ({', '.join(CERTIFICATE_FORMS)}); if the file is"
-        " an earlier certificate, the new one continues it",
+        help=f"write a certificate of the column to a file ({', '.join(CERTIFICATE_FORMS)}); if the"
+        " file is an earlier certificate of the column, the new one continues it",
     )
     parser.add_argument(
         "--previous", type=Path, metavar="FILE", help="continue this earlier certificate"
@@ -50,7 +50,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_parallel(parser)
     add_progress(parser)
     parser.add_argument(
-        "--json", action="store_true", help="print an object with the sums, and one for each table"
+        "--json",
+        action="store_true",
+        help="print a JSON object with the sums, and one for each table",
     )
 
 
@@ -118,15 +120,14 @@ def _print(report: ErasureReport, *, as_json: bool) -> None:
 
 def _column(text: str) -> str:
     if not text:
-        raise argparse.ArgumentTypeError("an empty name is no column")
+        raise argparse.ArgumentTypeError("the name of the column is empty")
     return text
 
 
 COMMAND = Command(
     "dropped",
-    "print where the data of dropped columns still exists, and erase it; exit code 1 if there is"
-    " some, or if a file or a table of another format may have it, 2 if a table cannot be read or a"
-    " name is no schema or table",
+    "print where data of dropped columns exists, and erase it with --apply; exit code 1 if data"
+    " exists or may exist, 2 if a table cannot be read or a name is wrong",
     (
         "dropped sales main.hr /data/patients",
         "dropped sales --column ssn --apply --certificate ssn.json",

@@ -44,7 +44,8 @@ def _add_deploy_mode(parser: argparse.ArgumentParser) -> None:
         "--deploy-mode",
         choices=DEPLOY_MODES,
         default=CLIENT,
-        help="cluster: the driver runs elsewhere, with the Python that its cluster names",
+        help="cluster: the driver runs on another machine, and the configuration of the cluster"
+        " names its Python",
     )
 
 
@@ -53,7 +54,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("jars", "print the jar's path, for --jars", ("jars",), _jars),
+    Command("jars", "print the path of the jar, for --jars of spark-submit", ("jars",), _jars),
     Command(
         "submit-args",
         "print all arguments that spark-submit, spark-sql or pyspark need",
@@ -63,7 +64,8 @@ COMMANDS = (
     ),
     Command(
         "doctor",
-        "try sessions on this machine; exit code 1 if something is wrong",
+        "start trial sessions on this machine and print what is wrong; exit code 1 if something is"
+        " wrong",
         ("doctor", "doctor --json"),
         _doctor,
         _add_json,

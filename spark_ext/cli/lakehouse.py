@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spark_ext.lakehouse.report import LakehouseReport
 
 REACHED, NOT_REACHED = 0, 1
-_CODES = "; exit code 0 if every table has it, 1 if a table has not, 2 if the call is wrong"
+_CODES = "; exit code 0 if every table has reached this, 1 if not, 2 if the call is wrong"
 _SESSION = {
     # Small tables do not wait for the tasks of a large one.
     "spark.scheduler.mode": "FAIR",
@@ -47,22 +47,29 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--order",
         choices=ORDERS,
         default="cheapest",
-        help="cheapest, the default: tables without copies first, then by their bytes",
+        help="cheapest (default): tables without a copy first, then the smallest; survey: the order"
+        " of the survey",
     )
     budget = parser.add_argument_group("budget")
     add_parallel(budget)
     budget.add_argument(
-        "--max-bytes", type=size, metavar="SIZE", help="begin no copy beyond these bytes: 500GB"
+        "--max-bytes",
+        type=size,
+        metavar="SIZE",
+        help="start no table whose copy would exceed this total, such as 500GB",
     )
     budget.add_argument(
-        "--max-time", type=duration, metavar="TIME", help="end after this time: 6h, 90m, 1h30m"
+        "--max-time",
+        type=duration,
+        metavar="TIME",
+        help="end after this time, such as 6h, 90m or 1h30m",
     )
     budget.add_argument(
         "--on-error",
         type=_errors,
         default="continue",
         metavar="continue|N",
-        help="continue, the default, or begin no table after N failures",
+        help="continue (default), or start no more tables after N failures",
     )
     budget.add_argument("--dry-run", action="store_true", help="print the plan, and change nothing")
     _add_output(parser.add_argument_group("output"))
@@ -71,9 +78,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_output(output: Any) -> None:
     form = output.add_mutually_exclusive_group()
     form.add_argument(
-        "--json", action="store_true", help="print an object for each table and the sums"
+        "--json",
+        action="store_true",
+        help="print a JSON object with the sums, and one for each table",
     )
-    form.add_argument("--csv", action="store_true", help="print a line for each table")
+    form.add_argument("--csv", action="store_true", help="print a line of CSV for each table")
     output.add_argument(
         "--report",
         type=partial(output_file, REPORT_FORMS),
@@ -92,14 +101,19 @@ def _errors(text: str) -> str | int:
 def _add_until(parser: argparse.ArgumentParser) -> None:
     _add_arguments(parser)
     parser.add_argument(
-        "--until", choices=STAGES, default=UNMAPPED, help="the last stage of removal"
+        "--until",
+        choices=STAGES,
+        default=UNMAPPED,
+        help="the last stage of removal; unmapped by default",
     )
 
 
 def _add_to_name_mode(parser: argparse.ArgumentParser) -> None:
     _add_arguments(parser)
     parser.add_argument(
-        "--to-name-mode", action="store_true", help="change tables of mode id to mode name"
+        "--to-name-mode",
+        action="store_true",
+        help="also align tables of mode id, which then have mode name",
     )
 
 
@@ -173,7 +187,7 @@ COMMANDS = (
     _command(
         "align",
         "align_names",
-        "give every column of every Delta table its own name in the files",
+        "make every physical name equal to the logical name in every Delta table",
         ("align sales --dry-run", "align sales --to-name-mode --report out.html"),
         _add_to_name_mode,
         ("to_name_mode",),
@@ -182,7 +196,7 @@ COMMANDS = (
     _command(
         "untrack",
         "untrack",
-        "stop the tracking of every Delta table, before spark-ext is removed",
+        "stop tracking every Delta table, before you remove spark-ext",
         ("untrack spark_catalog --report out.json",),
     ),
 )

@@ -26,7 +26,7 @@ def add_places(parser: argparse.ArgumentParser) -> Any:
         "where",
         nargs="+",
         metavar="CATALOG[.SCHEMA] | SCHEMA | TABLE | PATH",
-        help="a path has a slash; a catalog includes all its schemas",
+        help="a text with a slash is a path; a catalog includes all its schemas",
     )
     tables = parser.add_argument_group("tables")
     for option, what in (("--include", "only tables"), ("--exclude", "no tables")):
@@ -35,7 +35,7 @@ def add_places(parser: argparse.ArgumentParser) -> Any:
             action="append",
             default=[],
             metavar="PATTERN",
-            help=f"{what} whose name matches, with or without catalog and schema; repeatable",
+            help=f"{what} whose name, with or without catalog and schema, matches; repeatable",
         )
     return tables
 
@@ -53,7 +53,7 @@ def add_progress(group: Any) -> None:
         "--progress",
         choices=run_progress.FORMS,
         default=run_progress.LINES,
-        help="on standard error: lines for people, the default; objects of JSON; or nothing",
+        help="print to standard error: lines for people (default), objects of JSON, or nothing",
     )
 
 

@@ -24,13 +24,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "where",
         nargs="*",
         metavar="CATALOG[.SCHEMA] | SCHEMA | PATH",
-        help="a path has a slash; without any, all schemas of the default catalog",
+        help="a text with a slash is a path; all schemas of the default catalog by default",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
-        "--json", action="store_true", help="print an object for each table and the sums"
+        "--json",
+        action="store_true",
+        help="print a JSON object for each table, and one with the sums",
     )
-    form.add_argument("--csv", action="store_true", help="print a line for each table")
+    form.add_argument("--csv", action="store_true", help="print a line of CSV for each table")
 
 
 def _run(chosen: argparse.Namespace) -> int:
@@ -72,8 +74,8 @@ def write_csv(found: Survey) -> None:
 
 COMMAND = Command(
     "survey",
-    "print what removing column mapping costs, for every Delta table; exit code 1 if a"
-    " table cannot be read, 2 if a schema does not exist",
+    "print what the removal of column mapping costs for every Delta table; exit code 1 if a table"
+    " cannot be read, 2 if a schema does not exist",
     ("survey", "survey sales main.hr", "survey /data/trips --json"),
     _run,
     _add_arguments,

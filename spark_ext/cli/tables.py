@@ -33,7 +33,7 @@ def add_tables(parser: argparse.ArgumentParser, each: str) -> None:
     parser.add_argument(
         "tables", nargs="+", metavar="TABLE_OR_PATH", help="a text with a slash is a path"
     )
-    parser.add_argument("--json", action="store_true", help=f"print one JSON object a {each}")
+    parser.add_argument("--json", action="store_true", help=f"print a JSON object for each {each}")
 
 
 def exit_code(

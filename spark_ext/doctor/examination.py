@@ -10,7 +10,7 @@ from functools import cache
 from spark_ext.doctor import installation, sessions
 from spark_ext.doctor.diagnoses import PROBLEM, SKIPPED, Diagnosis
 from spark_ext.doctor.trial import CONFIGURE, DEFAULTS, Trial
-from spark_ext.launch.spark_home import is_client_only, module
+from spark_ext.launch.spark_home import is_client_only
 
 Checks = dict[str, Callable[[], Diagnosis]]
 
@@ -45,7 +45,7 @@ def _trials(environ: Mapping[str, str]) -> Checks:
         return sessions.try_session(way, environ)
 
     def configured() -> Diagnosis:
-        if isinstance(module("delta"), str):
+        if installation.delta(has_jars=False).status == PROBLEM:
             return _skipped(CONFIGURE, "delta")
         return sessions.diagnosis(CONFIGURE, trial(CONFIGURE), trial(DEFAULTS))
 
@@ -57,7 +57,7 @@ def _trials(environ: Mapping[str, str]) -> Checks:
 
 
 def _skipped(check: str, *problems: str) -> Diagnosis:
-    return Diagnosis(check, SKIPPED, f"not tried before this is solved: {', '.join(problems)}")
+    return Diagnosis(check, SKIPPED, f"not tried because of problems with: {', '.join(problems)}")
 
 
 def _findings(checks: Checks) -> list[Diagnosis]:

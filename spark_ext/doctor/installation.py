@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, Diagnosis
-from spark_ext.errors import ExtensionJarMissingError
+from spark_ext.errors import DeltaPackageMissingError, ExtensionJarMissingError
 from spark_ext.launch import session
 from spark_ext.launch.releases import launched_spark, line_of
 from spark_ext.launch.spark_home import is_client_only, module, spark_home
@@ -42,7 +42,7 @@ def java(environ: Mapping[str, str]) -> Diagnosis:
     if chosen is None:
         return Diagnosis("java", PROBLEM, "none", "JAVA_HOME is unset, PATH has no java.", advice)
     if not Path(chosen).is_file():
-        return Diagnosis("java", PROBLEM, f"JAVA_HOME={home}", f"{chosen} is no file.", advice)
+        return Diagnosis("java", PROBLEM, f"JAVA_HOME={home}", f"{chosen} does not exist.", advice)
     version, major = _java_version(chosen)
     found = f"{version} at {chosen} ({'JAVA_HOME' if home else 'PATH'})"
     if major < _OLDEST_JAVA:
@@ -64,7 +64,7 @@ def spark(environ: Mapping[str, str]) -> Diagnosis:
     """Checks the package pyspark and the Spark that it starts."""
     pyspark = module("pyspark")
     if isinstance(pyspark, str):
-        advice = "Install pyspark, in the version that delta-spark wants."
+        advice = "Install pyspark in the version that delta-spark requires."
         return Diagnosis("spark", PROBLEM, "none", f"pyspark cannot be imported: {pyspark}", advice)
     version = pyspark.__version__
     if environ.get("SPARK_HOME") == "":
@@ -72,7 +72,7 @@ def spark(environ: Mapping[str, str]) -> Diagnosis:
         return Diagnosis("spark", PROBLEM, f"pyspark {version}", problem, "Unset SPARK_HOME.")
     home = spark_home(environ)
     if home is None or is_client_only(environ):
-        advice = "Nothing to do for a client of Spark Connect; for sessions here install pyspark."
+        advice = "A client of Spark Connect needs nothing else. For sessions here, install pyspark."
         found = f"the client of pyspark {version}"
         return Diagnosis("spark", NOTE, found, "It starts no sessions of its own.", advice)
     launched, scala = launched_spark(home, version)
@@ -82,7 +82,7 @@ def spark(environ: Mapping[str, str]) -> Diagnosis:
         return Diagnosis("spark", PROBLEM, found, "SPARK_HOME has no folder jars.", advice)
     if line_of(launched) != line_of(version):
         advice = f"Unset SPARK_HOME, or install pyspark {launched}."
-        problem = "SPARK_HOME is another Spark than the package pyspark."
+        problem = "SPARK_HOME has another version of Spark than the package pyspark."
         return Diagnosis("spark", PROBLEM, found, problem, advice)
     return Diagnosis("spark", OK, found)
 
@@ -103,11 +103,14 @@ def delta(*, has_jars: bool) -> Diagnosis:
         has_jars: Whether sessions find Delta's jars without `configure`, as a vendor installs them.
     """
     package = module("delta")
-    if not isinstance(package, str):
-        return Diagnosis("delta", OK, session.submit_options()[session.PACKAGES])
     problem = f"delta cannot be imported: {package}"
+    if not isinstance(package, str):
+        try:
+            return Diagnosis("delta", OK, session.submit_options()[session.PACKAGES])
+        except DeltaPackageMissingError as missing:
+            problem = f"delta-spark is incomplete: {missing.params['error']}"
+    advice = "Install delta-spark and importlib_metadata by pip, as docs/install.md describes."
     if has_jars:
-        advice = "Nothing to do, unless you call `configure`, which takes the version from there."
+        advice = f"Nothing to do, unless you call `configure`. For `configure`: {advice}"
         return Diagnosis("delta", NOTE, "Delta's jars without the package", problem, advice)
-    advice = "Install delta-spark, in the version that spark-ext wants."
     return Diagnosis("delta", PROBLEM, "none", problem, advice)

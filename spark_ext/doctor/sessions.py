@@ -61,17 +61,18 @@ def diagnosis(way: str, trial: Trial, other: Trial | None = None) -> Diagnosis:
     found = _found(way, trial)
     if trial.failure is not None:
         problem = _PASSWORD.sub("//", trial.failure)
-        advice = "Do what it says; docs/errors.md has a heading for each condition in brackets."
+        advice = "Do what it says. docs/errors.md explains each condition in brackets."
         return Diagnosis(way, PROBLEM, found, problem, advice)
     if not trial.is_tracking:
         advice = (
             "Build them with `spark_ext.configure`, or start them with the arguments that "
             "`python -m spark_ext submit-args` prints."
         )
-        problem = "Sessions do not have the extension by themselves."
+        problem = "The settings alone do not add spark-ext to a session."
         return Diagnosis(way, NOTE, found, problem, advice)
     if missing := trial.missing():
-        problem = f"{EXTENSIONS} names {' and '.join(missing)}, and the class path has no such jar."
+        named = " and ".join(missing)
+        problem = f"{EXTENSIONS} names {named}, and no jar on the class path has it."
         return Diagnosis(way, PROBLEM, found, problem, " ".join(map(_advice, missing)))
     loaded, *others = _jars(trial)
     if other is not None and other.delta_places:

@@ -44,7 +44,9 @@ def attach(spark: SparkSession) -> SparkSession:
     from pyspark.sql import SparkSession
 
     if is_connect(spark):
-        raise SessionNotAttachableError(reason="it is one of Spark Connect, whose server needs it")
+        raise SessionNotAttachableError(
+            reason="a session of Spark Connect needs a server that starts with spark-ext"
+        )
     if not isinstance(spark, SparkSession):
         raise TypeError(f"Cannot attach to {spark!r}: it is not a SparkSession.")
     jvm = add_jar(spark)
@@ -77,14 +79,16 @@ def _add_to_class_path(jvm: JVMView, path: Path) -> bool:
     context = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     delta = _loader(context, DELTA_EXTENSION)
     if delta is None:
-        raise SessionNotAttachableError(reason="its class path has no delta-spark")
+        raise SessionNotAttachableError(reason="its class path does not contain delta-spark")
     if _loader(context, USAGE_TRACKING_EXTENSION) is not None:
         return False
     mutable = jvm.java.lang.Class.forName("org.apache.spark.util.MutableURLClassLoader")
     # Delta's own loader, else the one that has `--jars`, which is a parent of every session's.
     loaders = [loader for loader in (*_chain(context), delta) if mutable.isInstance(loader)]
     if not loaders:
-        raise SessionNotAttachableError(reason="its driver's class path takes no further jar")
+        raise SessionNotAttachableError(
+            reason="no jar can be added to the class path of its driver"
+        )
     loaders[-1].addURL(jvm.java.io.File(str(path)).toURI().toURL())
     return True
 

@@ -6,17 +6,20 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spark_ext.errors import (
     ClassicSparkMissingError,
+    DeltaPackageMissingError,
     ExtensionJarMissingError,
     RemoteSessionError,
     SessionAlreadyRunningError,
+    SparkExtError,
     UnquotableArgumentError,
 )
 from spark_ext.launch.releases import (
@@ -63,7 +66,8 @@ def configure(
     Raises:
         TypeError: `builder` is not a session builder.
         RemoteSessionError: The session would be one of a Spark Connect server that runs already.
-        ClassicSparkMissingError: Only a client of Spark Connect is installed.
+        ClassicSparkMissingError: PySpark is missing, or is only a client of Spark Connect.
+        DeltaPackageMissingError: delta-spark or a package that it imports is missing.
         ExtensionJarMissingError: The jar was not built.
         UnquotableArgumentError: The jar's path has a comma, at which Spark would split it.
         SessionAlreadyRunningError: A Spark context runs already, without the extension.
@@ -75,7 +79,7 @@ def configure(
         Delta 4.4.0, python/delta/pip_utils.py, `configure_spark_with_delta_pip`.
     """
     _refuse_remote(builder)
-    with _classic_spark():
+    with _required(lambda missing: ClassicSparkMissingError(error=missing)):
         from pyspark import SparkContext
         from pyspark.errors.exceptions.captured import install_exception_handler
         from pyspark.sql import SparkSession
@@ -115,17 +119,21 @@ def submit_options() -> dict[str, str]:
     """Returns every Spark option that the plugin needs, by its key.
 
     Raises:
-        ClassicSparkMissingError: Only a client of Spark Connect is installed.
+        ClassicSparkMissingError: PySpark is missing, or is only a client of Spark Connect.
+        DeltaPackageMissingError: delta-spark or a package that it imports is missing.
         ExtensionJarMissingError: The jar was not built.
         UnquotableArgumentError: The jar's path has a comma, at which Spark would split it.
     """
     if "," in str(jar()):
         raise UnquotableArgumentError(argument=jar())
-    with _classic_spark():
-        from delta import configure_spark_with_delta_pip
+    with _required(lambda missing: ClassicSparkMissingError(error=missing)):
+        import pyspark.core.context  # noqa: F401
         from pyspark.sql import SparkSession
+    with _required(lambda missing: DeltaPackageMissingError(error=missing)):
+        from delta import configure_spark_with_delta_pip
 
-    delta = configure_spark_with_delta_pip(SparkSession.Builder())
+        version("delta_spark")  # otherwise Delta raises an error without a class of its own
+        delta = configure_spark_with_delta_pip(SparkSession.Builder())
     return {
         PACKAGES: delta._options[PACKAGES],
         JARS: str(jar()),
@@ -143,7 +151,8 @@ def submit_args(deploy_mode: str = CLIENT) -> list[str]:
             and the configuration of that cluster names its Python.
 
     Raises:
-        ClassicSparkMissingError: Only a client of Spark Connect is installed.
+        ClassicSparkMissingError: PySpark is missing, or is only a client of Spark Connect.
+        DeltaPackageMissingError: delta-spark or a package that it imports is missing.
         ExtensionJarMissingError: The jar was not built.
         UnquotableArgumentError: An argument has white space, which a shell's `$(..)` would split,
             or the jar's path a comma, at which Spark would.
@@ -162,12 +171,12 @@ def submit_args(deploy_mode: str = CLIENT) -> list[str]:
 
 
 @contextmanager
-def _classic_spark() -> Iterator[None]:
-    """Refuses imports that fail, as they do if only `pyspark-client` is installed."""
+def _required(refusal: Callable[[ImportError], SparkExtError]) -> Iterator[None]:
+    """Raises the refusal if an import in the body fails."""
     try:
         yield
     except ImportError as missing:
-        raise ClassicSparkMissingError(error=missing) from missing
+        raise refusal(missing) from missing
 
 
 def joined(present: str, added: str) -> str:

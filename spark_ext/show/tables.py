@@ -5,6 +5,9 @@ A result consists of parts: a title, facts, tables and lists of lines. None is a
 booleans are Delta's `true` and `false`, and a tuple or list is its values with commas. A character
 that could move the cursor of a terminal or break a line is escaped, since names of columns may have
 any character; HTML is escaped besides.
+
+HTML shows states in colours and bytes with a unit. Text has exact bytes, which programs may read.
+The styles are in each element: a notebook aligns all cells to the right, and removes style sheets.
 """
 
 from __future__ import annotations
@@ -14,6 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Protocol
+
+from spark_ext.show.states import colours, in_units
+
+# The headings of columns with bytes.
+_BYTES = ("bytes", "sizeInBytes")
 
 
 class Part(Protocol):
@@ -78,8 +86,8 @@ class Facts:
         >>> print(Facts({"mode": "name", "tracked": True}).text())
         mode:    name
         tracked: true
-        >>> Facts({"tracked": True}).html()
-        '<table><tbody><tr><th>tracked</th><td>true</td></tr></tbody></table>'
+        >>> Facts({"cost": "COPY", "bytes": 5000}).html().count("5.0 kB")
+        1
     """
 
     values: Mapping[str, Any]
@@ -95,7 +103,7 @@ class Facts:
     def html(self) -> str:
         """Returns a table with a row for each value."""
         rows = (
-            f"<tr><th>{_html(name)}</th><td>{_html(known)}</td></tr>"
+            f"<tr>{_element('th', name)}{_element('td', known, is_size=name in _BYTES)}</tr>"
             for name, known in self.values.items()
         )
         return f"<table><tbody>{''.join(rows)}</tbody></table>"
@@ -105,6 +113,11 @@ class Facts:
 class Table:
     """Rows under the names of their columns; a column of numbers is aligned to the right.
 
+    Args:
+        columns: The headings.
+        rows: The values.
+        caption: The caption in HTML.
+
     Example:
         >>> table = Table(["name", "version"], [("fare", 3), ("a<b", None)])
         >>> print(table.text())
@@ -112,26 +125,35 @@ class Table:
         ----  -------
         fare        3
         a<b
-        >>> Table(["name"], [("a<b",)]).html()
-        '<table><thead><tr><th>name</th></tr></thead><tbody><tr><td>a&lt;b</td></tr></tbody></table>'
+        >>> table.html().count('<td style="text-align:right">3</td>')
+        1
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
+    caption: str | None = None
 
     def text(self) -> str:
         """Returns the head, a rule and a line for each row."""
         cells = [tuple(self.columns), *(tuple(map(cell, row)) for row in self.rows)]
         widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-        right = [_is_numeric(row[number] for row in self.rows) for number in range(len(widths))]
+        right = self._right()
         rule = tuple("-" * width for width in widths)
         return "\n".join(_line(line, widths, right) for line in (cells[0], rule, *cells[1:]))
 
     def html(self) -> str:
         """Returns a table with a head."""
-        body = "".join(_html_row(row, "td") for row in self.rows)
-        head = _html_row(self.columns, "th")
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+        sizes = [column in _BYTES for column in self.columns]
+        right = [*map(bool.__or__, self._right(), sizes)]
+        head = _html_row("th", self.columns, right, [False] * len(sizes))
+        body = "".join(_html_row("td", row, right, sizes) for row in self.rows)
+        caption = "" if self.caption is None else _element("caption", self.caption)
+        return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
+
+    def _right(self) -> list[bool]:
+        """Returns which columns have numbers."""
+        columns = range(len(self.columns))
+        return [_is_numeric(row[number] for row in self.rows) for number in columns]
 
 
 def cell(value: Any) -> str:
@@ -154,8 +176,21 @@ def _printable(char: str) -> str:
     return char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
 
 
-def _html_row(values: Iterable[Any], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{_html(value)}</{tag}>' for value in values)}</tr>"
+def _html_row(tag: str, values: Sequence[Any], right: Sequence[bool], sizes: Sequence[bool]) -> str:
+    cells = (
+        _element(tag, value, to_the_right=is_right, is_size=is_size)
+        for value, is_right, is_size in zip(values, right, sizes, strict=True)
+    )
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _element(tag: str, value: Any, *, to_the_right: bool = False, is_size: bool = False) -> str:
+    """Returns a cell. The exact number of a size is its tooltip."""
+    align = "right" if to_the_right else "left"
+    exact = _html(value)
+    title = f' title="{exact} bytes"' if is_size and exact else ""
+    shown = in_units(exact) if is_size else exact
+    return f'<{tag}{title} style="text-align:{align}{colours(value)}">{shown}</{tag}>'
 
 
 def _html(value: Any) -> str:

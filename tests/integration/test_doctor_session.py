@@ -78,7 +78,7 @@ runpy.run_path(sys.argv[2])' "$@"
         ({"spark.sql.extensions": OURS}, "[DELTA_CONFIGURE_SPARK_SESSION_WITH_EXTENSION_AND_CATAL"),
         ({"spark.jars": "{other},{ours},{delta}"}, "[USAGE_TRACKING_SEVERAL_JARS]"),
         ({"spark.jars": "{other},{delta}"}, "[USAGE_TRACKING_DIFFERENT_VERSIONS]"),
-        ({"spark.jars": "{damaged},{delta}"}, f"names {OURS}, and the class path has no such jar"),
+        ({"spark.jars": "{damaged},{delta}"}, f"names {OURS}, and no jar on the class path has it"),
         ({"spark.jars": "{ours}"}, "[USAGE_TRACKING_UNSUPPORTED_DELTA_VERSION]"),
         ({"spark.sparkext.worker.python": "{python}"}, "[USAGE_TRACKING_RULES_UNAVAILABLE]"),
         ({"spark.sql.catalog.spark_catalog": "org.example.Catalog"}, "org.example.Catalog"),

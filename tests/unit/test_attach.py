@@ -62,7 +62,7 @@ def test_class_path_that_takes_no_jar_is_refused() -> None:
     with pytest.raises(SessionNotAttachableError) as refused:
         attach.add_jar(session(Loader("java.lang.ClassNotFoundException")))
 
-    assert refused.value.params == {"reason": "its driver's class path takes no further jar"}
+    assert refused.value.params == {"reason": "no jar can be added to the class path of its driver"}
 
 
 def test_class_that_cannot_be_loaded_is_not_reported_as_missing() -> None:

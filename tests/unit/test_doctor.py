@@ -14,7 +14,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from spark_ext.doctor import examination, installation, sessions
+from spark_ext.doctor import installation, sessions
 from spark_ext.doctor.diagnoses import NOTE, OK, PROBLEM, SKIPPED, Diagnosis, as_text, is_sound
 from spark_ext.doctor.examination import examine
 from spark_ext.doctor.sessions import diagnosis
@@ -420,8 +420,7 @@ def test_session_of_configure_is_skipped_without_the_package_of_delta(
 ) -> None:
     monkeypatch.setattr(sessions, "try_session", lambda way, environ: a_trial())
     if not has_package:
-        for module in (examination, installation):
-            monkeypatch.setattr(module, "module", missing_delta)
+        monkeypatch.setattr(installation, "module", missing_delta)
 
     findings = {finding.check: finding.status for finding in examine(ENVIRON)}
 

@@ -18,13 +18,14 @@ CELLS: dict[str, Any] = {cell["id"]: cell for cell in json.loads(TEXT)["cells"]}
 CODE = {name: cell for name, cell in CELLS.items() if cell["cell_type"] == "code"}
 # Maps a cell to a part of its HTML.
 SHOWN = {
-    "track": "<th>has dropped or renamed</th><td>false</td>",
-    "rename": "<td>RENAME COLUMN</td>",
+    "track": ">false</td>",
+    "rename": ">RENAME COLUMN</td>",
     "history": "<td>rename</td>",
-    "stages": "<td>unmapped</td>",
-    "survey": "<td>spark_catalog.default.trips</td>",
+    "stages": ">unmapped</td>",
+    "survey": ">spark_catalog.default.trips</td>",
+    "plan": ">PLANNED</td>",
     "audit": "<p>trips: no findings</p>",
-    "finding": "<td>file_missing</td>",
+    "finding": ">file_missing</td>",
 }
 
 

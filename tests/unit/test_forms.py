@@ -27,9 +27,21 @@ from spark_ext import (
 )
 from spark_ext.api.removal_stages import RemovalStages
 from spark_ext.api.statements import StatementResult
+from spark_ext.auditing.findings import DAMAGE, RISK
+from spark_ext.lakehouse.erasure_report import VERDICTS
+from spark_ext.lakehouse.results import OUTCOMES
 from spark_ext.model.metadata import FileCount, TableFacts
-from spark_ext.removal.stages import stages
+from spark_ext.removal.stages import (
+    BLOCKED,
+    COPY,
+    HISTORY,
+    METADATA,
+    NOTHING,
+    REWRITE,
+    stages,
+)
 from spark_ext.removal.survey_sums import sums
+from spark_ext.show.states import STATES
 from spark_ext.show.tables import Rendered
 from tests.unit.tables import protocol, table
 
@@ -74,8 +86,18 @@ class TestStatus:
             "version  timestamp            operation      user  change  old name  new name\n"
             "-------  -------------------  -------------  ----  ------  --------  --------\n"
             "      3  2026-11-22 17:00:00  RENAME COLUMN  anna  rename  city      `to wn`\n"
-            "      5  2026-11-22 17:00:00  DROP COLUMNS         drop    id"
+            "      5  2026-11-22 17:00:00  DROP COLUMNS         drop    id\n"
+            "\n"
+            "Next, see the cost of readable names, or of the removal:\n"
+            "  UsageTracking.align_names(dry_run=True)\n"
+            "  UsageTracking.remove_column_mapping(dry_run=True)"
         )
+
+    @pytest.mark.parametrize("changed", [{"has_dropped_or_renamed": False}, {"mode": "none"}])
+    def test_text_has_no_next_call_when_the_names_are_readable(
+        self, changed: dict[str, Any]
+    ) -> None:
+        assert "Next" not in repr(replace(STATUS, **changed))
 
     @pytest.mark.parametrize(
         ("flag", "since", "words"),
@@ -95,18 +117,18 @@ class TestStatus:
         assert lines["has dropped or renamed"].strip() == words
 
     def test_text_has_the_first_version_when_the_log_starts_later(self) -> None:
-        text = repr(replace(STATUS, history_from=7, dropped_or_renamed=()))
+        lines = repr(replace(STATUS, history_from=7, dropped_or_renamed=())).splitlines()
 
-        assert "from version 7" in text
-        assert text.endswith("columns dropped or renamed: 0")
+        assert "history:                    from version 7" in lines
+        assert "columns dropped or renamed: 0" in lines
 
     def test_text_has_the_newest_changes_when_there_are_many(self) -> None:
         changes = tuple(replace(DROPPED, version=number) for number in range(1000))
         status = replace(STATUS, dropped_or_renamed=changes)
 
         assert "1,000, the newest 20:" in repr(status)
-        assert len(repr(status).splitlines()) == 8 + 1 + 2 + 20
-        assert "    999  " in repr(status).splitlines()[-1]
+        assert len(repr(status).splitlines()) == 8 + 1 + 2 + 20 + 4
+        assert "    999  " in repr(status).splitlines()[8 + 1 + 2 + 20 - 1]
         assert status._repr_html_().count("<tr>") == 8 + 1 + 20
 
 
@@ -217,6 +239,19 @@ RESULTS: dict[str, Rendered] = {
     "status": replace(STATUS, table=ODD, dropped_or_renamed=(replace(RENAMED, old_name=ODD),)),
     "survey": Survey((UNREADABLE,), sums((UNREADABLE,), num_views=1)),
 }
+
+
+STATE_WORDS = {
+    *(NOTHING, METADATA, COPY, REWRITE, HISTORY, BLOCKED),
+    *OUTCOMES,
+    *VERDICTS,
+    *(DAMAGE, RISK),
+}
+
+
+def test_every_state_has_a_colour_except_for_neutral_ones() -> None:
+    assert STATE_WORDS - set(STATES) == {"PLANNED", "GONE"}
+    assert set(STATES) - STATE_WORDS == set()
 
 
 @pytest.mark.parametrize("name", RESULTS)

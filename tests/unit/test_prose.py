@@ -1,25 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the sentences of the pages to the rules for prose."""
+"""Holds the sentences of pages, error texts and help texts to the rules for prose."""
 
 from __future__ import annotations
 
+import argparse
+import json
 from pathlib import Path
 
 import pytest
 
+from spark_ext.__main__ import COMMANDS
+from spark_ext.cli.command import Command
 from tests.unit.prose import objections, sentences
 
 CHECKOUT = Path(__file__).parents[2]
-FOLDERS = ("README.md", "docs/*.md", ".github/*.md")
-FOUND = {
+FOLDERS = ("README.md", "CHANGELOG.md", "docs/*.md", ".github/*.md")
+PAGES = sorted(
     path.relative_to(CHECKOUT).as_posix() for folder in FOLDERS for path in CHECKOUT.glob(folder)
-}
-PAGES = sorted(FOUND)
+)
+CONDITIONS = json.loads((CHECKOUT / "spark_ext" / "conditions.json").read_text())
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_page_follows_the_rules_for_prose(page: str) -> None:
     assert objections((CHECKOUT / page).read_text()) == []
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_text_of_an_error_follows_the_rules_for_prose(condition: str) -> None:
+    assert objections(CONDITIONS[condition]["template"]) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_help_of_a_command_follows_the_rules_for_prose(command: Command) -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    command.add_arguments(parser)
+    helps = [command.help, *(action.help for action in parser._actions)]
+
+    assert [said for text in helps for said in objections(text or "no help")] == []
+    assert None not in helps
 
 
 def test_sentences_end_at_stops_cells_items_and_headings() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from html.parser import HTMLParser
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_ext.show.states import GOOD, Coloured
 from spark_ext.show.tables import Facts, Lines, Table, cell
 
 ODD = "<b>&\"'\n\r\t\x1b[2J\u202e\u2028日"
@@ -55,6 +57,32 @@ def test_facts_are_aligned() -> None:
     assert facts.text() == "a:   1\nbcd: true, x\ne:"
     assert Cells(facts.html()).rows == [["a", "1"], ["bcd", "true, x"], ["e", ""]]
     assert Facts({}).text() == ""
+
+
+def test_html_aligns_numbers_and_sizes_to_the_right_and_text_to_the_left() -> None:
+    html = Table(["n", "bytes", "t"], [(1, "at most 5,000", "x"), (None, 7, "1")]).html()
+
+    aligned = re.findall(r"<td[^>]*text-align:(\w+)[^>]*>(.*?)</td>", html)
+    assert aligned == [
+        *(("right", "1"), ("right", "at most 5.0 kB"), ("left", "x")),
+        *(("right", ""), ("right", "7 B"), ("left", "1")),
+    ]
+    assert 'title="at most 5,000 bytes"' in html
+
+
+def test_html_of_facts_has_sizes_in_units() -> None:
+    assert Facts({"files": 2000, "bytes": 34_567_890_123}).html().count("34.6 GB") == 1
+
+
+def test_html_has_the_colour_of_a_state_and_no_other_cell_has() -> None:
+    html = Table(["a", "b"], [("BLOCKED", "BLOCKED, too"), (Coloured("fine", GOOD), None)]).html()
+
+    coloured = re.findall(r"background[^>]*>(.*?)</td>", html)
+    assert coloured == ["BLOCKED", "fine"]
+
+
+def test_html_has_the_caption() -> None:
+    assert ">all &lt;b&gt;</caption><thead>" in Table(["a"], [(1,)], "all <b>").html()
 
 
 @pytest.mark.parametrize("char", ["\n", "\r", "\x1b", "\x9b", "\u202e", "\u2028", "\ud800"])
