@@ -3,6 +3,7 @@
 
 A bench is a module with a function `run(folder) -> Report`, which measures in a temporary folder.
 `remote.py` contains its sessions, `delta_tables.py` its tables, and `report.py` its figures.
+`--proof` holds every table that a bench leaves against the rules, as the tests do.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def main() -> int:
     """Runs the chosen benches, and returns 1 if a figure misses its limit."""
     parser = argparse.ArgumentParser(prog="python bench/run.py")
     parser.add_argument("parts", nargs="*", metavar="part", help=" | ".join(BENCHES))
-    chosen = parser.parse_args().parts or list(BENCHES)
+    parser.add_argument("--proof", action="store_true", help="find broken tables of the benches")
+    options = parser.parse_args()
+    chosen = options.parts or list(BENCHES)
     print(machine())
     folder = Path(tempfile.mkdtemp(prefix="spark-ext-bench-"))
     is_missed = False
@@ -54,9 +57,22 @@ def main() -> int:
             report = BENCHES[name].run(folder)
             report.print()
             is_missed |= report.is_missed
+            is_missed |= options.proof and has_findings(folder)
     finally:
         shutil.rmtree(folder)
     return int(is_missed)
+
+
+def has_findings(folder: Path) -> bool:
+    """Prints the findings of all tables below a folder."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    from tests.support.left_tables import Folders
+    from tests.support.proof import findings
+
+    tables = list(Folders().tables(str(folder)))
+    found = [f"{table}: {each}" for table in tables for each in findings(Path(table))]
+    print(f"{len(tables)} tables, {len(found)} findings", *found, sep="\n")
+    return bool(found)
 
 
 if __name__ == "__main__":

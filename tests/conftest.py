@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 import spark_ext
 from tests.support import class_archive, vendors
 from tests.support.delta_table import Table
+from tests.support.left_tables import LeftTables
 from tests.support.releases import LEAVES_SOCKETS_OPEN
 from tests.support.session_conf import session_conf
 from tests.support.sessions import (
@@ -32,9 +33,12 @@ from tests.support.sessions import (
 )
 
 ARCHIVE = pytest.StashKey[Path]()
+LEFT_TABLES = pytest.StashKey[LeftTables]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_TABLES] = LeftTables()
+    config.pluginmanager.register(config.stash[LEFT_TABLES], "left-tables")
     if LEAVES_SOCKETS_OPEN:
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
@@ -73,6 +77,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     folder = config.stash.get(ARCHIVE, None)
     if folder:
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home_of_tables(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    request.config.stash[LEFT_TABLES].home = tmp_path_factory.getbasetemp()
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from tests.support.delta_table import Table
 from tests.support.held_statement import HeldStatement
 from tests.support.odd_disk import OddDisk, with_odd_disk
 from tests.support.processes import jvm_pid
-from tests.support.sound_log import Row
+from tests.support.table_files import Row
 from tests.support.waiting import PATIENCE, wait_until
 
 READY = "ready"

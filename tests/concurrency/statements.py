@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
-from tests.support.sound_log import Row
+from tests.support.table_files import Row
 
 NONE_MODE = "'delta.columnMapping.mode' = 'none'"
 EARLY_VERSION = 1

@@ -39,7 +39,7 @@ from tests.concurrency.statements import (
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.held_statement import HeldStatement, Step
 from tests.support.removal import data_files
-from tests.support.sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
+from tests.support.table_files import in_order, rows_in_files, rows_in_table
 
 Race = Callable[[Kind], Table]
 
@@ -83,10 +83,9 @@ def assert_lost(error: Exception | None, condition: str) -> None:
 
 def assert_is(table: Table, expected: State) -> None:
     log = table.log
-    assert_sound(table.path)
     assert log.is_tracked == (expected.flag is not None)
     assert log.flag == expected.flag
-    assert is_mapped(log) == expected.is_mapped
+    assert log.is_mapped == expected.is_mapped
     assert tuple(log.ids) == expected.columns
     assert rows_in_files(log) == in_order(expected.rows)
 
@@ -254,6 +253,5 @@ def test_only_one_of_two_concurrent_creates_succeeds(table: Table) -> None:
         error = first.release()
 
     assert_lost(error, PROTOCOL_CHANGED)
-    assert_sound(table.path)
     assert table.log.version == 0
     assert table.log.physical_names == {"b": "b"}

@@ -28,7 +28,7 @@ from tests.support.delta_table import Table, refusal
 from tests.support.held_statement import Step
 from tests.support.odd_disk import odd_jar
 from tests.support.removal import data_files
-from tests.support.sound_log import assert_sound, in_order, is_mapped, rows_in_files, rows_in_table
+from tests.support.table_files import in_order, rows_in_files, rows_in_table
 from tests.support.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.matrix  # each driver is a JVM
@@ -90,11 +90,6 @@ def kill_when_ready(process: BaseProcess, home: Path) -> None:
     os.kill(int((home / READY).read_text()), signal.SIGKILL)
 
 
-def open_table(spark: SparkSession, path: Path) -> Table:
-    assert_sound(path)
-    return Table(spark, path)
-
-
 def orphans(table: Table) -> set[str]:
     """The data files that the table's folder has beyond those that are live."""
     files = {file.relative_to(table.path) for file in table.path.rglob("*.parquet")}
@@ -107,7 +102,7 @@ def test_driver_killed_before_the_log_entry_does_not_change_the_table(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
     untouched = tables.copy(stop.kind, tmp_path / "untouched")
-    table = open_table(spark, killed[stop])
+    table = Table(spark, killed[stop])
 
     assert table.log.commits == untouched.log.commits
     assert bool(orphans(table)) == stop.has_written_files
@@ -123,7 +118,7 @@ def test_driver_killed_after_the_log_entry_has_changed_the_table(
     spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
     untouched = tables.copy(stop.kind, tmp_path / "untouched")
-    table = open_table(spark, killed[stop])
+    table = Table(spark, killed[stop])
 
     assert table.log.version == untouched.log.version + 1
     assert_is_after(table, stop)
@@ -154,10 +149,10 @@ def test_drop_of_the_mapping_feature_killed_at_any_commit_succeeds_when_repeated
     spark: SparkSession, tables: Tables, tmp_path: Path, killed: dict[Stop, Path], stop: Stop
 ) -> None:
     untouched = tables.copy(stop.kind, tmp_path / "untouched")
-    table = open_table(spark, killed[stop])
+    table = Table(spark, killed[stop])
 
     assert table.log.version == untouched.log.version + stop.nth - 1
-    assert is_mapped(table.log) == (stop.nth == 1)
+    assert table.log.is_mapped == (stop.nth == 1)
     assert "columnMapping" in table.log.writer_features
     assert rows_in_files(table.log) == in_order(stop.kind.state.rows)
 
@@ -202,7 +197,7 @@ def test_driver_killed_while_copying_does_not_change_the_table(
 ) -> None:
     stop = Stop(DISABLE_MAPPING, None, USED)
     untouched = tables.copy(USED, tmp_path / "untouched")
-    table = open_table(spark, copytree(killed_while_it_copies, tmp_path / "t"))
+    table = Table(spark, copytree(killed_while_it_copies, tmp_path / "t"))
 
     assert table.log.commits == untouched.log.commits
     assert orphans(table)
@@ -216,7 +211,7 @@ def test_driver_killed_while_copying_does_not_change_the_table(
 def test_vacuum_deletes_incomplete_copies_of_a_killed_driver(
     spark: SparkSession, tmp_path: Path, killed_while_it_copies: Path, conf: SetConf
 ) -> None:
-    table = open_table(spark, copytree(killed_while_it_copies, tmp_path / "t"))
+    table = Table(spark, copytree(killed_while_it_copies, tmp_path / "t"))
 
     assert_vacuum_removes_the_copies(table, conf)
 
@@ -225,7 +220,7 @@ def test_vacuum_deletes_incomplete_copies_of_a_killed_driver(
 def test_vacuum_deletes_complete_copies_of_a_killed_driver(
     spark: SparkSession, tmp_path: Path, killed: dict[Stop, Path], stop: Stop, conf: SetConf
 ) -> None:
-    table = open_table(spark, copytree(killed[stop], tmp_path / "t"))
+    table = Table(spark, copytree(killed[stop], tmp_path / "t"))
 
     assert_vacuum_removes_the_copies(table, conf)
 
@@ -248,14 +243,13 @@ def assert_is_after(table: Table, stop: Stop) -> None:
     changed = stop.statement.effect(stop.kind.state)
     assert table.log.is_tracked
     assert table.log.flag == changed.flag
-    assert is_mapped(table.log) == changed.is_mapped
+    assert table.log.is_mapped == changed.is_mapped
     assert tuple(table.log.ids) == changed.columns
     assert rows_in_files(table.log) == in_order(changed.rows)
 
     new = dict(zip(changed.columns, (9, "w", 90, 900), strict=False))
     table.insert(str(tuple(new.values())))
 
-    assert_sound(table.path)
     rows = in_order([*changed.rows, new])
     assert rows_in_files(table.log) == rows
     read = table.spark.read.format("delta").load(str(table.path))

@@ -29,9 +29,9 @@ from tests.golden.workshop import (
     commit_protocol,
     forget_checksums,
 )
-from tests.support.golden_tables import GOLDEN, HOME, STATES, local, masked, rewrite_paths
+from tests.support.golden_tables import GOLDEN, HOME, STATES, masked, rewrite_paths
 from tests.support.sessions import small_session
-from tests.support.table_log import TableLog
+from tests.support.table_log import TableLog, local
 
 Json = dict[str, Any]
 Statements = Callable[[list[str]], object]

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -26,7 +26,8 @@ from tests.histories.readers import (
     read_with_us,
 )
 from tests.histories.sql_text import condition_of, kind_of, select
-from tests.support.audited import HARMLESS, findings
+from tests.support import audited, proof
+from tests.support.audited import HARMLESS
 from tests.support.column_draws import lost_whole_struct
 from tests.support.reference_model import UUID, Column, Columns, State, leaves, mapped, walk
 from tests.support.table_log import TableLog, is_uuid_name
@@ -87,8 +88,9 @@ class TableSteps:
     def _check_audit(self, table: TableUnderTest) -> None:
         # A clone by the session without spark-ext keeps the flag of its source.
         expected = {"flag_without_feature", *HARMLESS}
-        found = [each for each in findings(table.path) if each.check not in expected]
-        self._expect(found, [], f"findings of the audit of {table.name}")
+        for findings in (audited.findings, proof.findings):
+            found = [each for each in findings(table.path) if each.check not in expected]
+            self._expect(found, [], f"{findings.__module__} of {table.name}")
 
     # Steps.
 
@@ -224,7 +226,6 @@ class TableSteps:
         if state.is_mapped:
             self._expect(log.max_column_id, state.max_id, "maxColumnId")
         self._check_names(table, log, paths)
-        self._check_against_last_version(log)
         self._check_rows(table)
 
     def _check_names(self, table: TableUnderTest, log: TableLog, paths: dict[str, Column]) -> None:
@@ -241,22 +242,6 @@ class TableSteps:
             return replace(column, physical=seen[".".join(path)])
 
         table.versions[-1] = replace(table.state, columns=mapped(table.state.columns, with_seen))
-
-    def _check_against_last_version(self, log: TableLog) -> None:
-        """Checks invariants that do not depend on the model."""
-        ids = [id for id in log.ids.values() if id is not None]
-        self._expect(len(ids), len(set(ids)), "number of distinct ids")
-        physical = list(physical_paths(log))
-        self._expect(len(physical), len({path.lower() for path in physical}), "distinct paths")
-        if log.version == 0:
-            return
-        before = log.at(log.version - 1)
-        if before.is_tracked and log.is_tracked and before.flag == "true":
-            self._expect(log.flag, "true", "flag that was true before")
-        mapped_on = "delta.columnMapping.maxColumnId"
-        if mapped_on in before.configuration and mapped_on in log.configuration:
-            lower = log.max_column_id < before.max_column_id
-            self._expect(lower, False, "maxColumnId went down")
 
     def _check_rows(self, table: TableUnderTest) -> None:
         state = table.state
@@ -336,16 +321,6 @@ def is_for_pyarrow(table: TableUnderTest) -> bool:
 def names_are_logical(state: State) -> bool:
     names_match = (column.physical in (None, column.name) for _, column in walk(state.columns))
     return state.is_tracked and all(names_match)
-
-
-def physical_paths(log: TableLog) -> Iterable[str]:
-    names = log.physical_names
-    for path in names:
-        parts = path.split(".")
-        prefixes = [".".join(parts[: n + 1]) for n in range(len(parts))]
-        yield ".".join(
-            names.get(prefix) or part for prefix, part in zip(prefixes, parts, strict=True)
-        )
 
 
 def is_beyond_deltalake(state: State) -> bool:

@@ -1,45 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rule processes with other rules, or none; and an audit of what every test leaves."""
+"""Rule processes with other rules, or none."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support import audited
 from tests.support.custom_sessions import our_jar
 from tests.support.delta_table import NAME_MODE, TRACKED, Table
 from tests.support.odd_disk import OddDisk, make_known, odd_jar
 from tests.support.rule_process import PYTHON, SetConf
-from tests.support.sessions import warehouse_of
-
-AUDITOR = audited.Auditor()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    # Before the fixtures drop what they made.
-    result = yield
-    expected = {check for mark in item.iter_markers("broken_table") for check in mark.args}
-    assert isinstance(item, pytest.Function)
-    AUDITOR.require(set(_tables(item.funcargs)), expected=expected)
-    return result
-
-
-def _tables(arguments: dict[str, object]) -> Iterator[Path]:
-    """The tables in the test's own folder, those it got, and those of the catalog."""
-    for value in arguments.values():
-        if isinstance(value, Table):
-            yield from audited.tables_below(value.path)
-        elif isinstance(value, Path):
-            yield from audited.tables_below(value)
-        elif isinstance(value, SparkSession):
-            yield from audited.tables_below(warehouse_of(value))
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +71,7 @@ def test_sql_and_python_return_the_same_worst_first(spark: SparkSession, broken:
     assert result.findings == findings(broken.path)
 
 
+@pytest.mark.broken_table("feature_without_flag")
 def test_remedy_repairs_the_table(spark: SparkSession, table: Table) -> None:
     table.create_tracked("a INT")
     table.log.append_foreign({"metaData": without_flag(table)})
@@ -363,19 +362,3 @@ def test_exit_code_is_2_when_a_table_is_missing_and_the_rest_is_audited(
     told = capsys.readouterr()
     assert "DELTA_MISSING_DELTA_TABLE" in told.err
     assert len(told.out.splitlines()) == 2
-
-
-@NO_FLAG
-def test_command_starts_its_own_session(broken: Table, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "spark_ext", "audit", str(broken.path), "--json"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-
-    assert done.returncode == 1, done.stderr
-    assert [json.loads(line)["check"] for line in done.stdout.splitlines()] == [
-        "file_missing",
-        "feature_without_flag",
-    ]

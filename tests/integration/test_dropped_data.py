@@ -469,7 +469,6 @@ def test_texts_of_other_writers_in_commits_are_searched(table: Table, info: dict
     assert agree(table, "secret") == ["LOG CLEANUP"]
 
 
-@pytest.mark.broken_table("log_without_start")
 def test_predicate_is_unknown_when_commit_is_older_than_every_schema(table: Table) -> None:
     table.create("id INT, secret STRING", TRACKED, NAME_MODE)
     table.insert("(1, NULL)")

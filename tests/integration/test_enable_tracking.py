@@ -174,6 +174,7 @@ def test_enabling_again_keeps_the_flag(table: Table, enable: Enable, flag: str) 
 # A flag that nobody kept right, in a table without the feature.
 
 
+@pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.parametrize("enable", WAYS)
 def test_stale_flag_of_a_mapped_table_becomes_true(table: Table, enable: Enable) -> None:
     table.create("a INT", NAME_MODE)
@@ -187,6 +188,7 @@ def test_stale_flag_of_a_mapped_table_becomes_true(table: Table, enable: Enable)
     assert is_uuid_name(table.log.physical_names["b"])
 
 
+@pytest.mark.broken_table("flag_without_feature")
 @pytest.mark.parametrize(("stale", "flag"), [("false", "false"), ("true", "true"), ("?", "true")])
 def test_stale_flag_of_a_plain_table_counts_unless_it_is_false(
     table: Table, stale: str, flag: str
@@ -200,6 +202,7 @@ def test_stale_flag_of_a_plain_table_counts_unless_it_is_false(
     assert table.log.flag == flag
 
 
+@pytest.mark.broken_table("flag_without_feature")
 def test_stale_false_flag_is_kept_when_column_mapping_is_enabled(table: Table) -> None:
     # RFC: `true` is for tables that had column mapping before. No column was dropped yet.
     table.create("a INT, b INT")
@@ -216,6 +219,7 @@ def test_stale_false_flag_is_kept_when_column_mapping_is_enabled(table: Table) -
     assert (table.log.is_tracked, table.log.flag) == (True, "true")
 
 
+@pytest.mark.broken_table("flag_without_feature")
 def test_stale_false_flag_is_kept_when_mapping_and_tracking_are_enabled_at_once(
     table: Table,
 ) -> None:
@@ -243,6 +247,7 @@ def test_stale_flag_of_an_untracked_table_becomes_true(table: Table) -> None:
     assert is_uuid_name(table.log.physical_names["c"])
 
 
+@pytest.mark.broken_table("flag_without_feature")
 def test_clone_of_a_tracked_table_over_a_stale_flag_sets_the_flag(
     table: Table, tmp_path: Path
 ) -> None:
@@ -259,6 +264,7 @@ def test_clone_of_a_tracked_table_over_a_stale_flag_sets_the_flag(
 # A tracked table whose flag another writer lost or spoiled.
 
 
+@pytest.mark.broken_table("feature_without_flag", "flag_not_boolean")
 @pytest.mark.parametrize("left", [None, "", "maybe", "1"])
 def test_flag_that_is_no_boolean_becomes_true_at_the_next_change(
     table: Table, left: str | None
@@ -276,6 +282,7 @@ def test_flag_that_is_no_boolean_becomes_true_at_the_next_change(
     assert table.rows() == [(1, None)]
 
 
+@pytest.mark.broken_table("feature_without_flag")
 def test_missing_flag_becomes_true_at_a_change_of_properties(table: Table) -> None:
     table.create_tracked("a INT")
     configure_foreign(table.log, **{FLAG: None})
@@ -287,6 +294,7 @@ def test_missing_flag_becomes_true_at_a_change_of_properties(table: Table) -> No
     assert table.log.physical_names == {"a": "a"}
 
 
+@pytest.mark.broken_table("feature_without_flag")
 def test_missing_flag_of_an_unmapped_table_becomes_true(table: Table) -> None:
     table.create("a INT", TRACKED)
     configure_foreign(table.log, **{FLAG: None})
@@ -327,7 +335,13 @@ def test_boolean_in_other_letter_case_is_a_boolean(
     assert is_uuid_name(table.log.physical_names["b"]) == name_is_uuid
 
 
-@pytest.mark.parametrize(("flag", "name_is_uuid"), [("false", False), ("true", True)])
+@pytest.mark.parametrize(
+    ("flag", "name_is_uuid"),
+    [
+        ("false", False),
+        pytest.param("true", True, marks=pytest.mark.broken_table("flag_too_early")),
+    ],
+)
 @pytest.mark.every_variant
 def test_flag_of_a_table_that_another_writer_created_counts(
     table: Table, flag: str, name_is_uuid: bool

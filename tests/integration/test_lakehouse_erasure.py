@@ -346,7 +346,7 @@ def with_future_feature(table: Table) -> None:
 
 
 @PURGES
-@pytest.mark.broken_table("unknown_feature")
+@pytest.mark.broken_table("log_without_start")
 def test_failing_step_and_unreadable_table_leave_the_others_alone(
     table: Table, tmp_path: Path
 ) -> None:

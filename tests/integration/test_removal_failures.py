@@ -206,7 +206,7 @@ def test_refusal_by_delta_comes_before_any_file_is_written(table: Table) -> None
 
 ID, PHYSICAL_NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
 ALIKE = pytest.mark.broken_table(
-    "physical_name_used_again", "id_used_again", "dropped_column_shown"
+    "physical_name_used_again", "id_used_again", "dropped_column_shown", "physical_name_changed"
 )
 
 

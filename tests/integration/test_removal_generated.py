@@ -10,7 +10,6 @@ from tests.integration.generated_tables import DROPPED, generated
 from tests.support.delta_table import Table
 from tests.support.parquet_file import BLOOM, COLUMN_INDEX, OFFSET_INDEX, ParquetFile, problems
 from tests.support.removal import (
-    assert_names_of_the_table,
     by_delta,
     counts,
     data_files,
@@ -67,7 +66,6 @@ def assert_same_as_by_delta(table: Table) -> TableLog:
             ours, theirs = (frame.orderBy("id") for frame in (table.frame(), twin.frame()))
             assert_df_equality(ours, theirs, allow_nan_equality=True)
             assert_statistics_hold(table)
-    assert_names_of_the_table(log)
     assert_nothing_is_wrong_with_its_files(log)
     return log
 

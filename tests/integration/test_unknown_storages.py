@@ -23,7 +23,7 @@ from tests.support.variants import in_matrix
 # Delta asks for the class of each file that OPTIMIZE may merge.
 pytestmark = [
     pytest.mark.without("optimize-write", "auto-compact"),
-    pytest.mark.broken_table("file_missing", "file_unreadable"),
+    pytest.mark.broken_table("file_missing", "file_unreadable", "statistics_names"),
 ]
 
 UNREADABLE = "USAGE_TRACKING_UNREADABLE_DATA_FILE"

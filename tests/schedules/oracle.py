@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import permutations
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import pyarrow.parquet
 from py4j.protocol import Py4JJavaError
@@ -24,11 +23,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.schedules.actors import Deed, Run, signatures
 from tests.schedules.acts import DROP_MAPPING, REMOVE_MAPPING, VACUUM_NOW, Moment
-from tests.schedules.deletion_vectors import deleted_rows, vector_file
 from tests.schedules.faults import MESSAGE
 from tests.schedules.table_model import OPEN, Impossible, Model, Value
-from tests.support.sound_log import assert_sound, is_mapped
-from tests.support.table_log import TableLog
+from tests.support.proof import findings
+from tests.support.table_files import in_order, live, rows_in_files
+from tests.support.table_log import TableLog, local
+from tests.support.vectors import file_of
 
 NamedRow = dict[str, Value]
 
@@ -84,10 +84,9 @@ def judge(spark: SparkSession, run: Run) -> None:
 
 
 def _judge_log(run: Run) -> None:
-    try:
-        assert_sound(run.path)
-    except (AssertionError, KeyError) as error:
-        raise Finding(f"the log is not sound: {error!r}") from error
+    found = findings(run.path)
+    if found:
+        raise Finding("\n".join(map(str, found)))
 
 
 def _is_written_twice(run: Run, log: TableLog) -> bool:
@@ -154,7 +153,7 @@ def _order_of(run: Run, log: TableLog, rows: list[NamedRow]) -> Order:
     )
     raise Finding(
         f"no serial order gives the table {tuple(log.fields)}, flag {log.flag}, "
-        f"mapped {is_mapped(log)}:\n  {_in_order(rows)}\n"
+        f"mapped {log.is_mapped}:\n  {in_order(rows)}\n"
         f"{reported or '  there is no order in which all of them succeed'}"
     )
 
@@ -215,9 +214,9 @@ def _differences(model: Model, log: TableLog, rows: list[NamedRow]) -> list[str]
     found = []
     if model.names != tuple(log.fields):
         found.append(f"columns {model.names}")
-    if _in_order(model.named_rows()) != _in_order(rows):
-        found.append(f"rows {_in_order(model.named_rows())}")
-    if model.is_mapped is not None and model.is_mapped != is_mapped(log):
+    if in_order(model.named_rows()) != in_order(rows):
+        found.append(f"rows {in_order(model.named_rows())}")
+    if model.is_mapped is not None and model.is_mapped != log.is_mapped:
         found.append(f"mapped {model.is_mapped}")
     if model.is_tracked != log.is_tracked:
         found.append(f"tracked {model.is_tracked}")
@@ -226,52 +225,13 @@ def _differences(model: Model, log: TableLog, rows: list[NamedRow]) -> list[str]
     return found
 
 
-def live_files(log: TableLog) -> dict[str, dict[str, Any]]:
-    """Returns the newest `add` of each live file."""
-    live: dict[str, dict[str, Any]] = {}
-    for commit in log.commits:
-        for action in commit:
-            if "remove" in action:
-                live.pop(action["remove"]["path"], None)
-        for action in commit:
-            if "add" in action:
-                live[action["add"]["path"]] = action["add"]
-    return live
-
-
-def rows_in_files(log: TableLog) -> list[NamedRow]:
-    """Returns the rows by logical names, without nulls and without rows that vectors delete."""
-    stored = {name: physical or name for name, physical in log.physical_names.items()}
-    rows = []
-    for path, add in live_files(log).items():
-        vector = add.get("deletionVector")
-        deleted = deleted_rows(log.path, vector) if vector else set()
-        # A ParquetFile, because `read_table` would read `column=value` in the path as a column.
-        found = pyarrow.parquet.ParquetFile(local(log.path, path)).read().to_pylist()
-        for number, row in enumerate(found):
-            if number not in deleted:
-                whole = row | add["partitionValues"]
-                named = {name: whole.get(physical) for name, physical in stored.items()}
-                rows.append({name: value for name, value in named.items() if value is not None})
-    return rows
-
-
-def local(table: Path, path: str) -> Path:
-    """Returns the path of a file in the log, which a shallow clone has outside its folder."""
-    return table / re.sub(r"^[a-z]+:(//)?(?=/)", "", unquote(path))
-
-
-def _in_order(rows: Iterable[NamedRow]) -> list[NamedRow]:
-    return sorted(rows, key=lambda row: repr(sorted(row.items())))
-
-
 def _judge_reading(spark: SparkSession, run: Run, rows: list[NamedRow]) -> None:
     read = [
         {name: value for name, value in row.asDict().items() if value is not None}
         for row in spark.read.format("delta").load(run.url).collect()
     ]
-    if _in_order(read) != _in_order(rows):
-        raise Finding(f"Spark reads\n  {_in_order(read)}\nof\n  {_in_order(rows)}")
+    if in_order(read) != in_order(rows):
+        raise Finding(f"Spark reads\n  {in_order(read)}\nof\n  {in_order(rows)}")
     _judge_skipping(spark, run, rows)
 
 
@@ -302,11 +262,11 @@ def _judge_checksums(run: Run, log: TableLog) -> None:
 
 
 def _wrong(reported: dict[str, Any], log: TableLog) -> dict[str, Any]:
-    live = live_files(log).values()
-    vectors = [add["deletionVector"] for add in live if "deletionVector" in add]
+    adds = live(log).values()
+    vectors = [add["deletionVector"] for add in adds if "deletionVector" in add]
     right = {
-        "numFiles": len(live),
-        "tableSizeBytes": sum(add["size"] for add in live),
+        "numFiles": len(adds),
+        "tableSizeBytes": sum(add["size"] for add in adds),
         "metadata": log.metadata,
         "protocol": log.protocol,
         "numDeletionVectorsOpt": len(vectors),
@@ -374,8 +334,8 @@ def _unnamed(log: TableLog) -> set[str]:
 
 def _files_of(table: Path, action: dict[str, Any]) -> set[Path]:
     vector = action.get("deletionVector")
-    file = vector_file(table, vector) if vector else None
-    return {local(table, action["path"]), *([file] if file else [])}
+    stored = [vector] if vector and vector["storageType"] != "i" else []
+    return {local(table, action["path"]), *(file_of(table, vector) for vector in stored)}
 
 
 # The change feed.

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-import pyarrow.parquet
-
+from tests.support.table_files import live, rows
 from tests.support.table_log import UUID, UUID_NAME, TableLog
 
 Json = dict[str, Any]
@@ -54,60 +53,13 @@ def seen(path: Path) -> Json:
             }
             for name, field in log.fields.items()
         ],
-        "rows": rows_in_files(log),
+        "rows": sorted(rows(log.path, log.metadata, live(log).values()), key=itemgetter("id")),
     }
 
 
 def masked(text: str) -> str:
     """The text with `UUID` for each name that is made of one."""
     return UUID_NAME.sub(UUID, text)
-
-
-def rows_in_files(log: TableLog) -> list[Json]:
-    """The rows by the columns' names, without nulls, in the order of their `id`."""
-    schema = json.loads(log.metadata["schemaString"])
-    added = [action["add"] for commit in log.commits for action in commit if "add" in action]
-    partitions = {add["path"]: add["partitionValues"] for add in added}
-    found = [
-        _by_logical_names(schema, {**row, **partitions[file]})
-        for file in log.live_files
-        for row in _file(log, file).to_pylist()
-    ]
-    return sorted(found, key=lambda row: row["id"])
-
-
-def _file(log: TableLog, file: str) -> pyarrow.Table:
-    """A file of the table, in which columns have their physical names."""
-    read = pyarrow.parquet.ParquetFile(local(log.path, file)).read()
-    if log.configuration.get("delta.columnMapping.mode") != "id":
-        return read
-    names = {str(field.id): field.physical_name for field in log.fields.values()}
-    ids = [field.metadata[b"PARQUET:field_id"].decode() for field in read.schema]
-    return read.rename_columns([names.get(id, id) for id in ids])
-
-
-def local(table: Path, file: str) -> Path:
-    """Returns the local path of a file of the log, whose path is relative or a URL."""
-    return table / unquote(urlsplit(file).path)
-
-
-def _by_logical_names(struct: Json, row: Json) -> Json:
-    found = {}
-    for field in struct["fields"]:
-        value = row.get(field["metadata"].get("delta.columnMapping.physicalName", field["name"]))
-        if value is not None:
-            found[field["name"]] = _value(field["type"], value)
-    return found
-
-
-def _value(data_type: Any, value: Any) -> Any:
-    if not isinstance(data_type, dict):
-        return value
-    if data_type["type"] == "array":
-        return [_value(data_type["elementType"], each) for each in value]
-    if data_type["type"] == "map":
-        return {key: _value(data_type["valueType"], each) for key, each in value}
-    return _by_logical_names(data_type, value)
 
 
 def without_nulls(value: Any) -> Any:

@@ -6,6 +6,7 @@ The model follows the RFC and Delta's behaviour, and shares no code with `spark_
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -129,6 +130,16 @@ class State:
         new = replace(before, columns=known, rows=tuple(rows), mode=mode, flag=flag)
         return new._assigned(after=before)
 
+    def changed(self, new: State) -> State:
+        """Returns the version after a commit without a known statement.
+
+        `new` has the columns of the commit. Columns without an id are new.
+        """
+        before = self.tracking_enabled() if new.is_tracked else self
+        is_lost = before.is_tracked and not new.is_tracked
+        before = before.tracking_dropped() if is_lost else before
+        return replace(before, columns=new.columns, mode=new.mode)._assigned(after=before)
+
     def can_change_to(self, mode: str) -> bool:
         """Returns whether Delta changes an existing table to a mode."""
         return mode in (self.mode, "none") or (self.mode, mode) == ("none", "name")
@@ -232,6 +243,43 @@ class State:
 
     def expected_rows(self) -> list[Any]:
         return [_read(self.columns, row) for row in self.rows]
+
+
+def state_of(metadata: Mapping[str, Any], *, is_tracked: bool) -> State:
+    """Returns the version that a `metaData` action describes, without rows."""
+    properties = metadata["configuration"]
+    prefix = "delta.columnMapping."
+    return State(
+        _columns(json.loads(metadata["schemaString"])),
+        properties.get(f"{prefix}mode", "none").lower(),
+        is_tracked,
+        {"true": True, "false": False}.get(
+            properties.get(f"{prefix}hasDroppedOrRenamed", "").lower()
+        ),
+        int(properties.get(f"{prefix}maxColumnId", 0)),
+    )
+
+
+def _columns(kind: Any) -> Columns:
+    """Returns the fields of a type. An array or a map has columns without ids for its parts."""
+    if not isinstance(kind, dict):
+        return ()
+    if kind["type"] == "struct":
+        return tuple(_column(field) for field in kind["fields"])
+    parts = {"element": "elementType", "key": "keyType", "value": "valueType"}
+    return tuple(
+        Column(name, "part", fields, physical=name)
+        for name, key in parts.items()
+        if (fields := _columns(kind.get(key)))
+    )
+
+
+def _column(field: Mapping[str, Any]) -> Column:
+    kind = field["type"] if isinstance(field["type"], str) else field["type"]["type"]
+    id, physical = (
+        field["metadata"].get(f"delta.columnMapping.{key}") for key in ("id", "physicalName")
+    )
+    return Column(field["name"], kind, _columns(field["type"]), id=id, physical=physical)
 
 
 def _read(columns: Columns, row: Row) -> dict[str, Any]:

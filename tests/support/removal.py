@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
-import pyarrow.parquet
 import pytest
 from delta.tables import DeltaTable
 
 from tests.support.delta_table import Table
 from tests.support.session_conf import session_conf
+from tests.support.table_files import live as live
 from tests.support.table_log import TableLog
+from tests.support.table_log import local as local
 from tests.support.variants import in_matrix
 
 SETTING = "spark.sparkext.columnMapping.removal"
@@ -123,17 +123,6 @@ def counts(log: TableLog) -> tuple[int, int, int]:
     return kept, copied, rewritten
 
 
-def live(log: TableLog) -> dict[str, Action]:
-    """The `add` of each live file; one that is said again takes the place of the one before."""
-    found: dict[str, Action] = {}
-    for commit in log.commits:
-        for action in commit:
-            if "remove" in action:
-                found.pop(action["remove"]["path"], None)
-        found |= {action["add"]["path"]: action["add"] for action in commit if "add" in action}
-    return found
-
-
 def copied(log: TableLog) -> int:
     """Counts the copies among the files that a commit added."""
     return sum(COPY.search(add["path"]) is not None for add in log.actions("add"))
@@ -157,11 +146,6 @@ def newest_adds(log: TableLog) -> dict[str, Action]:
     }
 
 
-def local(table: Path, path: str) -> Path:
-    """Returns the local path of a file of the log."""
-    return table / unquote(path).removeprefix("file://").removeprefix("file:")
-
-
 def data_files(table: Path) -> set[Path]:
     """All files of the table's folder but its log."""
     return {file for file in table.rglob("*") if file.is_file() and "_delta_log" not in file.parts}
@@ -174,48 +158,3 @@ def untouched(table: Table) -> Iterator[None]:
     with table.no_commit():
         yield
     assert {file: file.read_bytes() for file in data_files(table.path)} == before
-
-
-def assert_names_of_the_table(log: TableLog, *, with_ids: bool = False) -> None:
-    """Every live file has columns of the table only, at every level, and no field id.
-
-    One that was kept may have ids.
-    """
-    schema = json.loads(log.metadata["schemaString"])
-    row_tracking = [
-        {"name": value, "type": "long"}
-        for key, value in log.configuration.items()
-        if key.startswith("delta.rowTracking.materialized")
-    ]
-    top = {**schema, "fields": [*schema["fields"], *row_tracking]}
-    for path in live(log):
-        file = pyarrow.parquet.read_schema(local(log.path, path))
-        _assert_known(list(file), top)
-        assert with_ids or "PARQUET:field_id" not in file.to_string(show_field_metadata=True)
-
-
-def _assert_known(found: list[pyarrow.Field], struct: Any) -> None:
-    types = {field["name"]: field["type"] for field in struct["fields"]}
-    assert {field.name for field in found} <= types.keys()
-    for field in found:
-        _assert_known_inside(field.type, types[field.name])
-
-
-def _assert_known_inside(found: pyarrow.DataType, known: Any) -> None:
-    if pyarrow.types.is_struct(found):
-        _assert_known(list(found.fields), known)
-    elif pyarrow.types.is_list(found):
-        _assert_known_inside(found.value_type, known["elementType"])
-    elif pyarrow.types.is_map(found):
-        _assert_known_inside(found.key_type, known["keyType"])
-        _assert_known_inside(found.item_type, known["valueType"])
-
-
-def rows_in_files(log: TableLog) -> list[dict[str, Any]]:
-    """The rows of all live files under the names that these have, deletion vectors left out."""
-    rows = []
-    for path in log.live_files:
-        file = pyarrow.parquet.ParquetFile(local(log.path, path))
-        rows += file.read().to_pylist()
-        file.close()
-    return sorted(rows, key=repr)

@@ -87,6 +87,10 @@ class TableLog:
         return FEATURE in self.writer_features
 
     @property
+    def is_mapped(self) -> bool:
+        return self.configuration.get("delta.columnMapping.mode", "none") != "none"
+
+    @property
     def operation(self) -> str:
         return self.actions("commitInfo")[0]["operation"]
 
@@ -161,6 +165,11 @@ class TableLog:
         file.parent.mkdir(parents=True, exist_ok=True)
         commit = [{"commitInfo": {"timestamp": 0, "operation": "FOREIGN"}}, *actions]
         file.write_text("".join(f"{json.dumps(action)}\n" for action in commit))
+
+
+def local(table: Path, path: str) -> Path:
+    """Returns the local path of a file of the log, which a shallow clone has outside its folder."""
+    return table / re.sub(r"^[a-z]+:((?=/[^/])|//(?=/))", "", unquote(path))
 
 
 def is_uuid_name(name: str | None) -> TypeGuard[str]:

@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 from uuid import UUID
 
+from tests.support.table_log import local
+
+MAGIC = 1681511377
+NO_RUNS = 12346
+WITH_RUNS = 12347
+FEWEST_WITH_OFFSETS = 4
+MOST_OF_AN_ARRAY = 4096
 Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 
@@ -53,7 +60,7 @@ def path_of(descriptor: dict[str, Any]) -> str:
 
 def file_of(table: Path, descriptor: dict[str, Any]) -> Path:
     """Returns the local file of a vector."""
-    return table / unquote(path_of(descriptor)).removeprefix("file://").removeprefix("file:")
+    return local(table, path_of(descriptor))
 
 
 def read(file: Path, offset: int) -> Vector:
@@ -79,3 +86,63 @@ def problem(table: Path, descriptor: dict[str, Any] | None) -> str | None:
     if found.size != descriptor["sizeInBytes"]:
         return f"it has {found.size} bytes"
     return None if found.checksum == zlib.crc32(found.bitmap) else "its checksum is another"
+
+
+def deleted_rows(table: Path, descriptor: dict[str, Any]) -> set[int]:
+    """Returns the numbers of the deleted rows of a file."""
+    if descriptor["storageType"] == "i":
+        return _rows(from_z85(descriptor["pathOrInlineDv"])[: descriptor["sizeInBytes"]])
+    found = read(file_of(table, descriptor), descriptor.get("offset") or 0)
+    assert found.size == descriptor["sizeInBytes"]
+    return _rows(found.bitmap)
+
+
+class _Bytes:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def take(self, form: str) -> tuple[int, ...]:
+        found = struct.unpack_from(f"<{form}", self._data, self._at)
+        self._at += struct.calcsize(f"<{form}")
+        return found
+
+
+def _rows(data: bytes) -> set[int]:
+    source = _Bytes(data)
+    magic, buckets = source.take("iq")
+    assert magic == MAGIC
+    rows: set[int] = set()
+    for _ in range(buckets):
+        (high,) = source.take("I")
+        rows |= {high << 32 | low for low in _bitmap(source)}
+    return rows
+
+
+def _bitmap(source: _Bytes) -> set[int]:
+    (cookie,) = source.take("I")
+    have_runs: Callable[[int], bool] = lambda number: False  # noqa: E731
+    if cookie == NO_RUNS:
+        (size,) = source.take("I")
+    else:
+        assert cookie & 0xFFFF == WITH_RUNS
+        size = (cookie >> 16) + 1
+        flags = source.take(f"{(size + 7) // 8}B")
+        have_runs = lambda number: bool(flags[number // 8] >> number % 8 & 1)  # noqa: E731
+    header = source.take(f"{2 * size}H")
+    if cookie == NO_RUNS or size >= FEWEST_WITH_OFFSETS:
+        source.take(f"{size}I")
+    found: set[int] = set()
+    for number in range(size):
+        high, count = header[2 * number] << 16, header[2 * number + 1] + 1
+        if have_runs(number):
+            (runs,) = source.take("H")
+            pairs = source.take(f"{2 * runs}H")
+            for start, length in zip(pairs[::2], pairs[1::2], strict=True):
+                found |= {high | low for low in range(start, start + length + 1)}
+        elif count <= MOST_OF_AN_ARRAY:
+            found |= {high | low for low in source.take(f"{count}H")}
+        else:
+            words = source.take("1024Q")
+            found |= {high | low for low in range(1 << 16) if words[low // 64] >> low % 64 & 1}
+    return found
