@@ -312,7 +312,6 @@ def test_stale_flag_of_the_source_is_true_once_the_clone_is_tracked(
         pytest.param(None, "RENAME COLUMN b TO c", "true", id="the source's"),
     ],
 )
-@pytest.mark.every_variant
 def test_clone_over_a_tracked_table_has_the_flag_true_when_either_table_has(
     source: Table, table: Table, target_change: str | None, source_change: str | None, flag: str
 ) -> None:

@@ -114,7 +114,6 @@ def test_change_feed_is_refused_when_a_dropped_name_was_used_again(
     assert changes(table, version_of(table, OPERATION) + 1)[0] == (3, 333, "insert")
 
 
-@pytest.mark.every_variant
 @pytest.mark.parametrize("is_tracked", [True, False])
 def test_change_feed_is_refused_when_restore_follows_a_removal(
     table: Table, tmp_path: Path, is_tracked: bool
@@ -150,7 +149,6 @@ def test_stream_reads_no_older_snapshot_when_no_name_changed(table: Table, tmp_p
     assert streamed(table, tmp_path, startingVersion=str(start)) == [(5, 555), (6, 666)]
 
 
-@pytest.mark.every_variant
 @pytest.mark.parametrize("kind", KINDS)
 def test_stream_is_refused_when_a_dropped_name_was_used_again(
     table: Table, tmp_path: Path, kind: dict[str, bool]
@@ -385,7 +383,6 @@ def test_change_feed_is_refused_when_restore_goes_to_a_version_before_mapping(
     )
 
 
-@pytest.mark.every_variant
 @pytest.mark.parametrize("is_mapped", [False, True])
 def test_stale_change_feed_is_refused_when_restore_replaced_its_columns(
     table: Table, is_mapped: bool
@@ -399,7 +396,6 @@ def test_stale_change_feed_is_refused_when_restore_replaced_its_columns(
         held.collect()
 
 
-@pytest.mark.every_variant
 @pytest.mark.parametrize("is_mapped", [False, True])
 @pytest.mark.parametrize("option", ["skipChangeCommits", "readChangeFeed"])
 def test_running_stream_stops_when_restore_replaced_its_columns(

@@ -224,16 +224,6 @@ def test_executors_copy_when_the_setting_is_false(
     assert sum(asked.values()) <= limit, asked
 
 
-def test_removal_fails_when_the_setting_is_invalid(table: Table) -> None:
-    renamed_table(table, megabytes=1)
-
-    with (
-        session_conf(table.spark, {STORE_COPY: "perhaps"}),
-        table.refusal("USAGE_TRACKING_INVALID_SETTING"),
-    ):
-        table.alter(REMOVE_MAPPING)
-
-
 def test_executors_copy_when_multipart_uploads_are_disabled(
     table: Table, server: S3, new_store_on: Callable[..., Store]
 ) -> None:

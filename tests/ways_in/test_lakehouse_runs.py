@@ -175,9 +175,10 @@ def test_no_table_begins_when_the_time_is_over(spark: SparkSession, lakehouse: L
 
 
 def test_dropped_table_is_gone_and_a_new_one_waits_for_the_next_run(
-    spark: SparkSession, prototypes: Prototypes, lakehouse: Lakehouse
+    spark: SparkSession, prototypes: Prototypes, small_lakehouse: Lakehouse
 ) -> None:
-    dropped, new = "sales/untracked", "sales/new"
+    lakehouse = small_lakehouse
+    dropped, new = "sales/deep/untracked", "sales/deep/new"
 
     def change(progress: LakehouseProgress) -> None:
         if progress.phase == "run" and not (lakehouse.root / new).exists():
@@ -262,12 +263,12 @@ def test_report_files_have_the_same_rows(lakehouse: Lakehouse, tmp_path: Path) -
 
 
 def test_commands_of_the_page_run(
-    lakehouse: Lakehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_lakehouse: Lakehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names = {
-        "sales": f"{CATALOG}.sales",
-        "main.hr": f"{CATALOG}.hr",
+        "sales": f"{CATALOG}.sales.deep",
+        "main.hr": f"{CATALOG}.broken",
         "spark_catalog": CATALOG,
         "/var/log/spark-ext.json": "cron.json",
     }
@@ -277,7 +278,7 @@ def test_commands_of_the_page_run(
         for words in commands("docs/lakehouse.md", "On a command line")
     ]
 
-    # Each includes tables that are blocked.
+    # Each includes tables that are blocked or broken.
     assert codes == [1] * len(codes) != []
     assert {file.name for file in tmp_path.iterdir()} == {
         *("out.csv", "out.html", "out.json", "cron.json")

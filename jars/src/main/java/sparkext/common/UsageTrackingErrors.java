@@ -107,6 +107,16 @@ public final class UsageTrackingErrors {
             .exception(failure);
   }
 
+  /** A running stream has the physical names of a version before column mapping was removed. */
+  public static UsageTrackingException streamRestartRequired(
+      String table, long version, long start) {
+    return Conditions.error("USAGE_TRACKING_STREAM_RESTART_REQUIRED")
+        .with("table", table)
+        .with("version", version)
+        .with("start", start)
+        .exception();
+  }
+
   /** A file of a table's log cannot be read. */
   public static UsageTrackingException unreadableLog(String path, String reason) {
     return Conditions.error("USAGE_TRACKING_UNREADABLE_LOG")

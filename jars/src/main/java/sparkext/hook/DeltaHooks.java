@@ -31,6 +31,7 @@ public final class DeltaHooks {
               PurgeHooks.ALL,
               StalePlanHooks.ALL,
               ReusedNameHooks.ALL,
+              StreamHooks.ALL,
               StaleStatementHooks.ALL)
           .flatMap(List::stream)
           .toList();

@@ -2,14 +2,12 @@
 package sparkext.hook;
 
 import static sparkext.hook.DeltaHook.after;
-import static sparkext.hook.DeltaHook.before;
 import static sparkext.hook.DeltaHook.replacingResult;
 import static sparkext.hook.HookedMethod.BOOLEAN;
 import static sparkext.hook.HookedMethod.COMMANDS;
 import static sparkext.hook.HookedMethod.DELTA;
 import static sparkext.hook.HookedMethod.LONG;
 import static sparkext.hook.HookedMethod.METADATA;
-import static sparkext.hook.HookedMethod.OPTION;
 import static sparkext.hook.HookedMethod.VOID;
 import static sparkext.hook.HookedMethod.method;
 
@@ -22,7 +20,6 @@ final class ReusedNameHooks {
   private static final String CONFLICT_CHECKER = DELTA + "ConflictChecker";
   private static final String CDC_READER = COMMANDS + "cdc.CDCReaderBase";
   private static final String CDC_CHECK = "checkBatchCdfReadSchemaIncompatibility";
-  private static final String STREAM_SOURCE = DELTA + "sources.DeltaSourceBase";
 
   /**
    * Makes a transaction conflict with a winner that turned column mapping on with physical names
@@ -107,58 +104,7 @@ final class ReusedNameHooks {
               call -> refuseChanges(call, 4, 5, 6, 3, 2))
           .onlyIn(types -> !hasCdcReaderBase(types));
 
-  /**
-   * Refuses to start a stream with a schema in which a column has the name that another column has
-   * in the files of other versions.
-   *
-   * <p>Why here: a stream reads all versions with the schema of its start, and compares that schema
-   * with the schema of the first version here, once, before it reads a file.
-   *
-   * <p>If missing: a stream from an early version shows the values of a dropped column as values of
-   * a later column of that name.
-   *
-   * <p>Source: Delta 4.4.0, DeltaSource.scala, {@code
-   * checkReadIncompatibleSchemaChangeOnStreamStartOnce}.
-   */
-  private static final DeltaHook STREAM_START =
-      before(
-          method(
-              STREAM_SOURCE,
-              VOID,
-              "checkReadIncompatibleSchemaChangeOnStreamStartOnce",
-              LONG,
-              OPTION),
-          call -> ReusedNames.refuseStreamStart(call.self(), (long) call.argument(0)));
-
-  /**
-   * Refuses to continue a stream after RESTORE gave the physical names of its schema to columns of
-   * another version.
-   *
-   * <p>Why here: a running stream compares its schema with each later metadata here, by physical
-   * name.
-   *
-   * <p>If missing: a running stream continues after such a RESTORE, and shows the values of one
-   * column as values of another.
-   *
-   * <p>Source: Delta 4.4.0, DeltaSource.scala, {@code checkReadIncompatibleSchemaChanges}.
-   */
-  private static final DeltaHook STREAM_CHANGE =
-      before(
-          method(
-              STREAM_SOURCE,
-              VOID,
-              "checkReadIncompatibleSchemaChanges",
-              METADATA,
-              LONG,
-              LONG,
-              OPTION,
-              BOOLEAN),
-          call ->
-              ReusedNames.refuseStreamChange(
-                  call.self(), call.argument(0), (long) call.argument(1)));
-
-  static final List<DeltaHook> ALL =
-      List.of(REBASED_NAMES, CHANGE_FEED, CHANGE_FEED_OF_DELTA_40, STREAM_START, STREAM_CHANGE);
+  static final List<DeltaHook> ALL = List.of(REBASED_NAMES, CHANGE_FEED, CHANGE_FEED_OF_DELTA_40);
 
   private ReusedNameHooks() {}
 

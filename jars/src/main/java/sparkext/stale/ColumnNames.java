@@ -101,6 +101,68 @@ record ColumnNames(StructType schema, DeltaColumnMappingMode mode) {
     return fields;
   }
 
+  /**
+   * Returns true if the other version has each column with the same type, and if null is a value of
+   * each further column. Order, comments, defaults and column mapping may differ.
+   */
+  boolean isExtendedBy(ColumnNames other) {
+    Set<Seq<String>> paths = paths();
+    return isSubsetOf(
+            schema,
+            other.schema,
+            (here, there) -> here.nullable() == there.nullable(),
+            (here, there) -> takesValuesOf(here, there) && takesValuesOf(there, here))
+        && other.byPath().entrySet().stream()
+            .allMatch(column -> paths.contains(column.getKey()) || column.getValue().nullable());
+  }
+
+  /** Returns true if the other version has each top-level column without a further nested field. */
+  boolean lacksOnlyColumnsOf(ColumnNames other) {
+    return Arrays.stream(schema.fields())
+        .allMatch(
+            field ->
+                named(other.schema, field.name())
+                    .filter(there -> logical(field.dataType()).equals(logical(there.dataType())))
+                    .isPresent());
+  }
+
+  /** Returns true if readers find each column of this version in files of the other version. */
+  boolean hasNamesIn(ColumnNames other) {
+    boolean haveIds = mode.equals(IdMapping$.MODULE$);
+    boolean areBothMapped = isMapped() && other.isMapped();
+    return haveIds == other.mode.equals(IdMapping$.MODULE$)
+        && isSubsetOf(
+            schema,
+            other.schema,
+            (here, there) ->
+                physicalName(here).equals(other.physicalName(there))
+                    && (!areBothMapped || Objects.equals(id(here), id(there))),
+            ANY_TYPES);
+  }
+
+  /** Returns the type without the metadata of its fields. */
+  private static DataType logical(DataType type) {
+    if (type instanceof StructType struct) {
+      return new StructType(
+          Arrays.stream(struct.fields())
+              .map(
+                  field ->
+                      new StructField(
+                          field.name(),
+                          logical(field.dataType()),
+                          field.nullable(),
+                          org.apache.spark.sql.types.Metadata.empty()))
+              .toArray(StructField[]::new));
+    }
+    if (type instanceof ArrayType array) {
+      return new ArrayType(logical(array.elementType()), array.containsNull());
+    }
+    if (type instanceof MapType map) {
+      return new MapType(logical(map.keyType()), logical(map.valueType()), map.valueContainsNull());
+    }
+    return type;
+  }
+
   /** Returns true if the other version has columns that this version lacks. */
   boolean lacksColumnsOf(ColumnNames other) {
     return !isSubsetOf(other.schema, schema, (here, there) -> true, ANY_TYPES);

@@ -132,6 +132,27 @@ final class NameHistories {
     return history;
   }
 
+  /** Returns the protocol and the metadata at a version, as {@link #snapshotAt} does. */
+  static State stateAt(DeltaLog log, long version) {
+    Snapshot snapshot = snapshotAt(log, version);
+    return new State(version, "", snapshot.protocol(), snapshot.metadata());
+  }
+
+  /**
+   * Returns the table at a version.
+   *
+   * @throws org.apache.spark.sql.delta.DeltaStreamingColumnMappingSchemaIncompatibleException the
+   *     log does not contain the version any more
+   */
+  static Snapshot snapshotAt(DeltaLog log, long version) {
+    try {
+      return DeltaShims.getSnapshotAt(log, version, log.getInitialCatalogTable());
+    } catch (Exception unreadable) {
+      throw UsageTrackingException.sneakyThrow(
+          DeltaErrors.failedToGetSnapshotDuringColumnMappingStreamingReadCheck(unreadable));
+    }
+  }
+
   /** Returns true if the log contains the commit after a version. */
   static boolean hasCommitAfter(DeltaLog log, long version) {
     Iterator<Tuple2<Object, FileStatus>> commits =

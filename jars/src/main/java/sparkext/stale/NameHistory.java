@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package sparkext.stale;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.apache.spark.sql.delta.actions.Metadata;
@@ -17,6 +19,9 @@ import sparkext.delta.UsageTrackingFeature;
  */
 final class NameHistory {
   private static final String RESTORE = "RESTORE";
+
+  /** Source: Delta 4.4.0, DeltaOperations.scala, {@code RemoveColumnMapping}. */
+  private static final String REMOVAL = "REMOVE COLUMN MAPPING";
 
   /** The operations that replace the metadata by that of another version or table. */
   private static final Set<String> REPLACING =
@@ -122,6 +127,43 @@ final class NameHistory {
       }
     }
     return OptionalLong.empty();
+  }
+
+  /**
+   * Returns the versions that removed column mapping, if all other changes of columns only added
+   * columns.
+   *
+   * <p>Then a reader of the last version can read each range of versions with the names before the
+   * next removal. Columns that were added later are null there.
+   *
+   * @return empty if no version removed column mapping, or if any version changed columns otherwise
+   */
+  Optional<List<Long>> removals() {
+    ColumnNames readers = states.get(states.size() - 1).columns();
+    List<Long> versions = new ArrayList<>();
+    for (int i = 1; i < states.size(); i++) {
+      ColumnNames before = states.get(i - 1).columns();
+      boolean isRemoval = isRemoval(i);
+      if (!onlyAddsColumns(i)
+          || !(isRemoval
+              ? states.get(i).operation().equals(REMOVAL) && before.lacksOnlyColumnsOf(readers)
+              : before.hasNamesIn(states.get(i).columns()))) {
+        return Optional.empty();
+      }
+      if (isRemoval) {
+        versions.add(states.get(i).version());
+      }
+    }
+    return versions.isEmpty() ? Optional.empty() : Optional.of(versions);
+  }
+
+  private boolean onlyAddsColumns(int i) {
+    Metadata before = states.get(i - 1).metadata();
+    Metadata after = states.get(i).metadata();
+    return !replacesMetadata(states.get(i).operation())
+        && before.id().equals(after.id())
+        && before.partitionColumns().equals(after.partitionColumns())
+        && states.get(i - 1).columns().isExtendedBy(states.get(i).columns());
   }
 
   /** Returns true if no column of this version was added after column mapping was removed. */

@@ -4,17 +4,12 @@ package sparkext.stale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.sql.delta.DeltaErrors;
-import org.apache.spark.sql.delta.DeltaLog;
-import org.apache.spark.sql.delta.DeltaStreamingNonAdditiveSchemaIncompatibleException;
-import org.apache.spark.sql.delta.Snapshot;
 import org.apache.spark.sql.delta.SnapshotDescriptor;
 import org.apache.spark.sql.delta.WinningCommitSummary;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.sources.DeltaSource;
-import org.apache.spark.sql.types.StructType;
-import scala.collection.immutable.Map$;
+import sparkext.common.UsageTrackingErrors;
 import sparkext.common.UsageTrackingException;
-import sparkext.delta.DeltaShims;
 import sparkext.stale.NameHistory.State;
 
 /**
@@ -25,9 +20,6 @@ import sparkext.stale.NameHistory.State;
  * mapping is on. Once column mapping was removed, a new column may have the name of a dropped one.
  */
 public final class ReusedNames {
-  private static final String UNSAFE_STREAMS =
-      "spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled";
-
   /** The read of changes that this thread checks, version by version. */
   private static final ThreadLocal<Changes> CHECKED = new ThreadLocal<>();
 
@@ -60,7 +52,7 @@ public final class ReusedNames {
       CHECKED.set(changes);
       return;
     }
-    if (end > reader.version() && !areColumnsKept(reader, end, Optional.empty())) {
+    if (end > reader.version() && !areColumnsKept(reader, later(reader, end, Optional.empty()))) {
       refuse(changes, end);
     }
     boolean mayMislead = changes.isBeingChecked() || end < reader.version();
@@ -92,27 +84,44 @@ public final class ReusedNames {
   public static void refuseStreamStart(Object source, long start) {
     DeltaSource stream = (DeltaSource) source;
     if (!stream.hasCheckedReadIncompatibleSchemaChangesOnStreamStart()
-        && isChecked(stream)
+        && StreamedNames.isChecked(stream)
+        && !StreamedNames.areReadByVersion(stream, start)
         && firstMisleading(stream.snapshotAtSourceInit(), start).isPresent()) {
-      refuse(stream);
+      throw StreamedNames.refusal(stream);
     }
   }
 
   /**
-   * Throws the same error before a running stream reads files that follow a change of metadata.
+   * Throws the same error before a running stream reads files that follow a change of metadata, or
+   * USAGE_TRACKING_STREAM_RESTART_REQUIRED if a new start can continue.
    *
    * @param source a {@code DeltaSource}
    * @param metadata the {@code Metadata} of the change
    * @param version the version of the change
+   * @param start the first version that the batch reads
+   * @return true in place of Delta's check if each version is read with its own names, otherwise
+   *     null
    */
-  public static void refuseStreamChange(Object source, Object metadata, long version) {
+  public static Object refuseStreamChange(
+      Object source, Object metadata, long version, long start) {
     DeltaSource stream = (DeltaSource) source;
     SnapshotDescriptor reader = stream.snapshotAtSourceInit();
-    if (version > reader.version()
-        && isChecked(stream)
-        && !areColumnsKept(reader, version, Optional.of((Metadata) metadata))) {
-      refuse(stream);
+    if (!StreamedNames.isChecked(stream)) {
+      return null;
     }
+    if (version <= reader.version()) {
+      return StreamedNames.areReadByVersion(stream, Math.min(version, start)) ? true : null;
+    }
+    Optional<NameHistory> later = later(reader, version, Optional.of((Metadata) metadata));
+    if (later.flatMap(NameHistory::removals).isPresent()) {
+      throw UsageTrackingErrors.streamRestartRequired(
+              reader.deltaLog().dataPath().toString(), version, reader.version())
+          .sneakyThrow();
+    }
+    if (!areColumnsKept(reader, later)) {
+      throw StreamedNames.refusal(stream);
+    }
+    return null;
   }
 
   /**
@@ -130,27 +139,16 @@ public final class ReusedNames {
             .exists(info -> NameHistory.replacesMetadata(info.operation()));
   }
 
-  private static void refuse(DeltaSource stream) {
-    StructType schema = stream.snapshotAtSourceInit().metadata().schema();
-    throw UsageTrackingException.sneakyThrow(
-        new DeltaStreamingNonAdditiveSchemaIncompatibleException(
-            schema,
-            schema,
-            "-",
-            /* enableNonAdditiveSchemaEvolution= */ true,
-            Map$.MODULE$.empty()));
-  }
-
-  private static boolean isChecked(DeltaSource stream) {
-    return !stream.trackingMetadataChange()
-        && !Boolean.parseBoolean(stream.spark().conf().get(UNSAFE_STREAMS, "false"));
+  /** Returns the history from the reader's version to a later version. */
+  private static Optional<NameHistory> later(
+      SnapshotDescriptor reader, long last, Optional<Metadata> end) {
+    State start = new State(reader.version(), "", reader.protocol(), reader.metadata());
+    return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start);
   }
 
   /** Returns true if a later version has the same columns under the reader's names. */
-  private static boolean areColumnsKept(
-      SnapshotDescriptor reader, long last, Optional<Metadata> end) {
-    State start = new State(reader.version(), "", reader.protocol(), reader.metadata());
-    return NameHistories.since(reader.deltaLog(), reader.version(), last, end, () -> start)
+  private static boolean areColumnsKept(SnapshotDescriptor reader, Optional<NameHistory> later) {
+    return later
         .map(history -> history.keeps(ColumnNames.of(reader.metadata()).paths()))
         .orElse(true);
   }
@@ -164,18 +162,8 @@ public final class ReusedNames {
             start,
             reader.version(),
             Optional.of(reader.metadata()),
-            () -> stateAt(reader.deltaLog(), start))
+            () -> NameHistories.stateAt(reader.deltaLog(), start))
         .map(history -> history.firstMisleading(ColumnNames.of(reader.metadata())))
         .orElse(OptionalLong.empty());
-  }
-
-  private static State stateAt(DeltaLog log, long version) {
-    try {
-      Snapshot snapshot = DeltaShims.getSnapshotAt(log, version, log.getInitialCatalogTable());
-      return new State(version, "", snapshot.protocol(), snapshot.metadata());
-    } catch (Exception unreadable) {
-      throw UsageTrackingException.sneakyThrow(
-          DeltaErrors.failedToGetSnapshotDuringColumnMappingStreamingReadCheck(unreadable));
-    }
   }
 }

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams from a table that removes column mapping, each with a sink and a checkpoint of its own.
+
+The table has a file with a column `b` that was dropped, and a later column `b`. Read with the names
+of another version, this file shows null for `k`, and the dropped values for `b`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+
+from tests.support.delta_table import NAME_MODE, TRACKED, Table
+from tests.support.prepared import made_once
+from tests.support.removal import OPERATION
+
+OTHER_STREAM = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+
+Row = dict[str, Any]
+
+OLD: list[Row] = [{"k": 1, "b": None}, {"k": 2, "b": 20}]
+
+
+@made_once
+def used(table: Table, *properties: str, partitioned_by: str = "") -> Table:
+    table.create("a INT, b INT", TRACKED, NAME_MODE, *properties, partitioned_by=partitioned_by)
+    table.insert("(1, 100)")
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b INT")
+    table.alter("RENAME COLUMN a TO k")
+    table.insert("(2, 20)")
+    return table
+
+
+class Stream:
+    """A stream from a table, whose sink keeps each batch in a JSON file."""
+
+    def __init__(self, table: Table, folder: Path, **options: str) -> None:
+        self.table = table
+        self.checkpoint = folder / "checkpoint"
+        self.out = folder / "out"
+        self.out.mkdir(parents=True)
+        self.options = options
+
+    def frame(self) -> DataFrame:
+        rows = self.table.spark.readStream.format("delta").options(**self.options)
+        return rows.load(str(self.table.path)).drop("_commit_timestamp")
+
+    def start(self, *, failing: int = -1, **trigger: Any) -> Any:
+        def keep(rows: DataFrame, batch: int) -> None:
+            if batch == failing:
+                raise RuntimeError("the sink fails")
+            values = [row.asDict(recursive=True) for row in rows.collect()]
+            (self.out / f"{batch}.json").write_text(json.dumps(values))
+
+        return (
+            self.frame()
+            .writeStream.foreachBatch(keep)
+            .option("checkpointLocation", str(self.checkpoint))
+            .trigger(**(trigger or {"availableNow": True}))
+            .start()
+        )
+
+    def run(self, **options: Any) -> list[Row]:
+        """Reads all rows that there are, and returns all rows that the sink has."""
+        self.start(**options).awaitTermination()
+        return self.rows()
+
+    def fail_in(self, batch: int) -> None:
+        """Lets the sink fail, so that the batch is planned and not committed."""
+        with pytest.raises(StreamingQueryException, match="the sink fails"):
+            self.run(failing=batch)
+
+    def assert_refused(self, condition: str = OTHER_STREAM) -> None:
+        """Asserts that the stream reads nothing."""
+        before = self.rows()
+        with pytest.raises(StreamingQueryException) as stopped:
+            self.run()
+        assert f"[{condition}" in str(stopped.value)
+        assert self.rows() == before
+
+    def rows(self) -> list[Row]:
+        batches = [json.loads(file.read_text()) for file in self.out.glob("*.json")]
+        return sorted((row for batch in batches for row in batch), key=json.dumps)
+
+    def offsets(self) -> list[tuple[int, int]]:
+        """The version and the index at which each batch ends."""
+        files = sorted((self.checkpoint / "offsets").glob("[0-9]*"), key=_number)
+        ends = [json.loads(file.read_text().splitlines()[-1]) for file in files]
+        return [(end["reservoirVersion"], end["index"]) for end in ends]
+
+    def forget_planned(self) -> None:
+        """Deletes the plan of a batch that was not committed, as if the run had ended before."""
+        planned = {file.name for file in (self.checkpoint / "offsets").glob("[0-9]*")}
+        done = {file.name for file in (self.checkpoint / "commits").glob("[0-9]*")}
+        (left,) = planned - done
+        (self.checkpoint / "offsets" / left).unlink()
+        (self.checkpoint / "offsets" / f".{left}.crc").unlink(missing_ok=True)
+
+
+def _number(file: Path) -> int:
+    return int(file.name)
+
+
+def removal_in(table: Table) -> int:
+    """The newest version that removed column mapping."""
+    log = table.log
+    return max(v for v in range(log.version + 1) if log.at(v).operation == OPERATION)
+
+
+def sorted_rows(*rows: Row) -> list[Row]:
+    return sorted(rows, key=json.dumps)

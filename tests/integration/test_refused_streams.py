@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams that are refused after their table removed column mapping, and read no row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from tests.integration.streams import OLD, Stream, removal_in, used
+from tests.support.delta_table import Table
+from tests.support.name_changes import map_again, remove_mapping
+from tests.support.session_conf import session_conf
+from tests.support.variants import in_matrix
+
+pytestmark = pytest.mark.without("auto-compact")
+
+
+def test_batch_from_both_sides_is_refused(table: Table, tmp_path: Path) -> None:
+    """A program without spark-ext and with Delta's unsafe setting may have planned such a batch."""
+    stream = Stream(used(table), tmp_path / "s")
+    stream.run()
+    table.insert("(3, 30)")
+    stream.fail_in(batch=1)
+    remove_mapping(table)
+    table.insert("(4, 40)")
+    planned = stream.checkpoint / "offsets" / "1"
+    *head, end = planned.read_text().splitlines()
+    later = json.dumps(json.loads(end) | {"reservoirVersion": table.log.version + 1})
+    planned.write_text("\n".join([*head, later]))
+    planned.with_name(".1.crc").unlink()
+
+    stream.assert_refused()
+
+
+def restore(table: Table) -> None:
+    version = table.log.version
+    remove_mapping(table)
+    table.spark.sql(f"RESTORE {table.name} TO VERSION AS OF {version}")
+
+
+def removed_and(change: str) -> Callable[[Table], None]:
+    def act(table: Table) -> None:
+        remove_mapping(table)
+        map_again(table)
+        table.alter(change)
+
+    return act
+
+
+def add_nested(table: Table) -> None:
+    table.alter("ADD COLUMN s STRUCT<x: INT>")
+    remove_mapping(table)
+    table.alter("ADD COLUMN s.y INT")
+
+
+def widen(table: Table) -> None:
+    table.alter("SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    table.alter("ALTER COLUMN b TYPE BIGINT")
+    remove_mapping(table)
+
+
+def repartition(table: Table) -> None:
+    remove_mapping(table)
+    table.frame().write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(
+        str(table.path), partitionBy="b"
+    )
+
+
+def rename_first(table: Table) -> None:
+    table.alter("RENAME COLUMN b TO c")
+    remove_mapping(table)
+
+
+def drop_and_add_first(table: Table) -> None:
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b INT")
+    remove_mapping(table)
+
+
+@pytest.mark.every_variant
+@pytest.mark.parametrize(
+    ("change", "is_behind"),
+    [
+        (restore, False),
+        (rename_first, True),
+        (widen, True),
+        *in_matrix(
+            (restore, True),
+            (rename_first, False),
+            (drop_and_add_first, True),
+            (removed_and("RENAME COLUMN b TO c"), True),
+            (removed_and("DROP COLUMN b"), False),
+            (add_nested, True),
+            (repartition, True),
+        ),
+    ],
+)
+def test_stream_is_refused_when_other_columns_changed_too(
+    table: Table, tmp_path: Path, change: Callable[[Table], None], is_behind: bool
+) -> None:
+    stream = Stream(used(table), tmp_path / "s", skipChangeCommits="true")
+    stream.run()
+    if is_behind:
+        table.insert("(3, 30)")
+    change(table)
+
+    stream.assert_refused()
+
+
+def test_stream_is_refused_when_restore_brought_a_column_of_the_same_name_back(
+    table: Table, tmp_path: Path
+) -> None:
+    """Both columns `b` have this physical name, one before the drop and one after the removal."""
+    table.create_tracked("k INT, b INT")
+    table.insert("(1, 100)")
+    table.alter("DROP COLUMN b")
+    table.alter("ADD COLUMN b INT")
+    stream = Stream(table, tmp_path / "s", skipChangeCommits="true")
+    stream.run()
+    remove_mapping(table)
+    table.spark.sql(f"RESTORE {table.name} TO VERSION AS OF 1")
+    table.insert("(2, 200)")
+
+    stream.assert_refused()
+
+
+def test_stream_is_refused_when_its_version_is_not_in_the_log(table: Table, tmp_path: Path) -> None:
+    stream = Stream(used(table), tmp_path / "s")
+    stream.run()
+    remove_mapping(table)
+    table.insert("(3, 30)")
+    table.cut_log(table.log.version)
+
+    with pytest.raises(StreamingQueryException, match=r"\[DELTA_"):
+        stream.run()
+    assert stream.rows() == OLD
+
+
+def test_stream_is_refused_when_another_operation_removed_the_mapping(
+    table: Table, tmp_path: Path
+) -> None:
+    """An operation that spark-ext does not know may have changed the rows as well."""
+    stream = Stream(used(table), tmp_path / "s")
+    stream.run()
+    remove_mapping(table)
+    table.insert("(3, 30)")
+    commit = table.path / "_delta_log" / f"{removal_in(table):020}.json"
+    commit.write_text(commit.read_text().replace('"REMOVE COLUMN MAPPING"', '"OTHER"'))
+    commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
+
+    stream.assert_refused()
+
+
+@pytest.mark.broken_table("id_used_again")
+def test_stream_is_refused_when_physical_names_changed_too(table: Table, tmp_path: Path) -> None:
+    stream = Stream(used(table), tmp_path / "s")
+    stream.run()
+    table.insert("(3, 30)")
+    metadata = table.log.metadata
+    names = table.log.physical_names
+    schema = metadata["schemaString"].replace(str(names["b"]), "col-other")
+    table.log.append_foreign({"metaData": metadata | {"schemaString": schema}})
+    remove_mapping(table)
+
+    stream.assert_refused()
+
+
+@pytest.mark.parametrize("change", [rename_first, restore])
+def test_refused_stream_continues_with_a_schema_log(
+    table: Table, tmp_path: Path, change: Callable[[Table], None]
+) -> None:
+    stream = Stream(used(table), tmp_path / "s", skipChangeCommits="true")
+    stream.run()
+    table.insert("(3, 30)")
+    change(table)
+    table.insert("(4, 40)")
+    stream.assert_refused()
+    stream.options["schemaTrackingLocation"] = str(stream.checkpoint / "schemas")
+    allowed = "spark.databricks.delta.streaming.allowSourceColumnRenameAndDrop"
+
+    with session_conf(table.spark, {allowed: "always"}):
+        assert any(is_at_end(stream) for _ in range(8))
+
+    values = [(row["k"], row.get("b", row.get("c"))) for row in stream.rows()]
+    assert values == [(1, None), (2, 20), (3, 30), (4, 40)]
+
+
+def is_at_end(stream: Stream) -> bool:
+    """Runs a stream, and returns false if it stopped at a change of its schema."""
+    try:
+        stream.run()
+    except StreamingQueryException as stopped:
+        if "[DELTA_STREAMING_METADATA_EVOLUTION]" not in str(stopped):
+            raise
+        return False
+    return True
