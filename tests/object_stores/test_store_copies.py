@@ -28,7 +28,6 @@ from tests.support.prepared import made_once
 from tests.support.removal import counts
 from tests.support.session_conf import session_conf
 
-
 RETENTION_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 STORE_COPY = "spark.sparkext.columnMapping.removal.storeCopy"
 TEXTS = ("a", "b", "c")
